@@ -31,7 +31,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
   const writer = new Writer(holding.store, mirror, ownKeyOf(log) ?? null)
   const appending = new Appending(store, mirror, writer)
   mirror.erasable = about.erasable === true
-  const described = new Described(store, log, about, mirror.redactor)
+  const described = new Described(holding.store, log, about, mirror.redactor)
   const reader = readerOf(mirror, described)
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
@@ -74,7 +74,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     retag: (position, kind) => note({ type: 'page', position, kind }, 'session.retag'),
     summarize: (summary) => sessionTask(() => appending.summarize(summary), 'session.summarize'),
     erase: (what, options) => {
-      const erase = erasing('session.erase', store, id, what, options)
+      const erase = erasing('session.erase', holding.store, id, what, options)
       return sessionTask(() => writer.alone(erase), 'session.erase')
     },
     update: (recipe) =>

@@ -141,7 +141,16 @@ export type RemoveFault = LogFault | StoreFaultOf<'LogHeld' | 'NotALedger'>
 export type EraseFault =
   | LogFault
   | StoreFaultOf<
-      'LogHeld' | 'NotALedger' | 'CannotErase' | 'Conflict' | 'Diverged' | 'BeyondEnd' | 'InvalidRow' | 'DamagedBlock'
+      | 'LogHeld'
+      | 'NotALedger'
+      | 'CannotErase'
+      | 'Conflict'
+      | 'Diverged'
+      | 'BeyondEnd'
+      | 'InvalidRow'
+      | 'DamagedBlock'
+      | 'LeaseHeld'
+      | 'LeaseLost'
     >
 
 /** Verifying a log, also against an older head. */
@@ -166,7 +175,7 @@ export type NewLogFault =
 export type ListFault = MediumFault | StoreFaultOf<'InvalidId' | 'InvalidMeta'>
 
 /** Replacing metadata. */
-export type UpdateFault = LogFault | StoreFaultOf<'InvalidMeta' | 'MetaConflict'>
+export type UpdateFault = LogFault | StoreFaultOf<'InvalidMeta' | 'MetaConflict' | 'LeaseHeld' | 'LeaseLost'>
 
 /** Appending rows. */
 export type AppendFault =

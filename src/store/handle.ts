@@ -27,7 +27,7 @@ import {
   withoutIdentities,
   type LogIdentity,
 } from './identity.ts'
-import { invalidLease, invalidTtl, type Lease } from './lease.ts'
+import { claimIn, invalidLease, invalidTtl, type Lease } from './lease.ts'
 import { checkMeta } from './meta.ts'
 import { quietly, type OnNotice } from './notice.ts'
 import type { StoredRow } from './row.ts'
@@ -300,7 +300,7 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
           const name = isPublic ? changedOwnMember(withoutIdentities(before), after) : undefined
           if (name !== undefined) return left(ownMember(name))
           const kept = withIdentities(after, identitiesIn(before))
-          return outside(await driver.update(scope, id, expected, kept, ownKey))
+          return outside(await driver.update(scope, id, { ...claimIn(options), expected, meta: kept, ownKey }))
         },
         'store.update',
       )

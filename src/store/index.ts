@@ -10,6 +10,7 @@ export {
   type CheckedAppend,
   type CheckedErasure,
   type CheckedQuery,
+  type CheckedUpdate,
   type Cursor,
   type ErasingDriver,
   type StoreDriver,
@@ -60,7 +61,7 @@ export {
 export {
   againstClaim,
   changed as leaseChanged,
-  type AppendClaim,
+  type LeaseClaim,
   type Lease,
   type LeaseChange,
   type LeaseOutcome,

@@ -85,6 +85,13 @@ describe('a check', () => {
       /^segment 2: it is marked as that of a removed log/,
       true,
     ],
+    ['an index that is missing', 'drop index segment_parent', /^schema index segment_parent: it is missing/, true],
+    [
+      'an index of other columns',
+      'drop index mention_block; create index mention_block on mention (sum)',
+      /^schema index mention_block: it is not as it was made/,
+      true,
+    ],
     ['forks that are not counted', `update segment set forks = 0`, /^segment 1: it counts 0 forks, and has 1/, true],
     [
       'uses that are not counted',
@@ -213,7 +220,8 @@ describe('a check', () => {
     expect(findings.map(findingText)).toContainEqual(expect.stringMatching(says))
     const repairs = await ok(store.repair())
     expect(repairs.map(({ done: _done, ...rest }) => findingText(rest))).toEqual(findings.map(findingText))
-    expect(repairs.map(({ done }) => done !== undefined)).toEqual(findings.map(({ repairable }) => repairable))
+    // Of several findings some only follow from another.
+    expect(repairs.map(({ done }) => done !== undefined)).toEqual(findings.map(({ repairable }) => mends || repairable))
     const after = await ok(store.check())
     if (mends) {
       expect(after.map(findingText)).toEqual([])
@@ -221,6 +229,56 @@ describe('a check', () => {
     } else expect(after.map(findingText)).toContainEqual(expect.stringMatching(says))
     await ok(store.close())
   })
+})
+
+it('a check beside writers reads in short pieces, and finds what is damaged and nothing else', async () => {
+  for (const sql of ['select 1', 'update block set uses = 1']) {
+    const path = damaged(sql)
+    const store = await ok(sqliteStore({ path, durability: 'os' }))
+    const session = await ok(openSession(store, 'b'))
+    const other = new DatabaseSync(path)
+    const emptied: unknown[] = []
+    let isChecking = true
+    const writing = (async () => {
+      while (isChecking) {
+        await ok(session.append(user('written meanwhile')))
+        emptied.push(other.prepare('pragma wal_checkpoint(truncate)').get()?.['busy'])
+      }
+    })()
+    for (let turn = 0; turn < 3; turn++)
+      expect((await ok(store.check())).map(findingText)).toEqual(
+        sql === 'select 1' ? [] : [expect.stringMatching(/it counts 1 uses, and has 2/)],
+      )
+    isChecking = false
+    await writing
+    if (sql === 'select 1') expect(new Set(emptied)).toEqual(new Set([0]))
+    other.close()
+    await ok(store.close())
+  }
+})
+
+it('a repair goes on where damage has hidden more of it, and says what is left', async () => {
+  const path = join(folder, 'many.db')
+  const store = await ok(sqliteStore({ path, durability: 'os' }))
+  const session = await ok(createSession(store, { id: 'first', messages: [user('one'), user('two')] }))
+  for (let fork = 0; fork < 120; fork++) await ok(forkSession(store, 'first', { id: `fork ${fork}`, at: 1 }))
+  await ok(session.close())
+  await ok(store.close())
+  const db = new DatabaseSync(path)
+  db.exec(`update segment set base = 7, forks = 3 where parent is not null; drop index log_segment;
+    update scope set name = 'other'`)
+  db.close()
+  const again = await ok(sqliteStore({ path }))
+  const found = await ok(again.check())
+  const repairs = await ok(again.repair())
+  const left = await ok(again.check())
+  expect(found.filter(({ repairable }) => repairable).length).toBe(121)
+  expect(repairs.filter(({ done }) => done !== undefined).length).toBe(241) // how many forks each counts was hidden
+  expect(repairs.filter(({ done }) => done === undefined).map((each) => findingText(each))).toEqual(
+    left.map(findingText),
+  )
+  expect(left.map(findingText)).toEqual([expect.stringMatching(/^scope 1 "other": its name is not what was stored/)])
+  await ok(again.close())
 })
 
 describe('damaged bookkeeping', () => {

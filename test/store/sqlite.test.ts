@@ -9,6 +9,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -20,8 +21,8 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { afterAll, describe, expect, it } from 'vitest'
 import { blockIdOf } from 'indelible/proof'
-import { verifyLog, type Store, type StoreFault } from 'indelible/store'
-import { sqliteStore, type SqliteOptions } from 'indelible/store/sqlite'
+import { storeNoticeText, verifyLog, type Store, type StoreFault, type StoreNotice } from 'indelible/store'
+import { compactSqlite, sqliteStore, type SqliteOptions } from 'indelible/store/sqlite'
 import { storeContract, type StorePlace } from 'indelible/testing'
 import { headSum, type LogRow } from '../../src/store/sqlite/log.ts'
 import { openingWith } from './faulty-sqlite.ts'
@@ -99,6 +100,33 @@ describe('a SQLite store', () => {
     return store
   }
 
+  it('who reads for long is named, and leaves no long write-ahead log', async () => {
+    const path = fresh()
+    const notices: StoreNotice[] = []
+    const store = await open({ path, durability: 'os', onNotice: (notice) => notices.push(notice) })
+    let { head } = await done(store.create({ id: 'log', encrypt: false }))
+    const append = async (bytes: number): Promise<void> => {
+      const append = { expected: head, rows: [row('x'.repeat(bytes))] }
+      head = (await done(store.append('log', append))).head
+    }
+    const reader = new DatabaseSync(path, { readOnly: true })
+    reader.exec('begin; select count(*) from row')
+    for (let turn = 0; turn < 65; turn++) await append(1_100_000)
+    const size = (): number => statSync(`${path}-wal`).size
+    expect(size()).toBeGreaterThan(70_000_000)
+    if (process.platform === 'linux') {
+      expect(notices).toMatchObject([{ _tag: 'LogGrows', path, readers: [process.pid] }])
+      expect(notices.map(storeNoticeText)[0]).toContain(`is still read by process ${process.pid}: end that reading`)
+    }
+    expect(await done(compactSqlite({ path }))).toMatchObject({ readers: expect.any(Array) as [] })
+    reader.close()
+    for (let turn = 0; turn < 3; turn++) await append(10)
+    expect(size()).toBeLessThanOrEqual(64 << 20)
+    await done(store.remove('log'))
+    const { before, after, readers } = await done(compactSqlite({ path }))
+    expect([before > 70_000_000, after < 1_000_000, readers]).toEqual([true, true, undefined])
+    await done(store.close())
+  })
   it('a newer file, a foreign one and none at all are each told apart, and left as they are', async () => {
     const newer = fresh()
     await done((await open({ path: newer })).close())

@@ -90,7 +90,9 @@ describe('of a store', () => {
       | 'LeaseHeld'
       | 'LeaseLost'
     >()
-    expectTypeOf<Tags<Store['update']>>().toEqualTypeOf<Log | 'InvalidMeta' | 'MetaConflict'>()
+    expectTypeOf<Tags<Store['update']>>().toEqualTypeOf<
+      Log | 'InvalidMeta' | 'MetaConflict' | 'LeaseHeld' | 'LeaseLost'
+    >()
     expectTypeOf<Tags<Store['fork']>>().toEqualTypeOf<Log | 'InvalidMeta' | 'BeyondEnd' | 'LogExists'>()
     expectTypeOf<Tags<Store['lease']>>().toEqualTypeOf<Log | 'InvalidLease' | 'LeaseHeld'>()
     expectTypeOf<Tags<Store['renew']>>().toEqualTypeOf<Log | 'InvalidLease' | 'LeaseLost'>()

@@ -10,8 +10,10 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { StoreFault } from '../fault.ts'
+import type { OnNotice } from '../notice.ts'
 import { busy, codeOf, faultOf, full, locked } from './fault.ts'
-import { patiently, rollBack } from './open.ts'
+import { readersOf } from './long-reads.ts'
+import { logLimit, patiently, rollBack } from './open.ts'
 
 interface Job {
   readonly work: () => Either<StoreFault, unknown>
@@ -26,7 +28,11 @@ export interface WriterOptions {
   readonly durability: 'disk' | 'os'
   /** Milliseconds to wait for another process's lock. */
   readonly wait: number
+  readonly onNotice: OnNotice
 }
+
+/** The write-ahead log is looked at once in so many transactions. */
+const between = 64
 
 /** As much as is written before everybody else gets a turn. */
 const batchJobs = 64
@@ -49,6 +55,9 @@ export class Writer {
   #wal: number | undefined
   #writing = false
   readonly #file: string | undefined
+  #transactions = 0
+  /** Bytes of the write-ahead log that are told of. */
+  #tellAt = logLimit
   /** The disk has refused a sync: what is on it is not known, so nothing is written any more. */
   #broken: StoreFault | undefined
 
@@ -152,7 +161,19 @@ export class Writer {
         results = results.map((result) => (isLeft(result) ? result : left(unsure)))
       }
     }
+    if (++this.#transactions % between === 0) this.#lookAtLog()
     for (const [index, { answer }] of batch.entries()) answer(results[index] as Either<StoreFault, unknown>)
+  }
+
+  /** Whoever reads an earlier state of the file keeps its write-ahead log from being emptied, and is named. */
+  #lookAtLog(): void {
+    const bytes = statSync(this.#walPath, { throwIfNoEntry: false })?.size ?? 0
+    if (bytes <= logLimit) this.#tellAt = logLimit
+    if (bytes <= this.#tellAt) return
+    const readers = readersOf(this.#walPath)
+    if (readers?.length === 0) return // it is long, and is going to be emptied
+    this.#tellAt = bytes * 2
+    this.#options.onNotice({ _tag: 'LogGrows', path: this.#options.path, bytes, readers: readers ?? [] })
   }
 
   #refuse(batch: readonly Job[], fault: StoreFault): void {
