@@ -63,8 +63,9 @@ export const observeCall = (api: Api, request: ObservedRequest, recording: Recor
         if (call === undefined) return
         if (encoded !== undefined) reader?.take(await recording.plain(encoded.encoding, joined(encoded.chunks)))
         const answered = reader?.end(whole, call.asked.messages)
-        // A client may stop reading when the stream has said that it is done.
-        const failed = reason === undefined || answered?.whole === true ? undefined : reasonOf(reason)
+        // A client may stop reading when the stream has said that it is done, or what its provider's error is.
+        const isSaid = answered?.whole === true || answered?.error !== undefined
+        const failed = reason === undefined || isSaid ? undefined : reasonOf(reason)
         await recording.finish(call, answered, {
           at,
           duration,
