@@ -103,12 +103,13 @@ const wellFormed = (parameters: JsonObject): JsonObject =>
 
 /**
  * What a client calls its conversation: Claude Code in `metadata.user_id`, Codex in headers and in `prompt_cache_key`,
- * others in the `conversation` of OpenAI's Responses.
+ * others in the `conversation` of OpenAI's Responses. Codex's sub-agents have the `session-id` of the one that began them,
+ * and each a `thread-id` of its own.
  *
  * Source  Claude Code 2.1.330 and Codex 0.169.0 on loopback (2026-11)
  */
 const clientOf = (body: JsonObject, { header }: ObservedRequest): string | undefined => {
-  for (const name of ['session-id', 'session_id', 'thread-id', 'x-session-id']) {
+  for (const name of ['thread-id', 'session-id', 'session_id', 'x-session-id']) {
     const value = header(name)
     if (value !== undefined && value !== '') return value
   }
