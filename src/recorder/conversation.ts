@@ -60,9 +60,10 @@ export class Conversation {
     return this.#chain.length - 1
   }
 
-  /** Whether its client has compacted it. */
-  get isCompacted(): boolean {
-    return this.#base.entries.length > 0
+  /** Whether its first messages hold all that its client's compaction made. */
+  isCompactedIn(len: number): boolean {
+    const { entries } = this.#base
+    return entries.length > 0 && len >= entries.length
   }
 
   /** Whether a chain goes on with what its client took back. */

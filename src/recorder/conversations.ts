@@ -100,7 +100,7 @@ export class Conversations {
     const found = { conversation, from: len, taken: len }
     if (len === conversation.len) return found
     // Nothing was answered in what they share, and they go on in two ways: two that begin alike, whatever their names are.
-    const isAnswered = conversation.isCompacted || given.slice(0, len).some(({ role }) => role === 'assistant')
+    const isAnswered = conversation.isCompactedIn(len) || given.slice(0, len).some(({ role }) => role === 'assistant')
     const isOwn =
       asked.client !== undefined && conversation.client === asked.client && conversation.caller === asked.caller
     if (!isAnswered && !(isOwn && len === given.length))

@@ -227,6 +227,25 @@ describe('conversations under one name', () => {
     ])
   })
 
+  it('of which one was compacted are sessions of their own', async () => {
+    const client = new Client('/chat/completions')
+    const [before, summary] = [
+      [...ask('one'), assistant('first'), user('two')],
+      'They spoke of one and of two, at length.',
+    ]
+    await client.call({ messages: before }, 'second')
+    await client.call({ messages: [...before, assistant('second'), user('Write a summary.')] }, summary)
+    const after = [system, user('What did we do so far?'), assistant(summary)]
+    await client.call({ messages: [...after, user('three')] }, 'third')
+    for (const name of ['mine', 'a helper of mine']) await client.call({ messages: ask('helper') }, 'here', name)
+    const sessions = await client.sessions([4, 6, 4, 2, 2])
+    expect(sessions.map((session) => said(session).slice(1))).toEqual([
+      ['one', 'first', 'two', 'second', 'three', 'third'],
+      ['helper', 'here'],
+      ['helper', 'here'],
+    ])
+  })
+
   it('that share answers and go on side by side are retracted once, and then a fork', async () => {
     const client = new Client('/chat/completions')
     const shared = [...ask('one'), assistant('first')]
