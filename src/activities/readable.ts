@@ -68,8 +68,8 @@ const lostAnswers = (
     const { role, content } = itemAt(view, position)
     if (role !== 'tool') break
     if (lost.has(position)) places.push(position)
-    const results = content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : []))
-    open = open.filter((id) => !results.includes(id))
+    const results = new Set(content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
+    open = open.filter((id) => !results.has(id))
   }
   return places.map((place, index) => [
     place,
