@@ -14,10 +14,12 @@ it('an append that the store refuses changes nothing of what is known of a conve
   const store: Store = {
     ...inner,
     append: (id, given) =>
-      storeTask(async () =>
-        refuses
-          ? { _tag: 'Left', left: { _tag: 'Io', operation: 'append', cause: new Error('disk'), outcome: 'none' } }
-          : inner.append(id, given)(),
+      storeTask(
+        async () =>
+          refuses
+            ? { _tag: 'Left', left: { _tag: 'Io', operation: 'append', cause: new Error('disk'), outcome: 'none' } }
+            : inner.append(id, given)(),
+        'append',
       ),
   }
   const conversation = new Conversation(await createSession(store), undefined)
