@@ -1,5 +1,5 @@
 /** What the recorder appends to, where the store refuses an append: it knows no more than the record has. */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { assistant, createSession, memoryStore, textOf, user, type Message } from 'indelible'
 import { storeTask, type Store } from 'indelible/store'
@@ -14,13 +14,9 @@ it('an append that the store refuses changes nothing of what is known of a conve
   const store: Store = {
     ...inner,
     append: (id, given) =>
-      storeTask(
-        async () =>
-          refuses
-            ? { _tag: 'Left', left: { _tag: 'Io', operation: 'append', cause: new Error('disk'), outcome: 'none' } }
-            : inner.append(id, given)(),
-        'append',
-      ),
+      refuses
+        ? storeTask(async () => left({ _tag: 'Io', operation: 'append', cause: new Error('disk') }), 'append')
+        : inner.append(id, given),
   }
   const conversation = new Conversation(await createSession(store), undefined)
   const texts = (): readonly string[] => conversation.session.conversation().toArray().map(textOf)
