@@ -68,11 +68,12 @@ export interface KeptCheckpoint {
  * Errors  `NoLedger`; `Diverged` if the ledger does not continue what was signed; `CallbackThrew` if the memory fails
  *
  * @param store the store with the ledger
- * @param options the origin, the signers and further lines
+ * @param given the origin, the signers and further lines
  * @returns the checkpoint; or `NoLedger`, `Diverged`
  */
-export const signLedger = (store: Store, options: CheckpointOptions): EvidenceTask<KeptCheckpoint> =>
+export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask<KeptCheckpoint> =>
   evidenceTask(async () => {
+    const options = ownOptions(given)
     const { origin, memory } = options
     for (;;) {
       const ledger = await readLedger(store)()
@@ -156,14 +157,23 @@ const remember = async (
  *
  * @param store the store with the session
  * @param id the session
- * @param options the origin and the signers
+ * @param given the origin and the signers
  * @returns the checkpoint as text; give each session an origin of its own
  */
-export const signSession = (store: Store, id: string, options: CheckpointOptions): EvidenceTask<string> =>
+export const signSession = (store: Store, id: string, given: CheckpointOptions): EvidenceTask<string> =>
   evidenceTask(async () => {
+    const options = ownOptions(given)
     const info = await describeSession(store, id)()
     return isLeft(info) ? info : signedHead(info.right.head, options)
   }, 'signSession')
+
+/** A copy: the caller may change its own. */
+const ownOptions = ({ origin, signers, memory, extensions }: CheckpointOptions): CheckpointOptions => ({
+  origin,
+  signers: [...signers],
+  ...(memory !== undefined && { memory }),
+  ...(extensions !== undefined && { extensions: [...extensions] }),
+})
 
 const signedHead = async (
   head: Head,
@@ -255,17 +265,18 @@ export interface Witnessed extends KeptCheckpoint {
  * Errors  `NoLedger` if there is no checkpoint yet; `BadKey`. A witness that does not sign is in `refusals`
  *
  * @param store the store with the ledger
- * @param witnesses the witnesses to ask
+ * @param asked the witnesses to ask
  * @param options how to reach them
  * @returns the checkpoint with their signatures, and the refusals
  */
 export const witnessLedger = (
   store: Store,
-  witnesses: readonly Witness[],
+  asked: readonly Witness[],
   options: WitnessOptions = {},
 ): EvidenceTask<Witnessed> => {
   if (options.timeout !== undefined) amount('timeout', options.timeout, { unit: 'milliseconds' })
   return evidenceTask(async () => {
+    const witnesses = asked.map((witness) => ({ ...witness }))
     const verifiers: NoteVerifier[] = []
     for (const { vkey } of witnesses) {
       const verifier = verifierOf(vkey)
