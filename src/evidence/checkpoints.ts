@@ -1,6 +1,6 @@
 /** Checkpoints of a scope's ledger: signed, kept in a log of their own beside it, and shown to witnesses. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, utf8Of } from '../json/index.ts'
+import { isLeft, left, optionsOf, right, utf8Of } from '../json/index.ts'
 import { amount } from '../task/index.ts'
 import { describeSession } from '../session/index.ts'
 import { headOf, consistencyPath, ledgerId, ownStore, type Head, type Store } from '../store/index.ts'
@@ -71,9 +71,9 @@ export interface KeptCheckpoint {
  * @param given the origin, the signers and further lines
  * @returns the checkpoint; or `NoLedger`, `Diverged`
  */
-export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask<KeptCheckpoint> =>
-  evidenceTask(async () => {
-    const options = ownOptions(given)
+export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask<KeptCheckpoint> => {
+  const options = ownOptions('signLedger', given)
+  return evidenceTask(async () => {
     const { origin, memory } = options
     for (;;) {
       const ledger = await readLedger(store)()
@@ -99,6 +99,7 @@ export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask
       if (stored.right !== undefined) return right(stored.right)
     }
   }, 'signLedger')
+}
 
 /** The heads that a ledger has to continue: the last that was kept, the greatest that one of the signers signed, the last remembered. */
 const signedBefore = (
@@ -160,20 +161,19 @@ const remember = async (
  * @param given the origin and the signers
  * @returns the checkpoint as text; give each session an origin of its own
  */
-export const signSession = (store: Store, id: string, given: CheckpointOptions): EvidenceTask<string> =>
-  evidenceTask(async () => {
-    const options = ownOptions(given)
+export const signSession = (store: Store, id: string, given: CheckpointOptions): EvidenceTask<string> => {
+  const options = ownOptions('signSession', given)
+  return evidenceTask(async () => {
     const info = await describeSession(store, id)()
     return isLeft(info) ? info : signedHead(info.right.head, options)
   }, 'signSession')
+}
 
 /** A copy: the caller may change its own. */
-const ownOptions = ({ origin, signers, memory, extensions }: CheckpointOptions): CheckpointOptions => ({
-  origin,
-  signers: [...signers],
-  ...(memory !== undefined && { memory }),
-  ...(extensions !== undefined && { extensions: [...extensions] }),
-})
+const ownOptions = (call: string, given: CheckpointOptions): CheckpointOptions => {
+  const { signers, extensions, ...others } = optionsOf(call, given)
+  return { ...others, signers: [...signers], ...(extensions !== undefined && { extensions: [...extensions] }) }
+}
 
 const signedHead = async (
   head: Head,
