@@ -3,7 +3,7 @@
  * log of the store, so it is a leaf of that log's tree like any other.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, optionsOf, right } from '../json/index.ts'
 import type { Task } from '../task/index.ts'
 import type { History } from '../history/index.ts'
 import {
@@ -80,9 +80,9 @@ export type OpenLogFault = LogFault | NewLogFault | AppendFault | StoreFaultOf<'
  * await recordCall(opened.log, { methodName: 'f' }, () => 1)
  * await opened.flush()
  */
-export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, StoredCallLog> =>
-  storeTask(async () => {
-    const { store, id, durable = false, writer: name = 'writer', ...others } = options
+export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, StoredCallLog> => {
+  const { store, id, durable = false, writer: name = 'writer', ...others } = optionsOf('openCallLog', options)
+  return storeTask(async () => {
     const info = await findOrCreate(store, id)
     if (isLeft(info)) return info
     const rows = await store.read(id, { to: info.right.head.size })()
@@ -128,6 +128,7 @@ export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, S
       }),
     )
   }, 'openCallLog')
+}
 
 /** The row of a call that has begun: a note, as it says something of a record that is not there yet. */
 const startMark = (writer: string, begun: BegunRecord): Row => ({

@@ -24,15 +24,17 @@ import type { RefHistory } from './ref-history.ts'
  *
  * @param store the store
  * @param tree the tree to grow; undefined for a new one
- * @param refs the refs to add
+ * @param added the refs to add
  * @returns the new tree; undefined if there are no refs
  */
 export const growRefTree = (
   store: BlockStore,
   tree: RefTree | undefined,
-  refs: readonly MessageRef[],
+  added: readonly MessageRef[],
 ): Task<TreeFault, RefTree | undefined> =>
   refsTask(async () => {
+    const refs = added.map((ref) => ({ ...ref, blockIds: [...ref.blockIds] }))
+    const len = tree?.len ?? 0
     if (refs.length === 0) return right(tree)
     const edge: Either<TreeFault, Edge> =
       tree === undefined ? right({ refs: [], levels: [] }) : await edgeOf(store, tree)
@@ -53,7 +55,7 @@ export const growRefTree = (
       )
       if (isLeft(ids)) return ids
     }
-    return right(Object.freeze({ id: ids.right[0] as BlockId, len: (tree?.len ?? 0) + refs.length }))
+    return right(Object.freeze({ id: ids.right[0] as BlockId, len: len + refs.length }))
   }, 'growRefTree')
 
 /**

@@ -293,7 +293,8 @@ export interface Session extends SessionReader {
    */
   readonly erase: (what: readonly number[] | ToErase, options?: Because) => Task<EraseSessionFault, ErasureReceipt>
   /**
-   * Change the metadata with an Immer recipe.
+   * Change the metadata with an Immer recipe. It is called when the updates before it are done, and what it puts in is
+   * copied when it returns.
    *
    * @param recipe changes the draft in place
    * @returns the new metadata; or `MetadataConflict` with the current metadata, if another writer changed it first

@@ -491,15 +491,11 @@ const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
   if (index === undefined) return {}
   return {
     index: Object.freeze<RowIndex>({
-      find: (query) =>
-        run(
-          'search the index',
-          async () => {
-            const { limit = 100 } = optionsOf('store.index.find', query)
-            return index.find(scope, { ...query, limit: Math.max(1, Math.min(1000, Math.floor(limit) || 1)) })
-          },
-          'store.index.find',
-        ),
+      find: (given) => {
+        const query = copyArgument(optionsOf('store.index.find', given))
+        const limit = Math.max(1, Math.min(1000, Math.floor(query.limit ?? 100) || 1))
+        return run('search the index', () => index.find(scope, { ...query, limit }), 'store.index.find')
+      },
       findIn: (logs, term) =>
         run('search the index', () => index.findIn(scope, [...new Set(logs)], term), 'store.index.findIn'),
       encrypted: () =>

@@ -41,9 +41,10 @@ export function verifyLog(
 export function verifyLog(
   store: Store,
   id: string,
-  older?: Head,
+  given?: Head,
   inspect?: InspectRows,
 ): Task<VerifyFault | CallbackThrew, LogInfo> {
+  const older = given && { ...given }
   return storeTask(async () => {
     const found = await store.info(id)()
     if (isLeft(found)) return found

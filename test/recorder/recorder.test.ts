@@ -264,6 +264,22 @@ describe('a client of Chat Completions', () => {
     expect(fetch.summary()).toMatchObject({ calls: 2, failed: 1 })
   })
 
+  it('records the body as it was when fetch was called, also where its bytes are used again', async () => {
+    const { store, fetch, openai } = await setting(counting)
+    for (const bytesOf of [
+      (bytes: Uint8Array<ArrayBuffer>) => bytes,
+      ({ buffer }: Uint8Array<ArrayBuffer>) => buffer,
+    ]) {
+      const bytes = new TextEncoder().encode(JSON.stringify({ model: 'gpt-x', messages: [said('said first')] }))
+      const answer = fetch(`${openai.baseURL}/chat/completions`, { method: 'POST', body: bytesOf(bytes) })
+      bytes.fill(32)
+      await (await answer).text()
+    }
+    await fetch.settled()
+    for (const session of await sessionsOf(store)) expect(texts(session)[0]).toBe('said first')
+    expect((await sessionsOf(store)).length).toBeGreaterThan(0)
+  })
+
   it('keeps no key, and with content: false no text', async () => {
     const store = memoryStore()
     const { fetch, openai } = await setting(counting, { store, content: false })

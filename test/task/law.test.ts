@@ -12,6 +12,7 @@ import {
   importTranscript,
   listSessions,
   memoryStore,
+  openOrCreateSession,
   openSession,
   orThrow,
   readSession,
@@ -144,6 +145,7 @@ const once = (bad: Bad) =>
 const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]> } = {
   // sessions
   createSession: async () => [createSession(memoryStore(), { metadata: { f: () => 1 } as never })],
+  openOrCreateSession: async () => [openOrCreateSession(memoryStore(), 's', { metadata: { f: () => 1 } as never })],
   openSession: async (bad) => {
     const { store } = await started()
     await createSession(store, { id: 'encrypted', key: keyRing([newHostKey('a')]) })
