@@ -1,8 +1,9 @@
 /** What `indelible record` records, in a thread of its own, from a spool that survives a kill. */
+import { renameSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { Worker } from 'node:worker_threads'
 import { carriesConversation, type Recorder } from '../recorder/index.ts'
-import { Frames, Spool, type SpoolKeys } from '../recorder/proxy/index.ts'
+import { Frames, setAside, Spool, type SpoolKeys } from '../recorder/proxy/index.ts'
 import { Misuse, Unreadable, type Call, type Terminal } from './command.ts'
 import type { FromThread, ThreadStart, ToThread } from './record-thread.ts'
 import type { ScopeSummary } from './recorders.ts'
@@ -31,9 +32,12 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
   let isAlive = true
   let passed = 0
   let frames: Frames | undefined
+  /** The file of a killed recorder that the thread reads. */
+  let reads: string | undefined
   worker.on('message', (said: FromThread) => {
     if ('taken' in said) return frames?.taken(said.taken)
     if ('over' in said) for (const one of said.over) frames?.over(one)
+    if ('reads' in said) ({ reads } = said)
     if ('tell' in said) terminal.tell([said.tell.replace(/\n$/, '')])
     if ('ready' in said) ready.resolve(said.ready)
     if ('summaries' in said) ended.resolve(said.summaries)
@@ -46,6 +50,12 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
     isAlive = false
     ready.reject(cause)
     tell(`nothing more is recorded, for what records has ended: ${cause.message}`)
+    if (reads === undefined) return
+    try {
+      renameSync(reads, `${reads}${setAside}`)
+    } catch {
+      tell(`${reads} ended it: move this file away, or the next one ends as well`)
+    }
   })
   worker.on('exit', () => {
     isAlive = false

@@ -31,7 +31,11 @@ export const spoolKeys = ({ values, terminal }: Call): SpoolKeys | undefined => 
 }
 
 /** Record the calls that killed recorders left in their spools. Gives the files that can't be recorded, and why. */
-export const recordLeft = async (store: Store, call: Call): Promise<readonly string[]> => {
+export const recordLeft = async (
+  store: Store,
+  call: Call,
+  onFile: (path: string | undefined) => void = () => {},
+): Promise<readonly string[]> => {
   let now: () => number = Date.now
   const recorders = new Recorders(store, call, { sample: 100, now: () => now(), marks: false })
   const failed: string[] = []
@@ -46,6 +50,7 @@ export const recordLeft = async (store: Store, call: Call): Promise<readonly str
       now = clock
       return recorders.of(scope)
     },
+    onFile,
     onNotice: (reason) => failed.push(reason),
   })
   await recorders.settled()
@@ -65,7 +70,7 @@ export const afterSpools = async (store: Store, call: Call, otherwise: string): 
     const [failed] = await recordLeft(store, call)
     if (failed !== undefined) throw new Unreadable(`${failed}; ${otherwise}`)
     if (!isSpooledBefore(near, now)) return
-    if (!told) call.terminal.tell(['waiting for "indelible record", which has calls that are not recorded yet'])
+    if (!told) call.terminal.tell(['waiting for a recorder that has calls it has not stored yet'])
     await delay(200)
   }
 }

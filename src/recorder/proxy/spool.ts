@@ -64,7 +64,7 @@ const largestOpen = 2 ** 24
 /** The spool of this process. */
 export class Spool {
   readonly #options: SpoolOptions
-  readonly #base: string
+  #base = ''
   readonly #lock: DatabaseSync
   readonly #key: Uint8Array | undefined
   readonly #segments = new Set<Segment>()
@@ -77,10 +77,15 @@ export class Spool {
   /** Throws Error, if its lock can't be made. */
   constructor(options: SpoolOptions) {
     this.#options = options
-    const id = `${this.#now().toString(36)}${randomBytes(5).toString('hex')}`
-    this.#base = `${options.near}${infix}${id}`
-    closeSync(openSync(`${this.#base}.lock`, 'wx', 0o600))
-    this.#lock = lockOf(this.#base) as DatabaseSync
+    let lock: DatabaseSync | undefined
+    // Another process may take the lock of a spool that nobody seems to have.
+    for (let attempt = 1; lock === undefined; attempt++) {
+      if (attempt > 5) throw new Error(`${this.#base}.lock can't be locked`)
+      this.#base = `${options.near}${infix}${this.#now().toString(36)}${randomBytes(5).toString('hex')}`
+      closeSync(openSync(`${this.#base}.lock`, 'wx', 0o600))
+      lock = lockOf(this.#base)
+    }
+    this.#lock = lock
     this.#key = options.keys === undefined ? undefined : randomBytes(32)
   }
 
@@ -263,6 +268,9 @@ export const openSegment = async (path: string, keys: SpoolKeys | undefined): Pr
   return { fd, key, frames: () => framesOf(fd, key), close: () => closeSync(fd) }
 }
 
+/** How the name of a file ends that ended whoever read it. It is read no more. */
+export const setAside = '.failed'
+
 const infix = '-spool-'
 
 /** The files of spools beside a store, by what their names begin with. */
@@ -270,14 +278,15 @@ const filesNear = (near: string): ReadonlyMap<string, readonly string[]> => {
   const found = new Map<string, string[]>()
   const start = `${basename(near)}${infix}`
   for (const name of readdirSync(dirname(near)).toSorted()) {
-    const [, base, end] = name.startsWith(start) ? (/^(.*)\.(\d+|lock)$/.exec(name) ?? []) : []
+    const [, base, end] = name.startsWith(start) ? (/^(.*)\.(\d+(?:\.failed)?|lock)$/.exec(name) ?? []) : []
     if (base === undefined) continue
     const path = join(dirname(near), base)
     const paths = found.get(path) ?? []
     if (end !== 'lock') paths.push(join(dirname(near), name))
     found.set(path, paths)
   }
-  const numberOf = (path: string): number => Number(path.slice(path.lastIndexOf('.') + 1))
+  const numberOf = (path: string): number =>
+    Number.parseInt(path.slice(path.lastIndexOf(infix)).split('.')[1] ?? '', 10)
   for (const paths of found.values()) paths.sort((one, other) => numberOf(one) - numberOf(other))
   return found
 }

@@ -1,5 +1,15 @@
 /** The spool: what is written before it is forwarded, and what becomes of it when its recorder is gone. */
-import { closeSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -14,6 +24,7 @@ import {
   framesIn,
   isSpooledBefore,
   replayLeft,
+  setAside,
   Spool,
   type Segment,
   type SpoolOptions,
@@ -139,16 +150,20 @@ it('the next recorder records what is left: whole answers, cut ones, and those t
   answer(observed(frames, 'cut and compressed'), gzipSync(json).subarray(0, 20), 'gzip')
   observed(frames, 'unanswered')
   frames.observe('default', { ...request, header: () => undefined }).piece(Buffer.from('{"mod')) // was never made
+  const body = Buffer.from('{"model":"m","messages":[{"role":"user","content":"whole by its length"}]}')
+  const header = (name: string) => (name === 'content-length' ? String(body.length) : undefined)
+  frames.observe('default', { ...request, header }).piece(body)
   const store = memoryStore()
   expect((await replayed(store)).calls).toBe(0) // its recorder lives
   spool.close()
   const { calls, summary } = await replayed(store)
-  expect([calls, summary.calls, summary.lost]).toEqual([5, 5, 0])
+  expect([calls, summary.calls, summary.lost]).toEqual([6, 6, 0])
   const killed = 'the recorder was killed before the answer was whole'
   expect(await recordedIn(store)).toEqual([
     ['cut and compressed', killed],
     ['cut', killed],
     ['unanswered', killed],
+    ['whole by its length', killed],
     ['whole, though nobody saw its end', 'heard'],
     ['whole', 'heard'],
   ])
@@ -235,25 +250,15 @@ it.each([
   expect(existsSync(path)).toBe(told > 0)
 })
 
-it('a file that ends whoever reads it is tried three times', async () => {
+it('a file that was set aside, because it ended its recorder, is told and not read', async () => {
   const spool = made()
   observed(untaken(spool), 'one')
   spool.close()
-  const failing = { ...memoryStore(), now: () => Date.now() }
-  const options = { near, keys: undefined, storeOf: () => failing, onNotice: (reason: string) => notices.push(reason) }
-  for (let time = 0; time < 4; time++)
-    await replayLeft({
-      ...options,
-      recorderOf: () => {
-        throw new Error('ended')
-      },
-    })
-  expect(notices.map((one) => one.replace(/^.*recorded: /, ''))).toEqual([
-    'ended',
-    'ended',
-    'ended',
-    'it was tried 3 times',
-  ])
+  const path = join(near, '..', files()[0] ?? '')
+  renameSync(path, `${path}${setAside}`)
+  expect((await replayed(memoryStore())).calls).toBe(0)
+  expect(notices).toEqual([expect.stringContaining(`${setAside} has calls of a recorder that was killed`)])
+  expect(existsSync(`${path}${setAside}`)).toBe(true)
 })
 
 it('the traffic goes on when it is full, when it can not be written, and when its folder is gone', () => {
