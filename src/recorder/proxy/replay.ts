@@ -104,7 +104,9 @@ export class FrameReader {
 export interface ReplayOptions {
   /** The path that the files begin with. */
   readonly near: string
+  /** The keys of encrypted files. */
   readonly keys: SpoolKeys | undefined
+  /** The store of a scope, in which it looks for receipts; undefined: there can be no scope of that name. */
   readonly storeOf: (scope: string) => Store | undefined
   /** The recorder of a scope, whose clock is `now`. */
   readonly recorderOf: (scope: string, now: () => number) => Pick<Recorder, 'observe'> | undefined

@@ -27,7 +27,9 @@ import type { Frame } from './frames.ts'
 
 /** The keys of a host, as far as a spool needs them: it is encrypted with one of its own, which the current one wraps. */
 export interface SpoolKeys {
+  /** The key that wraps that of a new spool. */
   readonly current: { readonly id: string; readonly key: Uint8Array }
+  /** A key by its name; undefined if there is none. */
   readonly byId: (id: string) => Uint8Array | undefined | Promise<Uint8Array | undefined>
 }
 
@@ -35,6 +37,7 @@ export interface SpoolKeys {
 export interface SpoolOptions {
   /** The path that its files begin with: that of the store. */
   readonly near: string
+  /** Encrypt it. Default: it is not encrypted. */
   readonly keys?: SpoolKeys | undefined
   /** Told, in words, why calls are not in it; once for each reason. */
   readonly onNotice: (reason: string) => void
@@ -46,14 +49,19 @@ export interface SpoolOptions {
 
 /** A file of a spool. */
 export interface Segment {
+  /** Its path. */
   readonly path: string
+  /** Its descriptor in this process. */
   readonly fd: number
+  /** What it is encrypted with. */
   readonly key: Uint8Array | undefined
   /** When its first frame was written. */
   since: number
+  /** Its bytes. */
   size: number
   /** Its calls that are not recorded. */
   open: number
+  /** It could not be written, and takes nothing more. */
   isBroken: boolean
 }
 
