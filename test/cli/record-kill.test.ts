@@ -273,7 +273,9 @@ it.each([['plain', []] as const, ['encrypted', ['--key-file', join(folder, 'keys
       return found.length !== 1 || (whole.has(question) && found[0] === undefined)
     })
     expect(wrong.map((question) => [question, answers.get(question)])).toEqual([])
-    expect([...answers.keys()].filter((question) => !forwarded.has(question))).toEqual([])
+    // A kill between the spool and the provider: what was asked is recorded, once.
+    const others = [...answers].filter(([question]) => !forwarded.has(question)).map(([, found]) => found)
+    expect(others).toEqual(others.map(() => [undefined]))
     provider.closeAllConnections()
     await new Promise((resolve) => provider.close(resolve))
   },

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeEach, expect, it, vi } from 'vitest'
 import { listSessions, memoryStore, openSession, textOf, type Message, type Store } from 'indelible'
 import { newHostKey } from 'indelible/encryption'
 import { createRecorder, detailsOf, type ObservedCall, type Recorder } from 'indelible/recorder'
@@ -299,4 +299,23 @@ it('a worker that takes nothing loses calls, which are counted, and holds no mor
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(2 ** 28 + 1000)
   expect(frames.unanswered).toBe(1)
   expect(frames.open).toBe(1)
+})
+
+it('forwarding does the same for a request of any length: nothing of it is read', () => {
+  const [handed, parse] = [[] as Uint8Array[], vi.spyOn(JSON, 'parse')]
+  const spool = made()
+  const frames = new Frames({ spool, post: (records) => handed.push(records) })
+  const recordsOf = (messages: number): number => {
+    const before = handed.length
+    const body = JSON.stringify({ messages: Array.from({ length: messages }, () => ({ role: 'user', content: 'a' })) })
+    const call = frames.observe('default', { ...request, header: () => undefined })
+    call.piece(Buffer.from(body))
+    call.sent()
+    frames.flush()
+    return handed.slice(before).reduce((sum, records) => sum + [...framesIn(records)].length, 0)
+  }
+  expect([recordsOf(1), recordsOf(400), recordsOf(4000)]).toEqual([3, 3, 3])
+  expect(parse).not.toHaveBeenCalled()
+  parse.mockRestore()
+  spool.close()
 })
