@@ -678,7 +678,7 @@ it.each(['previous_response_id', 'conversation'])(
       else {
         const content = [{ type: 'output_text', text: `to ${input}`, annotations: [] }]
         const output = [{ type: 'message', id: `m${id}`, role: 'assistant', status: 'completed', content }]
-        observed?.answered(200, () => 'application/json')
+        observed?.answered(200, (header) => (header === 'content-type' ? 'application/json' : undefined))
         observed?.chunk(new TextEncoder().encode(JSON.stringify({ id, model: 'm', status: 'completed', output })))
         observed?.end()
       }
