@@ -21,7 +21,7 @@ export type ToThread =
 
 /** What the thread tells. */
 export type FromThread =
-  | { readonly ready: { readonly scope: string; readonly near: string } }
+  | { readonly ready: { readonly scope: string; readonly near: string | undefined } }
   | { readonly failed: { readonly message: string; readonly misuse: boolean; readonly exitCode: number } }
   | { readonly tell: string }
   | { readonly reads: string | undefined }

@@ -27,7 +27,7 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
   const file = import.meta.url.endsWith('.ts') ? './record-thread.ts' : './record-thread.js'
   const start: ThreadStart = { values, env: { ...terminal.env } }
   const worker = new Worker(new URL(file, import.meta.url), { workerData: start })
-  const ready = Promise.withResolvers<{ readonly scope: string; readonly near: string }>()
+  const ready = Promise.withResolvers<{ readonly scope: string; readonly near: string | undefined }>()
   const ended = Promise.withResolvers<readonly ScopeSummary[]>()
   let isAlive = true
   let passed = 0
@@ -94,8 +94,13 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
 }
 
 /** The spool of this process, unless it can't be made. */
-const madeSpool = (near: string, keys: SpoolKeys | undefined, tell: (line: string) => void): Spool | undefined => {
+const madeSpool = (
+  near: string | undefined,
+  keys: SpoolKeys | undefined,
+  tell: (line: string) => void,
+): Spool | undefined => {
   try {
+    if (near === undefined) throw new Error("the user's data folder can't be written")
     return new Spool({ near, keys, onNotice: tell })
   } catch (cause) {
     tell(`there is no spool, so a kill loses calls whose answers are not recorded: ${(cause as Error).message}`)
