@@ -21,9 +21,10 @@ export type ToThread =
 
 /** What the thread tells. */
 export type FromThread =
-  | { readonly ready: { readonly scope: string; readonly near: string } }
+  | { readonly ready: { readonly scope: string; readonly near: string | undefined } }
   | { readonly failed: { readonly message: string; readonly misuse: boolean; readonly exitCode: number } }
   | { readonly tell: string }
+  | { readonly reads: string | undefined }
   | { readonly taken: number }
   | { readonly over: readonly number[] }
   | { readonly summaries: readonly ScopeSummary[] }
@@ -63,7 +64,8 @@ try {
     })
     // What was left first: what comes now may continue it.
     const left = (async () => {
-      for (const reason of await recordLeft(store, call)) terminal.tell([`indelible: ${reason}`])
+      for (const reason of await recordLeft(store, call, (reads) => tell({ reads })))
+        terminal.tell([`indelible: ${reason}`])
       recorders.begin()
     })()
     const take = async (said: ToThread): Promise<void> => {

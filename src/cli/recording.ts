@@ -1,8 +1,9 @@
 /** What `indelible record` records, in a thread of its own, from a spool that survives a kill. */
+import { renameSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { Worker } from 'node:worker_threads'
 import { carriesConversation, type Recorder } from '../recorder/index.ts'
-import { Frames, Spool, type SpoolKeys } from '../recorder/proxy/index.ts'
+import { Frames, setAside, Spool, type SpoolKeys } from '../recorder/proxy/index.ts'
 import { Misuse, Unreadable, type Call, type Terminal } from './command.ts'
 import type { FromThread, ThreadStart, ToThread } from './record-thread.ts'
 import type { ScopeSummary } from './recorders.ts'
@@ -26,14 +27,17 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
   const file = import.meta.url.endsWith('.ts') ? './record-thread.ts' : './record-thread.js'
   const start: ThreadStart = { values, env: { ...terminal.env } }
   const worker = new Worker(new URL(file, import.meta.url), { workerData: start })
-  const ready = Promise.withResolvers<{ readonly scope: string; readonly near: string }>()
+  const ready = Promise.withResolvers<{ readonly scope: string; readonly near: string | undefined }>()
   const ended = Promise.withResolvers<readonly ScopeSummary[]>()
   let isAlive = true
   let passed = 0
   let frames: Frames | undefined
+  /** The file of a killed recorder that the thread reads. */
+  let reads: string | undefined
   worker.on('message', (said: FromThread) => {
     if ('taken' in said) return frames?.taken(said.taken)
     if ('over' in said) for (const one of said.over) frames?.over(one)
+    if ('reads' in said) ({ reads } = said)
     if ('tell' in said) terminal.tell([said.tell.replace(/\n$/, '')])
     if ('ready' in said) ready.resolve(said.ready)
     if ('summaries' in said) ended.resolve(said.summaries)
@@ -46,6 +50,12 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
     isAlive = false
     ready.reject(cause)
     tell(`nothing more is recorded, for what records has ended: ${cause.message}`)
+    if (reads === undefined) return
+    try {
+      renameSync(reads, `${reads}${setAside}`)
+    } catch {
+      tell(`${reads} ended it: move this file away, or the next one ends as well`)
+    }
   })
   worker.on('exit', () => {
     isAlive = false
@@ -84,8 +94,13 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
 }
 
 /** The spool of this process, unless it can't be made. */
-const madeSpool = (near: string, keys: SpoolKeys | undefined, tell: (line: string) => void): Spool | undefined => {
+const madeSpool = (
+  near: string | undefined,
+  keys: SpoolKeys | undefined,
+  tell: (line: string) => void,
+): Spool | undefined => {
   try {
+    if (near === undefined) throw new Error("the user's data folder can't be written")
     return new Spool({ near, keys, onNotice: tell })
   } catch (cause) {
     tell(`there is no spool, so a kill loses calls whose answers are not recorded: ${(cause as Error).message}`)

@@ -12,13 +12,20 @@ import { Recorders } from './recorders.ts'
 import { counted } from './screen.ts'
 import { addressWithoutPassword, defaultStorePath, givenStore, isAddress } from './store.ts'
 
-/** The path that spools of a store begin with. Those of a database are in the user's data folder. */
-export const spoolsNear = (values: Call['values'], terminal: Terminal): string => {
+/**
+ * The path that spools of a store begin with. Those of a database are in the user's data folder; undefined: it has none that
+ * can be written.
+ */
+export const spoolsNear = (values: Call['values'], terminal: Terminal): string | undefined => {
   const given = givenStore(values, terminal)
   const path = defaultStorePath(terminal.env)
-  if (given === undefined || !isAddress(given)) return realpathSync(given === undefined ? path : terminal.path(given))
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  return join(realpathSync(dirname(path)), `postgres-${digestOf(addressWithoutPassword(given)).slice(0, 16)}`)
+  try {
+    if (given === undefined || !isAddress(given)) return realpathSync(given === undefined ? path : terminal.path(given))
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    return join(realpathSync(dirname(path)), `postgres-${digestOf(addressWithoutPassword(given)).slice(0, 16)}`)
+  } catch {
+    return undefined
+  }
 }
 
 /** The keys of a spool, if the call names a key file. */
@@ -31,12 +38,22 @@ export const spoolKeys = ({ values, terminal }: Call): SpoolKeys | undefined => 
 }
 
 /** Record the calls that killed recorders left in their spools. Gives the files that can't be recorded, and why. */
-export const recordLeft = async (store: Store, call: Call): Promise<readonly string[]> => {
+export const recordLeft = async (
+  store: Store,
+  call: Call,
+  onFile: (path: string | undefined) => void = () => {},
+): Promise<readonly string[]> => {
+  const near = spoolsNear(call.values, call.terminal)
+  if (near === undefined) return []
   let now: () => number = Date.now
-  const recorders = new Recorders(store, call, { sample: 100, now: () => now(), marks: false })
+  const recorders = new Recorders(store, call, {
+    sample: Number(call.values['sample'] ?? 100),
+    now: () => now(),
+    marks: false,
+  })
   const failed: string[] = []
   const calls = await replayLeft({
-    near: spoolsNear(call.values, call.terminal),
+    near,
     keys: spoolKeys(call),
     storeOf: (scope) => {
       const scoped = store.scoped(scope)
@@ -46,6 +63,7 @@ export const recordLeft = async (store: Store, call: Call): Promise<readonly str
       now = clock
       return recorders.of(scope)
     },
+    onFile,
     onNotice: (reason) => failed.push(reason),
   })
   await recorders.settled()
@@ -64,8 +82,8 @@ export const afterSpools = async (store: Store, call: Call, otherwise: string): 
   for (let told = false; ; told = true) {
     const [failed] = await recordLeft(store, call)
     if (failed !== undefined) throw new Unreadable(`${failed}; ${otherwise}`)
-    if (!isSpooledBefore(near, now)) return
-    if (!told) call.terminal.tell(['waiting for "indelible record", which has calls that are not recorded yet'])
+    if (near === undefined || !isSpooledBefore(near, now)) return
+    if (!told) call.terminal.tell(['waiting for a recorder that has calls it has not stored yet'])
     await delay(200)
   }
 }

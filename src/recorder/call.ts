@@ -179,6 +179,10 @@ export class Calls {
       ...((cut || (broken !== undefined && messages.length > 0)) && { cut: true as const }),
       ...(broke !== undefined && { broke }),
     }
+    const responses = [
+      ...(answered?.id !== undefined && asked.api === 'openai-responses' ? [answered.id] : []),
+      ...(asked.conversation === undefined ? [] : [keptAs(asked.conversation)]),
+    ]
     let { conversation } = begun
     for (let attempt = 1; ; attempt++) {
       if (messages.length > 0 && conversation.chainAt(conversation.len) !== chain[len]) {
@@ -200,7 +204,10 @@ export class Calls {
         ...(answered?.usage !== undefined && { usage: answered.usage }),
         ...fields,
       }
+      // Before it is there, so that a kill leaves nothing that is not found.
       await this.#conversations.index(conversation, conversation.len, messages)
+      for (const id of messages.length > 0 ? responses : [])
+        await this.#conversations.indexResponse(id, conversation.session.id, len + messages.length)
       const note = conversation.session.notes().length
       onPlace?.(conversation.session.id)
       const finished = await conversation.finish(messages, receipt)
@@ -213,10 +220,6 @@ export class Calls {
         throw problem('append an answer to', conversation.session.id, finished.left)
     }
     const session = conversation.session.id
-    if (answered?.id !== undefined && messages.length > 0 && asked.api === 'openai-responses')
-      await this.#conversations.indexResponse(answered.id, session, len + messages.length)
-    if (asked.conversation !== undefined && messages.length > 0)
-      await this.#conversations.indexResponse(keptAs(asked.conversation), session, len + messages.length)
     this.#tally.called({
       session,
       model: answered?.model ?? asked.model,

@@ -29,8 +29,6 @@ export const kinds = {
   place: 8,
   /** The call is recorded, or never will be. */
   over: 9,
-  /** Somebody begins to record what is left. */
-  replay: 10,
 } as const
 
 /** One thing that is said of a call. */
@@ -85,7 +83,7 @@ export const recordLength = (bytes: Buffer): number | undefined =>
 
 /** The frame that is the content of a record; undefined if it is none. */
 export const frameOf = (content: Buffer): Frame | undefined => {
-  if (content.length < ahead - 4 || (content[0] ?? 255) > kinds.replay) return undefined
+  if (content.length < ahead - 4 || (content[0] ?? 255) > kinds.over) return undefined
   return {
     kind: content.readUInt8(0),
     call: content.readUInt32BE(1),

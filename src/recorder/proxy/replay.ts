@@ -6,17 +6,25 @@ import { reasonOf } from '../../task/index.ts'
 import type { ObservedCall } from '../observed-call.ts'
 import type { Recorder } from '../recorder.ts'
 import { jsonIn, kinds, textIn, type Frame } from './frames.ts'
-import { appendFrame, leftSpools, openSegment, type OpenedSegment, type SpoolKeys } from './spool.ts'
+import { appendFrame, leftSpools, openSegment, setAside, type OpenedSegment, type SpoolKeys } from './spool.ts'
 import type { AnsweredFrame, AskedFrame } from './spooling.ts'
 
 /** The recorder of a scope; undefined: there can be no scope of that name. */
 export type RecorderOfScope = (scope: string) => Pick<Recorder, 'observe'> | undefined
 
+interface OpenCall {
+  readonly call: ObservedCall
+  /** Bytes of its body that did not come yet, if it said how many there are. */
+  missing: number
+  isSent: boolean
+  isOver: boolean
+}
+
 /** Tells recorders what frames say. */
 export class FrameReader {
   readonly #recorderOf: RecorderOfScope
   readonly #over: (call: number) => void
-  readonly #open = new Map<number, { readonly call: ObservedCall; isSent: boolean; isOver: boolean }>()
+  readonly #open = new Map<number, OpenCall>()
   /** The time of the frame that is read: the clock of its recorder. */
   readonly now: () => number
   #at = 0
@@ -37,6 +45,7 @@ export class FrameReader {
     const { call } = known
     switch (frame.kind) {
       case kinds.body:
+        known.missing -= frame.bytes.length
         return call.piece(frame.bytes)
       case kinds.sent:
         known.isSent = true
@@ -56,11 +65,15 @@ export class FrameReader {
     }
   }
 
-  /** Nothing more comes. A call whose request is not whole was never made. Resolves once the others are recorded. */
-  async cut(): Promise<void> {
-    const made = [...this.#open.values()].filter(({ isSent }) => isSent)
-    for (const { call, isOver } of made) if (!isOver) call.fail('the recorder was killed before the answer was whole')
+  /** Nothing more comes. A call whose request is not whole was never made. Resolves to the number of the others, once they are recorded. */
+  async cut(): Promise<number> {
+    const made = [...this.#open.values()].filter(({ isSent, missing }) => isSent || missing === 0)
+    for (const { call, isSent, isOver } of made) {
+      if (!isSent) call.sent() // the provider has it, though nobody saw its end
+      if (!isOver) call.fail('the recorder was killed before the answer was whole')
+    }
     await Promise.all(made.map(({ call }) => call.over))
+    return made.length
   }
 
   async #ended(number: number, call: ObservedCall): Promise<void> {
@@ -81,7 +94,8 @@ export class FrameReader {
     }
     const call = this.#recorderOf(scope)?.observe({ method, url, header: (name) => headers[name] }, place)
     if (call === undefined) return this.#over(frame.call)
-    this.#open.set(frame.call, { call, isSent: false, isOver: false })
+    const missing = Number(headers['content-length'])
+    this.#open.set(frame.call, { call, missing, isSent: false, isOver: false })
     void this.#ended(frame.call, call)
   }
 }
@@ -90,10 +104,14 @@ export class FrameReader {
 export interface ReplayOptions {
   /** The path that the files begin with. */
   readonly near: string
+  /** The keys of encrypted files. */
   readonly keys: SpoolKeys | undefined
+  /** The store of a scope, in which it looks for receipts; undefined: there can be no scope of that name. */
   readonly storeOf: (scope: string) => Store | undefined
   /** The recorder of a scope, whose clock is `now`. */
   readonly recorderOf: (scope: string, now: () => number) => Pick<Recorder, 'observe'> | undefined
+  /** Told of each file before it is read, and of undefined behind the last. */
+  readonly onFile?: (path: string | undefined) => void
   /** Told, in words, of a file that can't be recorded. It stays. */
   readonly onNotice: (reason: string) => void
 }
@@ -109,6 +127,7 @@ export const replayLeft = async (options: ReplayOptions): Promise<number> => {
     let recorded = true
     for (const path of paths) {
       try {
+        options.onFile?.(path)
         calls += await replayFile(path, options)
       } catch (cause) {
         recorded = false
@@ -117,36 +136,31 @@ export const replayLeft = async (options: ReplayOptions): Promise<number> => {
     }
     close(recorded)
   }
+  options.onFile?.(undefined)
   return calls
 }
 
-/** How often a file is tried: what is in it may end whoever reads it. */
-const tries = 3
-
 const replayFile = async (path: string, { keys, storeOf, recorderOf }: ReplayOptions): Promise<number> => {
+  if (path.endsWith(setAside)) throw new Error('it ended the recorder that tried')
   const segment = await openSegment(path, keys)
   try {
     const over = await recordedIn(segment, storeOf)
     if (over === undefined) return 0
-    appendFrame(segment, { kind: kinds.replay, call: 0, at: Date.now(), bytes: new Uint8Array(0) })
-    let calls = 0
     const reader: FrameReader = new FrameReader(
       (scope) => recorderOf(scope, reader.now),
       (call) => appendFrame(segment, { kind: kinds.over, call, at: Date.now(), bytes: new Uint8Array(0) }),
     )
     for (const frame of segment.frames()) {
       if (over.has(frame.call) || frame.kind >= kinds.place) continue
-      if (frame.kind === kinds.sent) calls++
       reader.take(frame, segment)
     }
-    await reader.cut()
-    return calls
+    return await reader.cut()
   } finally {
     segment.close()
   }
 }
 
-/** The calls of a file that are recorded; undefined: all of them are. Throws Error, if it was tried too often. */
+/** The calls of a file that are recorded; undefined: all of them are. */
 const recordedIn = async (
   segment: OpenedSegment,
   storeOf: ReplayOptions['storeOf'],
@@ -154,12 +168,10 @@ const recordedIn = async (
   const asked = new Map<number, { readonly scope: string; readonly at: number }>()
   const places = new Map<number, Set<string>>()
   const over = new Set<number>()
-  let replays = 0
   for (const frame of segment.frames()) {
     if (frame.kind === kinds.asked) asked.set(frame.call, { scope: (jsonIn(frame) as AskedFrame).scope, at: frame.at })
     if (frame.kind === kinds.place) places.set(frame.call, (places.get(frame.call) ?? new Set()).add(textIn(frame)))
     if (frame.kind === kinds.over) over.add(frame.call)
-    if (frame.kind === kinds.replay) replays++
   }
   for (const [call, sessions] of places) {
     const known = asked.get(call)
@@ -167,9 +179,7 @@ const recordedIn = async (
     if (known === undefined || store === undefined || over.has(call)) continue
     for (const session of sessions) if (await hasReceipt(store, session, known.at)) over.add(call)
   }
-  if ([...asked.keys()].every((call) => over.has(call))) return undefined
-  if (replays >= tries) throw new Error(`it was tried ${replays} times`)
-  return over
+  return [...asked.keys()].every((call) => over.has(call)) ? undefined : over
 }
 
 /** Whether the receipt of a call is in a session, or the session can't be had any more. Throws Error, if a store fails. */

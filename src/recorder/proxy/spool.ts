@@ -27,7 +27,9 @@ import type { Frame } from './frames.ts'
 
 /** The keys of a host, as far as a spool needs them: it is encrypted with one of its own, which the current one wraps. */
 export interface SpoolKeys {
+  /** The key that wraps that of a new spool. */
   readonly current: { readonly id: string; readonly key: Uint8Array }
+  /** A key by its name; undefined if there is none. */
   readonly byId: (id: string) => Uint8Array | undefined | Promise<Uint8Array | undefined>
 }
 
@@ -35,6 +37,7 @@ export interface SpoolKeys {
 export interface SpoolOptions {
   /** The path that its files begin with: that of the store. */
   readonly near: string
+  /** Encrypt it. Default: it is not encrypted. */
   readonly keys?: SpoolKeys | undefined
   /** Told, in words, why calls are not in it; once for each reason. */
   readonly onNotice: (reason: string) => void
@@ -46,14 +49,19 @@ export interface SpoolOptions {
 
 /** A file of a spool. */
 export interface Segment {
+  /** Its path. */
   readonly path: string
+  /** Its descriptor in this process. */
   readonly fd: number
+  /** What it is encrypted with. */
   readonly key: Uint8Array | undefined
   /** When its first frame was written. */
   since: number
+  /** Its bytes. */
   size: number
   /** Its calls that are not recorded. */
   open: number
+  /** It could not be written, and takes nothing more. */
   isBroken: boolean
 }
 
@@ -64,7 +72,7 @@ const largestOpen = 2 ** 24
 /** The spool of this process. */
 export class Spool {
   readonly #options: SpoolOptions
-  readonly #base: string
+  #base = ''
   readonly #lock: DatabaseSync
   readonly #key: Uint8Array | undefined
   readonly #segments = new Set<Segment>()
@@ -77,10 +85,15 @@ export class Spool {
   /** Throws Error, if its lock can't be made. */
   constructor(options: SpoolOptions) {
     this.#options = options
-    const id = `${this.#now().toString(36)}${randomBytes(5).toString('hex')}`
-    this.#base = `${options.near}${infix}${id}`
-    closeSync(openSync(`${this.#base}.lock`, 'wx', 0o600))
-    this.#lock = lockOf(this.#base) as DatabaseSync
+    let lock: DatabaseSync | undefined
+    // Another process may take the lock of a spool that nobody seems to have.
+    for (let attempt = 1; lock === undefined; attempt++) {
+      if (attempt > 5) throw new Error(`${this.#base}.lock can't be locked`)
+      this.#base = `${options.near}${infix}${this.#now().toString(36)}${randomBytes(5).toString('hex')}`
+      closeSync(openSync(`${this.#base}.lock`, 'wx', 0o600))
+      lock = lockOf(this.#base)
+    }
+    this.#lock = lock
     this.#key = options.keys === undefined ? undefined : randomBytes(32)
   }
 
@@ -263,6 +276,9 @@ export const openSegment = async (path: string, keys: SpoolKeys | undefined): Pr
   return { fd, key, frames: () => framesOf(fd, key), close: () => closeSync(fd) }
 }
 
+/** How the name of a file ends that ended whoever read it. It is read no more. */
+export const setAside = '.failed'
+
 const infix = '-spool-'
 
 /** The files of spools beside a store, by what their names begin with. */
@@ -270,14 +286,15 @@ const filesNear = (near: string): ReadonlyMap<string, readonly string[]> => {
   const found = new Map<string, string[]>()
   const start = `${basename(near)}${infix}`
   for (const name of readdirSync(dirname(near)).toSorted()) {
-    const [, base, end] = name.startsWith(start) ? (/^(.*)\.(\d+|lock)$/.exec(name) ?? []) : []
+    const [, base, end] = name.startsWith(start) ? (/^(.*)\.(\d+(?:\.failed)?|lock)$/.exec(name) ?? []) : []
     if (base === undefined) continue
     const path = join(dirname(near), base)
     const paths = found.get(path) ?? []
     if (end !== 'lock') paths.push(join(dirname(near), name))
     found.set(path, paths)
   }
-  const numberOf = (path: string): number => Number(path.slice(path.lastIndexOf('.') + 1))
+  const numberOf = (path: string): number =>
+    Number.parseInt(path.slice(path.lastIndexOf(infix)).split('.')[1] ?? '', 10)
   for (const paths of found.values()) paths.sort((one, other) => numberOf(one) - numberOf(other))
   return found
 }

@@ -170,6 +170,7 @@ export class Frames {
     const encoding = header('content-encoding')
     return {
       ...named(namesInHeaders, header),
+      ...named(['content-length'], header),
       ...(!isIdentity(encoding) && { 'content-encoding': encoding as string }),
       authorization: createHmac('sha256', this.#secret).update(who).digest('base64'),
     }

@@ -1,9 +1,19 @@
 /** The spool: what is written before it is forwarded, and what becomes of it when its recorder is gone. */
-import { closeSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeEach, expect, it, vi } from 'vitest'
 import { listSessions, memoryStore, openSession, textOf, type Message, type Store } from 'indelible'
 import { newHostKey } from 'indelible/encryption'
 import { createRecorder, detailsOf, type ObservedCall, type Recorder } from 'indelible/recorder'
@@ -14,6 +24,7 @@ import {
   framesIn,
   isSpooledBefore,
   replayLeft,
+  setAside,
   Spool,
   type Segment,
   type SpoolOptions,
@@ -139,16 +150,20 @@ it('the next recorder records what is left: whole answers, cut ones, and those t
   answer(observed(frames, 'cut and compressed'), gzipSync(json).subarray(0, 20), 'gzip')
   observed(frames, 'unanswered')
   frames.observe('default', { ...request, header: () => undefined }).piece(Buffer.from('{"mod')) // was never made
+  const body = Buffer.from('{"model":"m","messages":[{"role":"user","content":"whole by its length"}]}')
+  const header = (name: string) => (name === 'content-length' ? String(body.length) : undefined)
+  frames.observe('default', { ...request, header }).piece(body)
   const store = memoryStore()
   expect((await replayed(store)).calls).toBe(0) // its recorder lives
   spool.close()
   const { calls, summary } = await replayed(store)
-  expect([calls, summary.calls, summary.lost]).toEqual([5, 5, 0])
+  expect([calls, summary.calls, summary.lost]).toEqual([6, 6, 0])
   const killed = 'the recorder was killed before the answer was whole'
   expect(await recordedIn(store)).toEqual([
     ['cut and compressed', killed],
     ['cut', killed],
     ['unanswered', killed],
+    ['whole by its length', killed],
     ['whole, though nobody saw its end', 'heard'],
     ['whole', 'heard'],
   ])
@@ -235,25 +250,15 @@ it.each([
   expect(existsSync(path)).toBe(told > 0)
 })
 
-it('a file that ends whoever reads it is tried three times', async () => {
+it('a file that was set aside, because it ended its recorder, is told and not read', async () => {
   const spool = made()
   observed(untaken(spool), 'one')
   spool.close()
-  const failing = { ...memoryStore(), now: () => Date.now() }
-  const options = { near, keys: undefined, storeOf: () => failing, onNotice: (reason: string) => notices.push(reason) }
-  for (let time = 0; time < 4; time++)
-    await replayLeft({
-      ...options,
-      recorderOf: () => {
-        throw new Error('ended')
-      },
-    })
-  expect(notices.map((one) => one.replace(/^.*recorded: /, ''))).toEqual([
-    'ended',
-    'ended',
-    'ended',
-    'it was tried 3 times',
-  ])
+  const path = join(near, '..', files()[0] ?? '')
+  renameSync(path, `${path}${setAside}`)
+  expect((await replayed(memoryStore())).calls).toBe(0)
+  expect(notices).toEqual([expect.stringContaining(`${setAside} has calls of a recorder that was killed`)])
+  expect(existsSync(`${path}${setAside}`)).toBe(true)
 })
 
 it('the traffic goes on when it is full, when it can not be written, and when its folder is gone', () => {
@@ -294,4 +299,23 @@ it('a worker that takes nothing loses calls, which are counted, and holds no mor
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(2 ** 28 + 1000)
   expect(frames.unanswered).toBe(1)
   expect(frames.open).toBe(1)
+})
+
+it('forwarding does the same for a request of any length: nothing of it is read', () => {
+  const [handed, parse] = [[] as Uint8Array[], vi.spyOn(JSON, 'parse')]
+  const spool = made()
+  const frames = new Frames({ spool, post: (records) => handed.push(records) })
+  const recordsOf = (messages: number): number => {
+    const before = handed.length
+    const body = JSON.stringify({ messages: Array.from({ length: messages }, () => ({ role: 'user', content: 'a' })) })
+    const call = frames.observe('default', { ...request, header: () => undefined })
+    call.piece(Buffer.from(body))
+    call.sent()
+    frames.flush()
+    return handed.slice(before).reduce((sum, records) => sum + [...framesIn(records)].length, 0)
+  }
+  expect([recordsOf(1), recordsOf(400), recordsOf(4000)]).toEqual([3, 3, 3])
+  expect(parse).not.toHaveBeenCalled()
+  parse.mockRestore()
+  spool.close()
 })
