@@ -3,4 +3,4 @@ export { appendLeaf, emptyRange, peakEnds, rootOf, treeRoot, type CompactRange }
 export { consistencyProof, subtreesBetween, verifyConsistency, type Consistency } from './consistency.ts'
 export { emptyRoot, equalBytes, leafHash, leafMark, nodeHash } from './hashes.ts'
 export { inclusionProof, siblingsOf, verifyInclusion, type Inclusion, type Subtree } from './inclusion.ts'
-export { digestOf, portableSha256, type Hash } from './sha256.ts'
+export { digestOf, digestOfName, portableSha256, type Hash } from './sha256.ts'
