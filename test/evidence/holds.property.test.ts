@@ -213,7 +213,7 @@ it('of a held session every text is read, whatever is done and to whatever', asy
       for (const { id } of await listUnfinished(bare)) expect(id).not.toMatch(/^held/)
       await bare.close()
     }),
-    { numRuns: rounds(12, 3000) },
+    { numRuns: rounds(12, 1500) },
   )
   // What is refused of a held session is done to others: or this would show nothing.
   const must = [
@@ -227,5 +227,5 @@ it('of a held session every text is read, whatever is done and to whatever', asy
     'eraseThere',
     'eraseAll',
   ]
-  if (rounds(12, 3000) >= 300) expect(must.filter((name) => !went.has(name))).toEqual([])
+  if (rounds(12, 1500) >= 150) expect(must.filter((name) => !went.has(name))).toEqual([])
 })
