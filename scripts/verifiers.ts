@@ -1,5 +1,5 @@
 /**
- * Part of `npm run witness`: our verifier of bundles and the one in Go (`examples/verify`) give one verdict. Bundles of every
+ * Part of `npm run attack`: our verifier of bundles and the one in Go (`examples/verify`) give one verdict. Bundles of every
  * kind are changed in their text, in what is hashed and in what is signed; few by default, 100,000 at full size
  * (`INDELIBLE_ROUNDS`). Where there is no Go, one line says that it was left out.
  *

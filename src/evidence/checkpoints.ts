@@ -22,8 +22,11 @@ export interface CheckpointOptions {
   readonly origin: string
   /** Who signs: at least one key of a log. */
   readonly signers: readonly NoteSigner[]
-  /** Where the signer remembers the last head that it signed. Default: it knows only the checkpoints that are kept. */
-  readonly memory?: SignerMemory
+  /**
+   * Where the signer remembers the last head that it signed; several, if each key has its own. Default: it knows only the
+   * checkpoints that are kept.
+   */
+  readonly memory?: SignerMemory | readonly SignerMemory[]
   /** Further lines, such as {@link rotation} gives. Default: none. */
   readonly extensions?: readonly string[]
 }
@@ -74,14 +77,15 @@ export interface KeptCheckpoint {
 export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask<KeptCheckpoint> => {
   const options = ownOptions('signLedger', given)
   return evidenceTask(async () => {
-    const { origin, memory } = options
+    const { origin, memory = [] } = options
+    const memories: readonly SignerMemory[] = 'read' in memory ? [memory] : memory
     for (;;) {
       const ledger = await readLedger(store)()
       if (isLeft(ledger)) return ledger
       const { head } = ledger.right
       const kept = await listCheckpoints(store)()
       if (isLeft(kept)) return kept
-      const remembered = await recalled(memory, origin)
+      const remembered = await recalled(memories, origin)
       if (isLeft(remembered)) return remembered
       for (const older of signedBefore(kept.right, options, remembered.right)) {
         const then = older.size > head.size ? undefined : await headAt(store, ledgerId, older.size)
@@ -89,7 +93,7 @@ export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask
         if (then?.right.root !== older.root)
           return left({ _tag: 'Diverged', id: ledgerId, expected: older, actual: head })
       }
-      const advanced = await remember(memory, origin, remembered.right, head)
+      const advanced = await remember(memories, origin, remembered.right, head)
       if (isLeft(advanced)) return advanced
       if (!advanced.right) continue // another signer was quicker: sign what continues it
       const note = await signedHead(head, options)
@@ -105,7 +109,7 @@ export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask
 const signedBefore = (
   kept: readonly KeptCheckpoint[],
   { origin, signers }: CheckpointOptions,
-  remembered: Head | undefined,
+  remembered: readonly (Head | undefined)[],
 ): readonly Head[] => {
   const verifiers = signers.flatMap(({ vkey }) => {
     const verifier = verifierOf(vkey)
@@ -126,28 +130,31 @@ const signedBefore = (
     (most, head) => (most && most.size >= head.size ? most : head),
     undefined,
   )
-  return [kept.at(-1)?.head, greatest, remembered].filter((head) => head !== undefined)
+  return [kept.at(-1)?.head, greatest, ...remembered].filter((head) => head !== undefined)
 }
 
 const recalled = async (
-  memory: SignerMemory | undefined,
+  memories: readonly SignerMemory[],
   origin: string,
-): Promise<Either<AnyEvidenceFault, Head | undefined>> => {
+): Promise<Either<AnyEvidenceFault, readonly (Head | undefined)[]>> => {
   try {
-    return right(await memory?.read(origin))
+    return right(await Promise.all(memories.map((memory) => memory.read(origin))))
   } catch (cause) {
     return left({ _tag: 'CallbackThrew', callback: 'memory.read', cause })
   }
 }
 
+/** False, if one of them is not what it was: those before it know a head that the next one continues. */
 const remember = async (
-  memory: SignerMemory | undefined,
+  memories: readonly SignerMemory[],
   origin: string,
-  from: Head | undefined,
+  from: readonly (Head | undefined)[],
   to: Head,
 ): Promise<Either<AnyEvidenceFault, boolean>> => {
   try {
-    return right(memory === undefined || (await memory.advance(origin, from, to)))
+    for (const [index, memory] of memories.entries())
+      if (!(await memory.advance(origin, from[index], to))) return right(false)
+    return right(true)
   } catch (cause) {
     return left({ _tag: 'CallbackThrew', callback: 'memory.advance', cause })
   }
