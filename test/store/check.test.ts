@@ -238,9 +238,9 @@ it('a check beside writers reads in short pieces, and finds what is damaged and 
     const session = await ok(openSession(store, 'b'))
     const other = new DatabaseSync(path)
     const emptied: unknown[] = []
-    let isChecking = true
+    const checking = new AbortController()
     const writing = (async () => {
-      while (isChecking) {
+      while (!checking.signal.aborted) {
         await ok(session.append(user('written meanwhile')))
         emptied.push(other.prepare('pragma wal_checkpoint(truncate)').get()?.['busy'])
       }
@@ -249,7 +249,7 @@ it('a check beside writers reads in short pieces, and finds what is damaged and 
       expect((await ok(store.check())).map(findingText)).toEqual(
         sql === 'select 1' ? [] : [expect.stringMatching(/it counts 1 uses, and has 2/)],
       )
-    isChecking = false
+    checking.abort()
     await writing
     if (sql === 'select 1') expect(new Set(emptied)).toEqual(new Set([0]))
     other.close()
