@@ -166,7 +166,7 @@ const drivers: { readonly [folder: string]: readonly string[] } = {
   testing: ['node:child_process'], // only where a place names how other processes open it
   'transcript/sqlite': ['node:sqlite', '@msgpack/msgpack'],
   'store/sqlite': ['node:sqlite', 'node:fs', 'node:path', 'node:url', 'node:crypto', 'node:zlib'],
-  'store/postgres': ['pg', 'node:crypto'],
+  'store/postgres': ['pg', 'node:async_hooks', 'node:crypto', 'node:net'],
   'adapters/ai-sdk': ['ai'],
   'adapters/langgraph': ['@langchain/langgraph-checkpoint', '@langchain/core/runnables'],
   view: ['node:http', 'node:net', 'node:os', 'node:crypto', 'node:fs/promises', '@noble/hashes/utils.js'],

@@ -202,7 +202,9 @@ export const verifyLedger = (
     const compared = await compare(store, sessions)
     if (isLeft(compared)) return compared
     const { news } = compared.right
-    const mismatches = [...compared.right.mismatches]
+    const still = await withoutRemovals(store, compared.right.mismatches)
+    if (isLeft(still)) return still
+    const mismatches = [...still.right]
     const different = new Set(mismatches.map(({ id }) => id))
     let before = 0
     for (const entry of headsOnly ? [] : sessions.values()) {
@@ -230,6 +232,30 @@ export const verifyLedger = (
       }),
     )
   }, 'verifyLedger')
+}
+
+/** How often it is looked whether a session goes whose removal the ledger has, and the milliseconds between. */
+const [looks, pause] = [20, 25]
+
+/** The mismatches that are not made by removals which go on meanwhile: the ledger is told first, then the session goes. */
+const withoutRemovals = async (
+  store: Store,
+  mismatches: readonly LedgerMismatch[],
+): Promise<Either<AnyEvidenceFault, readonly LedgerMismatch[]>> => {
+  if (!mismatches.some(({ what }) => what === 'missing' || what === 'present')) return right(mismatches)
+  const now = await ledgerContent(store)
+  if (isLeft(now)) return now
+  let rest = mismatches.filter(({ id, what }) => what !== 'missing' || now.right.sessions.get(id)?.removed !== true)
+  for (let look = 0; look < looks && rest.some(({ what }) => what === 'present'); look++) {
+    if (look > 0) await new Promise((resolve) => setTimeout(resolve, pause))
+    const there = await theseSessions(
+      store,
+      rest.flatMap(({ id, what }) => (what === 'present' ? [id] : [])),
+    )
+    if (isLeft(there)) return there
+    rest = rest.filter(({ id, what }) => what !== 'present' || there.right.has(id))
+  }
+  return right(rest)
 }
 
 /** How the rows of a session differ from its head in the ledger; undefined: they don't, or it was removed meanwhile. */

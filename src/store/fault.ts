@@ -265,7 +265,7 @@ export const storeFaultText = (fault: StoreFault | CallbackThrew): string => {
     case 'Full':
       return `no disk space is left for ${fault.path}; nothing was changed: free space outside the store, and try again (removing a session needs some space first)`
     case 'FileReplaced':
-      return `${fault.path} was deleted, or replaced by another file, after the store opened it; this write is lost, and the store makes no more: close the store and open it again`
+      return `${fault.path} was deleted, replaced by another file, or cut to nothing after the store opened it; this write was not made, and the store makes no more: close the store and open it again`
     case 'NoStore':
       return `there is no store at ${fault.path}; nothing was created: check the path, or store something there first`
     case 'NotAStore':

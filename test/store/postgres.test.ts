@@ -597,6 +597,29 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
+  it('a watcher hears of other processes by notifications, and polls only until then', async () => {
+    const schema = fresh()
+    const [store, other] = [await open({ schema }), await open({ schema })]
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }) // a poll comes when time passes, which it does not
+    const wakes: unknown[] = []
+    const heard = async (): Promise<void> => {
+      for (const { length } = wakes; wakes.length === length;) await new Promise(setImmediate)
+    }
+    const end = await done(store.watch('log', () => wakes.push(0)))
+    await heard() // its own notification has come back
+    await done(other.append('log', { expected: head, rows: [row('x')] }))
+    const appended = heard()
+    await vi.advanceTimersByTimeAsync(20) // the other one gathers changes for so long
+    await appended
+    const { length } = wakes
+    await vi.advanceTimersByTimeAsync(5200)
+    expect(wakes.length - length).toBeLessThanOrEqual(2) // 26, if it did not trust its notifications
+    end()
+    vi.useRealTimers()
+    for (const each of [store, other]) await done(each.close())
+  })
+
   it('an append that somebody holds up for too long is told so', async () => {
     const schema = fresh()
     const patient = await open({ schema })

@@ -11,6 +11,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -228,8 +229,9 @@ describe('a SQLite store', () => {
     copyFileSync(path, copy)
     rmSync(path)
     expect(await said(store.append('log', { expected: head, rows: [row('lost')] }))).toMatch(
-      /^FileReplaced: .* was deleted, or replaced by another file, after the store opened it/,
+      /^FileReplaced: .* was deleted, replaced by another file, or cut to nothing after the store opened it; this write was not made/,
     )
+    expect((await done(store.read('log'))).map(({ body }) => body)).toEqual(['first']) // what is refused is nowhere
     await store.close()()
 
     const other = await open({ path: copy })
@@ -238,6 +240,20 @@ describe('a SQLite store', () => {
     expect(await said(other.create({ id: 'lost', encrypt: false }))).toMatch(/^FileReplaced/)
     expect(await said(other.create({ id: 'lost too', encrypt: false }))).toMatch(/^FileReplaced/)
     await other.close()()
+  })
+
+  it('a file that was cut to nothing takes no append', async () => {
+    for (const durability of ['disk', 'os'] as const) {
+      const path = fresh()
+      await done((await filled(path, ['first'])).close())
+      const store = await open({ path, durability })
+      const { head } = await done(store.info('log'))
+      await done(store.create({ id: 'other', encrypt: false })) // there is a write-ahead log
+      truncateSync(path, 0)
+      expect(await said(store.append('log', { expected: head, rows: [row('lost')] }))).toMatch(/^FileReplaced/)
+      expect(await said(store.create({ id: 'lost too', encrypt: false }))).toMatch(/^FileReplaced/)
+      await store.close()()
+    }
   })
 
   // A file system of 400 kB, in a mount namespace of its own: not every machine lets one be made.

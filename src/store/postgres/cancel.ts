@@ -25,7 +25,7 @@ export const cancelStatement = (client: PostgresClient): void => {
   socket.on('error', () => undefined)
   socket.setTimeout(patience, () => socket.destroy())
   socket.unref()
-  socket.end(request)
+  socket.write(request) // the server closes; PgBouncer 1.18 crashes where the client does
 }
 
 /** Of a `pg` client. */

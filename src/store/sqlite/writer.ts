@@ -44,6 +44,9 @@ const batchBytes = 1 << 20
  */
 class Unsure extends Error {}
 
+/** Another file stands at the path, or none, or one that was cut to nothing. */
+class Replaced extends Error {}
+
 export class Writer {
   readonly #db: DatabaseSync
   readonly #options: WriterOptions
@@ -130,6 +133,10 @@ export class Writer {
     try {
       results = await patiently(this.#options.wait, () => this.#transaction(batch))
     } catch (error) {
+      if (error instanceof Replaced) {
+        this.#broken = { _tag: 'FileReplaced', path: this.#options.path }
+        return this.#refuse(batch, this.#broken)
+      }
       if (error instanceof Unsure)
         return this.#refuse(batch, { _tag: 'Io', operation: 'commit', cause: error.cause, outcome: 'unknown' })
       const code = codeOf(error)
@@ -144,10 +151,6 @@ export class Writer {
           ? { _tag: 'Busy', waited: this.#options.wait }
           : faultOf(error, this.#options.path, 'write'),
       )
-    }
-    if (fileAt(this.#options.path) !== this.#file) {
-      this.#broken = { _tag: 'FileReplaced', path: this.#options.path }
-      return this.#refuse(batch, this.#broken)
     }
     if (this.#wal !== undefined && results.some((result) => !isLeft(result))) {
       try {
@@ -182,7 +185,10 @@ export class Writer {
 
   #transaction(batch: readonly Job[]): readonly Either<StoreFault, unknown>[] {
     const [first] = batch
-    if (first?.alone === true) return [first.work()]
+    if (first?.alone === true) {
+      this.#checkFile()
+      return [first.work()]
+    }
     let committing = false
     this.#writing = true
     try {
@@ -190,15 +196,22 @@ export class Writer {
       const results = batch.map(({ work }) => work())
       // Before the commit: a file that can't be opened must not make a doubt of what is committed.
       if (this.#options.durability === 'disk') this.#wal ??= openSync(this.#walPath, 'r+')
+      this.#checkFile()
       committing = true
       this.#end.run()
       return results
     } catch (error) {
       const open = rollBack(this.#db)
+      if (!committing) this.#checkFile() // then that is why
       throw committing && !open && codeOf(error) !== full ? new Unsure('a commit failed', { cause: error }) : error
     } finally {
       this.#writing = false
     }
+  }
+
+  /** Throws Replaced. What is refused is not committed: whoever reads by this connection must not see it either. */
+  #checkFile(): void {
+    if (fileAt(this.#options.path) !== this.#file) throw new Replaced()
   }
 
   #sync(file: number): Promise<void> {
@@ -206,8 +219,8 @@ export class Writer {
   }
 }
 
-/** Which file stands at a path; undefined where there is none. */
+/** Which file stands at a path; undefined where there is none, or an empty one: a store never is. */
 const fileAt = (path: string): string | undefined => {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return found && `${found.dev}:${found.ino}`
+  return found === undefined || found.size === 0n ? undefined : `${found.dev}:${found.ino}`
 }
