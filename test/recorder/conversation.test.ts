@@ -1,8 +1,8 @@
 /** What the recorder appends to, where the store refuses an append: it knows no more than the record has. */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { assistant, createSession, memoryStore, textOf, user, type Message } from 'indelible'
-import { storeTask, type Store } from 'indelible/store'
+import { storeTask, type Store, type StoreFaultOf } from 'indelible/store'
 import { Conversation } from '../../src/recorder/conversation.ts'
 import type { Compaction } from '../../src/recorder/compaction.ts'
 
@@ -16,7 +16,7 @@ it('an append that the store refuses changes nothing of what is known of a conve
     append: (id, given) =>
       storeTask(async () =>
         refuses
-          ? { _tag: 'Left', left: { _tag: 'Io', operation: 'append', cause: new Error('disk'), outcome: 'none' } }
+          ? left<StoreFaultOf<'Io'>>({ _tag: 'Io', operation: 'append', cause: new Error('the disk is gone') })
           : inner.append(id, given)(),
       ),
   }
