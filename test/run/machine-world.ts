@@ -466,16 +466,17 @@ export const machines = (
         return ask(at)
       }
       case 'queueing':
-        if (answer === undefined) return over(at)
+        if (answer === undefined) return over({ ...at, isCancelled: false })
         return send(at, 'looking', { do: 'read' })
       case 'entering':
       case 'checking':
-        if (answer === undefined) return release(at)
+        if (answer === undefined) return release({ ...at, isCancelled: false })
         if (answer.is === 'lost') return lost(at)
         if (answer.is === 'conflict') return send(at, process.phase, { do: 'read' })
         return process.phase === 'entering' ? decided(world, at) : ended(world, at)
       case 'starting':
-        if (answer === undefined) return ended(world, { ...at, end: 'failed' })
+        // Its turn ends with a fault, and the cancellation with it: nobody knows what is written.
+        if (answer === undefined) return ended(world, { ...at, end: 'failed', isCancelled: false })
         if (answer.is === 'lost') return lost(at)
         if (answer.is === 'conflict')
           return send({ ...at, working: undefined }, at.result === undefined ? 'entering' : 'draining', { do: 'read' })
