@@ -4,9 +4,10 @@ import { readdir, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, isObject, parseJson } from '../json/index.ts'
+import { isLeft, isObject, parseJson, right } from '../json/index.ts'
 import type { TranscriptFault } from '../codecs/index.ts'
 import { assembleTranscript, readTranscriptStream, type Transcript, type TranscriptEvent } from '../transcript/index.ts'
+import { withResultFiles } from './claude-results.ts'
 import { bytesOfFile } from './codex-base.ts'
 import type { Terminal } from './command.ts'
 import { unreadable } from './input.ts'
@@ -150,7 +151,8 @@ const entriesOf = async (folder: string, unread: string[]): Promise<readonly Dir
 const readFileAt = async (path: string, pick: number): Promise<Either<TranscriptFault, Transcript>> => {
   const events: TranscriptEvent[] = []
   for await (const event of readTranscriptStream(bytesOfFile(path), { pick })) events.push(event)
-  return assembleTranscript(events)
+  const read = assembleTranscript(events)
+  return isLeft(read) ? read : right(await withResultFiles(path, read.right))
 }
 
 const inDatabase = async (path: string): Promise<readonly Source[]> => {

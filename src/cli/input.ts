@@ -19,6 +19,7 @@ import {
   type TranscriptEvent,
   type TranscriptOptions,
 } from '../transcript/index.ts'
+import { withResultFiles } from './claude-results.ts'
 import { bytesOfFile } from './codex-base.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Terminal } from './command.ts'
 import { counted, shellWord } from './screen.ts'
@@ -61,7 +62,7 @@ export const readTranscriptFile = async (
   for await (const event of readTranscriptStream(bytesOf(path, terminal), options)) events.push(event)
   const transcript = assembleTranscript(events)
   if (isLeft(transcript)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(transcript.left)}`)
-  return transcript.right
+  return path === '-' ? transcript.right : withResultFiles(terminal.path(path), transcript.right)
 }
 
 const readDatabase = async (path: string, options: TranscriptOptions, terminal: Terminal): Promise<Transcript> => {

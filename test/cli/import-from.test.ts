@@ -295,6 +295,29 @@ it('finds the sessions of pi where its environment and its settings say, and eve
   expect(imported('opencode', { OPENCODE_DB: 'other.db' })).toEqual(['ses_c'])
 })
 
+it('results that Claude Code keeps in files come along, and no other file does', () => {
+  const { write, from, show } = madeHome()
+  const preview = (file: string): string =>
+    `<persisted-output>\nOutput too large (60KB). Full output saved to: ${file}\n\nPreview:\nline 1\n</persisted-output>`
+  const called = (id: string) => ({ type: 'tool_use', id, name: 'Bash', input: {} })
+  const result = (id: string, file: string) => ({ type: 'tool_result', tool_use_id: id, content: preview(file) })
+  const message = { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [called('c1'), called('c2')] }
+  const content = [
+    result('c1', '/elsewhere/tool-results/c1.txt'),
+    result('c2', '/elsewhere/tool-results/../../../../secret.txt'),
+  ]
+  write('secret.txt', 'nothing of this')
+  write('.claude/projects/-work/s1/tool-results/c1.txt', 'line 1\nand all the others\n')
+  const answer = { ...at('b', 'a'), type: 'assistant', message }
+  write(
+    project,
+    lines(asks('a', null, 'go'), answer, { ...at('c', 'b'), type: 'user', message: { role: 'user', content } }),
+  )
+  expect(from('claude-code').status).toBe(0)
+  expect(show('s1')).toContain(String.raw`"result":"c1","file":"c1.txt","text":"line 1\nand all the others\n"`)
+  expect(show('s1')).not.toContain('nothing of this')
+})
+
 it('an id that is a path is not taken, and is kept', () => {
   const { write, from, list } = madeHome()
   const evil = { ...asks('a', null, 'hello'), sessionId: '../../../../tmp/evil' }
