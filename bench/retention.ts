@@ -17,13 +17,11 @@ import { createHistory, readTranscript, textOf, toolCallsOf, type Message, type 
 import {
   deriveContext,
   estimateTokens,
-  incremental,
   lexicalSearch,
   modelPrices,
   paged,
   replay,
-  reset,
-  thrifty,
+  pagedWith,
   unitsOf,
   window,
   type DerivedContext,
@@ -48,6 +46,9 @@ interface Source {
   readonly messages: readonly Message[]
   readonly pieces: readonly Piece[]
 }
+
+/** `paged` with a low-water mark of a quarter of the budget. */
+const thrifty: Policy = { ...pagedWith({ lowWater: 0.25 }), name: 'thrifty' }
 
 const small = process.argv.includes('small')
 const budgets = small ? [8_000] : [8_000, 16_000]
@@ -293,7 +294,7 @@ const table = async (title: string, sources: readonly Source[]): Promise<void> =
     '\n| budget | | readable | or short | pointed at | money | of the budget |\n|---:|---|---:|---:|---:|---:|---:|',
   )
   for (const budget of budgets) {
-    for (const policy of [paged, thrifty, reset, incremental, window])
+    for (const policy of [paged, thrifty, window])
       console.log(row(policy.name, budget, sum(sources.map((source) => ofPolicy(policy, budget, source)))))
     const atMoneyOf = (name: string, { dollars }: Kept): void => {
       const same = budgetFor(paged, dollars, budget, sources)
@@ -327,7 +328,7 @@ const atBudgets = (source: Source): void => {
   const rows = [10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64].flatMap((thousands) => {
     const budget = thousands * 1000
     const of = [paged, thrifty].map((policy) => {
-      const { cost, rereads, epochs } = replay(view, { budget, policy, oracleRereads: 0 })
+      const { cost, rereads, epochs } = replay(view, { budget, policy })
       return Object.assign(ofPolicy(policy, budget, source), { cost, rereads, epochs })
     })
     if (of.every(({ epochs }) => epochs === 0)) return []

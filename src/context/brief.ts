@@ -6,7 +6,6 @@
 import { textOf, toolCallsOf, type Message, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import type { Range } from '../sequence/index.ts'
 import { errorLine, plain } from './represent.ts'
-import { callKeys, neverRepeated, type Standing } from './repeats.ts'
 import { beginning, foldText, grouped, slicedAt } from './shorten.ts'
 import { textTokens, type Tokenizer } from './tokens.ts'
 import { isStopWord } from './words.ts'
@@ -14,14 +13,10 @@ import { isStopWord } from './words.ts'
 /** One message in a line; or calls with their results, a line each. */
 export interface Brief extends Range {
   readonly text: string
-  /** What it is of: 0 what the user says, 1 what failed, 2 the rest. */
-  readonly rank: number
   /** Its tokens, with its line end. */
   readonly tokens: number
   /** The positions that it is of: in its range others may have been retracted. */
   readonly positions: readonly number[]
-  /** The keys of the calls that it is of. */
-  readonly calls: readonly string[]
 }
 
 /** Who wrote the briefs that stand as a summary, in notes. */
@@ -34,7 +29,6 @@ export const briefOf = (
   count: Tokenizer = textTokens,
 ): Brief => {
   const lines: string[] = []
-  let rank = said[0]?.message.role === 'user' ? 0 : 2
   const answers = new Map<string, ToolResultPart>()
   for (const { message } of said)
     for (const part of message.content) if (part.type === 'tool_result') answers.set(part.callId, part)
@@ -47,15 +41,13 @@ export const briefOf = (
       lines.push(`${position} ${message.role}: ${words}`)
     for (const call of calls) {
       const answer = answers.get(call.id)
-      if (answer?.isError === true) rank = 1
       lines.push(`${position} ${callLine(call, answer)}`)
     }
   }
   if (lines.length === 0) lines.push(`${from} ${said[0]?.message.role ?? 'nothing'}: …`)
   const text = lines.join('\n')
   const positions = said.map(({ position }) => position).filter((position) => position >= from && position < to)
-  const calls = callKeys(said.map(({ message }) => message))
-  return { from, to, text, rank, tokens: count(text) + 1, positions, calls }
+  return { from, to, text, tokens: count(text) + 1, positions }
 }
 
 /** Briefs as a marker says them. A line that begins as the one before it has a ditto mark in place of that. */
@@ -81,48 +73,40 @@ export const tokensAfter = (brief: Brief, before: Brief, count: Tokenizer): numb
 }
 
 /**
- * The briefs that fit so many tokens, in their order: those first that say the most that none before them said, for what
- * they take. What the user says, and what failed, counts half as much more; a call that is made again and again ten times as
- * much, and one that was made again since, whose answer is out of date, a tenth. They are weighed once, when they are first
- * asked for.
+ * The briefs that fit so many tokens, in their order: those first that have the most words for their tokens that none
+ * before them had. They are weighed once, when they are first asked for.
  */
-export const fittingBriefs = (
-  briefs: readonly Brief[],
-  standing: (brief: Brief) => Standing = () => neverRepeated,
-): ((tokens: number) => readonly Brief[]) => {
-  const all = briefs.reduce((sum, brief) => sum + brief.tokens, 0)
+export const fittingBriefs = (briefs: readonly Brief[]): ((tokens: number) => readonly Brief[]) => {
+  let all = 0
+  for (const { tokens } of briefs) all += tokens
   let weighed: readonly number[] | undefined
   return (tokens) => {
     if (all <= tokens) return briefs
     let room = tokens
-    const kept = new Set<number>()
-    for (const index of (weighed ??= byWorth(briefs, standing))) {
+    const fit: Brief[] = []
+    for (const index of (weighed ??= byWorth(briefs))) {
       const brief = briefs[index] as Brief
       if (brief.tokens > room) continue
       room -= brief.tokens
-      kept.add(index)
+      fit.push(brief)
     }
-    return briefs.filter((_, index) => kept.has(index))
+    return fit.toSorted((a, b) => a.from - b.from)
   }
 }
 
 /** The indexes of briefs, those first that are worth the most for their tokens, and of equal ones the latest. */
-const byWorth = (briefs: readonly Brief[], standing: (brief: Brief) => Standing): readonly number[] => {
+const byWorth = (briefs: readonly Brief[]): readonly number[] => {
   const seen = new Set<string>()
-  const worth = briefs.map((brief) => {
-    const { outdated, repeated } = standing(brief)
+  const worth: number[] = []
+  for (const brief of briefs) {
     let fresh = 1
     for (const word of wordsOf(brief)) {
-      // What is said again and again is worth it for that.
-      if (repeated || !seen.has(word)) fresh += 1
+      if (!seen.has(word)) fresh += 1
       seen.add(word)
     }
-    const again = outdated ? worthOutdated : repeated ? worthRepeated : 1
-    return (again * fresh * (worthOfRank[brief.rank] as number)) / (brief.tokens + 1)
-  })
-  return [...briefs.keys()].toSorted(
-    (a, b) => (worth[b] as number) - (worth[a] as number) || (briefs[b] as Brief).from - (briefs[a] as Brief).from,
-  )
+    worth.push(fresh / (brief.tokens + 1))
+  }
+  return [...briefs.keys()].toSorted((a, b) => (worth[b] as number) - (worth[a] as number) || b - a)
 }
 
 /** The words of a brief, found once: it is weighed at many compactions. */
@@ -135,9 +119,6 @@ const wordsOf = (brief: Brief): readonly string[] => {
 }
 
 const words = new WeakMap<Brief, readonly string[]>()
-const worthOfRank = [1.5, 1.5, 1]
-const worthOutdated = 0.1
-const worthRepeated = 10
 
 /** The words of a text that say something, in one line of at most so many UTF-16 units. */
 export const telling = (text: string, most: number): string => {
@@ -157,7 +138,7 @@ export const telling = (text: string, most: number): string => {
   return words.join(' ')
 }
 
-const longest = { user: 240, other: 200, beside: 80, arguments: 60, answer: 140, names: 320 } as const
+const longest = { user: 240, other: 200, beside: 80, arguments: 60, answer: 140 } as const
 const scanned = 4000
 const shortRemark = 24
 const negation = /^(?:no|not|nor|never)$|n't$/
@@ -206,8 +187,8 @@ const shortAnswer = 80
 /** The paths and names of a text that are not in the arguments, each once, first those that stand first. */
 const namesIn = (whole: string, given: string): string => {
   const found = new Set<string>()
-  let room: number = longest.names
-  for (const [name] of slicedAt(whole, 0, scanned).matchAll(nameLike)) {
+  let room = Math.min(mostNames, Math.max(leastNames, whole.length / charactersForName))
+  for (const [name] of slicedAt(whole, 0, scannedForNames).matchAll(nameLike)) {
     if (name.length < 6 || name.length > 80 || found.has(name) || given.includes(name)) continue
     room -= name.length + 1
     if (room < 0) break
@@ -215,6 +196,12 @@ const namesIn = (whole: string, given: string): string => {
   }
   return [...found].join(' ')
 }
+
+/** A longer result has more names: so many characters of them for its own, within limits. */
+const leastNames = 320
+const mostNames = 1000
+const charactersForName = 30
+const scannedForNames = 16_000
 
 /** A path, or a name that no sentence has: `src/a.ts`, `read_file`, `parseRow`. */
 const nameLike = /(?:[\w@.~-]*\/)+[\w@.~-]+|\b\w+(?:[_.]\w+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b/g

@@ -13,7 +13,6 @@ import {
   hiddenOf,
   lentTo,
   shown,
-  tokensIn,
   tokensOf,
   type Gap,
   type Line,
@@ -23,7 +22,6 @@ import {
 import { joined, markerFor } from './marker.ts'
 import { leastUsed, type Candidate, type Choice, type Cut, type Policy, type Selection } from './policy.ts'
 import { withSummaries } from './summaries.ts'
-import { neverRepeated, type Repeats, type Standing } from './repeats.ts'
 import { rankOf, type Renderer, type Shown, type ShownLevel, type Unit } from './unit.ts'
 
 export interface Compaction {
@@ -39,7 +37,6 @@ export interface Compaction {
   readonly summaries: readonly SummaryNote[]
   readonly record: View<Message>
   readonly renderer: Renderer
-  readonly repeats: Repeats
   /** What fits of the lines of ranges, as it is found. */
   readonly fitting: Map<readonly Brief[], (tokens: number) => readonly Brief[]>
   /** The ranges that were given a marker, by where they begin: another try seldom gives another. */
@@ -62,70 +59,65 @@ export const compact = (compaction: Compaction): Line => {
   // An answer that was moved to its call has no place of its own to choose a level for.
   const own = segments.filter((segment) => ownerOf(segment) === undefined)
   const isEpoch = policy.choose === 'epochs'
-  const first = candidatesOf(own, compaction, isEpoch)
-  const [largest, smallest] = markerSizes(first, renderer)
-  const choose = (candidates: readonly Candidate[]): readonly Choice[] => {
+  const [largest, smallest] = markerSizes(own, renderer)
+  const lineAs = (choices: readonly Choice[]): Line => lineOf(placed(segments, own, choices, compaction), compaction)
+  // By the default estimate a line may not stand behind the one that it is shortened by.
+  for (const folds of isEpoch ? [true, false] : [false]) {
+    const candidates = candidatesOf(own, compaction, folds)
     const selection = { candidates, budget, markerTokens: largest }
-    const chosen = lawful(selection, policy.select(selection), policy.name)
-    return degrade(selection, chosen, { rest: budget, active: budget })
-  }
-  const canShowMore = (candidates: readonly Candidate[], chosen: readonly Choice[]): boolean => {
-    const selection = { candidates, budget, markerTokens: largest }
-    return measure(selection, filled(selection, chosen, budget)) > measure(selection, chosen)
-  }
-  const missingIn = (line: Line): number => budget * (policy.fills ?? 0) - tokensOf(line)
-  const place = (choices: readonly Choice[]): readonly Placed[] => {
-    const placed = own.map((segment, index): Placed => {
-      const choice = choices[index] as Choice
-      const as = segmentAs(segment, choice, compaction)
-      return { segment, as, briefs: as === undefined ? briefsAs(segment, choice, compaction) : none }
-    })
-    if (own.length === segments.length) return placed
-    const ways = new Map(placed.flatMap(({ segment, as }) => (segment.type === 'unit' ? [[segment.unit, as]] : [])))
-    let next = 0
-    return segments.map((segment): Placed => {
-      const owner = ownerOf(segment)
-      if (owner === undefined) return placed[next++] as Placed
-      const way = ways.get(owner)
-      const as = way?.type === 'unit' ? lentTo(way, (segment as ShownUnit).unit, renderer) : undefined
-      return { segment, as, briefs: none }
-    })
-  }
-  // By the default estimate an extract may be too long, and a line may not stand behind the one that it is shortened by.
-  const attempts = [
-    ...(isEpoch ? [{ folds: true, extracts: policy.extracts === true }] : []),
-    { folds: false, extracts: policy.extracts === true },
-    { folds: false, extracts: false },
-  ]
-  for (const { folds, extracts } of attempts) {
-    const candidates = folds === isEpoch ? first : candidatesOf(own, compaction, folds)
-    let chosen = choose(candidates)
-    let line = lineOf(place(chosen), compaction, extracts)
+    let chosen = degrade(selection, lawful(selection, policy.select(selection), policy.name))
+    let line = lineAs(chosen)
     if (tokensOf(line) > budget) continue
     // Markers were measured by their largest: give what they did not take to the newest that fell.
-    for (let beside = leastFilled; missingIn(line) > 0 && beside <= budget * mostFilled; beside *= 2) {
-      const selection = { candidates, budget, markerTokens: largest }
-      const more = filled(selection, chosen, measure(selection, chosen) + missingIn(line) + beside)
-      const fuller = lineOf(place(more), compaction, extracts)
+    const least = budget * (policy.fills ?? 0)
+    for (let beside = leastFilled; tokensOf(line) < least && beside <= budget * mostFilled; beside *= 2) {
+      const more = filled(selection, chosen, measure(selection, chosen) + least - tokensOf(line) + beside)
+      const fuller = lineAs(more)
       if (tokensOf(fuller) > budget) break
       if (tokensOf(fuller) > tokensOf(line)) [chosen, line] = [more, fuller]
     }
-    if (tokensOf(line) < budget * leastUsed[policy.choose])
-      line.unused = canShowMore(candidates, chosen) ? 'policy' : 'indivisible'
+    if (tokensOf(line) < budget * leastUsed[policy.choose]) {
+      const canShowMore = measure(selection, filled(selection, chosen, budget)) > measure(selection, chosen)
+      line.unused = canShowMore ? 'policy' : 'indivisible'
+    }
     return line
   }
   // Markers are measured by their largest: by the exact count the least of all may fit. More would not: see `packed`.
   const candidates = candidatesOf(own, compaction, false)
   return [largest, smallest]
-    .map((markerTokens) => lineOf(place(leastOfAll(candidates, markerTokens)), compaction, false))
+    .map((markerTokens) => lineAs(leastOfAll(candidates, markerTokens)))
     .reduce((least, other) => (tokensOf(other) < tokensOf(least) ? other : least))
+}
+
+/** What stands for each segment. An answer that was moved to its call goes the way of the call. */
+const placed = (
+  segments: readonly Segment[],
+  own: readonly Segment[],
+  choices: readonly Choice[],
+  compaction: Compaction,
+): readonly Placed[] => {
+  const all = own.map((segment, index): Placed => {
+    const choice = choices[index] as Choice
+    const as = segmentAs(segment, choice, compaction)
+    return { segment, as, briefs: as === undefined ? briefsAs(segment, choice, compaction) : none }
+  })
+  if (own.length === segments.length) return all
+  const ways = new Map(all.flatMap(({ segment, as }) => (segment.type === 'unit' ? [[segment.unit, as]] : [])))
+  let next = 0
+  return segments.map((segment): Placed => {
+    const owner = ownerOf(segment)
+    if (owner === undefined) return all[next++] as Placed
+    const way = ways.get(owner)
+    const { renderer } = compaction
+    const as = way?.type === 'unit' ? lentTo(way, (segment as ShownUnit).unit, renderer) : undefined
+    return { segment, as, briefs: none }
+  })
 }
 
 const leastOfAll = (candidates: readonly Candidate[], markerTokens: number): readonly Choice[] =>
   degrade(
     { candidates, budget: 0, markerTokens },
     candidates.map(({ asked, level, levels }) => (asked ? nothing : (levels.at(-1) ?? level))),
-    { rest: 0, active: 0 },
   )
 
 /** Tokens beside what is missing: less is not worth filling; a message may be cut in steps of some percent only. */
@@ -153,14 +145,9 @@ const briefsAs = (segment: Segment, choice: Choice, compaction: Compaction): rea
 }
 
 /** The briefs that fit: weighed once for a range, and asked for by what it takes, and then for its lines. */
-const fitting = (
-  briefs: readonly Brief[],
-  tokens: number,
-  { repeats, fitting: known }: Compaction,
-): readonly Brief[] => {
+const fitting = (briefs: readonly Brief[], tokens: number, { fitting: known }: Compaction): readonly Brief[] => {
   let fit = known.get(briefs)
-  if (fit === undefined)
-    known.set(briefs, (fit = fittingBriefs(briefs, ({ calls, to }) => repeats.standing(calls, to))))
+  if (fit === undefined) known.set(briefs, (fit = fittingBriefs(briefs)))
   return fit(tokens)
 }
 
@@ -217,7 +204,11 @@ const pathsDown: readonly (readonly (readonly ResidencyLevel[])[])[] = residency
 const candidatesOf = (segments: readonly Segment[], compaction: Compaction, folds: boolean): readonly Candidate[] =>
   segments.map((segment, index) =>
     segment.type === 'unit'
-      ? new UnitCandidate(segment, compaction, folds ? segments[index - 1] : undefined)
+      ? new UnitCandidate(
+          segment,
+          compaction,
+          folds && segments[index - 1]?.type === 'unit' ? segments[index - 1] : undefined,
+        )
       : rangeCandidate(segment, compaction),
   )
 
@@ -237,7 +228,6 @@ const rangeCandidate = (segment: Exclude<Segment, ShownUnit>, compaction: Compac
     kept: false,
     settled: to <= settledTo,
     asked: false,
-    ...neverRepeated,
     kinds: [...segment.hidden.kinds.keys()],
     inMarker: segment.type === 'gap',
     messages: [],
@@ -267,11 +257,9 @@ class UnitCandidate implements Candidate {
   readonly inMarker: boolean
   readonly messages: readonly Message[]
   readonly tokens: (choice: Choice) => number
-  readonly #stands: () => Standing
-  #standing: Standing | undefined
 
   constructor(segment: ShownUnit, compaction: Compaction, before: Segment | undefined) {
-    const { renderer, policy, asked, activeFrom, settledTo, repeats } = compaction
+    const { renderer, policy, asked, activeFrom, settledTo } = compaction
     const { from, to, unit, level, longest } = segment
     const { kinds, messages, minimum } = renderer.factsOf(unit)
     this.from = from
@@ -285,7 +273,6 @@ class UnitCandidate implements Candidate {
     this.kinds = kinds
     this.inMarker = !this.asked && canBeInMarker(unit, renderer)
     this.messages = messages
-    this.#stands = () => (this.#standing ??= repeats.standing(renderer.callsOf(unit), to))
     const { inMarker } = this
     const now = renderer.at(unit, level, longest).tokens
     let line: number | undefined
@@ -298,14 +285,6 @@ class UnitCandidate implements Candidate {
       if (cut !== undefined) return renderer.at(unit, cut.level, cut.longest).tokens
       return typeof choice === 'string' ? renderer.at(unit, choice).tokens : Infinity
     }
-  }
-
-  get outdated(): boolean {
-    return this.#stands().outdated
-  }
-
-  get repeated(): boolean {
-    return this.#stands().repeated
   }
 }
 
@@ -350,8 +329,8 @@ const lawful = (selection: Selection, chosen: readonly Choice[], name: string): 
 const isPressed = (compaction: Compaction): boolean => {
   const { segments, summaries, renderer, budget } = compaction
   if (summaries.length === 0) return false // nobody asks
-  const candidates = candidatesOf(segments, compaction, false)
-  return !activeFits({ candidates, budget, markerTokens: markerSizes(candidates, renderer)[0] })
+  const [markerTokens] = markerSizes(segments, renderer)
+  return !activeFits({ candidates: candidatesOf(segments, compaction, false), budget, markerTokens })
 }
 
 /** Whether what the policy keeps fits as it is, beside the least of all else. */
@@ -363,12 +342,14 @@ const keptFits = (selection: Selection): boolean =>
 
 /** The most and the least that a marker takes here, by the estimator at hand. */
 const markerSizes = (
-  candidates: readonly Candidate[],
-  { estimate, recall }: Renderer,
+  segments: readonly Segment[],
+  { estimate, recall, factsOf }: Renderer,
 ): readonly [largest: number, smallest: number] => {
-  const length = candidates.at(-1)?.to ?? 0
+  const length = segments.at(-1)?.to ?? 0
   const kinds = new Set<PageKind>()
-  for (const candidate of candidates) for (const kind of candidate.kinds) kinds.add(kind)
+  for (const segment of segments)
+    for (const kind of segment.type === 'unit' ? factsOf(segment.unit).kinds : segment.hidden.kinds.keys())
+      kinds.add(kind)
   const counts = (count: number) => new Map<PageKind, number>([...kinds].map((kind) => [kind, count]))
   const marker = (from: number, to: number, kinds: ReadonlyMap<PageKind, number>, tokens: number): number =>
     estimate(markerFor({ from, to, kinds, tokens }, recall))
@@ -377,29 +358,16 @@ const markerSizes = (
 
 const largestCount = 999_999_999
 
-const lineOf = (placed: readonly Placed[], compaction: Compaction, extracts: boolean): Line => {
-  const { renderer, epoch, budget } = compaction
+const lineOf = (placed: readonly Placed[], compaction: Compaction): Line => {
+  const { renderer, epoch } = compaction
   const line = emptyLine(epoch, renderer)
   const given = new Map<string, number>()
-  const stretches = stretchesOf(placed)
-  const room = extracts ? extractRoom(stretches, renderer, budget) : 0
-  for (const { show, hide } of stretches) {
+  for (const { show, hide } of stretchesOf(placed)) {
     if (show !== undefined) extend(line, show, given)
-    if (hide.length === 0) continue
     const [only] = hide
-    if (hide.length === 1 && room === 0 && only?.segment.type === 'gap' && only.briefs === only.segment.briefs) {
-      extend(line, only.segment)
-      continue
-    }
-    const briefs =
-      room > 0
-        ? fitting(
-            hide.flatMap(({ segment }) => briefsOf(segment, renderer)),
-            room,
-            compaction,
-          )
-        : hide.flatMap(({ briefs }) => briefs)
-    extend(line, gapOf(hide, briefs, compaction))
+    if (only === undefined) continue
+    const briefs = hide.flatMap((one) => one.briefs)
+    extend(line, isAsBefore(only) ? only.segment : gapOf(hide, briefs, compaction))
   }
   return line
 }
@@ -419,6 +387,10 @@ const gapOf = (hide: readonly Placed[], briefs: readonly Brief[], { gaps, render
   return made
 }
 
+/** A range whose lines did not change keeps its marker: what was sent of it stays cached. */
+const isAsBefore = (one: Placed | undefined): boolean =>
+  one?.segment.type === 'gap' && one.briefs.length > 0 && one.briefs === one.segment.briefs
+
 /** One segment that is shown, or neighbours that are not and share a marker. */
 interface Stretch {
   readonly show: Segment | undefined
@@ -430,19 +402,11 @@ const stretchesOf = (placed: readonly Placed[]): readonly Stretch[] => {
   for (const one of placed) {
     const last = result.at(-1)
     if (one.as !== undefined) result.push({ show: one.as, hide: [] })
-    else if (last !== undefined && last.hide.length > 0) last.hide.push(one)
+    else if (last !== undefined && last.hide.length > 0 && !isAsBefore(one) && !isAsBefore(last.hide[0]))
+      last.hide.push(one)
     else result.push({ show: undefined, hide: [one] })
   }
   return result
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
-
-/** The tokens that each extract may take: what is free, up to an eighth of the budget, in equal parts. */
-const extractRoom = (stretches: readonly Stretch[], renderer: Renderer, budget: number): number => {
-  const hidden = stretches.filter(({ hide }) => hide.length > 0).length
-  const marker = (hide: readonly Placed[]): Segment =>
-    gap(joined(hide.map(({ segment }) => hiddenOf(segment, renderer))))
-  const taken = sum(stretches.map(({ show, hide }) => tokensIn(show ?? marker(hide), renderer)))
-  return hidden === 0 ? 0 : Math.max(0, Math.floor(Math.min(budget / 8, budget - taken) / hidden))
-}

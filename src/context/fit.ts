@@ -3,7 +3,7 @@
  * needed, the newest last; what then remains of the budget goes to what stands before.
  */
 import type { ResidencyLevel } from '../pages/index.ts'
-import { adjusting, isProtected, measure, newestOf, type Levels } from './degrade.ts'
+import { adjusting, isProtected, measure, type Levels } from './degrade.ts'
 import type { Candidate, Choice, Selection } from './policy.ts'
 
 /** Everything at the least that the laws allow, but for the active turn and what the policy keeps: those as they are. */
@@ -83,30 +83,6 @@ const rungStep = 1.03
 const stepped = (limit: number): number => limitStep ** Math.floor(Math.log(limit) / Math.log(limitStep))
 
 const limitStep = 1.1
-
-/**
- * The active turn with its longest texts cut, before it is degraded to `goal`. The newest, up to half of the room, stay as
- * they are; of the others each may take the same number of tokens, as large as it can be, but not less than a sixteenth of
- * the room.
- */
-export const shortened = (selection: Selection, goal: number): readonly Choice[] => {
-  const { candidates } = selection
-  const choices: Choice[] = candidates.map(({ level }) => level)
-  const givers = [...candidates.keys()].filter((index) => gives(candidates[index] as Candidate))
-  const sizes = givers.map((index) => tokensIn(candidates, index))
-  const least = activeOnly(selection).map((choice, index) => {
-    const candidate = candidates[index] as Candidate
-    return candidate.messages.length === 0 ? candidate.level : choice // a summary is little, and all that is left of many
-  })
-  const room = Math.max(0, goal - (measure(selection, least) - sum(sizes)))
-  const newest = newestOf(candidates, choices, room / 2, room * lastShare)
-  const older = givers.filter((index) => index < newest)
-  const others = older.map((index) => tokensIn(candidates, index))
-  const most = Math.max(levelled(others, room - (sum(sizes) - sum(others))), room * leastShare)
-  for (const index of older)
-    if (tokensIn(candidates, index) > most) choices[index] = within(candidates[index] as Candidate, most)
-  return choices
-}
 
 /**
  * Choices for a policy that chooses anew at each call: the active turn; instructions and rules, of long ones as much as a
@@ -207,8 +183,6 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) =>
 const largestShare = 1 / 8
 /** A little more than what must be used, for lines that take less than was set aside for them. */
 const enough = 0.92
-const leastShare = 1 / 16
-const lastShare = 0.7
 const shareOfRules = 1 / 3
 /** Less than this says nothing but that something was cut. */
 const leastCut = 64

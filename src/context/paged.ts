@@ -2,12 +2,12 @@
  * `paged`, the default: residency by page, in epochs.
  *
  * Until the context has grown to the budget, nothing that was sent before changes, so that a provider's prompt cache
- * holds. Then one compaction takes it down to the low-water mark. From then on each call pays for all that the context
- * has grown, and a compaction for what it rewrites; it comes when the calls have paid as much. A compaction first takes from what
- * came since the last one, down to a line of each message, so that what stands before it stays cached.
+ * holds. Then one compaction takes it down to the low-water mark: messages become lines in the marker of their range,
+ * the oldest first, and first of all those that came since the last compaction, so that what stands before them stays
+ * cached.
  */
-import { degrade, isEvidence, measure } from './degrade.ts'
-import { activeFits, filled, shortened } from './fit.ts'
+import { adjusting, degrade, isEvidence, isLines, isProtected, newestOf } from './degrade.ts'
+import { activeFits, filled } from './fit.ts'
 import { leastUsed, type Candidate, type Choice, type Policy, type Selection } from './policy.ts'
 
 /** The thresholds of a paged policy. */
@@ -29,13 +29,11 @@ export interface PagedOptions {
  * @returns the policy
  * @throws TypeError if a threshold is not above 0 and at most 1
  */
-export const pagedWith = (options: PagedOptions): Policy => pagedAs('paged', options)
-
-const pagedAs = (name: string, { lowWater = 0.45, highWater = lowWater }: PagedOptions): Policy => {
+export const pagedWith = ({ lowWater = 0.45, highWater = lowWater }: PagedOptions): Policy => {
   isShare('lowWater', lowWater)
   isShare('highWater', highWater)
   return Object.freeze<Policy>({
-    name,
+    name: 'paged',
     choose: 'epochs',
     highWater,
     fills: Math.min(lowWater, leastUsed.epochs),
@@ -43,92 +41,87 @@ const pagedAs = (name: string, { lowWater = 0.45, highWater = lowWater }: PagedO
       const { candidates, budget } = selection
       const low = budget * lowWater
       const fits = activeFits(selection)
-      const active = candidates.reduce((sum, { active, level, tokens }) => sum + (active ? tokens(level) : 0), 0)
-      const rest = fits ? Math.max(low, Math.min(active + budget * roomAboveActive, budget * highestMark)) : low
-      const talks = !candidates.some(isEvidence)
-      const whole = fits ? candidates.map(({ level }): Choice => level) : shortened(selection, low * shareOfTurn)
-      const from = thinned(selection, whole, talks ? linesOfTalk : lowWater * linesOfWork)
-      const goals = fits ? { rest, active: low } : { rest: low, active: low, limit: low }
-      // First what came last, as long as that is enough: what stands before it then stays in the provider's cache.
-      const near = Math.max(rest, Math.min(low + budget * roomForSettled, budget))
+      const turn = candidates.reduce((sum, { active, level, tokens }) => sum + (active ? tokens(level) : 0), 0)
+      const goal = fits ? Math.max(low, Math.min(turn, budget * mostOfTurn)) : low
+      const most = Math.max(goal, low + budget * roomForSettled)
+      const lines = thinned(selection, low * mostLines)
+      const givers = giversIn(selection, fits)
+      let now = adjusting(selection, lines)
       for (const to of sparedTo(candidates)) {
-        const spare = (candidate: Candidate): boolean => candidate.to <= to
-        const inLine = (choice: Choice, candidate: Candidate): Choice =>
-          choice === 'pointer' && candidate.inMarker ? 'structured' : choice
-        const first = degrade(
-          selection,
-          from.map((choice, index) => {
-            const candidate = candidates[index] as Candidate
-            return spare(candidate) ? candidate.level : inLine(choice, candidate)
-          }),
-          { rest: low, active: low, limit: fits ? budget : low, spare, keepsGist: true },
-        )
-        if (measure(selection, first) <= near) return filled(selection, first, low)
+        const from = candidates.map((one, index) => (one.to <= to ? one.level : (lines[index] as Choice)))
+        now = adjusting(selection, from)
+        for (const index of givers) {
+          if (now.total <= low) break
+          if ((candidates[index] as Candidate).to > to) now.set(index, 'structured')
+        }
+        if (now.total <= most) return now.levels
       }
-      // In a conversation without tools nothing is cheap: there a line of each message stays, up to most of the budget.
-      const inLines = talks ? degrade(selection, from, { ...goals, keepsGist: true }) : []
-      if (talks && measure(selection, inLines) <= budget * mostForGist) return filled(selection, inLines, low)
-      const most = talks && fits ? { ...goals, rest: Math.max(rest, budget * gistGoal) } : goals
-      return filled(selection, degrade(selection, from, most), low)
+      // What is asked can be longer than all else: it is cut before lines are lost.
+      for (const [index, { asked, active, kept }] of candidates.entries())
+        if (now.total > budget && asked && active && !kept)
+          now.set(index, { tokens: Math.max(budget * leastAsked, low - now.without(index)) })
+      return filled(selection, degrade(selection, now.levels), low)
     },
   })
 }
 
 /** The default policy: it chooses a level for each page, and changes the levels only in epochs. */
-export const paged: Policy = pagedAs('paged', {})
-
-/**
- * `paged` with a low-water mark of 0.25: about a fifth less money than `paged` on coding sessions, for a part of what it
- * keeps. A compaction leaves a quarter of the budget, so the law that it uses at least 45 % does not hold.
- */
-export const thrifty: Policy = pagedAs('thrifty', { lowWater: 0.25 })
+export const paged: Policy = pagedWith({})
 
 function isShare(name: string, value: number): void {
   if (!(value > 0 && value <= 1))
     throw new TypeError(`${name} is ${String(value)}; expected a share of the budget: above 0, at most 1`)
 }
 
-/** The lines of ranges thinned, where they take more than their share. */
-const thinned = ({ candidates, budget }: Selection, from: readonly Choice[], most: number): readonly Choice[] => {
-  const isLines = ({ inMarker, messages, level }: Candidate): boolean =>
-    inMarker && messages.length === 0 && level !== 'pointer'
-  const taken = candidates.reduce((sum, one) => sum + (isLines(one) ? one.tokens(one.level) : 0), 0)
-  if (taken <= budget * most) return from
-  return from.map((choice, index) => {
-    const one = candidates[index] as Candidate
-    return isLines(one) ? { tokens: Math.floor((one.tokens(one.level) * budget * most * thinnedTo) / taken) } : choice
-  })
+/** Who becomes a line, in order: what is not of the active turn; of a turn that does not fit its evidence, then its rest. */
+const giversIn = (selection: Selection, fits: boolean): readonly number[] => {
+  const { candidates } = selection
+  const newest = newestOf(
+    selection,
+    candidates.map(({ level }) => level),
+  )
+  const groups: readonly [number[], number[], number[]] = [[], [], []]
+  for (const [index, candidate] of candidates.entries()) {
+    const { inMarker, messages, active, kept } = candidate
+    if (!inMarker || messages.length === 0 || kept || index >= newest || isProtected(candidate)) continue
+    if (!active) groups[0].push(index)
+    else if (!fits) groups[isEvidence(candidate) ? 1 : 2].push(index)
+  }
+  return groups.flat()
 }
 
-/** Positions up to which everything may be spared: all that is settled, then less and less of it. */
+/** Everything as it is; but where the lines of ranges take more than `most`, each range with less of them. */
+const thinned = ({ candidates }: Selection, most: number): readonly Choice[] => {
+  const taken = candidates.reduce((sum, one) => sum + (isLines(one) ? one.tokens(one.level) : 0), 0)
+  return candidates.map((one): Choice =>
+    taken > most && isLines(one)
+      ? { tokens: Math.floor((one.tokens(one.level) * most * thinnedTo) / taken) }
+      : one.level,
+  )
+}
+
+/** Positions up to which everything may be spared: all that is settled, then three quarters of it, a half, a quarter, and nothing. */
 const sparedTo = (candidates: readonly Candidate[]): readonly number[] => {
   const settled = candidates.filter((candidate) => candidate.settled)
   const sizes = settled.map(({ level, tokens }) => tokens(level))
   const all = sizes.reduce((sum, size) => sum + size, 0)
-  let before = 0
-  const places: number[] = []
+  const places = [0]
+  let [before, quarter] = [0, 1]
   for (const [index, { to }] of settled.entries()) {
     before += sizes[index] as number
-    for (const share of spared)
-      if (before >= all * share && before - (sizes[index] as number) < all * share) places.push(to)
+    if (before < (all * quarter) / 4) continue
+    places.push(to)
+    quarter = Math.floor((4 * before) / Math.max(all, 1)) + 1
   }
-  return [...new Set(places)].toReversed()
+  return places.toReversed()
 }
 
-const spared = [0.25, 0.5, 0.75, 1]
-
-/** Of what a turn that is too long is cut to: the rest is for the turns before it. */
-const shareOfTurn = 0.8
-/**
- * Lines are thinned where they take more: of what a compaction leaves; where nobody but people talks, and they are all, of the
- * budget.
- */
-const linesOfWork = 0.5
-const linesOfTalk = 0.85
-/** So much of that is left of them. */
+/** So much of what a compaction leaves may be lines of ranges; where they take more, so much of that is left of them. */
+const mostLines = 0.35
 const thinnedTo = 0.8
-const mostForGist = 0.85
-const gistGoal = 0.75
-const roomAboveActive = 0.03
-const highestMark = 0.75
+/** A turn that fits may take so much of the budget before anything else is asked of it. */
+const mostOfTurn = 0.75
+/** What is asked keeps so much of the budget, while lines can fall. */
+const leastAsked = 1 / 8
+/** A compaction that leaves so much of the budget more spares what is cached. */
 const roomForSettled = 0.07

@@ -33,8 +33,6 @@ export interface Policy {
    * newest messages that fell. Default: 0.
    */
   readonly fills?: number
-  /** Whether the library's own extract replaces a range that is not shown and has no summary note. Default: false. */
-  readonly extracts?: boolean
   /**
    * Choose a level for each candidate. It must be pure: the same selection gives the same choices.
    *
@@ -61,21 +59,6 @@ export type Choice = ResidencyLevel | Cut
 export interface Cut {
   /** The most tokens that it may take. */
   readonly tokens: number
-}
-
-/** A policy that knows the future of a recorded conversation: `replay` takes it, `deriveContext` does not. */
-export interface EvaluationPolicy {
-  /** Its name, as results print it. */
-  readonly name: string
-  readonly evaluationOnly: true
-  /**
-   * The policy for one call.
-   *
-   * @param recording the whole recording
-   * @param position the call sees the record up to this position
-   * @returns the policy
-   */
-  readonly at: (recording: readonly Message[], position: number) => Policy
 }
 
 /** The input of a policy. */
@@ -108,10 +91,6 @@ export interface Candidate {
    * True for the latest user message, and the latest one that asks for something: these never fall below `compressed`.
    */
   readonly asked: boolean
-  /** True if each of its calls was made again later, with equal arguments: only the latest answer holds. */
-  readonly outdated: boolean
-  /** True if one of its calls was made before, and not since: what was asked twice is often asked again. */
-  readonly repeated: boolean
   /** The page kinds of its messages. */
   readonly kinds: readonly PageKind[]
   /**

@@ -9,9 +9,8 @@ import { usableTokens, type Budget } from './budget.ts'
 import { defaultPrices, deriveContext, type DerivedContext, type Prices } from './derive.ts'
 import { inputDollars, outputDollars, unitsOf, type ModelPrices } from './model-prices.ts'
 import { absent, judgeOf, type ContextFaults } from './judge.ts'
-import { standard } from './oracle.ts'
 import { paged } from './paged.ts'
-import type { EvaluationPolicy, Policy } from './policy.ts'
+import type { Policy } from './policy.ts'
 import { callKey } from './repeats.ts'
 import { estimateTokens, remembering, type Estimator } from './tokens.ts'
 import { rankOf } from './unit.ts'
@@ -21,7 +20,7 @@ export interface ReplayOptions {
   /** The tokens of each call. */
   readonly budget: Budget
   /** The policy. Default: `paged`. */
-  readonly policy?: Policy | EvaluationPolicy
+  readonly policy?: Policy
   /** The notes of the record. Default: none. */
   readonly notes?: Sequence<Note>
   /** Prices of tokens. Default: those of `model`, or cached tokens at 0.1 and others at 1.25. */
@@ -58,8 +57,6 @@ export interface ReplayOptions {
    * Source  platform.claude.com, build-with-claude/prompt-caching, as others quoted it on 2026-11-22
    */
   readonly cacheLifetime?: number
-  /** The rereads of `oracle` for the same calls, if you know them. Default: `oracle` is replayed, too, once for each budget. */
-  readonly oracleRereads?: number
   /**
    * The clock that times each derive. Default: `performance.now`.
    *
@@ -135,8 +132,6 @@ export interface Replay {
   readonly repeats: number
   /** Repeated calls whose earlier result was below `structured` in the context: a measure, not a fault. */
   readonly rereads: number
-  /** The same for `oracle`, which knows the future. */
-  readonly oracleRereads: number
 }
 
 /**
@@ -151,40 +146,8 @@ export interface Replay {
  * replay(view, { budget: 32_000, policy: window }).cacheable // the share of a cached prefix, from 0 to 1
  */
 export const replay = (view: View<Message>, options: ReplayOptions): Replay => {
-  const { policy = paged } = options
-  const isOracle = policy === standard
-  const known = options.oracleRereads ?? oracles.get(view)?.find(({ of }) => isOfSame(of, options))?.rereads
-  const runs = isOracle || known !== undefined ? 1 : 2
-  const at =
-    (index: number) =>
-    (done: number): void =>
-      options.onProgress?.((done + index * view.length) / runs, view.length)
-  const result = run(view, { ...options, policy }, at(0))
-  if (known !== undefined) return Object.freeze({ ...result, oracleRereads: known })
-  const { rereads } = isOracle ? result : run(view, { ...options, policy: standard }, at(1))
-  oracles.set(view, [...(oracles.get(view) ?? []), { of: options, rereads }])
-  return Object.freeze({ ...result, oracleRereads: rereads })
-}
-
-/** What `oracle` reread of a view, so that it runs once for all policies that are compared. */
-const oracles = new WeakMap<View<Message>, readonly { readonly of: ReplayOptions; readonly rereads: number }[]>()
-
-const isOfSame = (one: ReplayOptions, other: ReplayOptions): boolean =>
-  one.notes === other.notes &&
-  one.estimate === other.estimate &&
-  one.toolTokens === other.toolTokens &&
-  one.systemTokens === other.systemTokens &&
-  JSON.stringify(one.budget) === JSON.stringify(other.budget)
-
-declare const performance: { readonly now: () => number }
-
-const run = (
-  view: View<Message>,
-  options: ReplayOptions & { readonly policy: Policy | EvaluationPolicy },
-  progress: (done: number) => void,
-): Omit<Replay, 'oracleRereads'> => {
   const {
-    policy,
+    policy = paged,
     notes = [],
     model,
     prices = model === undefined ? defaultPrices : unitsOf(model),
@@ -221,15 +184,14 @@ const run = (
   let previous: DerivedContext | undefined
   for (const [position, message] of recording.entries()) {
     if (message.role !== 'assistant') continue
-    progress(position)
+    options.onProgress?.(position, view.length)
     const seen = view.slice(0, position)
-    const asked = 'evaluationOnly' in policy ? policy.at(recording, position) : policy
     const time = timeOf?.(message, position)
     const isExpired = time !== undefined && last !== undefined && time - last > cacheLifetime
     last = time ?? last
     if (isExpired) expired += 1
     const from = now()
-    const derived = deriveContext(seen, { ...given, policy: asked, previous })
+    const derived = deriveContext(seen, { ...given, policy, previous })
     times.push((now() - from) * 1000)
     if (isLeft(derived)) {
       unfit += 1
@@ -262,7 +224,7 @@ const run = (
     }
   }
   const sorted = times.toSorted((a, b) => a - b)
-  return {
+  return Object.freeze<Replay>({
     policy: policy.name,
     budget: previous?.budget ?? usableTokens(options.budget),
     calls: times.length,
@@ -279,8 +241,10 @@ const run = (
     faults: Object.freeze(faults),
     repeats,
     rereads,
-  }
+  })
 }
+
+declare const performance: { readonly now: () => number }
 
 interface Compared {
   readonly theirs: ProviderCount

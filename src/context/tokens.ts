@@ -74,36 +74,44 @@ export const textTokens = (text: string): number => {
   let sum = 0
   let before: Class = Class.start
   const { length } = text
+  // No function is called for a character or a word: a compaction counts tens of thousands of them.
   for (let index = 0; index < length;) {
     const from = index
     const unit = text.charCodeAt(index)
-    const kind = classOf(unit)
+    const kind = unit < 0x80 ? (classes[unit] as Class) : Class.other
     switch (kind) {
       case Class.letter: {
         let capitals = unit < 0x61
-        let consonants = isVowel(unit) ? 0 : 1
+        let consonants = vowels[unit] === 1 ? 0 : 1
         let beyondThird = 0
         for (index += 1; index < length; index += 1) {
           const next = text.charCodeAt(index)
-          if (classOf(next) !== Class.letter) break
+          if (next >= 0x80 || classes[next] !== Class.letter) break
           if (next >= 0x61) capitals = false
           else if (!capitals) break
-          consonants = isVowel(next) ? 0 : consonants + 1
+          consonants = vowels[next] === 1 ? 0 : consonants + 1
           if (consonants > 3) beyondThird += 1
         }
-        sum += wordWeight(index - from, beyondThird) + (before === Class.letter ? weight.glued : 0)
+        const letters = index - from
+        const weighed =
+          letters < wordWeights.length
+            ? (wordWeights[letters] as number)
+            : (wordWeights.at(-1) as number) + weight.letter15 * (letters - wordWeights.length + 1)
+        const most = weight.mostOfLetter * (letters + 1)
+        const word = weighed + weight.consonant4 * beyondThird
+        sum += (word < most ? word : most) + (before === Class.letter ? weight.glued : 0)
         break
       }
       case Class.digit:
-        for (index += 1; index < length && classOf(text.charCodeAt(index)) === Class.digit;) index += 1
+        for (index += 1; index < length && classes[text.charCodeAt(index)] === Class.digit;) index += 1
         sum += weight.digits * Math.ceil((index - from) / 3) + (before === Class.space ? weight.spaceBeforeDigit : 0)
         break
       case Class.sign:
-        for (index += 1; index < length && classOf(text.charCodeAt(index)) === Class.sign;) index += 1
+        for (index += 1; index < length && classes[text.charCodeAt(index)] === Class.sign;) index += 1
         sum += weight.sign + weight.moreSigns * (index - from - 1)
         break
       case Class.lineEnd:
-        for (index += 1; index < length && classOf(text.charCodeAt(index)) === Class.lineEnd;) index += 1
+        for (index += 1; index < length && classes[text.charCodeAt(index)] === Class.lineEnd;) index += 1
         if (before !== Class.sign) sum += weight.lineEnd
         break
       case Class.space:
@@ -146,11 +154,6 @@ const weight = {
 const Class = { start: 0, letter: 1, digit: 2, sign: 3, lineEnd: 4, space: 5, other: 6 } as const
 type Class = (typeof Class)[keyof typeof Class]
 
-const classOf = (unit: number): Class => {
-  if (unit >= 0x80) return Class.other
-  return classes[unit] as Class
-}
-
 const classes = Uint8Array.from({ length: 0x80 }, (_, unit): Class => {
   const sign = String.fromCharCode(unit)
   if (/[A-Za-z]/.test(sign)) return Class.letter
@@ -160,15 +163,17 @@ const classes = Uint8Array.from({ length: 0x80 }, (_, unit): Class => {
 })
 
 /** `a e i o u y`: more than three letters in a row without any are seldom of one word. */
-const isVowel = (unit: number): boolean => ((1 << ((unit | 0x20) - 0x61)) & 0x1104111) !== 0
+const vowels = Uint8Array.from({ length: 0x80 }, (_, unit) => (/[aeiouy]/i.test(String.fromCharCode(unit)) ? 1 : 0))
 
-const wordWeight = (letters: number, beyondThird: number): number => {
-  let sum: number = weight.word + weight.consonant4 * beyondThird
-  if (letters > 5) sum += weight.letter6 * (Math.min(letters, 9) - 5)
-  if (letters > 9) sum += weight.letter10 * (Math.min(letters, 14) - 9)
-  if (letters > 14) sum += weight.letter15 * (letters - 14)
-  return Math.min(sum, weight.mostOfLetter * (letters + 1))
-}
+/** What words of so many letters take; each further letter takes `letter15`. */
+const wordWeights: readonly number[] = Array.from(
+  { length: 16 },
+  (_, letters) =>
+    weight.word +
+    weight.letter6 * Math.max(0, Math.min(letters, 9) - 5) +
+    weight.letter10 * Math.max(0, Math.min(letters, 14) - 9) +
+    weight.letter15 * Math.max(0, letters - 14),
+)
 
 /** Of a UTF-16 unit: letters of two bytes, Chinese and Japanese, Korean, arrows and boxes, half an emoji, and the rest. */
 const beyondAscii = (unit: number): number => {

@@ -18,7 +18,6 @@ import type { RecallName } from './marker.ts'
 import { markedAs } from './marks.ts'
 import type { Policy } from './policy.ts'
 import { indexIn } from './positions.ts'
-import { repeats, type Repeats } from './repeats.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
 import { isSpoken, isSubstantive } from './substantive.ts'
 import { remembering, type Estimator } from './tokens.ts'
@@ -40,8 +39,6 @@ export interface Settings {
 export interface Track {
   readonly settings: Settings
   readonly settling: Settling
-  /** Which calls were made again. */
-  readonly repeats: Repeats
   /** The line that grows. Those of earlier epochs are kept by the contexts that are spans of them. */
   line: Line
   /** Of the notes: how many have been read, the last of them, and what they say. */
@@ -124,7 +121,6 @@ export const compactNow = (track: Track, view: View<Message>, policy: Policy, bu
     summaries: notes.summaries,
     record: view,
     renderer: line.renderer,
-    repeats: track.repeats,
     fitting: new Map(),
     gaps: new Map(),
     epoch: line.epoch + 1,
@@ -155,7 +151,6 @@ export const segmentAt = (segments: readonly Segment[], count: number, position:
 const begin = (settings: Settings, notes: ReadNotes, late: LateResults): Track => ({
   settings,
   settling: settling(late),
-  repeats: repeats(),
   line: emptyLine(0, rendererOf(remembering(settings.estimate), notes.retagged, settings.recall)),
   notes,
   length: 0,
@@ -184,7 +179,6 @@ const advance = (track: Track, view: View<Message>): boolean => {
     const units = settling.push(message, view.pages.at(index) as PageKind, position)
     if (units === 'late') return false
     for (const unit of units) extend(track.line, arriving(unit, track.line))
-    track.repeats.add(message, position)
     track.length = index + 1
     track.lastAt = position
     track.recent.push(message)
@@ -228,7 +222,6 @@ const advance = (track: Track, view: View<Message>): boolean => {
 /** Count a few units at the levels that a compaction asks for, so that it finds most of them counted. */
 const prepareAhead = (track: Track): void => {
   const { segments, renderer } = track.line
-  track.repeats.read()
   for (let left = unitsAhead; left > 0 && track.prepared < segments.length; track.prepared++) {
     const segment = segments[track.prepared] as Segment
     if (segment.type === 'unit' && renderer.prepare(segment.unit)) left -= 1
@@ -250,8 +243,8 @@ const priceOf = (line: Line, next: Line): number => {
 const isSame = (one: Message | undefined, other: Message): boolean =>
   one === other || (one !== undefined && jsonEqual(one as unknown as Json, other as unknown as Json))
 
-/** A token that is written costs as much as about twelve that are read; half of that lost the least. */
-const timesRead = 6
+/** A token that is written costs as much as about twelve that are read; less than half of that lost the least. */
+const timesRead = 5
 
 /** The high-water mark after a compaction that left so many tokens: above it by enough that the next one gives something. */
 const compactAt = (tokens: number, budget: number, policy: Policy): number =>

@@ -6,7 +6,6 @@ import { user, type Message, type ToolResultPart } from '../message/index.ts'
 import { degradationPath, minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
 import { briefOf, tokensAfter, type Brief } from './brief.ts'
 import { back, type Hidden, type RecallName } from './marker.ts'
-import { callKeys } from './repeats.ts'
 import { cut, longestIn, represent, ruleLimit } from './represent.ts'
 import type { ContextSource, Sourced } from './source.ts'
 import type { Estimator } from './tokens.ts'
@@ -69,7 +68,6 @@ interface Known extends Facts {
   readonly shown: Map<string, Rendered>
   /** What cuts take, by level and step: a search asks for the same ones again and again. */
   readonly cuts: Map<string, number>
-  calls?: readonly string[]
   brief?: Brief
   hidden?: Hidden
 }
@@ -94,8 +92,6 @@ export interface Renderer {
   readonly minimumOf: (unit: Unit) => ResidencyLevel
   /** What a unit is, found out once. */
   readonly factsOf: (unit: Unit) => Facts
-  /** The keys of its calls. */
-  readonly callsOf: (unit: Unit) => readonly string[]
   readonly at: (unit: Unit, level: ShownLevel, longest?: number) => Rendered
   /** The same, where answers in `given` (by their text) are referred to and not repeated. */
   readonly beside: (unit: Unit, level: ShownLevel, longest: number | undefined, given: Map<string, number>) => Rendered
@@ -104,7 +100,7 @@ export interface Renderer {
    * `asked` the shortest is given then, too: it is the least that any context holds of it.
    */
   readonly cutTo: (unit: Unit, tokens: number, asked: boolean) => Shown | undefined
-  /** Count a unit at the levels below full. False, if that was done before. */
+  /** Count what a compaction asks of a unit. False, if that was done before. */
   readonly prepare: (unit: Unit) => boolean
   /** What a marker says of a unit. */
   readonly hidden: (unit: Unit) => Hidden
@@ -140,10 +136,6 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
     }
     known.set(unit, made)
     return made
-  }
-  const callsOf = (unit: Unit): readonly string[] => {
-    const known = factsOf(unit)
-    return (known.calls ??= callKeys(known.messages))
   }
   const minimumOf = (unit: Unit): ResidencyLevel => factsOf(unit).minimum
 
@@ -227,7 +219,6 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
     kindOf,
     minimumOf,
     factsOf,
-    callsOf,
     at,
     beside,
     cutTo: (unit, tokens, asked) => {
@@ -250,10 +241,9 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
     },
     brief,
     prepare: (unit) => {
-      if (factsOf(unit).shown.has('compressed')) return false
-      at(unit, 'compressed')
-      callsOf(unit)
-      if (minimumOf(unit) === 'pointer' && unit.said.length > 0) brief(unit)
+      const known = factsOf(unit)
+      if (known.brief !== undefined || known.shown.has('structured')) return false
+      if (known.minimum === 'pointer' && unit.said.length > 0) brief(unit)
       else at(unit, 'structured')
       return true
     },
