@@ -17,6 +17,8 @@ export interface Brief extends Range {
   readonly tokens: number
   /** The positions that it is of: in its range others may have been retracted. */
   readonly positions: readonly number[]
+  /** Of a message that stands in the marker with all that it says: its line. */
+  readonly line?: Brief
 }
 
 /** Who wrote the briefs that stand as a summary, in notes. */
@@ -50,22 +52,37 @@ export const briefOf = (
   return { from, to, text, tokens: count(text) + 1, positions }
 }
 
+/** All that a message says, with its line; undefined if it is more than one text. */
+export const wholeOf = (message: Message, line: Brief, count: Tokenizer = textTokens): Brief | undefined => {
+  const [only] = message.content
+  if (message.content.length !== 1 || only?.type !== 'text') return undefined
+  const text = `${line.from} ${message.role}: ${only.text}`
+  return { ...line, text, tokens: count(text) + 1, line }
+}
+
 /** Briefs as a marker says them. A line that begins as the one before it has a ditto mark in place of that. */
 export const folded = (briefs: readonly Brief[]): string => {
   let before = ''
   return briefs
-    .flatMap(({ text }) => text.split('\n'))
-    .map((line) => {
-      const short = withDitto(line, before)
-      before = line
-      return short
+    .flatMap(({ text, line: short }) => {
+      if (short === undefined)
+        return text.split('\n').map((line) => {
+          const said = withDitto(line, before)
+          before = line
+          return said
+        })
+      before = lastLine(short)
+      return text
     })
     .join('\n')
 }
 
+const lastLine = ({ text }: Brief): string => text.slice(text.lastIndexOf('\n') + 1)
+
 /** The tokens that a brief takes after another. */
 export const tokensAfter = (brief: Brief, before: Brief, count: Tokenizer): number => {
-  const last = before.text.slice(before.text.lastIndexOf('\n') + 1)
+  if (brief.line !== undefined) return brief.tokens
+  const last = lastLine(before.line ?? before)
   const end = brief.text.indexOf('\n')
   const first = end === -1 ? brief.text : brief.text.slice(0, end)
   const short = withDitto(first, last)

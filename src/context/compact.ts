@@ -13,6 +13,7 @@ import {
   hiddenOf,
   lentTo,
   shown,
+  tokensIn,
   tokensOf,
   type Gap,
   type Line,
@@ -22,6 +23,7 @@ import {
 import { joined, markerFor } from './marker.ts'
 import { leastUsed, type Candidate, type Choice, type Cut, type Policy, type Selection } from './policy.ts'
 import { withSummaries } from './summaries.ts'
+import { formsWithin, weigh, type Heard, type Told } from './talk.ts'
 import { rankOf, type Renderer, type Shown, type ShownLevel, type Unit } from './unit.ts'
 
 export interface Compaction {
@@ -42,6 +44,8 @@ export interface Compaction {
   /** The ranges that were given a marker, by where they begin: another try seldom gives another. */
   readonly gaps: Map<number, Gap>
   readonly epoch: number
+  /** What the conversation has said before: see `talk.ts`. */
+  readonly heard: Heard
 }
 
 /**
@@ -61,6 +65,11 @@ export const compact = (compaction: Compaction): Line => {
   const isEpoch = policy.choose === 'epochs'
   const [largest, smallest] = markerSizes(own, renderer)
   const lineAs = (choices: readonly Choice[]): Line => lineOf(placed(segments, own, choices, compaction), compaction)
+  if (isEpoch && policy.talks === true && compaction.heard.isTalk) {
+    weighAll(compaction)
+    const line = lineOfTalk(segments, own, compaction, largest)
+    if (line !== undefined) return line
+  }
   // By the default estimate a line may not stand behind the one that it is shortened by.
   for (const folds of isEpoch ? [true, false] : [false]) {
     const candidates = candidatesOf(own, compaction, folds)
@@ -88,6 +97,89 @@ export const compact = (compaction: Compaction): Line => {
     .map((markerTokens) => lineAs(leastOfAll(candidates, markerTokens)))
     .reduce((least, other) => (tokensOf(other) < tokensOf(least) ? other : least))
 }
+
+/** Weigh the messages that were not weighed yet, in the record's order, whatever becomes of them. */
+const weighAll = ({ segments, renderer, heard }: Compaction): void => {
+  for (const segment of segments)
+    if (segment.type === 'unit' && !heard.worths.has(segment.unit))
+      for (const { message } of segment.unit.said)
+        heard.worths.set(segment.unit, weigh(message, renderer.estimate(message), heard))
+}
+
+/**
+ * The line after a compaction of a record without tools; undefined if its turn is too long. Shown are
+ * rules, what the policy keeps, what is asked, the active turn and the newest; the rest is in markers, each message in
+ * the form that it is worth.
+ */
+const lineOfTalk = (
+  segments: readonly Segment[],
+  own: readonly Segment[],
+  compaction: Compaction,
+  markerTokens: number,
+): Line | undefined => {
+  const { budget, renderer, heard, activeFrom, asked, policy } = compaction
+  if (own.length < segments.length) return undefined
+  const told: Told[] = []
+  const all: { readonly segment: Segment; readonly isShown: boolean }[] = []
+  let [shownTokens, newest] = [0, budget * newestOfTalk]
+  for (let index = own.length - 1; index >= 0; index--) {
+    const segment = own[index] as Segment
+    const tokens = tokensIn(segment, renderer)
+    if (segment.type !== 'unit') all.push({ segment, isShown: segment.type === 'summary' })
+    else {
+      newest -= tokens
+      const { unit, to } = segment
+      const stays = newest >= 0 || to > activeFrom || asksIn(unit, asked) || isKept(unit, policy)
+      all.push({ segment, isShown: stays || !canBeInMarker(unit, renderer) })
+    }
+    if (all.at(-1)?.isShown === true) shownTokens += tokens
+  }
+  let markers = 0
+  let [before, wasShown]: [Brief | undefined, boolean] = [undefined, true]
+  for (const { segment, isShown } of all.reverse()) {
+    if (!isShown && wasShown) markers += 1
+    wasShown = isShown
+    if (isShown) continue
+    const add = (now: Brief | undefined, line: Brief, whole: Brief | undefined, worth: number): void => {
+      told.push({ now, line, lineTokens: renderer.briefTokens(line, before), whole, worth })
+      before = line
+    }
+    if (segment.type === 'gap')
+      for (const brief of segment.briefs) {
+        const line = brief.line ?? brief
+        add(brief, line, brief.line && brief, heard.worths.get(line) ?? 0)
+      }
+    else if (segment.type === 'unit') {
+      const line = renderer.brief(segment.unit)
+      const worth = heard.worths.get(segment.unit) ?? 0
+      heard.worths.set(line, worth)
+      add(undefined, line, renderer.whole(segment.unit), worth)
+    }
+  }
+  const room = budget * lowOfTalk - shownTokens - markers * markerTokens
+  if (room < budget * leastOfTalk) return undefined
+  const forms = formsWithin(told, room)
+  let next = 0
+  const line = lineOf(
+    all.map(({ segment, isShown }): Placed => {
+      if (isShown) return { segment, as: segment, briefs: none }
+      const held = segment.type === 'gap' ? segment.briefs : undefined
+      const chosen = forms.slice(next, (next += held?.length ?? 1)).filter((form) => form !== undefined)
+      const isSame = held?.length === chosen.length && chosen.every((form, index) => form === held[index])
+      return { segment, as: undefined, briefs: isSame ? held : chosen }
+    }),
+    compaction,
+  )
+  if (tokensOf(line) > budget) return undefined
+  line.talks = true
+  if (tokensOf(line) < budget * leastUsed.epochs) line.unused = 'policy'
+  return line
+}
+
+/** A compaction of talk leaves so much of the budget; so much of it at least must be free for what markers hold. */
+const lowOfTalk = 0.6
+const leastOfTalk = 0.1
+const newestOfTalk = 0.02
 
 /** What stands for each segment. An answer that was moved to its call goes the way of the call. */
 const placed = (

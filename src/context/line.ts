@@ -52,6 +52,8 @@ export interface Line {
   readonly sums: number[]
   /** How many messages stand before the first that the record does not have as it is; Infinity if there is none. */
   mendedAt: number
+  /** Whether a compaction chose whole messages for its markers: see `talk.ts`. */
+  talks?: boolean
   /** Why a compaction left more of the budget unused than it should, if it did. */
   unused?: 'indivisible' | 'policy'
   readonly renderer: Renderer

@@ -35,6 +35,7 @@ export const pagedWith = ({ lowWater = 0.45, highWater = lowWater }: PagedOption
   return Object.freeze<Policy>({
     name: 'paged',
     choose: 'epochs',
+    talks: true,
     highWater,
     fills: Math.min(lowWater, leastUsed.epochs),
     select: (selection) => {

@@ -34,6 +34,11 @@ export interface Policy {
    */
   readonly fills?: number
   /**
+   * With `epochs`: whether markers of a record without tools hold whole messages beside lines, and `select` is only asked
+   * where the active turn is too long for that. Default: false.
+   */
+  readonly talks?: boolean
+  /**
    * Choose a level for each candidate. It must be pure: the same selection gives the same choices.
    *
    * @param selection the candidates and the budget

@@ -19,6 +19,7 @@ import { markedAs } from './marks.ts'
 import type { Policy } from './policy.ts'
 import { indexIn } from './positions.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
+import { heardNothing, type Heard } from './talk.ts'
 import { isSpoken, isSubstantive } from './substantive.ts'
 import { remembering, type Estimator } from './tokens.ts'
 import { rankOf, rendererOf, type Retagged, type Unit } from './unit.ts'
@@ -63,6 +64,8 @@ export interface Track {
   lineFrom: number
   /** Up to where the latest compaction shortened anything: what stands before is not changed again if that is not needed. */
   settledTo: number
+  /** What a conversation without tools has said, as far as a compaction has weighed it. */
+  readonly heard: Heard
   /** A few messages of each order of magnitude, to tell another record by. */
   readonly samples: Map<number, Message>
   /** Where the active turn begins. */
@@ -121,6 +124,7 @@ export const compactNow = (track: Track, view: View<Message>, policy: Policy, bu
     summaries: notes.summaries,
     record: view,
     renderer: line.renderer,
+    heard: track.heard,
     fitting: new Map(),
     gaps: new Map(),
     epoch: line.epoch + 1,
@@ -165,6 +169,7 @@ const begin = (settings: Settings, notes: ReadNotes, late: LateResults): Track =
   factor: 1,
   lineFrom: 0,
   settledTo: 0,
+  heard: heardNothing(),
   samples: new Map(),
   activeFrom: 0,
   asked: [-1, -1],
@@ -181,6 +186,7 @@ const advance = (track: Track, view: View<Message>): boolean => {
     for (const unit of units) extend(track.line, arriving(unit, track.line))
     track.length = index + 1
     track.lastAt = position
+    if (message.content.some(({ type }) => type === 'tool_call' || type === 'tool_result')) track.heard.isTalk = false
     track.recent.push(message)
     if ((index & (index + 1)) === 0) samples.set(index, message)
     if (isSubstantive(message)) {
@@ -201,7 +207,7 @@ const advance = (track: Track, view: View<Message>): boolean => {
     if (!mustCompact && (size <= track.compactAt || read - calls * declined.left < declined.price)) continue
     const next = compactNow(track, view, settings.policy, room)
     const [left, price] = [tokensOf(next), priceOf(track.line, next)]
-    if (!mustCompact && read - calls * left < price) {
+    if (!mustCompact && next.talks !== true && read - calls * left < price) {
       track.declined = { left, price }
       continue
     }
@@ -210,7 +216,8 @@ const advance = (track: Track, view: View<Message>): boolean => {
     track.calls = track.read = track.prepared = 0
     track.declined = { left, price: 0 }
     track.settledTo = position + 1
-    track.compactAt = compactAt(left, room, settings.policy)
+    track.compactAt =
+      next.talks === true ? Math.min(room, left + room * growthOfTalk) : compactAt(left, room, settings.policy)
     // Contexts of the epoch before last are no longer continued from.
     track.recent = track.recent.slice(track.lineFrom - track.recentFrom)
     track.recentFrom = track.lineFrom
@@ -250,6 +257,8 @@ const timesRead = 5
 const compactAt = (tokens: number, budget: number, policy: Policy): number =>
   Math.min(budget, Math.max(budget * (policy.highWater ?? 1), tokens + Math.min(budget * mostGrowth, leastGrowth)))
 
+/** A compaction of talk rewrites most of what it leaves. */
+const growthOfTalk = 0.4
 /** Tokens. What comes from call to call does not get less with the budget. */
 const leastGrowth = 5000
 const mostGrowth = 0.3

@@ -4,7 +4,7 @@
  */
 import { user, type Message, type ToolResultPart } from '../message/index.ts'
 import { degradationPath, minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
-import { briefOf, tokensAfter, type Brief } from './brief.ts'
+import { briefOf, tokensAfter, wholeOf, type Brief } from './brief.ts'
 import { back, type Hidden, type RecallName } from './marker.ts'
 import { cut, longestIn, represent, ruleLimit } from './represent.ts'
 import type { ContextSource, Sourced } from './source.ts'
@@ -106,6 +106,8 @@ export interface Renderer {
   readonly hidden: (unit: Unit) => Hidden
   /** What a unit says in a line of a marker. */
   readonly brief: (unit: Unit) => Brief
+  /** A unit as a marker holds all of it; undefined if that can't be. */
+  readonly whole: (unit: Unit) => Brief | undefined
   /** What a brief takes, after another. */
   readonly briefTokens: (brief: Brief, before: Brief | undefined) => number
   /** What briefs take, one after the other. */
@@ -246,6 +248,10 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
       if (known.minimum === 'pointer' && unit.said.length > 0) brief(unit)
       else at(unit, 'structured')
       return true
+    },
+    whole: (unit) => {
+      const [only] = unit.said
+      return only === undefined || unit.said.length > 1 ? undefined : wholeOf(only.message, brief(unit), count)
     },
     briefTokens,
     linesTokens: (briefs) => {
