@@ -11,8 +11,8 @@ import {
   type ContextSource,
   type DerivedContext,
 } from 'indelible/context'
-import { judgeOf } from '../../src/context/judge.ts'
-import { spanOf, type Span } from '../../src/context/span.ts'
+import { judgeOf } from '../../src/context/replay/judge.ts'
+import { spanOf, type Span } from '../../src/context/deriving/span.ts'
 import { conversation } from '../messages.ts'
 import { recordOf } from './conversations.ts'
 
