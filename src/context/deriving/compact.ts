@@ -120,6 +120,7 @@ const lineOfTalk = (
   const { budget, renderer, heard, activeFrom, asked, policy } = compaction
   if (own.length < segments.length) return undefined
   const told: Told[] = []
+  /** The latest first. */
   const all: { readonly segment: Segment; readonly isShown: boolean }[] = []
   let [shownTokens, newest] = [0, budget * newestOfTalk]
   for (let index = own.length - 1; index >= 0; index--) {
@@ -136,7 +137,8 @@ const lineOfTalk = (
   }
   let markers = 0
   let [before, wasShown]: [Brief | undefined, boolean] = [undefined, true]
-  for (const { segment, isShown } of all.toReversed()) {
+  const inOrder = all.toReversed()
+  for (const { segment, isShown } of inOrder) {
     if (!isShown && wasShown) markers += 1
     wasShown = isShown
     if (isShown) continue
@@ -161,7 +163,7 @@ const lineOfTalk = (
   const forms = formsWithin(told, room)
   let next = 0
   const line = lineOf(
-    all.map(({ segment, isShown }): Placed => {
+    inOrder.map(({ segment, isShown }): Placed => {
       if (isShown) return { segment, as: segment, briefs: none }
       const held = segment.type === 'gap' ? segment.briefs : undefined
       const chosen = forms.slice(next, (next += held?.length ?? 1)).filter((form) => form !== undefined)
