@@ -283,8 +283,8 @@ describe('the house', () => {
         !isLocal(to) &&
         folderOf(from) !== 'cli' &&
         driverOf(from) === undefined &&
-        !(from === join('context', 'search.ts') && to === 'minisearch/SearchableMap') &&
-        !(from === join('context', 'words.ts') && to === 'stemmer') &&
+        !(from === join('context', 'recall', 'search.ts') && to === 'minisearch/SearchableMap') &&
+        !(from === join('context', 'recall', 'words.ts') && to === 'stemmer') &&
         !(from === join('recorder', 'answer.ts') && to === 'eventsource-parser') &&
         !(from === join('evidence', 'keys.ts') && to === '@noble/curves/ed25519.js') &&
         !(from === join('encryption', 'aes.ts') && ['@noble/ciphers/aes.js', '@noble/hashes/hmac.js'].includes(to)),
