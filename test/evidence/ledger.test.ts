@@ -133,13 +133,16 @@ describe.each(places)('in %s', (_, open) => {
           if (!removed) await removeRecorded(store, 'a')
           removed = true
           return store.list(query)()
-        }),
+        }, 'list'),
     }
     expect((await verifyLedger(between)).head.size).toBeGreaterThan(0)
     // One whose row is there, and which ends while the verification looks again.
     let letGo = (): void => undefined
     const held = new Promise<void>((resolve) => (letGo = resolve))
-    const slow: Store = { ...store, remove: (id, call) => storeTask(() => held.then(() => store.remove(id, call)())) }
+    const slow: Store = {
+      ...store,
+      remove: (id, call) => storeTask(() => held.then(() => store.remove(id, call)()), 'remove'),
+    }
     const removing = removeRecorded(slow, 'b')()
     while ((await readLedger(store)).sessions.get('b')?.removed !== true) await new Promise(setImmediate)
     const looking: Store = {
@@ -151,7 +154,7 @@ describe.each(places)('in %s', (_, open) => {
             await removing
           }
           return store.info(id)()
-        }),
+        }, 'info'),
     }
     expect(await verifyLedger(looking)).toMatchObject({ good: 1, removed: 2 })
     await store.close()

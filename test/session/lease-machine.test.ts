@@ -53,7 +53,7 @@ it('a lease that was granted unseen is nobody’s until it expires: the name of 
         if (!isFirst) return answer
         isFirst = false
         return left({ _tag: 'Io', operation: 'lease', cause: new Error('no answer'), outcome: 'unknown' } as const)
-      }),
+      }, 'lease'),
     renew: (id, given) => {
       renewed.push(given.number)
       return inner.renew(id, given)
