@@ -85,7 +85,7 @@ import {
   type RowIndex,
 } from 'indelible/store'
 import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from 'indelible/encryption'
-import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
+import { backupSqlite, compactSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
 
@@ -332,6 +332,11 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
       return store.create({ id: 'a', encrypt: false })()
     },
   ],
+  compactSqlite: async () => {
+    const path = join(folder, `${Math.random()}.db`)
+    await (await sqliteStore({ path })).close()
+    return [compactSqlite({ path }), compactSqlite({ path: `${path}.none` })]
+  },
   backupSqlite: async (bad) => {
     const path = join(folder, `${Math.random()}.db`)
     await (await sqliteStore({ path })).close()
