@@ -18,6 +18,7 @@ import { answer, faultText, storeOption, withStore } from './place.ts'
 import { erasedText } from './prove.ts'
 import { counted, ranges } from './screen.ts'
 import { allSessions, wholeId } from './sessions.ts'
+import { afterSpools } from './spools.ts'
 
 export const erase: Command = {
   name: 'erase',
@@ -45,6 +46,9 @@ positions and kinds, receipts of model calls included.
 Without SESSION, --matching and --older-than look in all sessions of the scope.
 Messages that are held ("indelible hold") are left out and named. Sessions that
 can't be read, such as one whose key was destroyed, are left out and named, too.
+
+It first waits for an "indelible record" that has calls it has not stored yet, and
+stores those that a killed one left.
 
 The command says where the same text remains: in other messages, in metadata, in
 blocks that others reference, and in digests without a salt, which a short text
@@ -94,6 +98,7 @@ In a terminal the command asks first; type yes to continue.`,
     const asks = values['yes'] !== true && !dry
     if (asks && !terminal.asks) throw new Misuse('erase needs --yes where it has no terminal to ask')
     await withStore(call, {}, async (store) => {
+      if (!dry) await afterSpools(store, call, 'nothing was erased')
       const found =
         given === undefined ? await foundInAll(store, query ?? {}) : await foundIn(store, given, call, query, more)
       const { again } = found

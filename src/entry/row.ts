@@ -8,7 +8,7 @@
  *     {"page":"evidence","blocks":[{"path":["content",0,"content",0,"text"],"id":"…","as":"utf8"}],"message":{…}}
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isBlockId, type Hash, type BlockId } from '../proof/index.ts'
+import { blockIdOf, isBlockId, rowLeaf, type BlockId, type Hash, type RowContent } from '../proof/index.ts'
 import { appendText, type Fill, type History } from '../history/index.ts'
 import { historyFaultText } from '../history/fault.ts'
 import {
@@ -220,6 +220,37 @@ export const takeMessage = (
   return isLeft(added) ? historyFaultText(added.left, textOfMessageFault) : undefined
 }
 
+/**
+ * Append the message of a stored row to a history, and compute the leaf of the text that it was read from.
+ *
+ * Cost    that of `takeMessage`, and a digest of the row and of each text that is in a block
+ *
+ * @param history the history to append to
+ * @param row the row
+ * @param bytes the blocks of the row, by id
+ * @param hash the hash function: SHA-256
+ * @returns the leaf; or why the message could not be appended
+ */
+export const takeRow = (
+  history: History<Message>,
+  row: RowContent,
+  bytes: ReadonlyMap<BlockId, Uint8Array>,
+  hash: Hash,
+): Either<string, Uint8Array> => {
+  const { kind, body, at } = row
+  const given = { kind, body, at, salt: own(row, 'salt'), erased: own(row, 'erased'), stored: own(row, 'stored') }
+  const decoded = decodeRow(body)
+  if (isLeft(decoded)) return left(`the row ${decoded.left}`)
+  const { blocks } = decoded.right
+  for (let index = 0; index < blocks.length; index++) {
+    const { id, key } = blocks[index] as TakenOut
+    const content = key === undefined ? getFrom(bytes, id) : undefined // what is encrypted has its own tag
+    if (content !== undefined && blockIdOf(content, hash) !== id) return left(`block ${id} is not what was appended`)
+  }
+  const reason = takeMessage(history, decoded.right, bytes)
+  return reason === undefined ? right(rowLeaf(given, hash)) : left(reason)
+}
+
 const messageKey = '"message":'
 
 const noBlocks: readonly TakenOut[] = freeze([])
@@ -231,12 +262,10 @@ for (const tagged of [false, true])
 
 const isTakenOut = (value: unknown): value is TakenOut => {
   if (typeof value !== 'object' || value === null) return false
-  const { path, id, as, key } = value as {
-    readonly path?: unknown
-    readonly id?: unknown
-    readonly as?: unknown
-    readonly key?: unknown
-  }
+  const path: unknown = own(value as TakenOut, 'path')
+  const id: unknown = own(value as TakenOut, 'id')
+  const as: unknown = own(value as TakenOut, 'as')
+  const key: unknown = own(value as TakenOut, 'key')
   if (!isArray(path) || !isBlockId(id) || (as !== 'base64' && as !== 'utf8')) return false
   if (key !== undefined && typeof key !== 'string') return false
   for (let index = 0; index < path.length; index++)

@@ -93,7 +93,7 @@ export const proveInLedger = (store: Store, id: string, position: number): Evide
     return right(
       Object.freeze({ indelible: 'evidence' as const, version: 1 as const, entry: entry.right, ledger: ledger.right }),
     )
-  })
+  }, 'proveInLedger')
 
 /**
  * Prove the head of a session to somebody who has the public keys and the rows: the last head that the last checkpoint
@@ -130,7 +130,7 @@ export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =
         proof: tlogProofText({ index: said.row, path: path.right, checkpoint: note }),
       }),
     )
-  })
+  }, 'proveHead')
 
 /**
  * Read a bundle from its text, such as a file's. The text has to follow the grammar of docs/evidence.md: its members in their

@@ -1,6 +1,6 @@
 /** Checkpoints of a scope's ledger: signed, kept in a log of their own beside it, and shown to witnesses. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, utf8Of } from '../json/index.ts'
+import { isLeft, left, optionsOf, right, utf8Of } from '../json/index.ts'
 import { amount } from '../task/index.ts'
 import { describeSession } from '../session/index.ts'
 import { headOf, consistencyPath, ledgerId, ownStore, type Head, type Store } from '../store/index.ts'
@@ -71,11 +71,12 @@ export interface KeptCheckpoint {
  * Errors  `NoLedger`; `Diverged` if the ledger does not continue what was signed; `CallbackThrew` if the memory fails
  *
  * @param store the store with the ledger
- * @param options the origin, the signers and further lines
+ * @param given the origin, the signers and further lines
  * @returns the checkpoint; or `NoLedger`, `Diverged`
  */
-export const signLedger = (store: Store, options: CheckpointOptions): EvidenceTask<KeptCheckpoint> =>
-  evidenceTask(async () => {
+export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask<KeptCheckpoint> => {
+  const options = ownOptions('signLedger', given)
+  return evidenceTask(async () => {
     const { origin, memory = [] } = options
     const memories: readonly SignerMemory[] = 'read' in memory ? [memory] : memory
     for (;;) {
@@ -102,6 +103,7 @@ export const signLedger = (store: Store, options: CheckpointOptions): EvidenceTa
       if (stored.right !== undefined) return right(stored.right)
     }
   }, 'signLedger')
+}
 
 /** The heads that a ledger has to continue: the last that was kept, the greatest that one of the signers signed, the last remembered. */
 const signedBefore = (
@@ -163,14 +165,22 @@ const remember = async (
  *
  * @param store the store with the session
  * @param id the session
- * @param options the origin and the signers
+ * @param given the origin and the signers
  * @returns the checkpoint as text; give each session an origin of its own
  */
-export const signSession = (store: Store, id: string, options: CheckpointOptions): EvidenceTask<string> =>
-  evidenceTask(async () => {
+export const signSession = (store: Store, id: string, given: CheckpointOptions): EvidenceTask<string> => {
+  const options = ownOptions('signSession', given)
+  return evidenceTask(async () => {
     const info = await describeSession(store, id)()
     return isLeft(info) ? info : signedHead(info.right.head, options)
-  })
+  }, 'signSession')
+}
+
+/** A copy: the caller may change its own. */
+const ownOptions = (call: string, given: CheckpointOptions): CheckpointOptions => {
+  const { signers, extensions, ...others } = optionsOf(call, given)
+  return { ...others, signers: [...signers], ...(extensions !== undefined && { extensions: [...extensions] }) }
+}
 
 const signedHead = async (
   head: Head,
@@ -202,7 +212,7 @@ export const listCheckpoints = (store: Store): EvidenceTask<readonly KeptCheckpo
       kept.push(one.right)
     }
     return right(Object.freeze(kept))
-  })
+  }, 'listCheckpoints')
 
 /**
  * The last checkpoint that was kept; undefined: there is none.
@@ -216,7 +226,7 @@ export const lastCheckpoint = (store: Store): EvidenceTask<KeptCheckpoint | unde
     if (isLeft(rows)) return rows.left._tag === 'NoSuchLog' ? right(undefined) : rows
     const [row] = rows.right
     return row === undefined ? right(undefined) : keptOf(row.body)
-  })
+  }, 'lastCheckpoint')
 
 const keptOf = (note: string): Either<EvidenceFault, KeptCheckpoint> => {
   const claimed = claimedCheckpoint(note)
@@ -262,17 +272,18 @@ export interface Witnessed extends KeptCheckpoint {
  * Errors  `NoLedger` if there is no checkpoint yet; `BadKey`. A witness that does not sign is in `refusals`
  *
  * @param store the store with the ledger
- * @param witnesses the witnesses to ask
+ * @param asked the witnesses to ask
  * @param options how to reach them
  * @returns the checkpoint with their signatures, and the refusals
  */
 export const witnessLedger = (
   store: Store,
-  witnesses: readonly Witness[],
+  asked: readonly Witness[],
   options: WitnessOptions = {},
 ): EvidenceTask<Witnessed> => {
   if (options.timeout !== undefined) amount('timeout', options.timeout, { unit: 'milliseconds' })
   return evidenceTask(async () => {
+    const witnesses = asked.map((witness) => ({ ...witness }))
     const verifiers: NoteVerifier[] = []
     for (const { vkey } of witnesses) {
       const verifier = verifierOf(vkey)

@@ -24,6 +24,7 @@ export {
   isArray,
   isSafeInteger,
   keysOf,
+  lengthOfBytes,
   own,
   OwnMap,
   OwnSet,

@@ -42,29 +42,39 @@ export const eraseMessages = (
   store: Store,
   id: string,
   what: readonly number[] | ToErase,
-  options: Because = {},
+  options?: Because,
 ): Task<EraseSessionFault, ErasureReceipt> => {
   checkStore('eraseMessages', store)
-  const because = optionsOf('eraseMessages', options, known)
-  const { messages, inputs, all } = toErase(what)
-  const asked: Asked = { positions: ordered(messages ?? []), inputs: [...new Set(inputs)], all: all ?? false }
-  return sessionTask(() => erase(store, id, asked, because), 'eraseMessages')
+  return sessionTask(erasing('eraseMessages', store, id, what, options), 'eraseMessages')
 }
 
-/** Checks what the caller wants erased. Throws TypeError. */
-const toErase = (what: readonly number[] | ToErase): ToErase => {
-  if (isArray(what)) return { messages: what as readonly number[] }
-  const { messages, inputs, all } = optionsOf('eraseMessages', what as ToErase, knownOfWhat)
+/** Copies and checks what is to be erased. @returns what erases it, when its turn has come */
+export const erasing = (
+  call: string,
+  store: Store,
+  id: string,
+  what: readonly number[] | ToErase,
+  options: Because | undefined,
+): (() => Promise<Either<EraseSessionFault, ErasureReceipt>>) => {
+  const because = optionsOf(call, options, known)
+  const asked = askedIn(call, what)
+  return () => erase(store, id, asked, because)
+}
+
+/** Checks and copies what the caller wants erased. Throws TypeError. */
+const askedIn = (call: string, what: readonly number[] | ToErase): Asked => {
+  if (isArray(what)) return { positions: ordered(what as readonly number[]), inputs: [], all: false }
+  const { messages, inputs, all } = optionsOf(call, what as ToErase, knownOfWhat)
   for (const list of [messages, inputs])
     if (list !== undefined && !isArray(list))
-      throw new TypeError(`eraseMessages takes lists of messages and inputs, found ${describe(list)}`)
+      throw new TypeError(`${call} takes lists of messages and inputs, found ${describe(list)}`)
   const other = inputs?.find((one) => typeof one !== 'string')
-  if (other !== undefined) throw new TypeError(`eraseMessages takes the ids of inputs, found ${describe(other)}`)
+  if (other !== undefined) throw new TypeError(`${call} takes the ids of inputs, found ${describe(other)}`)
   if (all !== undefined && all !== true)
-    throw new TypeError(`eraseMessages takes \`all: true\`, or no \`all\`, found ${describe(all)}`)
+    throw new TypeError(`${call} takes \`all: true\`, or no \`all\`, found ${describe(all)}`)
   if (messages === undefined && inputs === undefined && all === undefined)
-    throw new TypeError('eraseMessages needs positions, or one of `messages`, `inputs` and `all`')
-  return what as ToErase
+    throw new TypeError(`${call} needs positions, or one of \`messages\`, \`inputs\` and \`all\``)
+  return { positions: ordered(messages ?? []), inputs: [...new Set(inputs)], all: all ?? false }
 }
 
 const ordered = (positions: readonly number[]): readonly number[] =>

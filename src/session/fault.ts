@@ -101,6 +101,9 @@ export type OpenSessionFault = ReadSessionFault | SessionFaultOf<'SessionSealed'
 /** Starting a session. */
 export type CreateSessionFault = NewLogFault | NoSessionFault | SessionFaultOf<'InvalidMessage' | 'InvalidPage'>
 
+/** Opening a session, or starting it. */
+export type OpenOrCreateFault = Exclude<OpenSessionFault | CreateSessionFault, StoreFaultOf<'NoSuchLog' | 'LogExists'>>
+
 /** Forking a session. */
 export type ForkSessionFault = ForkFault | NoSessionFault
 

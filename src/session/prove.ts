@@ -157,7 +157,7 @@ export const proveEntry = (
     return isLeft(checked)
       ? left({ _tag: 'DamagedLog', id, position: row.position, reason: 'the row does not lead to the head' })
       : right(Object.freeze(proof))
-  })
+  }, 'proveEntry')
 }
 
 /** The row of a message of a session. */
@@ -231,7 +231,7 @@ export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'
   )
 }
 
-const saltOf = ({ salt }: Pick<EntryProof, 'salt'>): Pick<EntryProof, 'salt'> => (salt === undefined ? {} : { salt })
+const saltOf = ({ salt }: Pick<StoredRow, 'salt'>): Pick<EntryProof, 'salt'> => (salt === undefined ? {} : { salt })
 
 /** Whether a value has the shape of a proof: these members, and no other. */
 const isProof = (value: unknown): value is EntryProof => {

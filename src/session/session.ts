@@ -15,7 +15,7 @@ import type { EraseSessionFault, LeaseSessionFault, RefreshFault, UpdateSessionF
 import type { LeaseOptions, SessionLease } from './lease.ts'
 import type { SessionInfo } from './metadata.ts'
 import type { OpenStep } from './journal.ts'
-import type { Missed, Moment, SessionRow } from './mirror.ts'
+import type { DamagedRow, Missed, Moment, SessionRow } from './mirror.ts'
 import type { Recorded } from './step.ts'
 
 declare class SessionBrand {
@@ -100,6 +100,11 @@ export interface SessionReader extends SessionBrand {
    * @returns the metadata
    */
   readonly metadata: () => JsonObject
+  /**
+   * The rows that are not what was appended: `readSession` puts a message that says so in their place. Always empty for a
+   * session that was opened to append.
+   */
+  readonly damaged: readonly DamagedRow[]
   /**
    * The calls of the last turn of the conversation that have no result. Cost: O(last turn).
    *
@@ -288,7 +293,8 @@ export interface Session extends SessionReader {
    */
   readonly erase: (what: readonly number[] | ToErase, options?: Because) => Task<EraseSessionFault, ErasureReceipt>
   /**
-   * Change the metadata with an Immer recipe.
+   * Change the metadata with an Immer recipe. It is called when the updates before it are done, and what it puts in is
+   * copied when it returns.
    *
    * @param recipe changes the draft in place
    * @returns the new metadata; or `MetadataConflict` with the current metadata, if another writer changed it first

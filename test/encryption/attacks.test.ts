@@ -404,11 +404,11 @@ describe('a log that was removed and made again under its id', () => {
       ...bare,
       append: (id, append) =>
         call === 'append'
-          ? storeTask(async () => replaced(id).then(() => bare.append(id, append)()))
+          ? storeTask(async () => replaced(id).then(() => bare.append(id, append)()), 'store.append')
           : bare.append(id, append),
       update: (id, update) =>
         call === 'update'
-          ? storeTask(async () => replaced(id).then(() => bare.update(id, update)()))
+          ? storeTask(async () => replaced(id).then(() => bare.update(id, update)()), 'store.update')
           : bare.update(id, update),
     }
   }
