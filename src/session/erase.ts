@@ -10,7 +10,7 @@ import { decodeRow, erasedBody } from '../entry/index.ts'
 import type { Because, Erased, EraseFault, RowsToErase, Store, StoredRow } from '../store/index.ts'
 import type { Task } from '../task/index.ts'
 import { sessionTask, type EraseSessionFault } from './fault.ts'
-import { stepsIn, type NotePlace } from './journal.ts'
+import { stepsIn, type EndedStep, type NotePlace } from './journal.ts'
 import { messagesBefore, noteOf, rowOf, type Mirror } from './mirror.ts'
 import { readMirror, type Opened } from './read.ts'
 import { receiptOf, type ErasureReceipt } from './receipt.ts'
@@ -151,9 +151,9 @@ const planOf = async (store: Store, { mirror }: Opened, asked: Asked): Promise<E
     messages,
   )
   const answered = new Set(positions)
-  const discarded = steps.discarded.filter(({ len }) => asked.all || answered.has(askedBefore(messages, len)))
+  const ended = asked.all ? steps.ended : steps.ended.filter((step) => goesWith(step, messages, answered))
   const said = new Map([...inputs].map(([input, { content }]) => [input, content]))
-  const subject = subjectOf(view, positions, { discarded, inputs: said })
+  const subject = subjectOf(view, positions, { ended, inputs: said })
   const rows: RowsToErase['rows'][number][] = []
   for (const at of positions) {
     const stub = await stubOf(store, mirror, at)
@@ -176,7 +176,7 @@ const planOf = async (store: Store, { mirror }: Opened, asked: Asked): Promise<E
     const others = await rowsBehind(store, one.id, one.rows, messages.slice(0, messagesBefore(mirror, one.rows)))
     if (isLeft(others)) return others
     const { head: expected, found, messages: all } = others.right
-    const given = stepsIn(found, all).discarded.filter(({ len }) => answered.has(askedBefore(all, len)))
+    const given = stepsIn(found, all).ended.filter((step) => goesWith(step, all, answered))
     const there = { ...subject, steps: new Set([...subject.steps, ...given.map(({ step: { step } }) => step)]) }
     const noted = found.map(({ note }) => note)
     const own = repeatsIn(noted, there, new Set()).map((index) => {
@@ -211,6 +211,13 @@ const inputsOf = (
   }
   return found
 }
+
+/** Whether a step goes with messages that are erased: with its answer, or, if it was discarded, with what it answered. */
+const goesWith = (
+  { len, answers }: EndedStep,
+  messages: readonly Partial<Message>[],
+  positions: ReadonlySet<number>,
+): boolean => (answers.length > 0 ? answers.some((at) => positions.has(at)) : positions.has(askedBefore(messages, len)))
 
 /** The message that a step answers which begins after so many messages: the user's last, or else the last; -1 if none. */
 const askedBefore = (messages: readonly Partial<Message>[], len: number): number => {

@@ -127,15 +127,17 @@ export interface NotePlace {
   readonly len: number
 }
 
-/** A step that is over and became no message: an attempt that was given up, or one of a turn that was taken back. */
-export interface DiscardedStep {
+/** A step that is over: its answer was recorded, or it was discarded (an attempt that was given up, a turn that was taken back). */
+export interface EndedStep {
   readonly step: OpenStep
   /** How many messages stand before its first note. */
   readonly len: number
+  /** The positions of the answers that have something of it. None: it was discarded. */
+  readonly answers: readonly number[]
 }
 
 /**
- * The steps of the notes of a log that are open, and those that were discarded.
+ * The steps of the notes of a log that are open, and those that are over and that no message names.
  *
  * Cost    O(notes)
  *
@@ -145,7 +147,7 @@ export interface DiscardedStep {
 export const stepsIn = (
   notes: Iterable<NotePlace>,
   messages: readonly Partial<Message>[],
-): { readonly open: ReadonlySet<string>; readonly discarded: readonly DiscardedStep[] } => {
+): { readonly open: ReadonlySet<string>; readonly ended: readonly EndedStep[] } => {
   const open = new Map<string, Draft>()
   const all = new Map<string, { readonly draft: Draft; readonly from: number; to: number }>()
   for (const { note, len } of notes) {
@@ -156,28 +158,29 @@ export const stepsIn = (
     one.to = len
     addToDraft(one.draft, note)
   }
-  const recorded = new Set(messages.flatMap((message) => stepNamed(message) ?? []))
-  const discarded = [...all.values()]
-    .filter(({ draft: { step } }) => !open.has(step) && !recorded.has(step))
-    .map(({ draft, from, to }) => ({ step: openStep(draft), len: from, to }))
-    .filter(({ step, len, to }) => !messages.slice(len, to).some((message) => isOf(message, step)))
-  return {
-    open: new Set([...open.keys()].filter((step) => !recorded.has(step))),
-    discarded,
-  }
+  const named = new Set(messages.flatMap((message) => stepNamed(message) ?? []))
+  const ended = [...all.values()]
+    .filter(({ draft: { step } }) => !open.has(step) && !named.has(step))
+    .map(({ draft, from, to }): EndedStep => {
+      const step = openStep(draft)
+      const answers = messages.slice(from, to).flatMap((message, at) => (isOf(message, step) ? [from + at] : []))
+      return { step, len: from, answers }
+    })
+  return { open: new Set([...open.keys()].filter((step) => !named.has(step))), ended }
 }
 
-/** Whether an answer has something of a step: a text, or a call. */
+/** Whether an answer has something of a step: a text, or a call. Of one that was erased nobody can tell. */
 const isOf = ({ role, content = [] }: Partial<Message>, { answer, said }: OpenStep): boolean =>
   role === 'assistant' &&
-  (answer?.content ?? said).some((one) => {
-    const text = typeof one === 'string' ? one : one.type === 'text' ? one.text : ''
-    return content.some((part) =>
-      typeof one !== 'string' && one.type === 'tool_call'
-        ? part.type === 'tool_call' && part.id === one.id
-        : text !== '' && part.type === 'text' && part.text.includes(text),
-    )
-  })
+  (content.some(({ type }) => type === 'erased') ||
+    (answer?.content ?? said).some((one) => {
+      const text = typeof one === 'string' ? one : one.type === 'text' ? one.text : ''
+      return content.some((part) =>
+        typeof one !== 'string' && one.type === 'tool_call'
+          ? part.type === 'tool_call' && part.id === one.id
+          : text !== '' && part.type === 'text' && part.text.includes(text),
+      )
+    }))
 
 const newDraft = (step: string): Draft => ({
   step,

@@ -3,7 +3,7 @@ import type { View } from '../history/index.ts'
 import { isArray, isLeft, isObject, parseJson } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import { isMark, type Note } from '../notes/index.ts'
-import { callIdsIn, stepNamed, type DiscardedStep } from './journal.ts'
+import { callIdsIn, stepNamed, type EndedStep } from './journal.ts'
 
 /** Messages that are to be erased, and all that notes know them by. */
 export interface Subject {
@@ -29,9 +29,10 @@ export const longEnough = 12
 /** Texts that are shorter say nothing of where they come from. */
 const tooShort = 4
 
-/** Texts to erase that no message has. */
+/** What goes with messages, and by itself. */
 export interface Unrecorded {
-  readonly discarded: readonly DiscardedStep[]
+  /** Steps: of their answers, and discarded ones. */
+  readonly ended: readonly EndedStep[]
   /** Inputs, and what they say. */
   readonly inputs: ReadonlyMap<string, readonly unknown[]>
 }
@@ -40,7 +41,7 @@ export interface Unrecorded {
 export const subjectOf = (
   messages: View<Message>,
   positions: readonly number[],
-  { discarded, inputs }: Unrecorded,
+  { ended, inputs }: Unrecorded,
 ): Subject => {
   const callIds = new Set<string>()
   const steps = new Set<string>()
@@ -63,11 +64,12 @@ export const subjectOf = (
     if (step !== undefined) steps.add(step)
   }
   const discardedCalls = new Set<string>()
-  for (const { step: lost } of discarded) {
-    const { step, answer, said, started, results } = lost
+  for (const { step: over, answers } of ended) {
+    const { step, answer, said, started, results } = over
+    steps.add(step)
+    if (answers.length > 0) continue // its texts are those of a message
     const content = answer?.content ?? said
     addTexts([...content, ...results.values()])
-    steps.add(step)
     for (const part of content) if (typeof part !== 'string' && part.type === 'tool_call') discardedCalls.add(part.id)
     for (const id of [...started, ...results.keys()]) discardedCalls.add(id)
   }

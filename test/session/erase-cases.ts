@@ -281,6 +281,31 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
+    it('take what was streamed of them, however small the pieces', async () => {
+      const store = await open()
+      const session = await createSession(store, { id: 's', messages: [user('Who is it?')] })
+      const words = ['Grace ', 'Hop', 'per, ', 'of ', 'course']
+      for (const said of words) await session.note({ type: 'journal', step: 'a', said: [{ index: 0, text: said }] })
+      await session.append({
+        messages: [assistant(words.join(''))],
+        notes: [{ type: 'journal', step: 'a', closed: true }],
+      })
+      for (const said of ['She ', 'is ', 'old'])
+        await session.note({ type: 'journal', step: 'b', said: [{ index: 0, text: said }] })
+      await session.append({
+        messages: [assistant('She is old')],
+        notes: [{ type: 'journal', step: 'b', closed: true }],
+      })
+      await session.erase([1], because)
+      const left = [...(await readSession(store, 's')).notes()].map((note) =>
+        note.type === 'journal' ? note.step : note.type,
+      )
+      expect(left).toEqual([...Array<string>(6).fill('erased'), ...Array<string>(4).fill('b')])
+      await session.erase([0], because) // no step of an answer goes with the question
+      expect([...(await readSession(store, 's')).notes()].filter(({ type }) => type === 'journal')).toHaveLength(4)
+      await store.close()
+    })
+
     it('go by the input that they came as; an input that nobody took goes too', async () => {
       const store = await open()
       const session = await createSession(store, { id: 's', erasable: true, messages: [user('Hello.')] })
