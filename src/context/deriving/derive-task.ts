@@ -91,7 +91,7 @@ export const deriveContextAsync = (
       ...(counts !== undefined && { tokenizer: counts.tokenizer }),
       previous,
     })
-  })
+  }, 'deriveContextAsync')
 }
 
 /** A selection that nobody has chosen for yet. */

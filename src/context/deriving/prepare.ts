@@ -87,7 +87,7 @@ export const extractive: Summarizer = Object.freeze<Summarizer>({
  * @param view the record or its conversation
  * @param notes the notes of the record
  * @param summarizer makes the text. Default: `extractive`
- * @param options sizes of ranges and summaries
+ * @param given sizes of ranges and summaries
  * @returns the notes; or `SummarizerFailed` with the notes made before it failed
  * @example
  * const notes = await prepareSummaries(session.conversation(), session.notes())
@@ -96,10 +96,11 @@ export const prepareSummaries = (
   view: View<Message>,
   notes: Sequence<Note>,
   summarizer: Summarizer = extractive,
-  options: PrepareOptions = {},
+  given: PrepareOptions = {},
 ): Task<SummaryFault, readonly SummaryNote[]> => {
   if (typeof view?.length !== 'number')
     throw new TypeError(`prepareSummaries takes a view of messages, found ${describe(view)}`)
+  const options = { ...given }
   return summaryTask(async () => {
     const { maxTokens = 300 } = options
     const done: SummaryNote[] = []

@@ -97,15 +97,16 @@ export interface AsyncRecallOptions extends Omit<RecallOptions, 'search'> {
  * `recall` with a search that may wait: `fusedSearch`, or one of your own.
  *
  * @param view the record or its conversation
- * @param request a position, or a query
- * @param options the search, and which entries may be recalled
+ * @param asked a position, or a query
+ * @param given the search, and which entries may be recalled
  * @returns the entries, best first, never empty; or `NoMatch`, `Denied`, `SearchFailed`
  */
 export const recallAsync = (
   view: View<Message>,
-  request: RecallRequest,
-  options: AsyncRecallOptions,
+  asked: RecallRequest,
+  given: AsyncRecallOptions,
 ): Task<RecallFault, readonly Recalled[]> => {
+  const [request, options] = [{ ...asked }, { ...given }]
   checkAmounts(options)
   return recallTask(async () => {
     const { limit = 5, search } = options
@@ -114,7 +115,7 @@ export const recallAsync = (
     } catch (cause) {
       return left({ _tag: 'SearchFailed', request, cause })
     }
-  })
+  }, 'recallAsync')
 }
 
 const checkAmounts = ({ limit = 5, around = 1 }: Pick<RecallOptions, 'limit' | 'around'>): void => {
