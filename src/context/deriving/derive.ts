@@ -86,7 +86,7 @@ export interface DerivedContext {
    * than 85 % of the budget (45 % directly after a compaction of a policy with epochs), also the reason:
    * `unused:indivisible` if nothing that is left out can be cut to the free space, `unused:policy` if the policy chose
    * so.
-   * `window` and `incremental` never skip a message in their order, so that a larger budget never shows less.
+   * `window` never skips a message in its order, so that a larger budget never shows less.
    */
   readonly provenance: readonly string[]
   /** The tokens of the messages, by the estimator. */
