@@ -41,6 +41,9 @@ export interface Begun {
   readonly head: { readonly size: number; readonly root: string }
 }
 
+/** Told of the session in which the receipt of a call is about to be appended. It must not throw. */
+export type OnPlace = (session: string) => void
+
 /** How a call went, seen from outside. */
 export type Told = Pick<CallDetails, 'at' | 'duration' | 'firstByte' | 'status' | 'error'>
 
@@ -67,6 +70,7 @@ export class Calls {
       const found = await this.#conversations.find(asked, given, named)
       const { conversation, from, taken, compaction, edit } = found
       const news = given.slice(taken)
+      await this.#conversations.index(conversation, from, compaction === undefined ? news : given)
       const appended =
         compaction !== undefined
           ? await conversation.compact(compaction, given, await this.#made(conversation, compaction, given))
@@ -80,7 +84,6 @@ export class Calls {
         throw problem('append to', conversation.session.id, appended.left)
       }
       asked.messages.slice(taken).forEach(forms.count)
-      await this.#conversations.index(conversation, from, conversation.len)
       const blocks = {
         ...(asked.system !== undefined && { system: await this.#block(forms.beside(asked.system)) }),
         ...(asked.tools !== undefined && { tools: await this.#block(forms.beside(asked.tools)) }),
@@ -155,7 +158,7 @@ export class Calls {
   }
 
   /** Record an answer and the receipt of its call: behind what was sent, or in a fork where something else came there. */
-  async finish(begun: Begun, answered: Answered | undefined, told: Told): Promise<void> {
+  async finish(begun: Begun, answered: Answered | undefined, told: Told, onPlace?: OnPlace): Promise<void> {
     const { asked, len, chain, given, sent, blocks, broke, digest, head } = begun
     const forms = this.#forms
     const { error: broken, ...timed } = told
@@ -176,6 +179,10 @@ export class Calls {
       ...((cut || (broken !== undefined && messages.length > 0)) && { cut: true as const }),
       ...(broke !== undefined && { broke }),
     }
+    const responses = [
+      ...(answered?.id !== undefined && asked.api === 'openai-responses' ? [answered.id] : []),
+      ...(asked.conversation === undefined ? [] : [keptAs(asked.conversation)]),
+    ]
     let { conversation } = begun
     for (let attempt = 1; ; attempt++) {
       if (messages.length > 0 && conversation.chainAt(conversation.len) !== chain[len]) {
@@ -197,7 +204,12 @@ export class Calls {
         ...(answered?.usage !== undefined && { usage: answered.usage }),
         ...fields,
       }
+      // Before it is there, so that a kill leaves nothing that is not found.
+      await this.#conversations.index(conversation, conversation.len, messages)
+      for (const id of messages.length > 0 ? responses : [])
+        await this.#conversations.indexResponse(id, conversation.session.id, len + messages.length)
       const note = conversation.session.notes().length
+      onPlace?.(conversation.session.id)
       const finished = await conversation.finish(messages, receipt)
       if (!isLeft(finished)) {
         if (conversation === begun.conversation) begun.now.note = note
@@ -208,11 +220,6 @@ export class Calls {
         throw problem('append an answer to', conversation.session.id, finished.left)
     }
     const session = conversation.session.id
-    await this.#conversations.index(conversation, len, len + messages.length)
-    if (answered?.id !== undefined && messages.length > 0 && asked.api === 'openai-responses')
-      await this.#conversations.indexResponse(answered.id, session, len + messages.length)
-    if (asked.conversation !== undefined && messages.length > 0)
-      await this.#conversations.indexResponse(keptAs(asked.conversation), session, len + messages.length)
     this.#tally.called({
       session,
       model: answered?.model ?? asked.model,

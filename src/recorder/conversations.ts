@@ -72,7 +72,13 @@ export class Conversations {
         const conversation = await this.#opened(session)
         if (conversation === undefined || conversation.len < len) continue
         if (conversation.len === len) return { conversation, from: len, taken: 0 }
-        return { conversation: await this.forked(conversation, len, asked.client), from: len, taken: 0 }
+        return (
+          (await this.#askedBefore(conversation, len, given)) ?? {
+            conversation: await this.forked(conversation, len, asked.client),
+            from: len,
+            taken: 0,
+          }
+        )
       }
     }
     if (asked.conversation !== undefined)
@@ -80,8 +86,10 @@ export class Conversations {
         const conversation = await this.#opened(session)
         // What stands behind it was asked and not answered: the provider has it not.
         if (conversation === undefined || conversation.len < len) continue
-        if (conversation.len === len || conversation.caller === asked.caller)
-          return { conversation, from: len, taken: 0 }
+        if (conversation.len === len) return { conversation, from: len, taken: 0 }
+        const before = await this.#askedBefore(conversation, len, given)
+        if (before !== undefined) return before
+        if (conversation.caller === asked.caller) return { conversation, from: len, taken: 0 }
         return { conversation: await this.forked(conversation, len, asked.client), from: len, taken: 0 }
       }
     const chain = chainOf(given)
@@ -118,6 +126,15 @@ export class Conversations {
       conversation: forked,
       ...(edit !== undefined && { edit: { ...edit, before: conversation.last } }),
     }
+  }
+
+  /** Where the same was asked behind the first messages of a conversation, and not answered: it is asked again. */
+  async #askedBefore(conversation: Conversation, len: number, given: readonly Message[]): Promise<Found | undefined> {
+    const before = Array.from({ length: len + 1 }, (_, index) => conversation.chainAt(index) as string)
+    const chain = [...before, ...chainOf(given, before.at(-1)).slice(1)]
+    const match = await this.#longest(chain, undefined)
+    if (match?.len !== chain.length - 1 || match.conversation.len !== match.len) return undefined
+    return { conversation: match.conversation, from: match.len, taken: given.length }
   }
 
   /** The conversation of a client of which its own compaction made a request. */
@@ -197,13 +214,23 @@ export class Conversations {
     return []
   }
 
-  /** Let the messages of a conversation be found, from one length to another. */
-  async index(conversation: Conversation, from: number, to: number): Promise<void> {
+  /**
+   * Let a conversation be found by the messages that it is about to have behind its first ones. Before they are appended: what
+   * is found is compared, and what a kill leaves unfound would be recorded again.
+   */
+  async index(conversation: Conversation, from: number, messages: readonly Message[]): Promise<void> {
     const session = conversation.session.id
-    const keys = marksUpTo(to)
-      .filter((len) => len > from)
-      .map((len) => [`m:${conversation.chainAt(len) as string}`, { session, len }] as const)
-    if (keys.length === 0) return
+    const marks = marksUpTo(from + messages.length).filter((len) => len > from)
+    if (marks.length === 0) return
+    const chain = chainOf(messages, conversation.chainAt(from))
+    await this.#add(
+      session,
+      marks.map((len) => [`m:${chain[len - from] as string}`, { session, len }]),
+    )
+  }
+
+  /** Let a session be found. One that can't be read is not. */
+  async #add(session: string, keys: Parameters<Places['add']>[0]): Promise<void> {
     const added = await this.#places.add(keys)
     if (isLeft(added) && !this.isUnread(added.left)) throw problem('index', session, added.left)
   }
@@ -256,8 +283,7 @@ export class Conversations {
   /** Let a session be found by what its client calls the conversation. */
   async #indexClient(session: string, client: string | undefined): Promise<void> {
     if (client === undefined) return
-    const added = await this.#places.add([[`c:${client}`, { session, len: 0 }]])
-    if (isLeft(added) && !this.isUnread(added.left)) throw problem('index', session, added.left)
+    await this.#add(session, [[`c:${client}`, { session, len: 0 }]])
   }
 
   /** Undefined: it has ended, or can't be read. */
@@ -290,14 +316,14 @@ export class Conversations {
     await this.#indexClient(to, client)
     const conversation = this.#keep(new Conversation(session.right, client))
     const mark = marksUpTo(len).at(-1)
-    if (mark !== undefined) await this.index(conversation, mark - 1, mark) // what is said in it is looked for from there
+    if (mark !== undefined)
+      await this.#add(to, [[`m:${conversation.chainAt(mark) as string}`, { session: to, len: mark }]]) // what is said in it is looked for from there
     return conversation
   }
 
   /** Let a conversation be found by the answer that ends at a length of it. */
   async indexResponse(id: string, session: string, len: number): Promise<void> {
-    const added = await this.#places.add([[`r:${id}`, { session, len }]])
-    if (isLeft(added) && !this.isUnread(added.left)) throw problem('index', session, added.left)
+    await this.#add(session, [[`r:${id}`, { session, len }]])
   }
 
   /** Whether a conversation can be found by that answer. */

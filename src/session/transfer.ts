@@ -57,12 +57,12 @@ import {
   type PartialOf,
   type SessionInfo,
 } from './metadata.ts'
-import { rowsIn, type Mirror } from './mirror.ts'
+import { rowsIn, type DamagedRow, type Mirror } from './mirror.ts'
 import { momentOf } from './stamp.ts'
 import { encryptedRowsErased, storeEncrypted, type PlacedRow } from './copy-encrypted.ts'
 import { erasedCause } from './rows.ts'
 import { randomId } from './open.ts'
-import { readMirror, type Opened } from './read.ts'
+import { readMirror, readReadable, type Opened } from './read.ts'
 import { blocksNamedBy, bringBlocks, bringReceiptBlocks } from './receipt-blocks.ts'
 import { redactTranscript } from './redact-transcript.ts'
 
@@ -242,7 +242,7 @@ export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinishe
       } while (after !== undefined)
     }
     return right(found)
-  })
+  }, 'listUnfinished')
 
 /**
  * Remove the log of an import or a copy that has not finished.
@@ -258,24 +258,32 @@ export const removeUnfinished = (store: Store, id: string): Task<RemoveFault, vo
     return isPartial(found.right) ? ownStore(store).remove(id)() : left({ _tag: 'NoSuchLog', id })
   }, 'removeUnfinished')
 
+/** A session for an export. */
+export interface ExportedSession extends Exported {
+  /** Rows that are not what was appended: messages that say so stand in their place. Absent if there are none. */
+  readonly damaged?: readonly DamagedRow[]
+}
+
 /**
  * Read a whole session for an export; `exportLines` writes it. Cost: that of opening the session.
  *
  * @param store the store that keeps it
  * @param id the id of the session
- * @returns the rows, the metadata and the head; or `NoSuchLog`, `DamagedLog`
+ * @returns the rows, the metadata and the head, without its root if rows are damaged; or `NoSuchLog`
  */
-export const exportSession = (store: Store, id: string): Task<ReadSessionFault, Exported> =>
+export const exportSession = (store: Store, id: string): Task<ReadSessionFault, ExportedSession> =>
   sessionTask(async () => {
-    const opened = await readMirror(store, id)
+    const opened = await readReadable(store, id)
     if (isLeft(opened)) return opened
     const { mirror, info } = opened.right
     const { metadata, erasable } = info
     const rows = { [Symbol.iterator]: () => rowsOf(mirror) }
     const { size, root } = mirror.head
-    const head = info.encrypted ? { size } : { size, root } // the root is that of the encrypted rows
-    return right({ id, metadata, rows, head, ...(erasable && { erasable }) })
-  })
+    // The root is that of the encrypted rows, or of rows that are damaged.
+    const head = info.encrypted || mirror.damaged.length > 0 ? { size } : { size, root }
+    const { damaged } = mirror
+    return right({ id, metadata, rows, head, ...(erasable && { erasable }), ...(damaged.length > 0 && { damaged }) })
+  }, 'exportSession')
 
 function* rowsOf(mirror: Mirror): Generator<TimedExport> {
   for (const found of rowsIn(mirror, 0, mirror.head.size)) {

@@ -93,7 +93,7 @@ export const verifySession = (
     if (isLeft(there)) return left(there.left as VerifySessionFault) // never `DamagedBlock`: no bytes are read
     const missing = Object.freeze([...named].filter((_, index) => there.right[index] !== true))
     return right(Object.freeze({ ...info.right, erased: Object.freeze([...erased]), missing }))
-  })
+  }, 'verifySession')
 }
 
 const inspector = (

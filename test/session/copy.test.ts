@@ -92,7 +92,7 @@ it('what was broken off is no session: it is not listed, opened or appended to, 
     append: (id, append) =>
       pieces++ === 0
         ? to.append(id, append)
-        : storeTask(async () => left({ _tag: 'Io', operation: 'append', cause: new Error('pulled') })),
+        : storeTask(async () => left({ _tag: 'Io', operation: 'append', cause: new Error('pulled') }), 'store.append'),
   }
   await fault('Io', copySession(from, breaking, 's'))
   expect((await ok(to.info('s'))).head.size).toBe(1000)

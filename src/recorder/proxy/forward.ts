@@ -1,7 +1,6 @@
 /** One request of a client: sent on to its provider as it comes, and answered as that answers. */
 import type { IncomingMessage, OutgoingMessage, ServerResponse } from 'node:http'
 import { isLeft } from '../../json/index.ts'
-import { mostPlain } from '../body.ts'
 import type { ObservedCall } from '../observed-call.ts'
 import type { Connections } from './connections.ts'
 import { answerHeaders, framingOf, headerOf, headersFor, reasonIn, trailersOf } from './headers.ts'
@@ -25,27 +24,22 @@ export const forward = (
     headers: headersFor(incoming, to.url.host, framing.right),
   })
   const call = observe()
-  const body: Buffer[] = []
-  let length = 0
   let written = false
   let over = false
   incoming.on('data', (chunk: Buffer) => {
-    length += chunk.length
-    if (length > mostPlain) body.length = 0
-    else if (call !== undefined) body.push(chunk)
+    call?.piece(chunk)
     if (over || asking.write(chunk)) return
     incoming.pause()
     asking.once('drain', () => incoming.resume())
   })
   incoming.on('end', () => {
     written = true
+    call?.sent()
     try {
       if (!over) endAs(incoming, asking)
     } catch (cause) {
       broken(cause) // what Node's parser reads and does not write
     }
-    call?.sent(length > mostPlain ? new Error(`the request is longer than ${mostPlain} bytes`) : Buffer.concat(body))
-    body.length = 0
   })
   incoming.on('close', () => {
     if (!written) call?.sent(new Error('the client broke off its request'))
