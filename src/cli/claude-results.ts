@@ -5,22 +5,22 @@
  * Source  Claude Code 2.1.330: `<session>/tool-results/<name>.txt` (2026-11)
  */
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { textOf, type Message } from '../message/index.ts'
 import type { Transcript } from '../transcript/index.ts'
 
 /** A transcript with the results that stand in files. Those that are not there, or are very large, are left out. */
 export const withResultFiles = async (path: string, transcript: Transcript): Promise<Transcript> => {
   if (transcript.format !== 'claude-code') return transcript
-  const session = path.replace(/[/\\]subagents[/\\][^/\\]+$/, '').replace(/\.jsonl$/, '')
+  const folder = dirname(path)
+  const session = basename(folder) === 'subagents' ? dirname(folder) : join(folder, basename(path, '.jsonl'))
   const found: Transcript['notes'][number][] = []
   for (const [position, { content }] of transcript.messages.entries())
     for (const part of content) {
       if (part.type !== 'tool_result') continue
       // The name alone is taken from the file: it says no place to read from.
-      const name = /persisted-output[^]*?[/\\]tool-results[/\\](\w[\w.-]*)/.exec(
-        textOf({ role: 'tool', content: part.content as Message['content'] }),
-      )?.[1]
+      const said = textOf({ role: 'tool', content: part.content as Message['content'] })
+      const name = said.includes('persisted-output') ? /tool-results[/\\](\w[\w.-]*)/.exec(said)?.[1] : undefined
       const text = name === undefined ? undefined : await textOfFile(join(session, 'tool-results', name))
       if (name === undefined || text === undefined) continue
       const note = {

@@ -106,7 +106,10 @@ export class Conversations {
     if (match === undefined) return { conversation: await this.#fresh(asked, given), from: 0, taken: 0 }
     const { conversation, len } = match
     const found = { conversation, from: len, taken: len }
-    if (len === conversation.len) return found
+    // Another one that begins with all of it, such as a sub-agent that has its parent's history, is a fork.
+    const isOthers =
+      asked.client !== undefined && conversation.client !== undefined && asked.client !== conversation.client
+    if (len === conversation.len && !isOthers) return found
     // Nothing was answered in what they share, and they go on in two ways: two that begin alike, whatever their names are.
     const isAnswered = conversation.isCompactedIn(len) || given.slice(0, len).some(({ role }) => role === 'assistant')
     const isOwn =

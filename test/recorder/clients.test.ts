@@ -370,6 +370,31 @@ describe('Codex', () => {
     ])
   })
 
+  it('has sub-agents that begin with its history, and tells them in items of their own: each is a fork', async () => {
+    const client = new Client('/responses')
+    const call = (thread: string, items: readonly Wire[], answer: string): Promise<void> =>
+      client.call({ input: items }, answer, { 'session-id': 'root', 'thread-id': thread })
+    const task = (name: string): Wire => ({
+      type: 'agent_message',
+      author: '/root',
+      recipient: `/root/${name}`,
+      content: [{ type: 'input_text', text: `look at ${name}` }],
+    })
+    const shared = [input('be brief', 'developer'), input('one'), output('looking')]
+    await call('root', shared.slice(0, 2), 'looking')
+    for (const name of ['a', 'b']) await call(`sub-${name}`, [...shared, task(name)], `reading ${name}`)
+    await call('root', [...shared, input('go on')], 'both')
+    for (const name of ['a', 'b'])
+      await call(`sub-${name}`, [...shared, task(name), output(`reading ${name}`), input('now')], `said ${name}`)
+    const sessions = await client.sessions([2, 4, 2, 4, 2, 4, 6, 6])
+    expect(sessions.map((session) => [session.metadata()['client'], ...said(session).slice(3)])).toEqual([
+      ['root', 'go on', 'both'],
+      ['sub-a', '(provider)', 'reading a', 'now', 'said a'],
+      ['sub-b', '(provider)', 'reading b', 'now', 'said b'],
+    ])
+    expect(sessions.map(retracted)).toEqual([0, 0, 0])
+  })
+
   it('has its history compacted by the provider, in an item that only the provider can read', async () => {
     const client = new Client('/responses')
     const told = input('be brief', 'developer')

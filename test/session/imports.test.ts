@@ -6,8 +6,17 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { afterAll, describe, expect, it } from 'vitest'
-import { copySession, describeSession, listUnfinished, removeUnfinished } from 'indelible/session'
-import { createSession, importTranscript, memoryStore, openSession, user, verifySession, type Store } from 'indelible'
+import { copySession, describeSession, eraseMessages, listUnfinished, removeUnfinished } from 'indelible/session'
+import {
+  createSession,
+  importTranscript,
+  memoryStore,
+  openSession,
+  readTranscript,
+  user,
+  verifySession,
+  type Store,
+} from 'indelible'
 import { postgresStore } from 'indelible/store/postgres'
 import { storeTask } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
@@ -192,4 +201,25 @@ describe('imports in one process', () => {
     const { head } = await ok(importTranscript(full, transcriptOf('ada'), { id: 's' }))
     await ok(verifySession(store, 's', { head }))
   })
+})
+
+it('lines of kinds that are not known repeat what was said: redaction and erasure reach them', async () => {
+  const secret = `sk-ant-api03-${'Ab1'.repeat(30)}`
+  const said = `my key is ${secret}`
+  const at = (uuid: string, parentUuid: string | null) => ({ uuid, parentUuid, sessionId: 's', timestamp: 't' })
+  const lines = [
+    { ...at('a', null), type: 'user', message: { role: 'user', content: said } },
+    { type: 'api-request-shape', shape: { messages: [said] } },
+    { type: 'api-request-blob', uuid: 'x', message: { role: 'user', content: said } },
+    { type: 'prompt_snapshot', text: said },
+    { ...at('b', 'a'), type: 'user', message: { role: 'user', content: 'and?' } },
+  ]
+  const read = readTranscript(lines.map((line) => JSON.stringify(line)).join('\n'))
+  if (read._tag === 'Left') throw new Error('it is read')
+  expect(read.right.notes).toHaveLength(3)
+  const store = memoryStore()
+  await importTranscript(store, read.right, { id: 'redacted', redact: {} })
+  await importTranscript(store, read.right, { id: 'erased' })
+  await eraseMessages(store, 'erased', [0])
+  for (const id of ['redacted', 'erased']) expect(JSON.stringify(await store.read(id))).not.toContain(secret)
 })

@@ -119,13 +119,21 @@ const readItem = (wire: JsonObject, reading: Reading): void => {
   // Without a type it is a reference to an item.
   if (typeof type !== 'string' && typeof wire['id'] !== 'string')
     throw new Unexpected(['type'], 'the type of an item', type)
-  const by = speakers.get(wire['role']) ?? (ofClients.has(type) ? 'developer' : undefined)
+  const by = speakers.get(wire['role']) ?? ofClients.get(type)
   if (by === undefined) return reading.say(raw(wire))
   reading.add(spoken(by, [raw(wire)], keep(format, {}, {}, 'item')))
 }
 
-/** Items without a role that only clients write. Source: OpenAI API reference, Responses: input items (2026-11) */
-const ofClients: ReadonlySet<unknown> = new Set(['compaction_trigger', 'configuration_update'])
+/**
+ * Items without a role that only clients write, and who speaks in them: what another agent says to this one is asked of it.
+ *
+ * Source  OpenAI API reference, Responses: input items; Codex 0.169.0 on loopback (2026-11)
+ */
+const ofClients: ReadonlyMap<unknown, Role> = new Map([
+  ['compaction_trigger', 'developer'],
+  ['configuration_update', 'developer'],
+  ['agent_message', 'user'],
+])
 
 /** Whether the item says which call it is about. A tool search that OpenAI runs needs no answer. */
 const pairs = (wire: JsonObject, id: string): boolean => {
