@@ -303,8 +303,8 @@ const plural = (ids: readonly BlockId[]): string => (ids.length === 1 ? ' is' : 
 /**
  * Make a task of an operation of a store.
  *
- * @param run runs the operation; it must not reject
- * @param change the name of the call, if the operation changes something: a task that never runs is then reported
+ * @param run runs the operation; called at once. It copies its arguments before its first `await`, and does not reject
+ * @param call the name of the call, for a failure that nobody looks at
  * @returns the task
  */
 export const storeTask: TaskOf<StoreFault | CallbackThrew> = taskOf(storeFaultText)
