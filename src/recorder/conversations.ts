@@ -5,6 +5,7 @@ import type { Message } from '../message/index.ts'
 import { sessionFaultText } from '../session/fault.ts'
 import { createSession, forkSession, openSession } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
+import { editOf, type Edit } from './cache-break.ts'
 import { compactionOf, type Compaction } from './compaction.ts'
 import { Conversation, problem, type RecordFault } from './conversation.ts'
 import { chainOf, identityOf } from './identity.ts'
@@ -24,6 +25,8 @@ export interface Found {
   readonly taken: number
   /** What the client's own compaction has made of the conversation: the request goes on from there. */
   readonly compaction?: Compaction
+  /** Set if the client changed what was said, and not only went back. */
+  readonly edit?: Edit
 }
 
 /** A log that can't be read, and why, in words. */
@@ -102,14 +105,24 @@ export class Conversations {
     }
     if (match === undefined) return { conversation: await this.#fresh(asked, given), from: 0, taken: 0 }
     const { conversation, len } = match
-    if (len === conversation.len) return { conversation, from: len, taken: len }
-    // The client has rewound its own. Whoever only knows its name gets a session of their own.
-    if (asked.client !== undefined && conversation.client === asked.client && conversation.caller === asked.caller)
-      return { conversation, from: len, taken: len }
-    // Nothing was answered in what they share: two that begin alike.
-    if (!given.slice(0, len).some(({ role }) => role === 'assistant'))
+    const found = { conversation, from: len, taken: len }
+    if (len === conversation.len) return found
+    // Nothing was answered in what they share, and they go on in two ways: two that begin alike, whatever their names are.
+    const isAnswered = conversation.isCompactedIn(len) || given.slice(0, len).some(({ role }) => role === 'assistant')
+    const isOwn =
+      asked.client !== undefined && conversation.client === asked.client && conversation.caller === asked.caller
+    if (!isAnswered && !(isOwn && len === given.length))
       return { conversation: await this.#fresh(asked, given), from: 0, taken: 0 }
-    return { conversation: await this.forked(conversation, len, asked.client), from: len, taken: len }
+    const edit = editOf(conversation, given, len)
+    // The client has rewound its own. Whoever only knows its name gets a session of their own, and so does a client that
+    // goes on with what it took back: those are two conversations under one name.
+    if (isOwn && !conversation.hasLeft(chain)) return { ...found, ...(edit !== undefined && { edit }) }
+    const forked = await this.forked(conversation, len, asked.client)
+    return {
+      ...found,
+      conversation: forked,
+      ...(edit !== undefined && { edit: { ...edit, before: conversation.last } }),
+    }
   }
 
   /** Where the same was asked behind the first messages of a conversation, and not answered: it is asked again. */
@@ -354,7 +367,7 @@ const marksUpTo = (len: number): readonly number[] => {
 const maxCandidates = 32
 
 /** How many messages a chain shares with a conversation, of which it is known that they share `from`. */
-const sharedFrom = (from: number, conversation: Conversation, chain: readonly string[]): number => {
+export const sharedFrom = (from: number, conversation: Conversation, chain: readonly string[]): number => {
   let shared = from
   while (shared + 1 < chain.length && conversation.chainAt(shared + 1) === chain[shared + 1]) shared++
   return shared

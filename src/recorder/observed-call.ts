@@ -94,8 +94,9 @@ export const observeCall = (
           reader?.take(await (reason === undefined ? plain : plain.catch(() => new Uint8Array(0))))
         }
         const answered = reader?.end(call.asked.messages)
-        // A client may stop reading when the stream has said that it is done.
-        const failed = reason === undefined || answered?.whole === true ? undefined : reasonOf(reason)
+        // A client may stop reading when the stream has said that it is done, or what its provider's error is.
+        const isSaid = answered?.whole === true || answered?.error !== undefined
+        const failed = reason === undefined || isSaid ? undefined : reasonOf(reason)
         await recording.finish(
           call,
           answered,

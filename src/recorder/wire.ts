@@ -108,7 +108,8 @@ const wellFormed = (parameters: JsonObject): JsonObject =>
 
 /**
  * What a client calls its conversation: Claude Code in `metadata.user_id`, Codex in headers and in `prompt_cache_key`,
- * others in the `conversation` of OpenAI's Responses.
+ * others in the `conversation` of OpenAI's Responses. Codex's sub-agents have the `session-id` of the one that began them,
+ * and each a `thread-id` of its own.
  *
  * Source  Claude Code 2.1.330 and Codex 0.169.0 on loopback (2026-11)
  */
@@ -132,7 +133,7 @@ const clientOf = (body: JsonObject, { header }: ObservedRequest): string | undef
 }
 
 /** Headers in which clients name their conversation. */
-export const namesInHeaders = ['session-id', 'session_id', 'thread-id', 'x-session-id'] as const
+export const namesInHeaders = ['thread-id', 'session-id', 'session_id', 'x-session-id'] as const
 
 /** A message without the marks that say where a provider's cache ends: clients move them from call to call. */
 export const withoutMarks = (message: Message): Message => {

@@ -1,10 +1,10 @@
 /** One request of a client: sent on to its provider as it comes, and answered as that answers. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingMessage, ServerResponse } from 'node:http'
 import { isLeft } from '../../json/index.ts'
 import type { ObservedCall } from '../observed-call.ts'
 import type { Connections } from './connections.ts'
-import { answerHeaders, framingOf, headerOf, headersFor, reasonIn } from './headers.ts'
-import type { Refusal, Target } from './target.ts'
+import { answerHeaders, framingOf, headerOf, headersFor, reasonIn, trailersOf } from './headers.ts'
+import { bodyOf, type Refusal, type Target } from './target.ts'
 
 /**
  * Forward a request. Its connection to the provider serves others only after the request was written whole and answered
@@ -35,7 +35,11 @@ export const forward = (
   incoming.on('end', () => {
     written = true
     call?.sent()
-    if (!over) asking.end()
+    try {
+      if (!over) endAs(incoming, asking)
+    } catch (cause) {
+      broken(cause) // what Node's parser reads and does not write
+    }
   })
   incoming.on('close', () => {
     if (!written) call?.sent(new Error('the client broke off its request'))
@@ -84,17 +88,27 @@ export const forward = (
     })
     answer.on('end', () => {
       if (over) return
+      try {
+        endAs(answer, outgoing)
+      } catch (cause) {
+        return broken(cause)
+      }
       call?.end()
-      outgoing.end()
       // A provider that answers before it has the whole request might take the rest for another one.
       if (!written) end()
     })
   })
 }
 
+/** End a message as the other one ended. Node leaves the trailers out where its body is not chunked. */
+const endAs = (ended: IncomingMessage, message: OutgoingMessage): void => {
+  message.addTrailers(trailersOf(ended))
+  message.end()
+}
+
 /** Answer without the provider. */
 export const refuse = (incoming: IncomingMessage, outgoing: ServerResponse, { status, reason }: Refusal): void => {
   incoming.resume()
   outgoing.writeHead(status, { 'content-type': 'application/json' })
-  outgoing.end(JSON.stringify({ error: { message: `indelible record: ${reason}` } }))
+  outgoing.end(bodyOf(reason))
 }
