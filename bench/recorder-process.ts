@@ -46,7 +46,7 @@ else {
   const child = fork(import.meta.filename)
   const port = await new Promise<number>((done) => child.once('message', (found) => done(Number(found))))
   const folder = mkdtempSync(join(tmpdir(), 'indelible-bench-'))
-  const agent = new Agent({ keepAlive: true })
+  const agent = new Agent({ keepAlive: false })
 
   const recorder = (
     checkout: string,

@@ -87,7 +87,7 @@ export class Places {
       kind: 'note' as const,
       body: JSON.stringify([digest, session, len]),
     }))
-    for (;;) {
+    for (let attempt = 1; ; attempt++) {
       const bucket = this.#buckets.get(name)
       if (bucket === undefined) {
         const created = await this.#store.create({ id: name, meta: { [mark]: 1 }, rows, encrypt: false })()
@@ -99,6 +99,7 @@ export class Places {
       }
       const appended = await this.#store.append(name, { expected: bucket.head, rows })()
       if (isLeft(appended)) {
+        if (attempt >= mostAttempts) return appended
         if (appended.left._tag === 'NoSuchLog') this.#buckets.delete(name)
         else if (appended.left._tag !== 'Conflict' && appended.left._tag !== 'Diverged') return appended
         else if (appended.left._tag === 'Diverged') this.#buckets.delete(name)
@@ -157,6 +158,9 @@ export class Places {
 
 const mark = 'indelible.recorder'
 const secretLog = `${mark}.secret`
+
+/** Others may append meanwhile; a store that refuses for ever holds up nobody. */
+const mostAttempts = 100
 
 /** Places that are kept in memory, of up to 500 bytes each. */
 const mostPlaces = 20_000
