@@ -84,7 +84,7 @@ import {
   type RowIndex,
 } from 'indelible/store'
 import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from 'indelible/encryption'
-import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
+import { backupSqlite, compactSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
 
@@ -335,6 +335,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     await (await sqliteStore({ path })).close()
     return [backupSqlite({ path, to: `${path}.copy`, progress: bad })]
   },
+  compactSqlite: async () => [compactSqlite({ path: join(folder, 'compact.db') })],
   // reference histories
   growRefTree: async (bad) => [
     growRefTree(keyValueBlocks({ mget: bad, mset: bad }), undefined, (await stored()).refHistory().refs()),
