@@ -125,6 +125,7 @@ export {
   type OwnCall,
 } from './own-logs.ts'
 export { ownStore } from './own-store.ts'
+export { copyArgument } from './copy-argument.ts'
 export { planned, type Plan } from './plan.ts'
 export { consistencyPath, inclusionPath } from './prove.ts'
 export { hasKey, maxMissed, sameHead, type Placed } from './rules.ts'

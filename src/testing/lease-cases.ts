@@ -195,14 +195,14 @@ export const leaseCases: StoreCases = {
     await done(store.fork('a', { id: 'fork', at: 2 }))
     same(await done(store.leaseOf('fork')), undefined)
     await done(store.remove('a'))
-    for (const task of [
-      store.leaseOf('a'),
-      store.lease('a', { holder: 'x', ttl: long }),
-      store.renew('a', { number: 1, ttl: long }),
-      store.release('a', 1),
-      store.requestStop('a'),
+    for (const call of [
+      () => store.leaseOf('a'),
+      () => store.lease('a', { holder: 'x', ttl: long }),
+      () => store.renew('a', { number: 1, ttl: long }),
+      () => store.release('a', 1),
+      () => store.requestStop('a'),
     ])
-      await faulty('NoSuchLog', task)
+      await faulty('NoSuchLog', call())
     await logWith(store, 'a')
     same(await done(store.leaseOf('a')), undefined)
   },

@@ -133,13 +133,16 @@ describe.each(places)('in %s', (_, open) => {
           if (!removed) await removeRecorded(store, 'a')
           removed = true
           return store.list(query)()
-        }),
+        }, 'list'),
     }
     expect((await verifyLedger(between)).head.size).toBeGreaterThan(0)
     // One whose row is there, and which ends while the verification looks again.
     let letGo = (): void => undefined
     const held = new Promise<void>((resolve) => (letGo = resolve))
-    const slow: Store = { ...store, remove: (id, call) => storeTask(() => held.then(() => store.remove(id, call)())) }
+    const slow: Store = {
+      ...store,
+      remove: (id, call) => storeTask(() => held.then(() => store.remove(id, call)()), 'remove'),
+    }
     const removing = removeRecorded(slow, 'b')()
     while ((await readLedger(store)).sessions.get('b')?.removed !== true) await new Promise(setImmediate)
     const looking: Store = {
@@ -151,7 +154,7 @@ describe.each(places)('in %s', (_, open) => {
             await removing
           }
           return store.info(id)()
-        }),
+        }, 'info'),
     }
     expect(await verifyLedger(looking)).toMatchObject({ good: 1, removed: 2 })
     await store.close()
@@ -287,13 +290,13 @@ describe('of sessions whose rows were altered in the database', () => {
 
 it('a scope without a ledger says so', async () => {
   const store = memoryStore()
-  for (const task of [
-    readLedger(store),
-    verifyLedger(store),
-    signLedger(store, { origin, signers }),
-    proveInLedger(store, 'a', 0),
+  for (const call of [
+    () => readLedger(store),
+    () => verifyLedger(store),
+    () => signLedger(store, { origin, signers }),
+    () => proveInLedger(store, 'a', 0),
   ])
-    expect(await (task as () => Promise<unknown>)()).toMatchObject({ left: { _tag: 'NoLedger', scope: 'default' } })
+    expect(await (call() as () => Promise<unknown>)()).toMatchObject({ left: { _tag: 'NoLedger', scope: 'default' } })
 })
 
 it('a log that has the id of a ledger and is none is left alone', async () => {

@@ -62,4 +62,4 @@ it('an index is made piece by piece, until nothing is behind or nothing more can
   expect(await made([{ rows: 5, behind: 0 }, { rows: 1, behind: 0 }])).toEqual([5, [[5, 5]], 1]) // oxfmt-ignore
 })
 
-const searched = <T>(value: T) => storeTask(async () => right(value))
+const searched = <T>(value: T) => storeTask(async () => right(value), 'search')

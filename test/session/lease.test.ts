@@ -132,10 +132,10 @@ describe('a lease of a session', () => {
   })
 })
 
-const processes = 8
-const times = rounds(2, 500)
+const processes = rounds(4, 8)
+const times = rounds(3, 500)
 
-/** Eight processes that want one session, whose clocks are minutes apart. Some are paused past their ttl, some killed. */
+/** Processes that want one session, whose clocks are minutes apart. Some are paused past their ttl, some killed. */
 const contest = async (path: string, each: number, disturbances: number): Promise<void> => {
   const store = await openAt(path)
   await createSession(store, { id: 's' })

@@ -110,7 +110,7 @@ export const postgresStore = (options: PostgresOptions): Task<OpenStoreFault, St
       await end()
       return left(faultOf(error, place, `open ${place.name}`))
     }
-  })
+  }, 'postgresStore')
 }
 
 const poolOf = (

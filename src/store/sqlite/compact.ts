@@ -61,6 +61,6 @@ export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compact
     } finally {
       db.close()
     }
-  })
+  }, 'compactSqlite')
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0

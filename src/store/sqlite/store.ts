@@ -109,7 +109,7 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
       db.close()
       return left(faultOf(error, path, 'open the file'))
     }
-  })
+  }, 'sqliteStore')
 }
 
 const sha256: Hash = (bytes) => hashOf('sha256', bytes, 'buffer')
