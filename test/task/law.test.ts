@@ -342,6 +342,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     await (await sqliteStore({ path })).close()
     return [backupSqlite({ path, to: `${path}.copy`, progress: bad })]
   },
+  compactSqlite: async () => [compactSqlite({ path: join(folder, 'compact.db') })],
   // reference histories
   growRefTree: async (bad) => [
     growRefTree(keyValueBlocks({ mget: bad, mset: bad }), undefined, (await stored()).refHistory().refs()),

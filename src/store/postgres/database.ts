@@ -276,6 +276,9 @@ export const stateOf = (error: unknown): string | undefined => {
   return code.startsWith('08') || code.startsWith('57P') ? undefined : code
 }
 
+/** Whether a cluster has no such function, or does not support it. */
+export const isUnsupported = (error: unknown): boolean => ['42883', '0A000'].includes(stateOf(error) ?? '')
+
 /**
  * What to do where there is no connection.
  *

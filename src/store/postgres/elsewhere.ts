@@ -8,7 +8,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { Signals, type Wake } from '../signals.ts'
-import { stateOf, type Database, type Listening } from './database.ts'
+import { isUnsupported, type Database, type Listening } from './database.ts'
 
 /** Milliseconds that a process gathers changes for, before it notifies. */
 const gathered = 20
@@ -82,7 +82,7 @@ export class Elsewhere {
     try {
       await this.#db.write('select pg_notify($1::text, $2::text)', [this.#channel, payload])
     } catch (error) {
-      if (stateOf(error) !== undefined) this.#canNotify = false // the server knows of no such thing
+      if (isUnsupported(error)) this.#canNotify = false
     }
   }
 

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { OpenStoreFault } from '../fault.ts'
 import { againstFormat, type Format, type FoundFormat } from '../format.ts'
-import { stateOf, type Database, type Query } from './database.ts'
+import { isUnsupported, type Database, type Query } from './database.ts'
 import type { Place } from './fault.ts'
 import { formatsFor } from './schema.ts'
 
@@ -11,8 +11,6 @@ import { formatsFor } from './schema.ts'
 const lockClass = 0x494e444c
 
 const lock = 'select pg_advisory_xact_lock($1::int, $2::int)'
-/** As clusters say it that have no such lock: there is no such function, or it is not supported. */
-const noSuchLock: ReadonlySet<string> = new Set(['42883', '0A000'])
 
 /** The schema ready for use. One that has today's format is only looked at. */
 export const prepare = async (db: Database, place: Place, create: boolean): Promise<Either<OpenStoreFault, void>> => {
@@ -28,7 +26,7 @@ export const prepare = async (db: Database, place: Place, create: boolean): Prom
       return bringUpToDate(query)
     })
   } catch (error) {
-    if (!noSuchLock.has(stateOf(error) ?? '')) throw error
+    if (!isUnsupported(error)) throw error
     return db.transaction(bringUpToDate) // who does the same at the same time is refused, and tries again
   }
 }

@@ -38,9 +38,9 @@ export interface Compacted {
  * @param options the file
  * @returns its sizes; or `NoStore`, `Busy`, `Full`, `ReadOnly`
  */
-export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compacted> =>
-  storeTask(async () => {
-    const { path: given, wait = 5000 } = optionsOf('compactSqlite', options)
+export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compacted> => {
+  const { path: given, wait = 5000 } = optionsOf('compactSqlite', options)
+  return storeTask(async () => {
     const path = resolve(given)
     const opened = await openDatabase(path, { wait, create: false, readOnly: false })
     if (isLeft(opened)) return opened
@@ -62,5 +62,6 @@ export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compact
       db.close()
     }
   }, 'compactSqlite')
+}
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
