@@ -365,27 +365,30 @@ describe('a stream', () => {
     ['anthropic', { type: 'error', error: { type: 'overloaded_error', message: 'overloaded' } }, anthropicEvents],
     ['chat', { error: { message: 'overloaded', type: 'server_error' } }, chatEvents],
     ['responses', { type: 'error', message: 'overloaded', code: 'server_error' }, responsesEvents],
-  ] as const)('that has an error among its events is no answer, and the receipt says why (%s)', async (api, error, all) => {
-    const said = all({ text: 'half of an answer', calls: [] })
-    const events = [...said.slice(0, 3), JSON.stringify(error), ...said.slice(3)]
-    const { fetch, openai, anthropic, store } = await setting(() => ({ events }))
-    const messages = [{ role: 'user', content: 'hi' } as const]
-    const read = async (): Promise<void> => {
-      const stream =
-        api === 'anthropic'
-          ? await anthropic.messages.create({ model: 'claude-x', max_tokens: 9, messages, stream: true })
-          : api === 'chat'
-            ? await openai.chat.completions.create({ model: 'gpt-x', messages, stream: true })
-            : await openai.responses.create({ model: 'gpt-x', input: 'hi', stream: true })
-      for await (const _ of stream);
-    }
-    await expect(read()).rejects.toThrow('overloaded')
-    await fetch.settled()
-    const [session] = await sessionsOf(store)
-    expect(texts(session as Session)).toEqual(['hi'])
-    expect(receiptsOf(session as Session).map((receipt) => receipt.error)).toEqual(['overloaded'])
-    expect(fetch.summary()).toMatchObject({ calls: 1, failed: 1 })
-  })
+  ] as const)(
+    'that has an error among its events is no answer, and the receipt says why (%s)',
+    async (api, error, all) => {
+      const said = all({ text: 'half of an answer', calls: [] })
+      const events = [...said.slice(0, 3), JSON.stringify(error), ...said.slice(3)]
+      const { fetch, openai, anthropic, store } = await setting(() => ({ events }))
+      const messages = [{ role: 'user', content: 'hi' } as const]
+      const read = async (): Promise<void> => {
+        const stream =
+          api === 'anthropic'
+            ? await anthropic.messages.create({ model: 'claude-x', max_tokens: 9, messages, stream: true })
+            : api === 'chat'
+              ? await openai.chat.completions.create({ model: 'gpt-x', messages, stream: true })
+              : await openai.responses.create({ model: 'gpt-x', input: 'hi', stream: true })
+        for await (const _ of stream);
+      }
+      await expect(read()).rejects.toThrow('overloaded')
+      await fetch.settled()
+      const [session] = await sessionsOf(store)
+      expect(texts(session as Session)).toEqual(['hi'])
+      expect(receiptsOf(session as Session).map((receipt) => receipt.error)).toEqual(['overloaded'])
+      expect(fetch.summary()).toMatchObject({ calls: 1, failed: 1 })
+    },
+  )
 
   it('that the client leaves is left at the provider, too, and recorded as far as it came', async () => {
     const { fetch, openai, store } = await setting(() => ({ events: events.slice(0, 1), hang: true }))
