@@ -150,6 +150,8 @@ const fails = async (name: string, does: Doing, keys: 'none' | 'both' | 'setup')
       ])
     // The session is held by then: whether it is still there is looked at last.
     if (name === 'holdSession' && failed() === 'info' && !isLeft(answer)) continue
+    // Keys are looked for in more places than one: it may go well all the same.
+    if (keys === 'both' && !isLeft(answer)) continue
     expect([name, at, failed(), answer]).toEqual([name, at, failed(), { _tag: 'Left', left: injected }])
   }
   throw new Error(`${name} gives more than ${most} commands`)
