@@ -9,6 +9,7 @@ import {
   openSession,
   readRange,
   readSession,
+  type DamagedRow,
   type ReadonlySession,
   type SealedSession,
   type Session,
@@ -113,11 +114,12 @@ export const sessionIn = async (store: Store, name: string, { values, terminal }
   }
 }
 
-/** A session, with what runs have left open; of a sealed one, what can be read. */
+/** A session, with what runs have left open; of a sealed or damaged one, what can be read. */
 const sessionOf = async (store: Store, id: string): Promise<Session | ReadonlySession | SealedSession> => {
   const opened = await openSession(store, id)()
   if (!isLeft(opened)) return opened.right
-  return opened.left._tag === 'SessionSealed' ? answer(readSession(store, id)) : answer(async () => opened)
+  const { _tag } = opened.left
+  return _tag === 'SessionSealed' || _tag === 'DamagedLog' ? answer(readSession(store, id)) : answer(async () => opened)
 }
 
 /** The conversation of a session, with `--all` its record: a view whose pages are what the notes have made of them. */
@@ -127,6 +129,7 @@ export const storedConversation = async (
   { values, terminal }: Call,
 ): Promise<NamedConversation> => {
   const session = await terminal.waiting(`reading ${id}`, () => sessionOf(store, id))
+  terminal.tell(damageLines(id, session.damaged))
   const pages = session.pages()
   const history = createHistory<Message>()
   for (const message of session.view()) history.append(message, pages[history.len])
@@ -143,3 +146,10 @@ export const storedConversation = async (
     title: `${id}: ${session.state === 'sealed' ? 'sealed session' : 'session'}, ${counted(session.len, 'message')}${retracted === 0 ? '' : `, ${retracted} of them retracted`}${notes.length === 0 ? '' : `, ${counted(notes.length, 'note')}`}`,
   }
 }
+
+/** Says which messages and notes of a session are not what was appended. */
+export const damageLines = (id: string, damaged: readonly DamagedRow[]): readonly string[] =>
+  damaged.map(({ row, position, reason }) => {
+    const place = position === undefined ? `row ${row} of its log` : `message ${position}`
+    return `${id}: ${place} is damaged: ${reason}`
+  })

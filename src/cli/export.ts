@@ -1,6 +1,7 @@
 /** `indelible export SESSION --to FORMAT`: a session as a request of a provider, or whole, to be imported elsewhere. */
 import { isLeft } from '../json/index.ts'
-import { describeSession, exportSession, readRange, readSession } from '../session/index.ts'
+import { describeSession, exportSession, readRange, readSession, type DamagedRow } from '../session/index.ts'
+import { damageLines } from './conversation.ts'
 import type { Store } from '../store/index.ts'
 import { exportLines } from '../transcript/index.ts'
 import { htmlOf } from '../view/index.ts'
@@ -49,12 +50,20 @@ hash.`,
     const other = to === 'html' ? undefined : ['from', 'until', 'redact'].find((name) => values[name] !== undefined)
     if (other !== undefined) throw new Misuse(`--${other} goes with --to html`)
     await withSession(call, given, async (store, id) => {
+      const readable = <T extends { readonly damaged?: readonly DamagedRow[] }>(session: T): T => {
+        terminal.tell(damageLines(id, session.damaged ?? []))
+        return session
+      }
       const { lines, repairs, losses }: Pick<Converted, 'lines' | 'repairs' | 'losses'> =
         to === 'html'
           ? { lines: await htmlLines(store, id, call), repairs: [], losses: [] }
           : to === 'indelible'
-            ? { lines: withoutFeeds(exportLines(await answer(exportSession(store, id)))), repairs: [], losses: [] }
-            : encoded((await answer(readSession(store, id))).conversation(), to)
+            ? {
+                lines: withoutFeeds(exportLines(readable(await answer(exportSession(store, id))))),
+                repairs: [],
+                losses: [],
+              }
+            : encoded(readable(await answer(readSession(store, id))).conversation(), to)
       if (typeof out === 'string') await writeOut(out, lines, { input: '-', force: values['force'] === true, terminal })
       else await terminal.printJson(lines)
       terminal.tell([...repairLines(repairs, terminal.columns), ...lossLines(losses, terminal.columns)])

@@ -1,10 +1,13 @@
 export { attachedTo, lacking } from './attached.ts'
 export { againstStoring, isPlaceholder, placeholderOf } from './placeholder.ts'
+export { Recording } from './recording.ts'
 export {
   decodeRow,
   encodeRow,
   erasedBody,
+  isRowText,
   takeMessage,
+  takeRow,
   type DecodedRow,
   type EncodedRow,
   type TakenOut,

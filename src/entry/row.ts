@@ -8,7 +8,7 @@
  *     {"page":"evidence","blocks":[{"path":["content",0,"content",0,"text"],"id":"…","as":"utf8"}],"message":{…}}
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isBlockId, type Hash, type BlockId } from '../proof/index.ts'
+import { blockIdOf, isBlockId, rowLeaf, type BlockId, type Hash, type RowContent } from '../proof/index.ts'
 import { appendText, type Fill, type History } from '../history/index.ts'
 import { historyFaultText } from '../history/fault.ts'
 import {
@@ -117,9 +117,7 @@ export const encodeRow = (
     })
     if (out.length > 0) text = textOfJson(rest)
   }
-  const blocks =
-    out.length === 0 ? '' : `"blocks":${textOfJson(mapEach(out, ({ path, id, as }) => ({ path, id, as })))},`
-  const body = `{"${tagged ? 'tag' : 'page'}":"${page}",${blocks}${messageKey}${text}}`
+  const body = `${envelopeOf(page, tagged, arrayOf(out))}${text}}`
   const ids = emptyList<BlockId>()
   const known = new OwnSet<BlockId>()
   for (let index = 0; index < out.length; index++) {
@@ -174,6 +172,23 @@ export const decodeRow = (body: string): Either<string, DecodedRow> => {
   return right({ page: kind, tagged: tag !== undefined, text, blocks: blocks as readonly TakenOut[] })
 }
 
+/**
+ * Whether the body of a row is written as `encodeRow` writes it: nothing else beside the message, and no key of a block.
+ *
+ * @param body the stored text
+ * @param row what `decodeRow` read of it
+ * @returns true if there is no other way to write what was read
+ */
+export const isRowText = (body: string, { page, tagged, text, blocks }: DecodedRow): boolean =>
+  body === `${envelopeOf(page, tagged, blocks)}${text}}`
+
+/** What stands before the message. */
+const envelopeOf = (page: PageKind, tagged: boolean, out: readonly TakenOut[]): string => {
+  const blocks =
+    out.length === 0 ? '' : `"blocks":${textOfJson(mapEach(out, ({ path, id, as }) => ({ path, id, as })))},`
+  return `{"${tagged ? 'tag' : 'page'}":"${page}",${blocks}${messageKey}`
+}
+
 /** A block as the text that it was taken from. Throws TypeError, if it can't be that. */
 const fillOf = ({ path, as }: TakenOut, bytes: Uint8Array): Fill => ({
   path,
@@ -205,6 +220,37 @@ export const takeMessage = (
   return isLeft(added) ? historyFaultText(added.left, textOfMessageFault) : undefined
 }
 
+/**
+ * Append the message of a stored row to a history, and compute the leaf of the text that it was read from.
+ *
+ * Cost    that of `takeMessage`, and a digest of the row and of each text that is in a block
+ *
+ * @param history the history to append to
+ * @param row the row
+ * @param bytes the blocks of the row, by id
+ * @param hash the hash function: SHA-256
+ * @returns the leaf; or why the message could not be appended
+ */
+export const takeRow = (
+  history: History<Message>,
+  row: RowContent,
+  bytes: ReadonlyMap<BlockId, Uint8Array>,
+  hash: Hash,
+): Either<string, Uint8Array> => {
+  const { kind, body, at } = row
+  const given = { kind, body, at, salt: own(row, 'salt'), erased: own(row, 'erased'), stored: own(row, 'stored') }
+  const decoded = decodeRow(body)
+  if (isLeft(decoded)) return left(`the row ${decoded.left}`)
+  const { blocks } = decoded.right
+  for (let index = 0; index < blocks.length; index++) {
+    const { id, key } = blocks[index] as TakenOut
+    const content = key === undefined ? getFrom(bytes, id) : undefined // what is encrypted has its own tag
+    if (content !== undefined && blockIdOf(content, hash) !== id) return left(`block ${id} is not what was appended`)
+  }
+  const reason = takeMessage(history, decoded.right, bytes)
+  return reason === undefined ? right(rowLeaf(given, hash)) : left(reason)
+}
+
 const messageKey = '"message":'
 
 const noBlocks: readonly TakenOut[] = freeze([])
@@ -216,12 +262,10 @@ for (const tagged of [false, true])
 
 const isTakenOut = (value: unknown): value is TakenOut => {
   if (typeof value !== 'object' || value === null) return false
-  const { path, id, as, key } = value as {
-    readonly path?: unknown
-    readonly id?: unknown
-    readonly as?: unknown
-    readonly key?: unknown
-  }
+  const path: unknown = own(value as TakenOut, 'path')
+  const id: unknown = own(value as TakenOut, 'id')
+  const as: unknown = own(value as TakenOut, 'as')
+  const key: unknown = own(value as TakenOut, 'key')
   if (!isArray(path) || !isBlockId(id) || (as !== 'base64' && as !== 'utf8')) return false
   if (key !== undefined && typeof key !== 'string') return false
   for (let index = 0; index < path.length; index++)

@@ -6,7 +6,7 @@ import { describe } from './reading.ts'
 export type OptionNames<T> = { readonly [Name in keyof T]-?: true }
 
 /**
- * The options of a call; an empty object where none are given.
+ * The options of a call, copied; an empty object where none are given.
  *
  * Cost    O(names given)
  * Throws  TypeError, if they are no object, or one of them is not among `known`: it names the nearest one
@@ -17,13 +17,13 @@ export const optionsOf = <T extends object>(call: string, given: T | undefined, 
   if (given === undefined) return {} as T // each option is optional, where a call may go without
   if (typeof given !== 'object' || given === null || isArray(given))
     throw new TypeError(`${call} takes its options as an object, found ${describe(given)}`)
-  if (known === undefined) return given
+  if (known === undefined) return { ...given }
   const names = keysOf(given)
   for (let index = 0; index < names.length; index++) {
     const name = names[index] as string
     if (!hasOwn(known, name)) throw new TypeError(unknownName(call, name, keysOf(known)))
   }
-  return given
+  return { ...given }
 }
 
 const unknownName = (of: string, name: string, names: readonly string[]): string => {

@@ -1,4 +1,5 @@
 /** Block ids: what stored bytes are named by, their SHA-256. */
+import { hexOf } from './hex.ts'
 import type { Hash } from './sha256.ts'
 
 /** The SHA-256 of a stored block: 64 lowercase hexadecimal digits. Branded: `isBlockId` gives it. */
@@ -29,15 +30,3 @@ export const isBlockId = (value: unknown): value is BlockId => {
  * @returns the id
  */
 export const blockIdOf = (bytes: Uint8Array, hash: Hash): BlockId => hexOf(hash(bytes)) as BlockId // of 32 bytes: 64 digits
-
-/** By hand for the same reason: a wrong name would be stored. */
-const hexOf = (digest: Uint8Array): string => {
-  let text = ''
-  for (let index = 0; index < 32; index++) {
-    const byte = digest[index] as number
-    text += `${hexDigits[byte >> 4]}${hexDigits[byte & 15]}`
-  }
-  return text
-}
-
-const hexDigits = '0123456789abcdef'

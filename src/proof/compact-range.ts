@@ -4,6 +4,7 @@
  *
  * Source  RFC 6962 §2.1; https://github.com/transparency-dev/merkle, `compact`
  */
+import { arrayOf, emptyList, freeze } from '../json/index.ts'
 import { portableSha256, type Hash } from './sha256.ts'
 import { emptyRoot, nodeHash } from './hashes.ts'
 
@@ -16,7 +17,7 @@ export interface CompactRange {
 }
 
 /** The tree without a leaf. */
-export const emptyRange: CompactRange = Object.freeze({ size: 0, peaks: Object.freeze([]) })
+export const emptyRange: CompactRange = freeze({ size: 0, peaks: freeze([]) })
 
 /**
  * Append a leaf to a tree.
@@ -37,11 +38,19 @@ export const appendLeaf = (
   leaf: Uint8Array,
   hash: Hash = portableSha256,
 ): CompactRange => {
-  const next = [...peaks]
+  const next = emptyList<Uint8Array>()
+  for (let index = 0; index < peaks.length; index++) next[index] = peaks[index] as Uint8Array
+  addLeaf(next, size, leaf, hash)
+  return freeze({ size: size + 1, peaks: arrayOf(next) })
+}
+
+/** The same to peaks that nobody else has: a list of `emptyList`. */
+export const addLeaf = (peaks: Uint8Array[], size: number, leaf: Uint8Array, hash: Hash): void => {
+  let kept = peaks.length
   let last = leaf
-  for (let rest = size; rest % 2 === 1; rest = (rest - 1) / 2) last = nodeHash(next.pop() as Uint8Array, last, hash) // a peak for each 1 bit
-  next.push(last)
-  return Object.freeze({ size: size + 1, peaks: Object.freeze(next) })
+  for (let rest = size; rest % 2 === 1; rest = (rest - 1) / 2) last = nodeHash(peaks[--kept] as Uint8Array, last, hash) // a peak for each 1 bit
+  peaks.length = kept
+  peaks[kept] = last
 }
 
 /**
@@ -52,7 +61,7 @@ export const appendLeaf = (
  * @returns the root: 32 bytes
  */
 export const rootOf = ({ peaks }: CompactRange, hash: Hash = portableSha256): Uint8Array => {
-  let root = peaks.at(-1)
+  let root = peaks[peaks.length - 1]
   if (root === undefined) return emptyRoot(hash)
   for (let index = peaks.length - 2; index >= 0; index--) root = nodeHash(peaks[index] as Uint8Array, root, hash)
   return root

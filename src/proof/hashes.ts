@@ -3,6 +3,7 @@
  *
  * Source  RFC 6962 §2.1
  */
+import { lengthOfBytes, taken } from '../json/index.ts'
 import { portableSha256, type Hash } from './sha256.ts'
 
 /** The byte that a leaf's content is hashed behind. */
@@ -16,9 +17,9 @@ export const leafMark = 0
  * @returns 32 bytes
  */
 export const leafHash = (content: Uint8Array, hash: Hash = portableSha256): Uint8Array => {
-  const bytes = new Uint8Array(content.length + 1)
+  const bytes = new Bytes(lengthOfBytes(content) + 1)
   bytes[0] = leafMark
-  bytes.set(content, 1)
+  put(bytes, content, 1)
   return hash(bytes)
 }
 
@@ -31,10 +32,11 @@ export const leafHash = (content: Uint8Array, hash: Hash = portableSha256): Uint
  * @returns 32 bytes
  */
 export const nodeHash = (left: Uint8Array, right: Uint8Array, hash: Hash = portableSha256): Uint8Array => {
-  const bytes = new Uint8Array(1 + left.length + right.length)
+  const middle = 1 + lengthOfBytes(left)
+  const bytes = new Bytes(middle + lengthOfBytes(right))
   bytes[0] = 1
-  bytes.set(left, 1)
-  bytes.set(right, 1 + left.length)
+  put(bytes, left, 1)
+  put(bytes, right, middle)
   return hash(bytes)
 }
 
@@ -44,7 +46,7 @@ export const nodeHash = (left: Uint8Array, right: Uint8Array, hash: Hash = porta
  * @param hash the hash function. Default: `portableSha256`
  * @returns 32 bytes
  */
-export const emptyRoot = (hash: Hash = portableSha256): Uint8Array => hash(new Uint8Array(0))
+export const emptyRoot = (hash: Hash = portableSha256): Uint8Array => hash(new Bytes(0))
 
 /**
  * Whether two byte arrays are equal.
@@ -54,11 +56,15 @@ export const emptyRoot = (hash: Hash = portableSha256): Uint8Array => hash(new U
  * @returns true if they have the same bytes
  */
 export const equalBytes = (left: Uint8Array, right: Uint8Array): boolean => {
-  if (left.length !== right.length) return false
-  for (let index = 0; index < left.length; index++) if (left[index] !== right[index]) return false
+  const length = lengthOfBytes(left)
+  if (length !== lengthOfBytes(right)) return false
+  for (let index = 0; index < length; index++) if (left[index] !== right[index]) return false
   return true
 }
 
 /** Whether all of them have the length of a hash: bytes of other lengths could be joined to the same node in two ways. */
 export const areHashes = (hashes: readonly Uint8Array[], length: number): boolean =>
   length > 0 && hashes.every((hash) => hash.length === length)
+
+const Bytes = Uint8Array // taken when this module loads
+const put: (bytes: Uint8Array, part: Uint8Array, at: number) => void = taken(Uint8Array.prototype.set)

@@ -3,6 +3,7 @@ export type {
   EraseSessionFault,
   ForkSessionFault,
   OpenForkFault,
+  OpenOrCreateFault,
   ImportFault,
   LeaseSessionFault,
   NoSessionFault,
@@ -24,7 +25,7 @@ export type { LeaseOptions, SessionLease } from './lease.ts'
 export { listSessions, type SessionPage } from './list.ts'
 export { checkErasure, type ErasureProof, type ErasureReceipt, type ProvenErasure, type Remains } from './receipt.ts'
 export type { ForkPoint, SessionInfo } from './metadata.ts'
-export type { Missed, Moment, SessionRow } from './mirror.ts'
+export type { DamagedRow, Missed, Moment, SessionRow } from './mirror.ts'
 export {
   createSession,
   describeSession,
@@ -33,6 +34,7 @@ export {
   type OpenOptions,
   type SessionOptions,
 } from './open.ts'
+export { openOrCreateSession } from './open-or-create.ts'
 export { checkGrowth, proveGrowth, type GrowthProof } from './prove-growth.ts'
 export { checkErased, proveErased, type ErasedProof, type ProvenErased } from './prove-erased.ts'
 export { checkProof, proveEntry, type EntryProof, type ProveOptions, type Proven } from './prove.ts'
@@ -45,6 +47,7 @@ export type {
   Appendable,
   ReadonlySession,
   SealedSession,
+  ToErase,
   Session,
   SessionReader,
   StartedCall,
@@ -58,6 +61,7 @@ export {
   importTranscript,
   listUnfinished,
   removeUnfinished,
+  type ExportedSession,
   type ImportOptions,
   type Unfinished,
 } from './transfer.ts'

@@ -10,20 +10,21 @@ import {
   type Range,
   type View,
 } from '../history/index.ts'
-import { emptyRange, type BlockId, type CompactRange } from '../proof/index.ts'
+import { emptyRange, type BlockId, type CompactRange, type Hash } from '../proof/index.ts'
 import type { Message } from '../message/index.ts'
 import { checkNote, decodeNote, retractedBy, type Note } from '../notes/index.ts'
 import { noteFaultText } from '../notes/fault.ts'
 import { emptyFold, type JournalFold } from './journal.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { Redactor } from '../redact/index.ts'
-import { againstStub, decodeRow, takeMessage, type DecodedRow } from '../entry/index.ts'
+import { againstStub, decodeRow, takeRow, type DecodedRow } from '../entry/index.ts'
 import {
   grow,
   headOf,
   rangeAt,
   readEncrypted,
   rowLeaf,
+  verifyLog,
   withoutKeys,
   type Head,
   type LogInfo,
@@ -33,6 +34,16 @@ import {
   type StoreFaultOf,
   type VerifyFault,
 } from '../store/index.ts'
+
+/** A row of the log that is not what was appended. */
+export interface DamagedRow {
+  /** Its place in the log of messages and notes, from 0; the number of rows if it is none of them but the head. */
+  readonly row: number
+  /** The position of the message that it should have, among the messages. Absent for a note and for the head. */
+  readonly position?: number
+  /** The damage, in words. */
+  readonly reason: string
+}
 
 export interface Mirror {
   readonly id: string
@@ -51,6 +62,8 @@ export interface Mirror {
   readonly salts: Map<number, string>
   /** The leaves of rows that were erased before they were read, by their place in the log. */
   readonly erased: Map<number, string>
+  /** Rows that are not what was appended, of a session that is only read. */
+  readonly damaged: DamagedRow[]
   range: CompactRange
   head: Head
   sealed: boolean
@@ -81,6 +94,7 @@ export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirr
   times: [],
   salts: new Map(),
   erased: new Map(),
+  damaged: [],
   erasable: false,
   journal: emptyFold(),
   endedLeases: 0,
@@ -136,17 +150,24 @@ export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<Veri
 export const readUpTo = async (store: Store, mirror: Mirror, log: LogInfo): Promise<Either<LogFault, LogInfo>> => {
   const { id, head } = log
   if (head.size === mirror.head.size && head.root === mirror.head.root) return right(log)
+  let { range } = mirror
   for (let from = mirror.head.size; from < head.size; from += piece) {
-    const fault = await readPiece(store, mirror, from, Math.min(from + piece, head.size))
-    if (fault !== undefined) return left(fault)
+    const read = await readPiece(store, mirror, range, Math.min(from + piece, head.size))
+    if (isLeft(read)) return read
+    range = read.right
   }
-  const range = await rangeAt(store, id, head.size)()
-  if (isLeft(range)) return range
-  if (headOf(range.right, store.hash).root !== head.root)
-    return left({ _tag: 'DamagedLog', id, position: head.size, reason: 'the head does not match the rows' })
-  mirror.range = range.right
+  if (headOf(range, store.hash).root !== head.root) return left(await damageIn(store, id, head))
+  mirror.range = range
   mirror.head = head
   return right(log)
+}
+
+/** The first row that is not what was appended. */
+const damageIn = async (store: Store, id: string, { size }: Head): Promise<LogFault> => {
+  const verified = await verifyLog(store, id)()
+  return isLeft(verified) && verified.left._tag !== 'Diverged'
+    ? verified.left
+    : { _tag: 'DamagedLog', id, position: size, reason: 'the head does not match the rows' }
 }
 
 /**
@@ -168,9 +189,11 @@ export const catchUpFrom = async (
     store.hash,
   )
   if (headOf(range, store.hash).root !== actual.root) return right(false)
-  const fault = await takeRows(store, mirror, size, missed)
-  if (fault !== undefined) return left(fault)
-  mirror.range = range
+  const taken = await takeRows(store, mirror, size, missed)
+  if (isLeft(taken)) return taken
+  const { range: after } = grow(mirror.range, taken.right, store.hash)
+  if (headOf(after, store.hash).root !== actual.root) return left(await damageIn(store, mirror.id, actual))
+  mirror.range = after
   mirror.head = actual
   return right(true)
 }
@@ -180,34 +203,46 @@ export type Conflict = StoreFaultOf<'Conflict'>
 /** How many rows are read at once. */
 const piece = 1000
 
-const readPiece = async (store: Store, mirror: Mirror, from: number, to: number): Promise<LogFault | undefined> => {
+const readPiece = async (
+  store: Store,
+  mirror: Mirror,
+  range: CompactRange,
+  to: number,
+): Promise<Either<LogFault, CompactRange>> => {
+  const from = range.size
   const rows = await store.read(mirror.id, { from, to })()
-  if (isLeft(rows)) return rows.left
+  if (isLeft(rows)) return rows
   if (rows.right.length !== to - from)
-    return { _tag: 'DamagedLog', id: mirror.id, position: from + rows.right.length, reason: 'rows are missing' }
-  return takeRows(store, mirror, from, rows.right)
+    return left({ _tag: 'DamagedLog', id: mirror.id, position: from + rows.right.length, reason: 'rows are missing' })
+  const leaves = await takeRows(store, mirror, from, rows.right)
+  return isLeft(leaves) ? leaves : right(grow(range, leaves.right, store.hash).range)
 }
 
-const takeRows = async (
+/** Add rows to a mirror, the first of which is at `from`. Returns the leaves of what was added. */
+export const takeRows = async (
   store: Store,
   mirror: Mirror,
   from: number,
   rows: readonly StoredRow[],
-): Promise<LogFault | undefined> => {
-  const decoded = decodeRows(mirror.id, rows)
-  if (isLeft(decoded)) return decoded.left
-  const blocks = await blocksOf(store, mirror.id, decoded.right)
-  if (isLeft(blocks)) return blocks.left
-  for (const [offset, row] of decoded.right.entries()) {
-    const reason =
-      row.kind === 'note'
-        ? takeNote(mirror, from + offset, row.body)
-        : takeMessage(mirror.history, row.entry, blocks.right)
-    if (reason !== undefined) return { _tag: 'DamagedLog', id: mirror.id, position: from + offset, reason }
+): Promise<Either<LogFault, readonly Uint8Array[]>> => {
+  const { id } = mirror
+  const { hash } = store
+  const decoded = decodeRows(id, rows)
+  if (isLeft(decoded)) return decoded
+  const blocks = await blocksOf(store, id, decoded.right)
+  if (isLeft(blocks)) return blocks
+  const leaves: Uint8Array[] = []
+  for (let index = 0; index < rows.length; index++) {
+    const row = rows[index] as StoredRow
+    const position = from + index
+    const leaf =
+      row.kind === 'note' ? takeNote(mirror, position, row, hash) : takeRow(mirror.history, row, blocks.right, hash)
+    if (isLeft(leaf)) return left({ _tag: 'DamagedLog', id, position, reason: leaf.left })
+    leaves[index] = leaf.right
   }
   addTimes(mirror, rows)
   mirror.foreign += rows.length
-  return undefined
+  return right(leaves)
 }
 
 /** A row, and what it says if it is a message. */
@@ -292,7 +327,8 @@ export const readBlocks = async (
   return right(new Map(ids.map((block, index) => [block, found.right[index] as Uint8Array])))
 }
 
-const takeNote = (mirror: Mirror, position: number, body: string): string | undefined => {
+const takeNote = (mirror: Mirror, position: number, row: StoredRow, hash: Hash): Either<string, Uint8Array> => {
+  const { body } = row
   let note: Note | undefined
   const check = (value: unknown): unknown => {
     const problem = checkNote(value)
@@ -300,9 +336,12 @@ const takeNote = (mirror: Mirror, position: number, body: string): string | unde
     return problem
   }
   const added = appendText(mirror.notes, body, { page: 'conversation', check })
-  if (!isLeft(added) && note !== undefined) return countNote(mirror, position, note)
-  const decoded = noteOf(body) // it says what is wrong
-  return isLeft(decoded) ? decoded.left : 'the row is not a note'
+  if (isLeft(added) || note === undefined) {
+    const decoded = noteOf(body) // it says what is wrong
+    return left(isLeft(decoded) ? decoded.left : 'the row is not a note')
+  }
+  countNote(mirror, position, note)
+  return right(rowLeaf(row, hash))
 }
 
 /** The note that a row holds, or why it is none. */
@@ -336,7 +375,7 @@ export const addNote = (mirror: Mirror, position: number, note: Note): void => {
 }
 
 /** What the last of the notes says of the record. */
-const countNote = (mirror: Mirror, position: number, note: Note): undefined => {
+const countNote = (mirror: Mirror, position: number, note: Note): void => {
   const range = retractedBy(note, position - mirror.notes.len + 1) // rows that are no notes are messages
   if (range !== undefined) mirror.retracted.push({ range, notes: mirror.notes.len })
   mirror.noteRows.push(position)

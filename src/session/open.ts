@@ -2,19 +2,20 @@
 import { checkStore } from './store-of.ts'
 import { describe, isLeft, left, right, optionsOf } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { planned, rangeAt, sameHead, type Store } from '../store/index.ts'
+import { planned, rangeAt, type Store } from '../store/index.ts'
 import { sessionTask, type CreateSessionFault, type OpenSessionFault, type ReadSessionFault } from './fault.ts'
 import type { KeyRing } from '../encryption/index.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
 import type { Task } from '../task/index.ts'
-import { termsOf } from '../entry/index.ts'
+import { Recording, termsOf } from '../entry/index.ts'
 import { sealedOf, sessionOf } from './handle.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { lookAtLease } from './cut-off.ts'
 import { addTimes, emptyMirror } from './mirror.ts'
-import { readMirror } from './read.ts'
+import { readMirror, readReadable } from './read.ts'
 import { messageRows } from './rows.ts'
 import type { Appendable, ReadonlySession, SealedSession, Session } from './session.ts'
+import { changedBefore, otherRows } from './writer.ts'
 import { stamp } from './stamp.ts'
 
 declare const crypto: { readonly randomUUID: () => string }
@@ -80,17 +81,19 @@ export const createSession = (plain: Store, options: SessionOptions = {}): Task<
   const withItsKeys = storeWith('createSession', plain, given.key)
   return sessionTask(async () => {
     const { id = randomId(), metadata = {}, messages = [], erasable = false } = given
-    const store = await withItsKeys()
     const meta = storedMeta(redactedMeta(redactor, metadata), undefined, erasable)
     if (isLeft(meta)) return meta
-    const mirror = emptyMirror(store, id, redactor)
-    const step = messageRows(mirror, messages, undefined, store)
+    const mirror = emptyMirror(plain, id, redactor)
+    const step = messageRows(mirror, messages, undefined, plain)
     if (isLeft(step)) return step
+    const store = await withItsKeys()
     const stamped = stamp(step.right.rows, store, erasable)
     if (isLeft(stamped)) return stamped
     const plan = planned(mirror.range, mirror.head, stamped.right, store)
     if (isLeft(plan)) return plan
-    const { rows } = plan.right
+    const { rows, grown } = plan.right
+    const encrypted = store.encryption !== undefined
+    if (!Recording.isIn(step.right.recording, grown, mirror.range, encrypted)) return left(changedBefore)
     const log = await store.create({
       id,
       meta: meta.right,
@@ -105,7 +108,8 @@ export const createSession = (plain: Store, options: SessionOptions = {}): Task<
     step.right.apply(0)
     addTimes(mirror, plan.right.rows)
     const { head } = log.right
-    const range = sameHead(head, plan.right.head) ? right(plan.right.after) : await rangeAt(store, id, head.size)()
+    if (!encrypted && head.root !== grown.root) return left({ _tag: 'DamagedLog', id, position: 0, reason: otherRows })
+    const range = head.root === grown.root ? right(grown.range) : await rangeAt(store, id, head.size)()
     if (isLeft(range)) return left({ _tag: 'Io', operation: 'read the new session', cause: range.left }) // encrypted rows are others than those that were planned
     mirror.range = range.right
     mirror.head = head
@@ -118,8 +122,8 @@ export const createSession = (plain: Store, options: SessionOptions = {}): Task<
  *
  * It repairs nothing. If the last turn was interrupted, append the messages that `session.interrupted()` gives.
  *
- * Cost    O(messages), at most twice that of `JSON.parse` (bench: sessions). It trusts the stored rows; `verifySession`
- *         checks them.
+ * Cost    O(messages), at most twice that of `JSON.parse` (bench: sessions). It compares every row with the
+ *         head, and not with an earlier head: `verifySession` does
  *
  * @param plain the store that keeps it
  * @param id the id of the session
@@ -143,16 +147,19 @@ export const openSession = (plain: Store, id: string, options: OpenOptions = {})
     return mirror.sealed
       ? left({ _tag: 'SessionSealed', id, len: mirror.history.len })
       : right(sessionOf(store, mirror, log, info))
-  })
+  }, 'openSession')
 }
 
 /**
  * Open a session, sealed or not, to read it.
  *
+ * Where a row is not what was appended, a message that says so stands in its place, and `damaged` names it. Everything
+ * else is there. `openSession` of such a session is `DamagedLog`; fork it before the damage to continue it.
+ *
  * @param plain the store that keeps it
  * @param id the id of the session
  * @param options the keys of the host, for a session that is encrypted
- * @returns the session without methods that write; or `NoSuchLog`, `DamagedLog`, `NewerSession`
+ * @returns the session without methods that write; or `NoSuchLog`, `NewerSession`
  */
 export const readSession = (
   plain: Store,
@@ -163,11 +170,11 @@ export const readSession = (
   const withItsKeys = storeWith('readSession', plain, optionsOf('readSession', options, knownOfRead).key)
   return sessionTask(async () => {
     const store = await withItsKeys()
-    const opened = await readMirror(store, id)
+    const opened = await readReadable(store, id)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
     return right(mirror.sealed ? sealedOf(store, mirror, log, info) : sessionOf(store, mirror, log, info).readonly())
-  })
+  }, 'readSession')
 }
 
 /**
@@ -182,7 +189,7 @@ export const describeSession = (store: Store, id: string): Task<ReadSessionFault
   return sessionTask(async () => {
     const log = await store.info(id)()
     return isLeft(log) ? log : sessionInfo(log.right)
-  })
+  }, 'describeSession')
 }
 
 const known = { id: true, metadata: true, messages: true, erasable: true, redact: true, key: true } as const

@@ -5,6 +5,7 @@ import { encryptionOf, ownKeyOf, withoutKeys, type LogFault, type LogInfo, type 
 import type { Redactor } from '../redact/index.ts'
 import type { ReadSessionFault } from './fault.ts'
 import { sessionInfo, type SessionInfo } from './metadata.ts'
+import { readDamaged } from './damaged.ts'
 import { emptyMirror, readUpTo, type Mirror } from './mirror.ts'
 
 /** A session that was read. */
@@ -12,6 +13,19 @@ export interface Opened {
   readonly mirror: Mirror
   readonly log: LogInfo
   readonly info: SessionInfo
+}
+
+/** The same, also where rows are damaged: the mirror says which. */
+export const readReadable = async (store: Store, id: string): Promise<Either<ReadSessionFault, Opened>> => {
+  const opened = await readMirror(store, id)
+  if (!isLeft(opened) || opened.left._tag !== 'DamagedLog') return opened
+  const log = await store.info(id)()
+  if (isLeft(log)) return log
+  const info = sessionInfo(log.right)
+  if (isLeft(info)) return info
+  const mirror = emptyMirror(store, id)
+  const read = await readDamaged(store, mirror, log.right)
+  return isLeft(read) ? read : right({ mirror, log: log.right, info: info.right })
 }
 
 /** A session as it is stored. */

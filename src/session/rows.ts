@@ -1,12 +1,12 @@
 /** Messages and notes as the rows that are appended for them, and what to do in memory once they are stored. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Range, View } from '../history/index.ts'
-import { describe, isLeft, left, right } from '../json/index.ts'
+import { describe, isLeft, left, own, right } from '../json/index.ts'
 import { decodeMessage, isErased, type Message, type MessageFault } from '../message/index.ts'
 import { decodeNote, rangeDigest, type Note, type RetractionNote } from '../notes/index.ts'
 import { noteFaultText } from '../notes/fault.ts'
-import { classify, isPageKind, type PageKind } from '../pages/index.ts'
-import { encodeRow } from '../entry/index.ts'
+import { classify, isPageKind } from '../pages/index.ts'
+import { Recording } from '../entry/index.ts'
 import type { Row, Store } from '../store/index.ts'
 import type { SessionFaultOf } from './fault.ts'
 import { addNote, conversationOf, type Mirror } from './mirror.ts'
@@ -21,28 +21,21 @@ export const messageRows = (
   { hash }: Pick<Store, 'hash'>,
 ): Either<SessionFaultOf<'InvalidMessage' | 'InvalidPage'>, StepRows> => {
   const { redactor } = mirror
-  const entries: { readonly message: Message; readonly page: PageKind }[] = []
-  const rows: Row[] = []
-  const blocks: Uint8Array[] = []
-  for (const [index, message] of given.entries()) {
-    const whole = decodeMessage(message)
+  const recording = new Recording()
+  for (let index = 0; index < given.length; index++) {
+    const whole = decodeMessage(given[index])
     const decoded = redactor === undefined || isLeft(whole) ? whole : decodeMessage(redactor.message(whole.right))
     if (isLeft(decoded)) return left({ _tag: 'InvalidMessage', index, cause: decoded.left })
     if (isErased(decoded.right)) return left({ _tag: 'InvalidMessage', index, cause: erasedCause(decoded.right) })
-    const tag = typeof page === 'object' ? page[index] : page
+    const tag = typeof page === 'object' ? own(page, index) : page
     if (tag !== undefined && !isPageKind(tag)) return left({ _tag: 'InvalidPage', index, found: describe(tag) })
     const classified = classify(decoded.right)
     const kind = tag ?? classified
-    const encoded = encodeRow(decoded.right, kind, kind !== classified, hash)
-    if (isLeft(encoded)) return left({ _tag: 'InvalidMessage', index, cause: encoded.left })
-    entries.push({ message: decoded.right, page: kind })
-    rows.push(encoded.right.row)
-    blocks.push(...encoded.right.blocks)
+    const added = Recording.add(recording, decoded.right, kind, kind !== classified, hash)
+    if (isLeft(added)) return left({ _tag: 'InvalidMessage', index, cause: added.left })
   }
-  const apply = (): void => {
-    for (const { message, page } of entries) mirror.history.append(message, page)
-  }
-  return right({ rows, blocks, apply })
+  const apply = (): void => Recording.addTo(recording, mirror.history)
+  return right({ ...Recording.rowsOf(recording), recording, apply })
 }
 
 /** Why a message with a part that says it was erased can't be appended. */
@@ -73,6 +66,7 @@ export const withNotes = (
   return right({
     rows: [...messages.rows, ...notes.map(noteRow)],
     blocks: messages.blocks,
+    recording: messages.recording,
     apply: (position) => {
       messages.apply(position)
       for (const [index, note] of notes.entries()) addNote(mirror, position + count + index, note)
@@ -84,6 +78,7 @@ export const withNotes = (
 export const rowsOfNote = (mirror: Mirror, note: Note): StepRows => ({
   rows: [noteRow(note)],
   blocks: [],
+  recording: undefined,
   apply: (position) => addNote(mirror, position, note),
 })
 
@@ -165,13 +160,14 @@ export const retractionRows = (
   if (!Number.isSafeInteger(from) || from < 0 || from > len)
     return left({
       _tag: 'InvalidNote',
-      reason: `the conversation can go back to a position from 0 to ${len}, found ${from}`,
+      reason: `the conversation can go back to a position from 0 to ${len}, found ${typeof from === 'number' ? from : typeof from}`,
     })
   const note: RetractionNote | undefined =
     conversation.before(to) > conversation.before(from) ? { type: 'retraction', from, to } : undefined
   return right({
     rows: [...(note === undefined ? [] : [noteRow(note)]), ...(instead?.rows ?? [])],
     blocks: instead?.blocks ?? [],
+    recording: instead?.recording,
     apply: (position) => {
       if (note !== undefined) addNote(mirror, position, Object.freeze(note))
       instead?.apply(note === undefined ? position : position + 1)

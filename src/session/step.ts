@@ -1,5 +1,6 @@
 /** Steps: what a session's writer is asked to append, and where it is to stand. */
 import type { Either } from 'fp-ts/lib/Either.js'
+import type { Recording } from '../entry/index.ts'
 import type { Head, Row } from '../store/index.ts'
 import type { SessionFaultOf, WriteFault } from './fault.ts'
 
@@ -17,6 +18,8 @@ export type Answered<T> = Either<WriteFault, T>
 
 /** Rows that are ready to be stored. */
 export interface StepRows {
+  /** The messages that `rows` has. Undefined: none. */
+  readonly recording: Recording | undefined
   readonly rows: readonly Row[]
   readonly blocks: readonly Uint8Array[]
   /** Add them to the mirror; the first is at this position of the log. */
@@ -43,6 +46,8 @@ export interface Step {
   readonly operation: string | undefined
   /** Whether somebody else's lease keeps it from being appended. */
   readonly respectLease: boolean
+  /** It speaks of messages that are on their way: it waits for them. Default: false. */
+  readonly waits?: boolean
   /** Its last row ends the record. */
   readonly seals?: true
   /** Asked when its turn has come: of a step that continues a head, the record is what it continues. */

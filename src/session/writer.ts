@@ -11,8 +11,9 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import { termsOf } from '../entry/index.ts'
-import type { CompactRange } from '../proof/index.ts'
+import { Recording, termsOf } from '../entry/index.ts'
+import { consequenceOf } from '../task/index.ts'
+import type { CompactRange, GrownRows } from '../proof/index.ts'
 import {
   headOf,
   planned,
@@ -63,6 +64,7 @@ type Late = SessionFaultOf<'SessionConflict' | 'SessionGap' | 'SessionSealed'>
 /** A step that is on its way. */
 interface Sent extends Waiting {
   readonly plan: Plan
+  readonly grown: GrownRows
   readonly apply: StepRows['apply']
   readonly answer: Promise<Either<AppendFault, Appended>>
 }
@@ -185,6 +187,7 @@ export class Writer {
   /** Whether a step can be sent behind those that are on their way. If not, it waits for them and is looked at again. */
   #fits(step: Waiting): boolean {
     if (this.#stale || this.#broken !== undefined || this.#sealing || step.doomed !== undefined) return false
+    if (step.waits === true && this.#sent.length > 0) return false
     if (step.continues.type === 'end') return true
     if (step.expectedLen !== undefined) {
       const ahead = this.#sent.reduce((sum, { messages }) => sum + messages, this.#mirror.history.len)
@@ -201,7 +204,7 @@ export class Writer {
   #send(step: Waiting): void {
     const made = step.rows()
     if (isLeft(made)) return this.#fail(step, made.left)
-    const { rows, apply } = made.right
+    const { rows, recording, apply } = made.right
     const { len } = this.#mirror.history
     const { head } = this.#mirror
     if (rows.length === 0 && step.continues.type === 'head')
@@ -212,11 +215,13 @@ export class Writer {
     const { rows: toStore, ...rest } = ready.right
     const plan = this.#plan(before, toStore)
     if (isLeft(plan)) return this.#fail(step, plan.left)
-    const { expected, after } = plan.right
-    this.#ahead = after
+    const { expected, grown } = plan.right
+    if (!Recording.isIn(recording, grown, this.#ahead, this.#store.encryption !== undefined))
+      return this.#fail(step, changedBefore)
+    this.#ahead = grown.range
     this.#sealing = step.seals === true
     const answer = this.#ask(step, { expected, rows: plan.right.rows, ...rest })
-    this.#sent.push({ ...step, plan: plan.right, apply, answer })
+    this.#sent.push({ ...step, plan: plan.right, grown, apply, answer })
     void this.#drain()
   }
 
@@ -271,16 +276,24 @@ export class Writer {
       const answer = await first.answer
       this.#sent.shift()
       if (isLeft(answer) || isRepeat(answer.right, first)) await this.#recover(first, answer)
+      else if (answer.right.head.root !== first.grown.root) this.#other(first)
       else {
         first.apply(answer.right.from)
         addTimes(this.#mirror, first.plan.rows)
-        this.#mirror.range = first.plan.after
+        this.#mirror.range = first.grown.range
         this.#mirror.head = answer.right.head
         first.resolve(right(this.#recorded(answer.right, first.messages)))
       }
     }
     this.#draining = false
     this.#pump()
+  }
+
+  /** The store has appended other rows than it was given. */
+  #other(step: Sent): void {
+    const { id, head } = this.#mirror
+    this.#broken = { _tag: 'DamagedLog', id, position: head.size, reason: otherRows }
+    this.#fail(step, this.#broken)
   }
 
   /** One has not been appended where it should have been; neither have those behind it, unless the store says so. */
@@ -317,12 +330,12 @@ export class Writer {
   }
 
   async #settle(step: Waiting): Promise<void> {
+    if (step.doomed !== undefined) return this.#fail(step, step.doomed)
     if (step.continues.type === 'head') this.#headOf(step) // before others' rows are read
     if (this.#stale || this.#broken !== undefined || this.#isBeyond(step)) {
       const synced = await this.#sync()
       if (isLeft(synced)) return this.#fail(step, synced.left)
     }
-    if (step.doomed !== undefined) return this.#fail(step, step.doomed)
     if (this.#fits(step)) {
       this.#looking = undefined // it is counted once
       return void this.#waiting.unshift(step)
@@ -392,7 +405,8 @@ export class Writer {
   #fail(step: Waiting, given: WriteFault | AppendFault): void {
     const fault = busyOf(given)
     this.#answer(step, left(fault))
-    if (step.continues.type !== 'end') for (const follower of this.#followers()) follower.doomed ??= fault
+    if (step.continues.type !== 'end')
+      for (const follower of this.#followers()) follower.doomed ??= consequenceOf(fault)
   }
 
   /** A step that had happened before. Those behind it don't wait for its messages to come. */
@@ -420,7 +434,10 @@ export class Writer {
         ? messagesBefore(this.#mirror, expectedHead.size)
         : (expectedLen ?? len)
     const isAhead = expectedHead === undefined ? known >= len : expectedHead.size > head.size
-    if (isAhead || !Number.isSafeInteger(known) || known < 0) return { _tag: 'SessionGap', id, expectedLen: known, len }
+    if (isAhead || !Number.isSafeInteger(known) || known < 0) {
+      const gap = { _tag: 'SessionGap', id, expectedLen: known, len } as const
+      return expectedHead === undefined && known <= behind.messages ? consequenceOf(gap) : gap // one before it failed
+    }
     const missed = since(this.#mirror, known, expectedHead === undefined ? behind.notes : expectedHead.size - known)
     return { _tag: 'SessionConflict', id, expectedLen: known, len, missed: missed.messages, notes: missed.notes }
   }
@@ -430,6 +447,15 @@ export class Writer {
     return Object.freeze({ from: position, to: position + messages, head })
   }
 }
+
+/** What comes before a store has lost or changed rows: nothing was sent. */
+export const changedBefore: StoreFaultOf<'Io'> = Object.freeze({
+  _tag: 'Io',
+  operation: 'append',
+  cause: new TypeError('code of this process changed the messages on their way to the store; nothing was appended'),
+})
+
+export const otherRows = 'the store did not append the rows that it was given'
 
 /** Whether the rows are not those that were to follow the mirror: the operation had happened before. */
 const isRepeat = ({ head }: Appended, { plan, operation }: Sent): boolean =>

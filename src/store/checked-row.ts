@@ -1,24 +1,14 @@
 /** Rows as a driver gets them: copied, checked and hashed. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
-import type { BlockId, Hash } from '../proof/index.ts'
+import { hashRow, type BlockId, type Hash, type HashedRow } from '../proof/index.ts'
 import { latest, momentOf } from './clock.ts'
 import type { StoreFaultOf } from './fault.ts'
 import { invalidBlockId } from './id.ts'
-import type { Row, RowKind, TimedRow } from './row.ts'
-import { rowLeaf } from './tree.ts'
+import type { Row } from './row.ts'
 
 /** A row to store, with its leaf. */
-export interface CheckedRow extends TimedRow {
-  /** Whether it is an entry or a note. */
-  readonly kind: RowKind
-  /** Its text. */
-  readonly body: string
-  /** The blocks that the text references. */
-  readonly blocks: readonly BlockId[]
-  /** The hash of the row as a leaf of the tree. */
-  readonly leaf: Uint8Array
-}
+export type CheckedRow = HashedRow<BlockId>
 
 /** How a store hashes, and what time it is there. */
 export interface RowContext {
@@ -46,14 +36,7 @@ export const checkRows = (
     const ids = Object.freeze([...blocks])
     const badBlock = invalidBlockId(ids)
     if (badBlock !== undefined) return left(badBlock)
-    const content = {
-      kind,
-      body,
-      at,
-      ...(salt !== undefined && { salt }),
-      ...(erased !== undefined && { erased }),
-    }
-    rows.push(Object.freeze({ ...content, blocks: ids, leaf: rowLeaf(content, hash) }))
+    rows.push(hashRow({ kind, body, at, salt, erased }, ids, hash))
   }
   return right(Object.freeze(rows))
 }

@@ -5,6 +5,7 @@ import { blockIdOf, type BlockId, type Hash } from '../proof/index.ts'
 import { checkRows, type RowContext } from './checked-row.ts'
 import type { Block, CheckedAppend, CheckedQuery, Cursor } from './driver.ts'
 import type { StoreFault } from './fault.ts'
+import { claimIn } from './lease.ts'
 import { takeHashed } from './hashed-block.ts'
 import { invalidId } from './id.ts'
 import { planOf } from './plan.ts'
@@ -66,7 +67,7 @@ export const checkAppend = (append: Append, context: RowContext): Either<StoreFa
   const blocks = given.length === 0 ? noBlocks : once(ownBlocks(given, hash, named))
   const unused = blocks.filter(({ id }) => !named.has(id)).map(({ id }) => id)
   if (unused.length > 0) return left({ _tag: 'UnusedBlock', ids: unused })
-  const { lease, respectLease, terms, ownKey } = append
+  const { terms, ownKey } = append
   return right({
     expected: { size: expected.size, root: expected.root },
     rows: rows.right,
@@ -74,8 +75,7 @@ export const checkAppend = (append: Append, context: RowContext): Either<StoreFa
     operation,
     plan,
     terms,
-    ...(lease !== undefined && { lease: { number: lease.number } }),
-    ...(respectLease === true && { respectLease }),
+    ...claimIn(append),
     ...(ownKey !== undefined && { ownKey }),
   })
 }

@@ -4,11 +4,10 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../json/index.ts'
-import type { CompactRange, Hash } from '../proof/index.ts'
+import { GrownRows, type CompactRange, type Hash } from '../proof/index.ts'
 import { checkRows, type CheckedRow, type RowContext } from './checked-row.ts'
 import type { StoreFaultOf } from './fault.ts'
 import type { Head, Row } from './row.ts'
-import { grow, headOf } from './tree.ts'
 
 /** An append that is ready to be made. */
 export interface Plan {
@@ -18,10 +17,8 @@ export interface Plan {
   readonly before: CompactRange
   /** The rows of an append. The store recognises the plan by this array. */
   readonly rows: readonly CheckedRow[]
-  /** The tree node that is stored beside each row. */
-  readonly nodes: readonly Uint8Array[]
-  /** The tree after them. */
-  readonly after: CompactRange
+  /** The tree after them, and the nodes that are stored beside the rows. */
+  readonly grown: GrownRows
   /** The head after the rows. */
   readonly head: Head
 }
@@ -49,22 +46,15 @@ export const planned = (
   const { hash } = context
   const rows = checkRows(given, context)
   if (isLeft(rows)) return rows
-  const { range: after, nodes } = grow(
-    before,
-    rows.right.map((row) => row.leaf),
-    hash,
-  )
-  const plan: Plan = Object.freeze({
-    expected,
-    before,
-    rows: rows.right,
-    nodes,
-    after,
-    head: headOf(after, hash),
-  })
+  const grown = new GrownRows(before, rows.right, hash)
+  const head = Object.freeze({ size: grown.range.size, root: grown.root })
+  const plan: Plan = Object.freeze({ expected, before, rows: rows.right, grown, head })
   plans.set(plan.rows, { plan, hash })
   return right(plan)
 }
+
+/** Whether rows are those of a plan. */
+export const isPlanned = (rows: unknown): boolean => plans.has(rows as readonly Row[])
 
 /** The plan that these rows are of, if they are of one. */
 export const planOf = (rows: readonly Row[], hash: Hash): Plan | undefined => {

@@ -11,19 +11,19 @@ export interface Row {
   /** The text: well-formed, empty and NUL included. Its UTF-8 is hashed, and it comes back unchanged. */
   readonly body: string
   /** The blocks that the text references. They live at least as long as the row. Default: none. */
-  readonly blocks?: readonly BlockId[]
+  readonly blocks?: readonly BlockId[] | undefined
   /** The time by the writer's clock, in whole milliseconds since 1970. Part of the leaf. Default: now, by the store's clock. */
   readonly at?: number
   /**
    * 32 lowercase hexadecimal digits: 16 random bytes that are hashed before the text, so that nobody can find an erased text
    * by hashing guesses. Part of the leaf.
    */
-  readonly salt?: string
+  readonly salt?: string | undefined
   /**
    * The leaf of a row that was erased, as 64 lowercase hexadecimal digits: the body is the stub that stands for it. Accepted
    * only where the ledger of the scope says that it was erased. Such a row has no salt and no blocks. Default: not erased.
    */
-  readonly erased?: string
+  readonly erased?: string | undefined
 }
 
 /** A row that says when it was written. */
@@ -42,11 +42,11 @@ export interface StoredRow {
   /** The time by the writer's clock, in milliseconds since 1970. */
   readonly at: number
   /** The salt, if the row was appended with one. */
-  readonly salt?: string
+  readonly salt?: string | undefined
   /** The leaf of a row that was erased: its body is a stub, and the ledger of the scope says why. */
-  readonly erased?: string
+  readonly erased?: string | undefined
   /** The text as it is stored and hashed, of a row that was decrypted. */
-  readonly stored?: string
+  readonly stored?: string | undefined
 }
 
 /** The length of a log and the Merkle root of its rows. Two logs with equal heads are equal. */

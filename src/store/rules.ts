@@ -35,7 +35,7 @@ export const placed = (place: number): Placed => ({
   index: Math.floor(place / 2),
 })
 
-/** A row as it is given back; `salt` and `erased` are left out where it has none. */
+/** A row as it is given back, with all its fields: none is read from a prototype. */
 export const storedRow = (
   position: number,
   { kind, index }: Placed,
@@ -43,20 +43,7 @@ export const storedRow = (
   at: number,
   salt: string | undefined,
   erased?: string,
-): StoredRow =>
-  Object.freeze(
-    salt === undefined && erased === undefined
-      ? { position, kind, index, body, at }
-      : {
-          position,
-          kind,
-          index,
-          body,
-          at,
-          ...(salt !== undefined && { salt }),
-          ...(erased !== undefined && { erased }),
-        },
-  )
+): StoredRow => Object.freeze({ position, kind, index, body, at, salt, erased, stored: undefined })
 
 /**
  * Whether two heads are those of one record.
@@ -96,7 +83,7 @@ export const growth = (log: Grounds, { rows, plan }: Pick<CheckedAppend, 'rows' 
   const { size } = log.head
   const isPlanned = isPlanFor(plan, log)
   const { range, nodes } = isPlanned
-    ? { range: plan.after, nodes: plan.nodes }
+    ? plan.grown
     : grow(
         { size, peaks: log.peaks },
         rows.map((row) => row.leaf),

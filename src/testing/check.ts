@@ -65,14 +65,9 @@ const equal = (left: unknown, right: unknown): boolean => {
   if (left instanceof Uint8Array && right instanceof Uint8Array)
     return left.length === right.length && left.every((byte, index) => byte === right[index])
   if (Array.isArray(left) !== Array.isArray(right)) return false
-  const keys = Object.keys(left)
-  return (
-    keys.length === Object.keys(right).length &&
-    keys.every(
-      (key) =>
-        Object.hasOwn(right, key) &&
-        equal((left as Record<string, unknown>)[key], (right as Record<string, unknown>)[key]),
-    )
+  // A field that is undefined is absent, as in JSON.
+  return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) =>
+    equal((left as Record<string, unknown>)[key], (right as Record<string, unknown>)[key]),
   )
 }
 
@@ -81,4 +76,23 @@ const show = (value: unknown): string => {
     JSON.stringify(value, (_key, inner: unknown) => (inner instanceof Uint8Array ? `${inner.length} bytes` : inner)) ??
     String(value)
   return text.length > 500 ? `${text.slice(0, 500)}…` : text
+}
+
+/** Change everything that can be changed of an argument: its arrays, objects and bytes, all the way down. */
+export const wreck = (given: unknown): void => {
+  if (typeof given !== 'object' || given === null || Object.isFrozen(given)) return
+  if (given instanceof Uint8Array) return void given.fill(255)
+  const prototype: unknown = Object.getPrototypeOf(given)
+  if (!Array.isArray(given) && prototype !== Object.prototype && prototype !== null) return
+  const members = given as { [name: string]: unknown }
+  for (const name of Object.keys(members)) {
+    const member = members[name]
+    wreck(member)
+    if (typeof member === 'string') members[name] = 'wrecked'
+    else if (typeof member === 'number') members[name] = member + 1
+    else if (typeof member === 'boolean') members[name] = !member
+    else if (typeof member === 'function') members[name] = () => 'wrecked'
+  }
+  if (Array.isArray(given)) given.push('wrecked')
+  else members['wrecked'] = 'wrecked'
 }

@@ -156,9 +156,9 @@ export const timeCases: StoreCases = {
       const plan = planned(range, headOf(range, store.hash), given.slice(from, from + size), store)
       holds(plan._tag === 'Right', 'it can be planned')
       if (plan._tag === 'Left') return
-      const { expected, rows: ready, after, head } = plan.right
+      const { expected, rows: ready, grown, head } = plan.right
       same((await done(store.append('a', { expected, rows: ready }))).head, head)
-      range = after
+      range = grown.range
       await faulty('Conflict', store.append('a', { expected, rows: ready }))
     }
     same((await done(store.info('a'))).head, headFor(given, store.hash))

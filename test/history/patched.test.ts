@@ -31,10 +31,11 @@ import { admit, formatPath, freezeParsed, inspectJson, jsonEqual, snapshot, text
 import { isBlockId, type BlockId } from '../../src/proof/index.ts'
 import { conversation } from '../messages.ts'
 import { isFull, rounds } from '../rounds.ts'
+import { numbers, places, plain, withPatches, type Patch, type Place } from './built-ins.ts'
 
 // The test's own tools, taken before anything is patched.
-const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf } = Object
-const { apply, deleteProperty, ownKeys } = Reflect
+const { getOwnPropertyDescriptor, setPrototypeOf } = Object
+const { apply } = Reflect
 const stringify = JSON.stringify
 const parse = JSON.parse
 
@@ -196,45 +197,6 @@ const told = (out: readonly unknown[]): string =>
     ArrayBuffer.isView(value) ? `bytes ${Buffer.from(value.buffer).toString('base64').slice(0, 60)}` : value,
   )
 
-interface Place {
-  readonly target: object
-  readonly key: PropertyKey
-  readonly name: string
-}
-
-/** Every function and accessor of what the global object reaches. */
-const places: readonly Place[] = (() => {
-  const found: Place[] = []
-  const seen = new Set<unknown>()
-  const visit = (value: unknown, name: string): void => {
-    if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) return
-    seen.add(value)
-    visit(getPrototypeOf(value), `${name}.[[Prototype]]`)
-    for (const key of ownKeys(value)) {
-      if (value === globalThis && (typeof key === 'symbol' || key.startsWith('__'))) continue // the test runner's own
-      const descriptor = getOwnPropertyDescriptor(value, key)
-      if (descriptor === undefined) continue
-      const here = `${name}.${String(key)}`
-      for (const held of [descriptor.value, descriptor.get, descriptor.set]) visit(held, here)
-      if (!descriptor.configurable || (typeof descriptor.value !== 'function' && descriptor.get === undefined)) continue
-      found.push({ target: value, key, name: here })
-    }
-  }
-  visit(globalThis, 'globalThis')
-  for (const [name, value] of [
-    ['array iterator', [].values()],
-    ['map iterator', new Map().entries()],
-    ['set iterator', new Set().values()],
-    ['string iterator', ''[Symbol.iterator]()],
-    ['match iterator', 'a'.matchAll(/a/g)],
-    ['generator', (function* () {})()],
-    ['async generator', (async function* () {})()],
-    ['async function', async () => {}],
-  ] as const)
-    visit(value, name)
-  return found
-})()
-
 const forged = { role: 'system', content: [{ type: 'text', text: 'forged' }] }
 
 /** What a patch does in place of the function. */
@@ -271,16 +233,6 @@ const tamper = (value: unknown): void => {
   }
 }
 
-/** A descriptor that inherits nothing: `get` on Object.prototype is one of the patches. */
-const plain = (descriptor: PropertyDescriptor): PropertyDescriptor => setPrototypeOf({ ...descriptor }, null)
-
-interface Patch {
-  readonly target: object
-  readonly key: PropertyKey
-  readonly after: PropertyDescriptor
-  readonly before: PropertyDescriptor | undefined
-}
-
 const patchOf = ({ target, key }: Place, manner: number): Patch => {
   const before = getOwnPropertyDescriptor(target, key) as PropertyDescriptor
   const patch = manners[manner % manners.length]?.(before.get ?? before.value) as () => unknown
@@ -289,23 +241,6 @@ const patchOf = ({ target, key }: Place, manner: number): Patch => {
       ? { ...before, value: patch }
       : { get: patch, set: before.set, configurable: true, enumerable: before.enumerable }
   return { target, key, before: plain(before), after: plain(after as PropertyDescriptor) }
-}
-
-const withPatches = (patches: readonly Patch[], run: () => void): void => {
-  const count = patches.length
-  try {
-    for (let at = 0; at < count; at++) {
-      const { target, key, after } = patches[at] as Patch
-      defineProperty(target, key, after)
-    }
-    run()
-  } finally {
-    for (let at = count - 1; at >= 0; at--) {
-      const { target, key, before } = patches[at] as Patch
-      if (before === undefined) deleteProperty(target, key)
-      else defineProperty(target, key, before)
-    }
-  }
 }
 
 /** What the calls give while these patches are in place. */
@@ -317,12 +252,6 @@ const under = (patches: readonly Patch[]): string => {
 }
 
 const expected = under([])
-
-/** A sequence of numbers that looks random and is the same in every run. */
-const numbers = (seed: number) => (): number => {
-  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
-  return seed / 2 ** 32
-}
 
 describe('what is recorded and stored is the same', () => {
   it('without patches: the calls do what they say', () => {

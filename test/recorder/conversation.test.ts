@@ -2,7 +2,7 @@
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { assistant, createSession, memoryStore, textOf, user, type Message } from 'indelible'
-import { storeTask, type Store, type StoreFaultOf } from 'indelible/store'
+import { storeTask, type Store } from 'indelible/store'
 import { Conversation } from '../../src/recorder/conversation.ts'
 import type { Compaction } from '../../src/recorder/compaction.ts'
 
@@ -14,11 +14,9 @@ it('an append that the store refuses changes nothing of what is known of a conve
   const store: Store = {
     ...inner,
     append: (id, given) =>
-      storeTask(async () =>
-        refuses
-          ? left<StoreFaultOf<'Io'>>({ _tag: 'Io', operation: 'append', cause: new Error('the disk is gone') })
-          : inner.append(id, given)(),
-      ),
+      refuses
+        ? storeTask(async () => left({ _tag: 'Io', operation: 'append', cause: new Error('disk') }), 'append')
+        : inner.append(id, given),
   }
   const conversation = new Conversation(await createSession(store), undefined)
   const texts = (): readonly string[] => conversation.session.conversation().toArray().map(textOf)

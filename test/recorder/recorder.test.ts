@@ -264,6 +264,22 @@ describe('a client of Chat Completions', () => {
     expect(fetch.summary()).toMatchObject({ calls: 2, failed: 1 })
   })
 
+  it('records the body as it was when fetch was called, also where its bytes are used again', async () => {
+    const { store, fetch, openai } = await setting(counting)
+    for (const bytesOf of [
+      (bytes: Uint8Array<ArrayBuffer>) => bytes,
+      ({ buffer }: Uint8Array<ArrayBuffer>) => buffer,
+    ]) {
+      const bytes = new TextEncoder().encode(JSON.stringify({ model: 'gpt-x', messages: [said('said first')] }))
+      const answer = fetch(`${openai.baseURL}/chat/completions`, { method: 'POST', body: bytesOf(bytes) })
+      bytes.fill(32)
+      await (await answer).text()
+    }
+    await fetch.settled()
+    for (const session of await sessionsOf(store)) expect(texts(session)[0]).toBe('said first')
+    expect((await sessionsOf(store)).length).toBeGreaterThan(0)
+  })
+
   it('keeps no key, and with content: false no text', async () => {
     const store = memoryStore()
     const { fetch, openai } = await setting(counting, { store, content: false })
@@ -691,3 +707,45 @@ it('no field of a request that is named for a key is stored, and no notice tells
   expect(notices).toEqual([expect.stringContaining('"http://x/chat/completions"')])
   expect(notices[0]).not.toContain('SECRET')
 })
+
+it.each(['previous_response_id', 'conversation'])(
+  'a request that names %s and is sent again, for want of an answer, goes where it went, also with another recorder',
+  async (name) => {
+    const store = memoryStore()
+    const call = async (recorder: Recorder, input: string, id: string | undefined, before?: string): Promise<void> => {
+      const observed = recorder.observe({
+        method: 'POST',
+        url: 'http://x/responses',
+        header: (header) => (header === 'authorization' ? crypto.randomUUID() : undefined),
+      })
+      const named = name === 'conversation' ? 'kept' : before
+      observed?.sent(JSON.stringify({ model: 'm', input, ...(named !== undefined && { [name]: named }) }))
+      if (id === undefined) observed?.fail('gone')
+      else {
+        const content = [{ type: 'output_text', text: `to ${input}`, annotations: [] }]
+        const output = [{ type: 'message', id: `m${id}`, role: 'assistant', status: 'completed', content }]
+        observed?.answered(200, (header) => (header === 'content-type' ? 'application/json' : undefined))
+        observed?.chunk(new TextEncoder().encode(JSON.stringify({ id, model: 'm', status: 'completed', output })))
+        observed?.end()
+      }
+      await recorder.settled()
+    }
+    const recorder = createRecorder({ store })
+    await call(recorder, 'one', 'r1')
+    await call(recorder, 'two', undefined, 'r1')
+    await call(recorder, 'two', undefined, 'r1')
+    await call(createRecorder({ store }), 'two', 'r2', 'r1')
+    await call(createRecorder({ store }), 'three', 'r3', 'r2')
+    const { sessions } = await listSessions(store)
+    expect(sessions).toHaveLength(1)
+    const session = await ok(openSession(store, sessions[0]?.id ?? ''))
+    expect([...session.conversation()].map((message) => textOf(message as Message))).toEqual([
+      'one',
+      'to one',
+      'two',
+      'to two',
+      'three',
+      'to three',
+    ])
+  },
+)

@@ -63,7 +63,7 @@ const failing = (inner: Store, at: number): { readonly store: Store; readonly fa
     const command = (...given: readonly unknown[]): unknown => {
       if (count++ !== at) return (method as (...given: readonly unknown[]) => unknown).apply(inner, [...given])
       failed = name
-      return storeTask(async () => ({ _tag: 'Left', left: injected }) as never)
+      return storeTask(async () => ({ _tag: 'Left', left: injected }) as never, name)
     }
     return [[name, command]]
   })

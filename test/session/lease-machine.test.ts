@@ -53,7 +53,7 @@ it('a lease that was granted unseen is nobody’s until it expires: the name of 
         if (!isFirst) return answer
         isFirst = false
         return left({ _tag: 'Io', operation: 'lease', cause: new Error('no answer'), outcome: 'unknown' } as const)
-      }),
+      }, 'lease'),
     renew: (id, given) => {
       renewed.push(given.number)
       return inner.renew(id, given)
@@ -80,7 +80,7 @@ const stalling = (inner: Store, stall: () => Promise<void>): Store => {
         if (name === 'append') still ??= stall()
         await still
         return method(...given)()
-      })
+      }, 'store.call')
   }
   const names = ['append', 'lease', 'renew', 'release', 'read', 'info', 'leaseOf'] as const
   return { ...inner, ...Object.fromEntries(names.map((name) => [name, slow(name)])) }

@@ -5,8 +5,26 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { assistant, createSession, openSession, toolCall, toolResult, user, verifySession, type Head } from 'indelible'
+import {
+  assistant,
+  createSession,
+  exportSession,
+  forkSession,
+  importTranscript,
+  openSession,
+  orThrow,
+  readSession,
+  readTranscript,
+  textOf,
+  toolCall,
+  toolResult,
+  user,
+  verifySession,
+  type Head,
+} from 'indelible'
 import { proveEntry } from 'indelible/session'
+import { exportLines } from 'indelible/transcript'
+import type { Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { ok } from '../answers.ts'
 
@@ -120,6 +138,68 @@ describe('one row', () => {
 })
 
 const contentOf = (id: string): string => `block = (select key from block where id = x'${id}')`
+
+describe('a session with a row that was altered', () => {
+  const altered = async (position: number, work: (store: Store) => Promise<void>): Promise<void> => {
+    const path = join(folder, `altered-${copies++}.db`)
+    copyFileSync(original, path)
+    const db = new DatabaseSync(path)
+    db.exec(`update row set body = replace(replace(body, 'done', 'EVIL'), '"f"', '"g"') where ${rowAt(position)}`)
+    db.exec(
+      `update row set body = replace(body, '"position":${position - 3}', '"position":1') where ${rowAt(position)}`,
+    )
+    db.close()
+    const store = await ok(sqliteStore({ path }))
+    await work(store)
+    await ok(store.close())
+  }
+  it('is not opened: the fault names the row', async () => {
+    for (const position of [0, 1, 5, 7, 8, 27, 29])
+      await altered(position, async (store) => {
+        const opened = await openSession(store, 's')()
+        expect(isLeft(opened) && opened.left).toMatchObject({ _tag: 'DamagedLog', position })
+        expect(await verifySession(store, 's')()).toEqual(opened)
+      })
+  })
+  it('is read: everything else is there, and a mark in the place of the row', async () => {
+    const whole = await ok(sqliteStore({ path: original }))
+    const good = [...(await ok(readSession(whole, 's'))).rows()]
+    await ok(whole.close())
+    for (const position of [0, 5, 8, 29])
+      await altered(position, async (store) => {
+        const read = await ok(readSession(store, 's'))
+        const rows = [...read.rows()]
+        expect(rows.filter((_, row) => row !== position)).toEqual(good.filter((_, row) => row !== position))
+        const [damage] = read.damaged
+        expect(read.damaged).toEqual([
+          { row: position, position: damage?.position, reason: 'the row was altered after it was appended' },
+        ])
+        const mark = rows[position]
+        expect(mark?.kind === 'entry' && textOf(mark.message)).toContain(`[message ${damage?.position} is damaged`)
+        expect(JSON.stringify(read.view())).not.toContain('EVIL')
+      })
+    await altered(7, async (store) => {
+      const read = await ok(readSession(store, 's'))
+      expect(read.damaged).toEqual([{ row: 7, reason: 'the row was altered after it was appended' }])
+      expect(read.len).toBe(27)
+      expect(read.notes().length).toBe(3)
+    })
+  })
+  it('is exported with the mark and without a root, and forked before the row', async () => {
+    await altered(5, async (store) => {
+      const exported = await ok(exportSession(store, 's'))
+      expect(exported.head).toEqual({ size: 30 })
+      expect(exported.damaged).toHaveLength(1)
+      const transcript = orThrow(readTranscript([...exportLines(exported)].join('')))
+      const copy = await ok(importTranscript(store, transcript, { id: 'copy' }))
+      expect(copy.len).toBe(27)
+      const fork = await ok(forkSession(store, 's', { at: 5 }))
+      await ok(fork.append(user('on')))
+      await ok(verifySession(store, fork.id))
+      expect(isLeft(await forkSession(store, 's', { at: 6 })())).toBe(true)
+    })
+  })
+})
 
 describe('blocks', () => {
   it('a block with other bytes, a cut one and a missing one name the row that speaks of it', async () => {

@@ -64,7 +64,7 @@ it('an input that was queued while another one was on its way into the record co
           await other.note({ type: 'input', id: 'q', state: 'queued', message: user('q') as never })
         }
         return inner.append(id, given)()
-      }),
+      }, 'store.append'),
   }
   const session = await openSession(store, 's')
   expect(await ended(session, 'b', { id: 'b', whenBusy: 'wait' })).toEqual(['end_turn', 're: b'])
@@ -222,7 +222,7 @@ it('a turn that loses the session before its run begins asks for it again: nobod
           await ended(other, 'b', { id: 'b', ttl: 60_000 })
         }
         return inner.append(id, given)()
-      }),
+      }, 'store.append'),
   }
   for (const whenBusy of ['wait', 'queue'] as const) {
     isFirst = true

@@ -1,0 +1,75 @@
+/**
+ * Messages between the call that records them and the tree that they become leaves of. Ordinary code in between carries
+ * their rows: it stamps, sends and stores them. Before they are sent, their leaves are compared with the messages; and
+ * what is added to a history are the messages themselves.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { History } from '../history/index.ts'
+import { arrayOf, emptyList, freeze, isLeft, right } from '../json/index.ts'
+import type { Message, MessageFault } from '../message/index.ts'
+import type { PageKind } from '../pages/index.ts'
+import { GrownRows, type CompactRange, type Hash } from '../proof/index.ts'
+import type { Row } from '../store/index.ts'
+import { encodeRow } from './row.ts'
+
+/** The messages of one append. */
+export class Recording {
+  readonly #entries = emptyList<{ readonly message: Message; readonly page: PageKind; readonly row: Row }>()
+  readonly #blocks = emptyList<Uint8Array>()
+
+  /** Encode one more message. */
+  static add(
+    recording: Recording,
+    message: Message,
+    page: PageKind,
+    tagged: boolean,
+    hash: Hash,
+  ): Either<MessageFault, undefined> {
+    const encoded = encodeRow(message, page, tagged, hash)
+    if (isLeft(encoded)) return encoded
+    const { row, blocks } = encoded.right
+    recording.#entries[recording.#entries.length] = freeze({ message, page, row: freeze(row) })
+    for (let index = 0; index < blocks.length; index++)
+      recording.#blocks[recording.#blocks.length] = blocks[index] as Uint8Array
+    return right(undefined)
+  }
+
+  /** The rows to store, and the contents of the blocks that were taken out of them. */
+  static rowsOf(recording: Recording): { readonly rows: readonly Row[]; readonly blocks: readonly Uint8Array[] } {
+    const rows = emptyList<Row>()
+    const blocks = emptyList<Uint8Array>()
+    for (let index = 0; index < recording.#entries.length; index++)
+      rows[index] = (recording.#entries[index] as { row: Row }).row
+    for (let index = 0; index < recording.#blocks.length; index++)
+      blocks[index] = recording.#blocks[index] as Uint8Array
+    return { rows: arrayOf(rows), blocks: arrayOf(blocks) }
+  }
+
+  /**
+   * Whether rows that a tree has grown by have exactly these messages, in this order. Undefined: no messages.
+   *
+   * @param encrypted the bodies are encrypted: they are only counted
+   */
+  static isIn(recording: Recording | undefined, grown: GrownRows, before: CompactRange, encrypted: boolean): boolean {
+    const rows = GrownRows.rowsIn(grown, before)
+    if (rows === undefined) return false
+    let count = 0
+    for (let index = 0; index < rows.length; index++) {
+      const { kind, body } = rows[index] as { kind: string; body: string }
+      if (kind !== 'entry') continue
+      const entry = recording === undefined ? undefined : recording.#entries[count]
+      if (entry === undefined || (!encrypted && entry.row.body !== body)) return false
+      count += 1
+    }
+    return count === (recording === undefined ? 0 : recording.#entries.length)
+  }
+
+  /** Append the messages to a history. */
+  static addTo(recording: Recording, history: History<Message>): void {
+    for (let index = 0; index < recording.#entries.length; index++) {
+      const { message, page } = recording.#entries[index] as { message: Message; page: PageKind }
+      history.append(message, page)
+    }
+  }
+}
+freeze(Recording)

@@ -1,0 +1,28 @@
+/** Bytes as hexadecimal digits and back, by hand: code that patches built-ins must not decide what is compared. */
+import { codeAt, lengthOfBytes } from '../json/index.ts'
+
+/** Two lowercase digits a byte. */
+export const hexOf = (bytes: Uint8Array): string => {
+  let text = ''
+  const length = lengthOfBytes(bytes)
+  for (let index = 0; index < length; index++) text += pairs[bytes[index] as number]
+  return text
+}
+
+/** The bytes of lowercase digits, which the caller has checked. */
+export const bytesOfHex = (text: string): Uint8Array => {
+  const bytes = new Bytes(text.length / 2)
+  for (let index = 0; index < text.length; index += 2)
+    bytes[index / 2] = digitAt(text, index) * 16 + digitAt(text, index + 1)
+  return bytes
+}
+
+/** `0` to `9` are 48 to 57, `a` to `f` 97 to 102. */
+const digitAt = (text: string, index: number): number => {
+  const code = codeAt(text, index)
+  return code < 58 ? code - 48 : code - 87
+}
+
+const Bytes = Uint8Array // taken when this module loads
+
+const pairs: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
