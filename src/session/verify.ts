@@ -84,6 +84,7 @@ export const verifySession = (
     const ledger = erased.size === 0 ? undefined : await verifyLog(store, ledgerId)()
     if (ledger !== undefined && isLeft(ledger)) return ledger
     const undone = await undoneErasures(store.encryption?.bare ?? store, id)
+    if (isLeft(undone) && (undone.left._tag === 'Io' || undone.left._tag === 'Busy')) return left(undone.left)
     const [first] = isLeft(undone) ? [] : undone.right.toSorted((one, other) => one.position - other.position)
     if (first !== undefined)
       return left({ _tag: 'DamagedLog', id, position: first.position, reason: undoneText(first) })

@@ -36,6 +36,7 @@ export const undoneErasures = async (
     if (id !== undefined && erasure.id !== id) continue
     for (const { row: position, leaf } of erasure.rows) {
       const read = await store.read(erasure.id, { from: position, to: position + 1 })()
+      if (isLeft(read) && (read.left._tag === 'Io' || read.left._tag === 'Busy')) return read
       const [row] = isLeft(read) ? [] : read.right // a log that is gone or damaged is told of elsewhere
       if (row === undefined || row.erased !== undefined || bytesToHex(rowLeaf(row, store.hash)) !== leaf) continue
       undone.set(`${position} ${erasure.id}`, { position, erasure })

@@ -163,7 +163,7 @@ export const eventsOf = (world: World, apart: boolean): readonly Event[] => {
     else if (lease === 'ours') add('renewed', ...(apart ? ['renew'] : []), ...(mayBeLate ? ['late renewal'] : []))
     if (phase === 'running') add('model answers', 'model fails')
     // Somebody is there who decides on the calls.
-    if (phase === 'running' && !isResuming && processes.some((one) => one.id === working && one.phase !== 'idle'))
+    if (phase === 'running' && !isResuming && processes.some((one) => one.id === working && one.result === undefined))
       add('model waits')
     if (phase !== 'idle' && !isCancelled && words === 0) add('cancel')
     if (phase !== 'idle') add('kill', ...(isWaiting && mayBeLate ? ['kill, late'] : []))

@@ -332,11 +332,6 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
       return store.create({ id: 'a', encrypt: false })()
     },
   ],
-  compactSqlite: async () => {
-    const path = join(folder, `${Math.random()}.db`)
-    await (await sqliteStore({ path })).close()
-    return [compactSqlite({ path }), compactSqlite({ path: `${path}.none` })]
-  },
   backupSqlite: async (bad) => {
     const path = join(folder, `${Math.random()}.db`)
     await (await sqliteStore({ path })).close()
