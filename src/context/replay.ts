@@ -1,5 +1,5 @@
 /** Replay, the judge: a recorded conversation, and what a policy would have sent at each of its answers. */
-import { isLeft } from '../json/index.ts'
+import { isLeft, optionsOf } from '../json/index.ts'
 import type { View } from '../history/index.ts'
 import { toolCallsOf, type Message } from '../message/index.ts'
 import { foldPages, type Note } from '../notes/index.ts'
@@ -150,7 +150,8 @@ export interface Replay {
  * @example
  * replay(view, { budget: 32_000, policy: window }).cacheable // the share of a cached prefix, from 0 to 1
  */
-export const replay = (view: View<Message>, options: ReplayOptions): Replay => {
+export const replay = (view: View<Message>, given: ReplayOptions): Replay => {
+  const options = optionsOf('replay', given)
   const { policy = paged } = options
   const isOracle = policy === standard
   const known = options.oracleRereads ?? oracles.get(view)?.find(({ of }) => isOfSame(of, options))?.rereads
@@ -159,9 +160,9 @@ export const replay = (view: View<Message>, options: ReplayOptions): Replay => {
     (index: number) =>
     (done: number): void =>
       options.onProgress?.((done + index * view.length) / runs, view.length)
-  const result = run(view, { ...options, policy }, at(0))
+  const result = run(view, optionsOf('replay', { ...options, policy }), at(0))
   if (known !== undefined) return Object.freeze({ ...result, oracleRereads: known })
-  const { rereads } = isOracle ? result : run(view, { ...options, policy: standard }, at(1))
+  const { rereads } = isOracle ? result : run(view, optionsOf('replay', { ...options, policy: standard }), at(1))
   oracles.set(view, [...(oracles.get(view) ?? []), { of: options, rereads }])
   return Object.freeze({ ...result, oracleRereads: rereads })
 }

@@ -84,8 +84,7 @@ class Hashed extends Given {
   readonly #own = true
 
   static mark<T extends object>(row: T): Readonly<T> {
-    new Hashed(row)
-    return freeze(row)
+    return freeze(new Hashed(row) as unknown as T) // it is `row`
   }
 
   static is(row: unknown): boolean {

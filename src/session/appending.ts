@@ -1,7 +1,7 @@
 /** What a session handle appends: each call is one step of its writer. */
 import { called, type CallbackThrew } from '../task/index.ts'
 import type { Immutable } from '../history/index.ts'
-import { isLeft, left, right } from '../json/index.ts'
+import { hasOwn, isArray, isLeft, left, optionsOf, own, right } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import { rangeDigest, type Note } from '../notes/index.ts'
 import type { Store } from '../store/index.ts'
@@ -122,7 +122,7 @@ export class Appending {
     )
   }
 
-  async note(given: Note, options: NoteOptions = {}): Promise<Answered<Recorded>> {
+  async note(given: Note, options: NoteOptions = noOptions): Promise<Answered<Recorded>> {
     const decoded = checkedNote(given, this.#mirror)
     if (isLeft(decoded)) return decoded
     const note = decoded.right
@@ -140,7 +140,7 @@ export class Appending {
   }
 
   seal(): Promise<Answered<Recorded>> {
-    return this.#write({ type: 'seal' }, {})
+    return this.#write({ type: 'seal' }, noOptions)
   }
 
   #write(note: Note, options: NoteOptions): Promise<Answered<Recorded>> {
@@ -167,10 +167,13 @@ export class Appending {
 
 const step = (
   continues: Continues,
-  { operation, respectLease }: Pick<NoteOptions, 'operation' | 'respectLease'> = {},
+  { operation, respectLease }: Pick<NoteOptions, 'operation' | 'respectLease'> = noOptions,
   counts: Pick<Step, 'messages' | 'notes'>,
   rows: Step['rows'],
 ): Step => ({ continues, ...counts, operation, respectLease: respectLease === true, rows })
+
+/** No option is given. */
+const noOptions: object = Object.freeze(optionsOf('session', undefined))
 
 const none = Object.freeze({ message: undefined, position: undefined })
 
@@ -182,16 +185,16 @@ const selfAppending: CallbackThrew = Object.freeze({
 })
 
 export const listOf = (messages: Appendable | readonly Appendable[]): readonly Appendable[] =>
-  Array.isArray(messages) ? (messages as readonly Appendable[]) : [messages as Appendable]
+  isArray(messages) ? (messages as readonly Appendable[]) : [messages as Appendable]
 
 const togetherOf = (given: Given): { readonly messages: readonly Appendable[]; readonly notes: readonly Note[] } => {
   const isTogether =
     typeof given === 'object' && // else no message, as `decodeMessage` says
     given !== null &&
-    !Array.isArray(given) &&
-    !('role' in given) &&
-    ('messages' in given || 'notes' in given)
+    !isArray(given) &&
+    !hasOwn(given, 'role') &&
+    (hasOwn(given, 'messages') || hasOwn(given, 'notes'))
   if (!isTogether) return { messages: listOf(given as Appendable | readonly Appendable[]), notes: [] }
-  const { messages = [], notes = [] } = given as Together
-  return { messages, notes }
+  const together = given as Together
+  return { messages: own(together, 'messages') ?? [], notes: own(together, 'notes') ?? [] }
 }

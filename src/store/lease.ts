@@ -75,7 +75,7 @@ export interface LeaseOutcome {
 /** The lease of an append. */
 export interface AppendClaim {
   /** The lease that the append is made under. `LeaseLost` if somebody has taken another one since, or it was released. */
-  readonly lease?: { readonly number: number }
+  readonly lease?: { readonly number: number } | undefined
   /** For an append without a lease of its own: `LeaseHeld` if another holder has one. Default: false. */
   readonly respectLease?: boolean
 }
