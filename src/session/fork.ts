@@ -41,13 +41,14 @@ export interface ForkOptions {
  * await fork.append(user('Try the other file.'))
  */
 export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> => {
-  const withItsKeys = storeWith('forkSession', store, optionsOf('forkSession', options, known).key)
+  const given = optionsOf('forkSession', options, known)
+  const withItsKeys = storeWith('forkSession', store, given.key)
   return sessionTask(async () => {
-    const { key: _, ...rest } = options
+    const { key: _, ...rest } = given
     const keyedStore = await withItsKeys()
     const forked = await createFork(keyedStore, id, rest)()
     if (isLeft(forked)) return forked
-    return openSession(keyedStore, forked.right.id, options.redact === undefined ? {} : { redact: options.redact })()
+    return openSession(keyedStore, forked.right.id, given.redact === undefined ? {} : { redact: given.redact })()
   }, 'forkSession')
 }
 

@@ -3,7 +3,7 @@ import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { blockIdOf, portableSha256, verifyInclusion, type BlockId } from '../proof/index.ts'
 import { createHistory } from '../history/index.ts'
-import { base64Of, bytesOfBase64, type Immutable, isLeft, left, right, optionsOf } from '../json/index.ts'
+import { base64Of, bytesOfBase64, type Immutable, isLeft, left, right, optionsOf, own } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { decodeRow, takeMessage } from '../entry/index.ts'
@@ -212,7 +212,10 @@ export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'
   )
 }
 
-const saltOf = ({ salt }: Pick<StoredRow, 'salt'>): Pick<EntryProof, 'salt'> => (salt === undefined ? {} : { salt })
+const saltOf = (row: Pick<StoredRow, 'salt'>): Pick<EntryProof, 'salt'> => {
+  const salt = own(row, 'salt')
+  return salt === undefined ? {} : { salt }
+}
 
 const isProof = (value: unknown): value is EntryProof => {
   if (
