@@ -7,13 +7,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { createHistory, readTranscript, type Message, type View } from 'indelible'
-import { deriveContext, estimatorOf, paged, reset, textTokens, window, type DerivedContext } from 'indelible/context'
+import { deriveContext, estimatorOf, paged, textTokens, window, type DerivedContext } from 'indelible/context'
 import { o200k } from 'indelible/context/gpt-tokenizer'
 import { machine } from './measure.ts'
 
 const shared = new URL('../../shared/data/transcripts/', import.meta.url)
 const budgets = [4_000, 8_000, 16_000, 32_000]
-const policies = [paged, reset, window]
+const policies = [paged, window]
 
 const exact = estimatorOf(o200k)
 const known = new WeakMap<Message, number>()

@@ -10,11 +10,8 @@ import {
   defaultPrices,
   deriveContext,
   estimateTokens,
-  incremental,
-  oracle,
   paged,
   replay,
-  reset,
   window,
   type DerivedContext,
 } from 'indelible/context'
@@ -95,7 +92,7 @@ const ofPeer = async ({ name, trim }: Peer, budget: number): Promise<Row> => {
   }
 }
 
-const policies = [paged, reset, incremental, window, oracle()]
+const policies = [paged, window]
 
 console.log(`${machine()}; a coding session of ${recording.length} messages\n`)
 for (const budget of budgets) {

@@ -8,7 +8,8 @@
  * questions are asked at the end. And coding sessions, where a later call uses a path or a name that a result was the
  * first to say: that result is the evidence, asked for at that call with what the model says beside it.
  *
- * `node retention.ts [small | budgets]`: `small` for one budget; `budgets` for the coding sessions at eleven budgets.
+ * `node retention.ts [small | budgets | talk]`: `small` for one budget; `budgets` for the coding sessions, and for three with
+ * giant results, at eleven budgets each; `talk` for LoCoMo at the mean of five budgets around each, beside `window`.
  */
 import { toolResultsOf } from 'indelible/message'
 import { existsSync, readFileSync } from 'node:fs'
@@ -17,13 +18,11 @@ import { createHistory, readTranscript, textOf, toolCallsOf, type Message, type 
 import {
   deriveContext,
   estimateTokens,
-  incremental,
   lexicalSearch,
   modelPrices,
   paged,
   replay,
-  reset,
-  thrifty,
+  pagedWith,
   unitsOf,
   window,
   type DerivedContext,
@@ -48,6 +47,9 @@ interface Source {
   readonly messages: readonly Message[]
   readonly pieces: readonly Piece[]
 }
+
+/** `paged` with a low-water mark of a quarter of the budget. */
+const thrifty: Policy = { ...pagedWith({ lowWater: 0.25 }), name: 'thrifty' }
 
 const small = process.argv.includes('small')
 const budgets = small ? [8_000] : [8_000, 16_000]
@@ -154,15 +156,30 @@ const saidIn = (message: Message): string => message.content.map(plain).join('\n
 interface Kept {
   pieces: number
   readable: number
+  /** Of these, those that stand as the recorded message and not in a marker. */
+  own: number
   /** Not readable, but what stands for it has the words of the answer. */
   short: number
   pointed: number
   dollars: number
+  /** The tokens that were sent, and those of a cached prefix. */
+  tokens: number
+  cached: number
   /** The share of the budget that is used, at the end. */
   used: number
 }
 
-const nothing = (): Kept => ({ pieces: 0, readable: 0, short: 0, pointed: 0, dollars: 0, used: 0 })
+const nothing = (): Kept => ({
+  pieces: 0,
+  readable: 0,
+  own: 0,
+  short: 0,
+  pointed: 0,
+  dollars: 0,
+  tokens: 0,
+  cached: 0,
+  used: 0,
+})
 
 const sum = (rows: readonly Kept[]): Kept => {
   const all = nothing()
@@ -183,6 +200,8 @@ const ofPolicy = (policy: Policy, budget: number, { messages, pieces }: Source):
     if (isLeft(derived)) continue
     const context = (previous = derived.right)
     kept.dollars += (context.cost * (opus?.input ?? 0)) / 1e6
+    kept.tokens += context.tokens
+    kept.cached += context.stableTokens
     kept.used = context.tokens / budget
     const here = asked.get(at)
     if (here === undefined) continue
@@ -207,6 +226,7 @@ const ofPolicy = (policy: Policy, budget: number, { messages, pieces }: Source):
         words.length > 0 &&
         stands.some((text) => words.every((word) => text.toLowerCase().includes(word.toLowerCase())))
       kept.pieces += 1
+      if ([...context.sources].some((source) => source.type === 'clone' && source.position === position)) kept.own += 1
       if (all.includes(needle)) kept.readable += 1
       else if (short) kept.short += 1
       else if (stands.length > 0) kept.pointed += 1
@@ -293,7 +313,7 @@ const table = async (title: string, sources: readonly Source[]): Promise<void> =
     '\n| budget | | readable | or short | pointed at | money | of the budget |\n|---:|---|---:|---:|---:|---:|---:|',
   )
   for (const budget of budgets) {
-    for (const policy of [paged, thrifty, reset, incremental, window])
+    for (const policy of [paged, thrifty, window])
       console.log(row(policy.name, budget, sum(sources.map((source) => ofPolicy(policy, budget, source)))))
     const atMoneyOf = (name: string, { dollars }: Kept): void => {
       const same = budgetFor(paged, dollars, budget, sources)
@@ -313,7 +333,7 @@ const table = async (title: string, sources: readonly Source[]): Promise<void> =
 }
 
 /** Cost in thousands of tokens of plain input. Means are over the budgets that a session exceeds. */
-const atBudgets = (source: Source): void => {
+const atBudgets = (source: Source, thousandsOf: readonly number[]): void => {
   const view = createHistory<Message>({ from: source.messages }).view()
   console.log(`### ${source.name}: ${source.pieces.length} pieces of evidence\n`)
   console.log('| budget | cost: paged, thrifty | readable | rereads |\n|---:|---:|---:|---:|')
@@ -324,10 +344,10 @@ const atBudgets = (source: Source): void => {
       `| ${name} | ${costs.map((cost) => cost.toFixed(0)).join(', ')} (−${less.toFixed(0)} %) | ${of.map(({ readable, pieces }) => percent(readable, pieces)).join(', ')} | ${rereads.join(', ')} |`,
     )
   }
-  const rows = [10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64].flatMap((thousands) => {
+  const rows = thousandsOf.flatMap((thousands) => {
     const budget = thousands * 1000
     const of = [paged, thrifty].map((policy) => {
-      const { cost, rereads, epochs } = replay(view, { budget, policy, oracleRereads: 0 })
+      const { cost, rereads, epochs } = replay(view, { budget, policy })
       return Object.assign(ofPolicy(policy, budget, source), { cost, rereads, epochs })
     })
     if (of.every(({ epochs }) => epochs === 0)) return []
@@ -346,9 +366,28 @@ const atBudgets = (source: Source): void => {
 console.log(`${machine()}; money at ${opus.source}, read on ${opus.read}, for what is sent\n`)
 const conversations = [26, 30, 41, 42, 43, 44]
 const sessions = ['coding-agent.pi-session.jsonl', 'claude-code-opus-4-5.jsonl', 'codex-gpt-5-2.jsonl']
+const giants = ['opencode-claude-opus-4-6.jsonl', 'opencode-gpt-5-2-codex.jsonl', 'gemini-cli-3-pro-preview.json']
 const isThere = existsSync(new URL(shared, import.meta.url))
 if (process.argv.includes('budgets')) {
-  if (isThere) for (const file of sessions) atBudgets(coding(file))
+  if (isThere) {
+    for (const file of sessions) atBudgets(coding(file), [10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64])
+    for (const file of giants) atBudgets(coding(file), [8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48])
+  }
+} else if (process.argv.includes('talk')) {
+  const sources = conversations.map(locomo)
+  console.log(
+    '| budget | | readable | as messages of their own | or short | money | cacheable |\n|---:|---|---:|---:|---:|---:|---:|',
+  )
+  for (const budget of [8_000, 16_000])
+    for (const policy of [paged, window]) {
+      const shares = policy === paged ? [0.9, 0.95, 1, 1.05, 1.1] : [1]
+      const kept = sum(
+        shares.flatMap((share) => sources.map((one) => ofPolicy(policy, Math.round(budget * share), one))),
+      )
+      console.log(
+        `| ${budget.toLocaleString('en')} | ${policy.name} | ${percent(kept.readable, kept.pieces)} | ${percent(kept.own, kept.pieces)} | ${percent(kept.readable + kept.short, kept.pieces)} | $${(kept.dollars / shares.length).toFixed(2)} | ${percent(kept.cached, kept.tokens)} |`,
+      )
+    }
 } else {
   if (existsSync(new URL('.cache/locomo/26.json', import.meta.url))) await table('LoCoMo', conversations.map(locomo))
   else console.log('.cache/locomo is not there: LoCoMo is left out')

@@ -131,6 +131,36 @@ const looked = async (step: string, milliseconds: number, failed: string | undef
   return result
 }
 
+/**
+ * What is wrong about a step in which two sub-agents worked side by side: each has a session with what it was asked and its
+ * own answers, and nothing was retracted for it.
+ */
+const withHelpers = async (from: Step, step: Step): Promise<Step> => {
+  const store = await sqliteStore({ path })
+  const { sessions } = await listSessions(store, { limit: 1000 })
+  const wrong = [...step.wrong]
+  const all = await Promise.all(sessions.map(({ id }) => openSession(store, id)))
+  for (const [side, other] of [
+    ['left', 'right'],
+    ['right', 'left'],
+  ] as const) {
+    const own = all.filter((session) => {
+      const text = JSON.stringify([...session.conversation()])
+      return text.includes(`helper ${side}`) && !text.includes('two helpers')
+    })
+    const said = own.map((session) => [...session.conversation()])
+    if (own.length !== 1) wrong.push(`helper ${side} is in ${own.length} sessions`)
+    if (JSON.stringify(said).includes(`helper ${other}`)) wrong.push(`helper ${side} is jumbled with ${other}`)
+    const last = JSON.stringify(said[0]?.findLast(({ role }) => role === 'assistant')?.content ?? '')
+    if (!last.includes(`helper ${side}`)) wrong.push(`helper ${side} says at last ${last}`)
+    if (own.some((session) => session.view().length !== session.conversation().length))
+      wrong.push(`messages of helper ${side} were retracted`)
+  }
+  if (step.retracted !== from.retracted || step.forks !== from.forks) wrong.push('something was retracted, or forked')
+  await store.close()
+  return { ...step, wrong }
+}
+
 const steps: Step[] = []
 const step = async (title: string, ...questions: readonly (readonly string[])[]): Promise<void> => {
   const from = Date.now()
@@ -150,5 +180,8 @@ if (agent.isNamed)
     agent.ask('What did I ask before?', true),
   )
 await step('and resumed', agent.ask('Is there more?', true))
+const before = steps.at(-1) as Step
+await step('two sub-agents', agent.ask('Please let two helpers read it for you.', true))
+steps.push(await withHelpers(before, steps.pop() as Step))
 await provider.close()
 process.stdout.write(JSON.stringify(steps))

@@ -1,7 +1,7 @@
 /**
  * A model by a script: what it answers follows from what it is sent. To a question about a file it first calls the tool
- * that reads files, then says what the file says; to anything else it says how many messages it was sent. It speaks
- * Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini, streamed and whole.
+ * that reads files, then says what the file says; for two helpers it calls two sub-agents at once, each with such a question;
+ * to anything else it says how many messages it was sent. It speaks Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini, streamed and whole.
  */
 import type { Reply, Request } from '../test/run/provider-server.ts'
 
@@ -10,13 +10,15 @@ type Wire = { readonly [field: string]: unknown }
 /** What the model says to one request. */
 interface Said {
   readonly text: string
-  readonly call?: Called
+  readonly calls?: readonly Called[]
 }
 
 /** A call: with arguments, or with one text for a tool that takes any. */
 interface Called {
   readonly name: string
   readonly input: Wire | string
+  /** The group of tools that it is of, where the API has such. */
+  readonly namespace?: string | undefined
 }
 
 /** What the model was asked: the last thing said, whether that is a tool's result, the tools, and how much it was in all. */
@@ -24,7 +26,8 @@ interface Asked {
   readonly last: string
   readonly isResult: boolean
   readonly tools: readonly Tool[]
-  readonly messages: number
+  /** Everything that was said. */
+  readonly messages: readonly Wire[]
 }
 
 interface Tool {
@@ -32,6 +35,7 @@ interface Tool {
   /** The schema of its arguments; undefined for one that takes a text. */
   readonly schema: Wire | undefined
   readonly description: string
+  readonly namespace?: string
 }
 
 /** A request that says this is answered with a summary. */
@@ -41,13 +45,40 @@ const wantsSummary = /summar|compact|hand-?off|handover/i
 const fileIn = (text: string): string | undefined => /\bread (\S+\.txt)/i.exec(text)?.[1]
 
 const answerTo = ({ last, isResult, tools, messages }: Asked): Said => {
+  const all = JSON.stringify(messages)
+  const helper = all.includes('two helpers') ? undefined : /helper (?:left|right)/.exec(all)?.[0]
+  const count = helper === undefined ? String(messages.length) : `${messages.length}, ${helper}`
+  if (!isResult && last.includes('two helpers')) {
+    const calls = ['left', 'right'].flatMap((side) => helperCall(tools, side) ?? [])
+    if (calls.length > 0) return { text: `I ask two (${count}).`, calls }
+  }
+  // Codex does not wait for those that it began.
+  const waits = all.includes('two helpers') ? all.split('"wait_agent"').length - 1 : 2
+  const wait = isResult && waits < 2 ? tools.find(({ name }) => name === 'wait_agent') : undefined
+  if (wait !== undefined) {
+    const { name, namespace } = wait
+    return { text: `I wait (${count}).`, calls: [{ name, namespace, input: { timeout_ms: 10_000 } }] }
+  }
   const file = isResult ? undefined : fileIn(last)
   const call = file === undefined ? undefined : readingCall(tools, file)
-  if (call !== undefined) return { text: `I look into it (${messages}).`, call }
-  if (isResult) return { text: `Its second word is "${/\bsecond:(\S+)/.exec(last)?.[1] ?? 'unknown'}" (${messages}).` }
+  if (call !== undefined) return { text: `I look into it (${count}).`, calls: [call] }
+  if (isResult) return { text: `Its second word is "${/\bsecond:(\w+)/.exec(last)?.[1] ?? 'unknown'}" (${count}).` }
   if (wantsSummary.test(last))
-    return { text: `<summary>They asked for a word of a file, in ${messages} messages. It was told.</summary>` }
-  return { text: `That was message ${messages}.` }
+    return { text: `<summary>They asked for a word of a file, in ${count} messages. It was told.</summary>` }
+  return { text: `That was message ${count}.` }
+}
+
+/** The call that begins a sub-agent; undefined: there is no such tool. */
+const helperCall = (tools: readonly Tool[], side: string): Called | undefined => {
+  const prompt = `As helper ${side}, please read note.txt and tell me its second word.`
+  const inputs: { readonly [name: string]: Wire } = {
+    Agent: { description: `ask ${side}`, prompt, subagent_type: 'general-purpose', run_in_background: false },
+    task: { description: `ask ${side}`, prompt, subagent_type: 'general' },
+    invoke_agent: { agent_name: 'generalist', prompt },
+    spawn_agent: { task_name: side, message: prompt, fork_turns: 'none' },
+  }
+  const tool = tools.find(({ name }) => name in inputs)
+  return tool && { name: tool.name, namespace: tool.namespace, input: inputs[tool.name] as Wire }
 }
 
 /** The call of a tool that reads a file: one with a path, or a shell. */
@@ -115,7 +146,7 @@ const anthropic = (body: Wire): Reply => {
   const content = messages.findLast(({ role }) => role === 'user')?.['content']
   const results = list(content).filter(({ type }) => type === 'tool_result')
   const last = results.length > 0 ? textOf(results) : textOf(content)
-  const { text, call } = answerTo({
+  const { text, calls = [] } = answerTo({
     last,
     isResult: results.length > 0,
     tools: list(body['tools']).map(({ name, input_schema: schema }) => ({
@@ -123,9 +154,9 @@ const anthropic = (body: Wire): Reply => {
       schema: (schema ?? {}) as Wire,
       description: '',
     })),
-    messages: messages.length,
+    messages,
   })
-  const use = call && { type: 'tool_use', id: nextId('toolu'), name: call.name, input: call.input }
+  const uses = calls.map(({ name, input }) => ({ type: 'tool_use', id: nextId('toolu'), name, input }))
   const usage = {
     input_tokens: 10,
     cache_creation_input_tokens: 0,
@@ -137,8 +168,8 @@ const anthropic = (body: Wire): Reply => {
     type: 'message',
     role: 'assistant',
     model: body['model'],
-    content: [{ type: 'text', text }, ...(use ? [use] : [])],
-    stop_reason: use ? 'tool_use' : 'end_turn',
+    content: [{ type: 'text', text }, ...uses],
+    stop_reason: uses.length > 0 ? 'tool_use' : 'end_turn',
     stop_sequence: null,
     usage,
   }
@@ -155,17 +186,15 @@ const anthropic = (body: Wire): Reply => {
       delta: { type: 'text_delta', text: piece },
     })),
     { type: 'content_block_stop', index: 0 },
-    ...(use === undefined
-      ? []
-      : [
-          { type: 'content_block_start', index: 1, content_block: { ...use, input: {} } },
-          ...piecesOf(JSON.stringify(use.input)).map((piece) => ({
-            type: 'content_block_delta',
-            index: 1,
-            delta: { type: 'input_json_delta', partial_json: piece },
-          })),
-          { type: 'content_block_stop', index: 1 },
-        ]),
+    ...uses.flatMap((use, at) => [
+      { type: 'content_block_start', index: at + 1, content_block: { ...use, input: {} } },
+      ...piecesOf(JSON.stringify(use.input)).map((piece) => ({
+        type: 'content_block_delta',
+        index: at + 1,
+        delta: { type: 'input_json_delta', partial_json: piece },
+      })),
+      { type: 'content_block_stop', index: at + 1 },
+    ]),
     {
       type: 'message_delta',
       delta: { stop_reason: message.stop_reason, stop_sequence: null },
@@ -179,7 +208,8 @@ const anthropic = (body: Wire): Reply => {
 /** The tools of OpenAI's APIs, which write them in two ways. */
 const openaiTools = (tools: unknown): readonly Tool[] =>
   list(tools).flatMap((tool) => {
-    if (tool['type'] === 'namespace') return openaiTools(tool['tools'])
+    if (Array.isArray(tool['tools']))
+      return openaiTools(tool['tools']).map((one) => ({ ...one, namespace: String(tool['name']) }))
     const { name, parameters, description = '' } = (tool['function'] ?? tool) as Wire
     const schema = tool['type'] === 'custom' ? undefined : ((parameters ?? {}) as Wire)
     return typeof name === 'string' ? [{ name, schema, description: String(description) }] : []
@@ -193,11 +223,11 @@ const responses = (body: Wire): Reply => {
   const heard = textOf(isResult ? last['output'] : last['content'])
   // Codex has tools among its items, too.
   const tools = [...list(body['tools']), ...input.flatMap((item) => list(item['tools']))]
-  const { text, call } = answerTo({
+  const { text, calls = [] } = answerTo({
     last: heard,
     isResult,
     tools: openaiTools(tools),
-    messages: input.length,
+    messages: input,
   })
   const compacts = input.at(-1)?.['type'] === 'compaction_trigger'
   const items: Wire[] = [
@@ -211,18 +241,19 @@ const responses = (body: Wire): Reply => {
           content: [{ type: 'output_text', text, annotations: [] }],
         },
   ]
-  const field = typeof call?.input === 'string' ? 'input' : 'arguments'
-  const given = typeof call?.input === 'string' ? call.input : JSON.stringify(call?.input)
-  const kind = field === 'input' ? 'custom_tool_call' : 'function_call'
-  if (call !== undefined && !compacts)
+  const fieldOf = (item: Wire): 'input' | 'arguments' => (item['type'] === 'custom_tool_call' ? 'input' : 'arguments')
+  for (const { name, input: given, namespace } of compacts ? [] : calls) {
+    const isText = typeof given === 'string'
     items.push({
-      id: nextId(field === 'input' ? 'ctc' : 'fc'),
-      type: kind,
+      id: nextId(isText ? 'ctc' : 'fc'),
+      type: isText ? 'custom_tool_call' : 'function_call',
       status: 'completed',
       call_id: nextId('call'),
-      name: call.name,
-      [field]: given,
+      name,
+      ...(namespace !== undefined && { namespace }),
+      [isText ? 'input' : 'arguments']: isText ? given : JSON.stringify(given),
     })
+  }
   const tokens = tokensOf(body, heard)
   const response = {
     id: nextId('resp'),
@@ -244,7 +275,9 @@ const responses = (body: Wire): Reply => {
     { type: 'response.created', response: { ...response, status: 'in_progress', output: [], usage: null } },
     ...items.flatMap((item, index): Wire[] => {
       const started =
-        item['type'] === 'message' ? { ...item, status: 'in_progress', content: [] } : { ...item, [field]: '' }
+        item['type'] === 'message' ? { ...item, status: 'in_progress', content: [] } : { ...item, [fieldOf(item)]: '' }
+      const given = String(item[fieldOf(item)])
+      const kind = `response.${String(item['type'])}_${fieldOf(item)}`
       const at = { output_index: index, item_id: item['id'] }
       const middle: Wire[] =
         item['type'] === 'compaction'
@@ -267,8 +300,8 @@ const responses = (body: Wire): Reply => {
                 { type: 'response.content_part.done', ...at, content_index: 0, part: list(item['content'])[0] },
               ]
             : [
-                ...piecesOf(given).map((delta) => ({ type: `response.${kind}_${field}.delta`, ...at, delta })),
-                { type: `response.${kind}_${field}.done`, ...at, [field]: given },
+                ...piecesOf(given).map((delta) => ({ type: `${kind}.delta`, ...at, delta })),
+                { type: `${kind}.done`, ...at, [fieldOf(item)]: given },
               ]
       return [
         { type: 'response.output_item.added', output_index: index, item: started },
@@ -285,20 +318,18 @@ const chat = (body: Wire): Reply => {
   const messages = list(body['messages'])
   const last = messages.at(-1) ?? {}
   const heard = textOf(last['content'])
-  const { text, call } = answerTo({
+  const { text, calls: called } = answerTo({
     last: heard,
     isResult: last['role'] === 'tool',
     tools: openaiTools(body['tools']),
-    messages: messages.length,
+    messages,
   })
-  const calls = call && [
-    {
-      index: 0,
-      id: nextId('call'),
-      type: 'function',
-      function: { name: call.name, arguments: JSON.stringify(call.input) },
-    },
-  ]
+  const calls = called?.map(({ name, input }, index) => ({
+    index,
+    id: nextId('call'),
+    type: 'function',
+    function: { name, arguments: JSON.stringify(input) },
+  }))
   const reason = calls ? 'tool_calls' : 'stop'
   const tokens = tokensOf(body, heard)
   const usage = {
@@ -340,7 +371,7 @@ const chat = (body: Wire): Reply => {
     ...(calls ?? []).flatMap((one) => [
       chunk({ tool_calls: [{ ...one, function: { name: one.function.name, arguments: '' } }] }),
       ...piecesOf(one.function.arguments).map((piece) =>
-        chunk({ tool_calls: [{ index: 0, function: { arguments: piece } }] }),
+        chunk({ tool_calls: [{ index: one.index, function: { arguments: piece } }] }),
       ),
     ]),
     chunk({}, reason),
@@ -358,7 +389,7 @@ const gemini = (body: Wire, model: string): Reply => {
       ? results.map((part) => String(((part['functionResponse'] as Wire)['response'] as Wire)['output'])).join('\n')
       : textOf(parts)
   const declared = list(body['tools']).flatMap((tool) => list(tool['functionDeclarations']))
-  const { text, call } = answerTo({
+  const { text, calls = [] } = answerTo({
     last,
     isResult: results.length > 0,
     tools: declared.map((tool) => ({
@@ -366,7 +397,7 @@ const gemini = (body: Wire, model: string): Reply => {
       schema: (tool['parametersJsonSchema'] ?? tool['parameters'] ?? {}) as Wire,
       description: '',
     })),
-    messages: contents.length,
+    messages: contents,
   })
   const tokens = tokensOf(body, last)
   const chunk = (said: readonly Wire[], finishReason?: string): Wire => ({
@@ -381,7 +412,7 @@ const gemini = (body: Wire, model: string): Reply => {
     responseId: id,
   })
   const id = nextId('gemini')
-  const called = call === undefined ? [] : [{ functionCall: { id: nextId('call'), name: call.name, args: call.input } }]
+  const called = calls.map(({ name, input }) => ({ functionCall: { id: nextId('call'), name, args: input } }))
   // A caller that wants JSON asks which model to take, or whether the user is to go on.
   const { responseMimeType } = (body['generationConfig'] ?? {}) as Wire
   if (responseMimeType === 'application/json') return { body: chunk([{ text: '{}' }], 'STOP') }

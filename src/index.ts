@@ -57,6 +57,7 @@ export {
   forkSession,
   importTranscript,
   listSessions,
+  openOrCreateSession,
   openSession,
   readSession,
   verifySession,

@@ -166,11 +166,23 @@ const drivers: { readonly [folder: string]: readonly string[] } = {
   testing: ['node:child_process'], // only where a place names how other processes open it
   'transcript/sqlite': ['node:sqlite', '@msgpack/msgpack'],
   'store/sqlite': ['node:sqlite', 'node:fs', 'node:path', 'node:url', 'node:crypto', 'node:zlib'],
-  'store/postgres': ['pg', 'node:crypto'],
+  'store/postgres': ['pg', 'node:async_hooks', 'node:crypto', 'node:net'],
   'adapters/ai-sdk': ['ai'],
   'adapters/langgraph': ['@langchain/langgraph-checkpoint', '@langchain/core/runnables'],
   view: ['node:http', 'node:net', 'node:os', 'node:crypto', 'node:fs/promises', '@noble/hashes/utils.js'],
-  'recorder/proxy': ['node:http', 'node:https', 'node:net', 'node:os', 'node:stream', 'node:util', 'node:zlib'],
+  'recorder/proxy': [
+    'node:crypto',
+    'node:fs',
+    'node:http',
+    'node:https',
+    'node:net',
+    'node:os',
+    'node:path',
+    'node:sqlite', // for its lock
+    'node:stream',
+    'node:util',
+    'node:zlib',
+  ],
   'adapters/openai-agents': ['@openai/agents-core'],
   'run/ai-sdk': ['ai'],
   'context/gpt-tokenizer': ['gpt-tokenizer/encoding/cl100k_base', 'gpt-tokenizer/encoding/o200k_base'],
@@ -271,8 +283,8 @@ describe('the house', () => {
         !isLocal(to) &&
         folderOf(from) !== 'cli' &&
         driverOf(from) === undefined &&
-        !(from === join('context', 'search.ts') && to === 'minisearch/SearchableMap') &&
-        !(from === join('context', 'words.ts') && to === 'stemmer') &&
+        !(from === join('context', 'recall', 'search.ts') && to === 'minisearch/SearchableMap') &&
+        !(from === join('context', 'recall', 'words.ts') && to === 'stemmer') &&
         !(from === join('recorder', 'answer.ts') && to === 'eventsource-parser') &&
         !(from === join('evidence', 'keys.ts') && to === '@noble/curves/ed25519.js') &&
         !(from === join('encryption', 'aes.ts') && ['@noble/ciphers/aes.js', '@noble/hashes/hmac.js'].includes(to)),

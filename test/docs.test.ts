@@ -23,6 +23,20 @@ it('every page of docs that README names exists, and README names every page', a
   )
 })
 
+it('SECURITY.md names a test that exists for each promise', async () => {
+  const { existsSync } = await import('node:fs')
+  const text = readFileSync(`${root}SECURITY.md`, 'utf8')
+  const promises = text
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && !/^\| (?:promise|promised|wall) /.test(line))
+  const links = promises.map((line) =>
+    [...line.matchAll(/\]\(((?:test|scripts)\/[^)]+\.ts)\)/g)].map(([, path]) => path),
+  )
+  expect(promises.filter((_, index) => links[index]?.length === 0)).toEqual([])
+  expect(links.flat().filter((path) => !existsSync(`${root}${path}`))).toEqual([])
+  expect(promises.length).toBeGreaterThan(25)
+})
+
 describe("README's list of entries", () => {
   const rows = [...readFileSync(`${root}README.md`, 'utf8').matchAll(/^\| `(indelible[\w/-]*)` \| (.+) \|$/gm)].map(
     ([, entry = '', about = '']) => ({ entry, about }),

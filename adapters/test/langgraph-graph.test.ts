@@ -15,7 +15,7 @@ import {
   type BaseCheckpointSaver,
 } from '@langchain/langgraph'
 import { afterAll, expect, it } from 'vitest'
-import { settle, textOf } from 'indelible'
+import { memoryStore, settle, textOf } from 'indelible'
 import { IndelibleSaver } from 'indelible/adapters/langgraph'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { fileURLToPath } from 'node:url'
@@ -103,6 +103,27 @@ it('a graph does on it what it does on its own saver, each step by another handl
   for (const turn of [1, 2, 3]) expect(texts).toContain(`question ${turn}`) // what was left is in the record
   expect(settle(session.conversation().slice(0, 4).toArray())._tag).toBe('Right')
   await store.close()
+})
+
+it.each(['memory', 'SQLite'])('stores each message once, whatever the durability: %s', async (kind) => {
+  for (const durability of ['async', 'sync', 'exit'] as const) {
+    const path = join(folder, `${durability}.db`)
+    const store = kind === 'memory' ? memoryStore() : await sqliteStore({ path })
+    const saver = new IndelibleSaver(store)
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode('model', ({ messages }) => ({ messages: [new AIMessage(`heard ${messages.length}`)] }))
+      .addEdge(START, 'model')
+      .addEdge('model', END)
+      .compile({ checkpointer: saver })
+    const thread = { configurable: { thread_id: 'chat' }, durability }
+    for (let turn = 0; turn < 30; turn++)
+      await graph.invoke({ messages: [new HumanMessage(`question ${turn}`)] }, thread)
+    const session = await saver.record('chat')
+    expect([durability, session.len, session.conversation().length]).toEqual([durability, 60, 60])
+    const { values } = await graph.getState(thread)
+    expect((values as { messages: unknown[] }).messages).toHaveLength(60)
+    await store.close()
+  }
 })
 
 it('the program of the page runs', async () => {

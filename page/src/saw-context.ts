@@ -1,14 +1,5 @@
 /** What a call was sent, or would have been sent by a policy: derived here by the library. */
-import {
-  deriveContext,
-  incremental,
-  paged,
-  reset,
-  window,
-  type ContextSource,
-  type DerivedContext,
-  type Policy,
-} from 'indelible/context'
+import { deriveContext, paged, window, type ContextSource, type DerivedContext, type Policy } from 'indelible/context'
 import { isLeft, parseJson } from 'indelible/json'
 import { decodeMessage, type Message } from 'indelible/message'
 import type { ResidencyLevel } from 'indelible/pages'
@@ -19,7 +10,7 @@ import { momentOf, notesOf, type ModelCall } from './calls.ts'
 import type { SessionRecord } from './record.ts'
 import type { Source } from './source.ts'
 
-export const policies: readonly Policy[] = [paged, reset, incremental, window]
+export const policies: readonly Policy[] = [paged, window]
 
 /** One message of a context, and where it comes from. */
 export interface SawMessage {

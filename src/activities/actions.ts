@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, type JsonObject } from '../json/index.ts'
-import { digestOf } from '../proof/index.ts'
+import { digestOfName } from '../proof/index.ts'
 import type { StoreFault } from '../store/index.ts'
 import type { FailureNote } from './failure-note.ts'
 import type { ActivityFault } from './fault.ts'
@@ -93,7 +93,7 @@ export const refused = (action: string, input: string, known: Known): ActivityFa
 }
 
 /** Any text as a name that every store takes. */
-export const nameOf = (action: string): string => digestOf(action)
+export const nameOf = (action: string): string => digestOfName(action)
 
 /** What was noted of an action, read back. Undefined, if it is something else. */
 export const knownIn = (noted: { readonly [field: string]: unknown }): Known | undefined => {

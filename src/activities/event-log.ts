@@ -5,7 +5,7 @@
 import { FaultError, type SignalLike } from '../task/index.ts'
 import { isLeft, parseJson } from '../json/index.ts'
 import { Lately } from '../sequence/index.ts'
-import { digestOf } from '../proof/index.ts'
+import { digestOfName } from '../proof/index.ts'
 import { followLog, ownStore, type Head, type Store, type StoredRow, type StoreFault } from '../store/index.ts'
 import { storeFaultText } from '../store/fault.ts'
 import type { EventSink, StreamEvent } from './event.ts'
@@ -123,7 +123,7 @@ export const eventsInStore = (given: Store, { topicOf = byAction }: EventLogOpti
     const id = idOf(topic)
     const rows = [{ kind: 'note' as const, body: JSON.stringify(event) }]
     // An action has one end: who tells it again, another worker or a later attempt, changes nothing.
-    const operation = event.type === 'stream_end' ? digestOf(`end ${event.action}`) : undefined
+    const operation = event.type === 'stream_end' ? digestOfName(`end ${event.action}`) : undefined
     for (let expected = heads.get(topic) ?? (await headOf(store, topic)); ;) {
       const appended = await store.append(id, { expected, rows, ...(operation !== undefined && { operation }) })()
       if (!isLeft(appended)) return void heads.set(topic, appended.right.head)
@@ -160,7 +160,7 @@ const mostHeads = 1000
 
 const byAction = ({ action }: StreamEvent): string => action
 
-const idOf = (topic: string): string => `indelible.events:${digestOf(topic)}`
+const idOf = (topic: string): string => `indelible.events:${digestOfName(topic)}`
 
 const thrown = (fault: StoreFault): FaultError => new FaultError(fault, storeFaultText(fault))
 

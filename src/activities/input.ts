@@ -142,6 +142,8 @@ export interface ManageResult {
   readonly limit: number
   /** Whether the messages to keep exceed the limit by themselves. */
   readonly overBudget: boolean
+  /** The number of messages whose content was lost: the prompt has placeholders for them. Absent: none. */
+  readonly lost?: number
   /** The prompt as a history of its own. Its messages are stored, also the shortened ones. */
   readonly history: RefHistoryJson
   /** The record, if the input was saved in an older form. */
@@ -222,6 +224,8 @@ export interface StreamResult {
   readonly model?: string
   /** True if the kept messages alone exceed `maxTokens` or `maxChars`: then more than the limit was sent. */
   readonly overBudget?: true
+  /** The number of messages whose content was lost: the model was sent placeholders for them. Absent: none. */
+  readonly lost?: number
   /** The number of events that the sink did not take. */
   readonly unpublished?: number
   /** The tree with the refs of the input, if the input asked for it. */

@@ -2,13 +2,13 @@
 import { digestOf } from '../proof/index.ts'
 import { openCalls, toolResult, type Message, type ToolCallPart } from '../message/index.ts'
 import { itemAt } from '../sequence/index.ts'
-import { hydrate } from '../refs/index.ts'
 import { invoke } from '../run/index.ts'
 import { answered, begun } from './actions.ts'
 import { checkAction } from './check.ts'
 import { Cancelled, Failed, given } from './failed.ts'
 import { jsonOf, stored, type Host } from './host.ts'
 import type { AppendResult, ToolInput } from './input.ts'
+import { readable } from './readable.ts'
 
 /** Throws Failed, or Cancelled. */
 export const runTool = async (host: Host, { action, history, call, refused }: ToolInput): Promise<AppendResult> => {
@@ -19,7 +19,7 @@ export const runTool = async (host: Host, { action, history, call, refused }: To
   const { attempt = 1, signal = new AbortController().signal } = host.invocation?.() ?? {}
   const known = given(await actions.note(action, begun(action, input, attempt)))
   if (known.result !== undefined) return known.result as unknown as AppendResult // as it was noted here
-  const view = given(await hydrate(blocks, refs)()).view()
+  const { view } = await readable(host, blocks, refs)
   const open = openCalls(view).findLast(({ id, name }) => id === call.id && name === call.name)
   if (open === undefined)
     throw new Failed({

@@ -2,7 +2,7 @@
 import { isLeft, right } from '../json/index.ts'
 import { digestOf } from '../proof/index.ts'
 import { toolCallsOf } from '../message/index.ts'
-import { growRefTree, hydrate } from '../refs/index.ts'
+import { growRefTree } from '../refs/index.ts'
 import { modelFor, run, type Model, type RunEvent, type RunStep, type Tool, type ToolDefinition } from '../run/index.ts'
 import { answered, begun, type Known } from './actions.ts'
 import { checkAction, checkStream } from './check.ts'
@@ -12,6 +12,7 @@ import type { StreamEvent } from './event.ts'
 import { Cancelled, Failed, faultOf, given } from './failed.ts'
 import { jsonOf, stored, type Host, type Invocation, type Opened, type ReadHistory } from './host.ts'
 import type { StreamInput, StreamResult } from './input.ts'
+import { readable } from './readable.ts'
 import { publish, Unanswered } from './sink.ts'
 
 /** The streams that are going on in this process, by scope and action. */
@@ -135,7 +136,7 @@ export class Stream {
     const known = given(await actions.note(action, begun(action, digest, this.#attempt)))
     if (known.result !== undefined) return resultOf(known)
     this.#attempt = known.attempt
-    const view = given(await hydrate(blocks, refs)()).view()
+    const { view, lost } = await readable(this.#host, blocks, refs)
     const model = given(modelFor(wanted, this.#host.registry))
     const sent = contextOf(view, this.#input, this.#host)
     this.#throwIfOver()
@@ -153,6 +154,7 @@ export class Stream {
       calls: calls.map(({ id, name }) => ({ id, name })),
       ...(named !== undefined && { model: named }),
       ...(sent.overBudget && { overBudget: true }),
+      ...(lost > 0 && { lost }),
       ...(this.#unpublished > 0 && { unpublished: this.#unpublished }),
       ...(tree !== undefined && { tree }),
       ...(adopted && { adopted: refs.toJSON() }),

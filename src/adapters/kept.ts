@@ -1,6 +1,6 @@
 /** One session under a foreign interface: opened at its first use, created at its first change, changed one at a time. */
 import { isLeft, jsonEqual, utf8Of, type Json, type JsonObject } from '../json/index.ts'
-import { createSession, describeSession, openSession, type Session, type Together } from '../session/index.ts'
+import { describeSession, openOrCreateSession, openSession, type Session, type Together } from '../session/index.ts'
 import { storeFaultText } from '../store/fault.ts'
 import type { Store } from '../store/index.ts'
 import { FaultError } from '../task/index.ts'
@@ -21,7 +21,7 @@ export type Mark = JsonObject
 
 /** The session `id` of a store. `metadata` is that of a session which is created here, beside the mark. */
 export const keptSession = (store: Store, id: string, mark: Mark, metadata: JsonObject = {}): KeptSession => {
-  const beginning = { id, metadata: { ...metadata, ...mark } }
+  const beginning = { metadata: { ...metadata, ...mark } }
   let opened: Session | undefined
   let last: Promise<unknown> = Promise.resolve()
 
@@ -40,13 +40,7 @@ export const keptSession = (store: Store, id: string, mark: Mark, metadata: Json
     return (opened = await open())
   }
   const made = async (): Promise<Session> => {
-    if (opened !== undefined) return opened
-    const found = await open()
-    if (found !== undefined) return (opened = found)
-    const created = await createSession(store, beginning)()
-    if (!isLeft(created)) return (opened = created.right)
-    if (created.left._tag === 'LogExists') return made() // somebody else was quicker
-    return createSession(store, beginning) // throws
+    return (opened ??= marked(await openOrCreateSession(store, id, beginning), id, mark))
   }
   const once = async (make: (session: Session) => Together | undefined): Promise<Session> => {
     for (;;) {

@@ -1,13 +1,16 @@
 /** Where agents keep their sessions on this machine, and how each of them is read. */
-import { createReadStream, existsSync, type Dirent } from 'node:fs'
+import { existsSync, readFileSync, type Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft } from '../json/index.ts'
+import { isLeft, isObject, parseJson, right } from '../json/index.ts'
 import type { TranscriptFault } from '../codecs/index.ts'
 import { assembleTranscript, readTranscriptStream, type Transcript, type TranscriptEvent } from '../transcript/index.ts'
+import { withResultFiles } from './claude-results.ts'
+import { bytesOfFile } from './codex-base.ts'
 import type { Terminal } from './command.ts'
+import { unreadable } from './input.ts'
 
 /** One place that conversations can be read from: a file, or a session in a database. */
 export interface Source {
@@ -41,12 +44,38 @@ const inHome =
  */
 const places: { readonly [program: string]: Place } = {
   'claude-code': { folder: inHome('CLAUDE_CONFIG_DIR', '.claude'), files: /^projects\/.+\.jsonl$/ },
-  codex: { folder: inHome('CODEX_HOME', '.codex'), files: /^(?:archived_)?sessions\/(?:.+\/)?rollout-[^/]+\.jsonl$/ },
+  codex: {
+    folder: inHome('CODEX_HOME', '.codex'),
+    files: /^(?:archived_)?sessions\/(?:.+\/)?rollout-[^/]+\.jsonl(?:\.zst)?$/,
+  },
   gemini: {
     folder: (env) => join(env['GEMINI_CLI_HOME'] || homeOf(env), '.gemini'),
     files: /^tmp\/[^/]+\/chats\/.+\.jsonl?$/,
   },
-  pi: { folder: inHome('PI_CODING_AGENT_DIR', '.pi', 'agent'), files: /^sessions\/.+\.jsonl$/ },
+  pi: { folder: (env) => piFolder(env), files: /\.jsonl$/ },
+}
+
+/** Where pi keeps sessions: as its environment says, or its settings, or beside them. Source: pi 0.87.1, docs/configuration.md */
+const piFolder = (env: Env): string => {
+  const agent = inUserHome(env['PI_CODING_AGENT_DIR'] || join(homeOf(env), '.pi', 'agent'), env)
+  const own = env['PI_CODING_AGENT_SESSION_DIR'] || settingIn(join(agent, 'settings.json'), 'sessionDir')
+  const folder = own === undefined ? join(agent, 'sessions') : inUserHome(own, env)
+  return isAbsolute(folder) ? folder : join(agent, folder)
+}
+
+const inUserHome = (path: string, env: Env): string =>
+  path === '~' || path.startsWith('~/') ? join(homeOf(env), path.slice(1)) : path
+
+/** A text of a file of settings; undefined if there is none. */
+const settingIn = (path: string, name: string): string | undefined => {
+  if (!existsSync(path)) return undefined
+  try {
+    const settings = parseJson(readFileSync(path, 'utf8'))
+    const value = isLeft(settings) || !isObject(settings.right) ? undefined : settings.right[name]
+    return typeof value === 'string' && value !== '' ? value : undefined
+  } catch {
+    return undefined // what pi can't read either
+  }
 }
 
 /** The programs whose sessions can be found. */
@@ -56,23 +85,50 @@ export const programs: readonly string[] = [...Object.keys(places), 'opencode'].
 export const folderOf = (program: string, env: Env): string =>
   places[program]?.folder(env) ?? join(env['XDG_DATA_HOME'] || join(homeOf(env), '.local', 'share'), 'opencode')
 
-/** All sessions of a program, the one that changed last at the end. Empty where there are none. */
-export const sourcesOf = async (program: string, env: Env): Promise<readonly Source[]> => {
-  const folder = folderOf(program, env)
-  const place = places[program]
-  const found = place === undefined ? await inDatabase(join(folder, 'opencode.db')) : await filesIn(folder, place.files)
-  return found.toSorted((a, b) => a.changed - b.changed)
+/** What was found of a program's sessions. */
+export interface Found {
+  /** The one that changed last at the end. Empty where there are none. */
+  readonly sources: readonly Source[]
+  /** The folders and files that can't be read, each with the reason. */
+  readonly unread: readonly string[]
 }
 
-const filesIn = async (folder: string, files: RegExp): Promise<readonly Source[]> => {
+/** All sessions of a program. */
+export const sourcesOf = async (program: string, env: Env): Promise<Found> => {
+  const folder = folderOf(program, env)
+  const place = places[program]
+  const unread: string[] = []
+  const found =
+    place === undefined
+      ? (await Promise.all((await databasesIn(folder, env, unread)).map(inDatabase))).flat()
+      : await filesIn(folder, place.files, unread)
+  return { sources: found.toSorted((a, b) => a.changed - b.changed), unread }
+}
+
+/**
+ * The databases of opencode: the one that its environment names, or that of each of its channels.
+ *
+ * Source  opencode 1.18.33, packages/opencode/src/storage/db.ts
+ */
+const databasesIn = async (folder: string, env: Env, unread: string[]): Promise<readonly string[]> => {
+  const named = env['OPENCODE_DB']
+  if (named === ':memory:') return []
+  if (named) return [isAbsolute(named) ? named : join(folder, named)]
+  const entries = await entriesOf(folder, unread)
+  return entries.flatMap(({ name }) => (/^opencode(?:-[\w.-]+)?\.db$/.test(name) ? [join(folder, name)] : []))
+}
+
+const filesIn = async (folder: string, files: RegExp, unread: string[]): Promise<readonly Source[]> => {
   const sources: Source[] = []
   const walk = async (steps: readonly string[]): Promise<void> => {
-    for (const entry of await entriesOf(join(folder, ...steps))) {
+    for (const entry of await entriesOf(join(folder, ...steps), unread)) {
       const inner = [...steps, entry.name]
       if (entry.isDirectory() && inner.length <= deepest) await walk(inner)
       if (!entry.isFile() || !files.test(inner.join('/'))) continue
       const path = join(folder, ...inner)
-      const { size, mtimeMs } = await stat(path)
+      const found = await stat(path).catch(() => undefined)
+      if (found === undefined) continue // it was removed meanwhile
+      const { size, mtimeMs } = found
       sources.push({ path, stamp: `${size} ${mtimeMs}`, changed: mtimeMs, read: (pick) => readFileAt(path, pick) })
     }
   }
@@ -83,20 +139,20 @@ const filesIn = async (folder: string, files: RegExp): Promise<readonly Source[]
 /** How deep under its folder an agent's file can be. */
 const deepest = 8
 
-const entriesOf = async (folder: string): Promise<readonly Dirent[]> => {
+const entriesOf = async (folder: string, unread: string[]): Promise<readonly Dirent[]> => {
   try {
     return await readdir(folder, { withFileTypes: true })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') unread.push(unreadable(folder, error).message)
+    return []
   }
 }
 
 const readFileAt = async (path: string, pick: number): Promise<Either<TranscriptFault, Transcript>> => {
   const events: TranscriptEvent[] = []
-  for await (const event of readTranscriptStream(createReadStream(path, { highWaterMark: 1 << 20 }), { pick }))
-    events.push(event)
-  return assembleTranscript(events)
+  for await (const event of readTranscriptStream(bytesOfFile(path), { pick })) events.push(event)
+  const read = assembleTranscript(events)
+  return isLeft(read) ? read : right(await withResultFiles(path, read.right))
 }
 
 const inDatabase = async (path: string): Promise<readonly Source[]> => {

@@ -2,6 +2,7 @@
 import { append } from './append.ts'
 import { note, pin, rename, retag } from './annotate.ts'
 import { backup } from './backup.ts'
+import { compact } from './compact.ts'
 import { chat } from './chat.ts'
 import { check } from './check.ts'
 import { context } from './context.ts'
@@ -49,7 +50,10 @@ export const groups: readonly Group[] = [
   { title: 'Read and write files', commands: [check, convert, exportSessionCommand, records] },
   { title: 'What a model is sent', commands: [context, replay] },
   { title: 'Prove', commands: [verify, head, prove, checkProofFile, ledger, key] },
-  { title: 'Look after a store', commands: [copy, index, backup, repair, erase, hold, release, remove, encryption] },
+  {
+    title: 'Look after a store',
+    commands: [copy, index, backup, repair, compact, erase, hold, release, remove, encryption],
+  },
 ]
 
 /** The commands of all groups. */

@@ -4,11 +4,8 @@ import { isLeft } from '../json/index.ts'
 import {
   deriveContext,
   estimateTokens,
-  incremental,
   paged,
   residencyReason,
-  reset,
-  thrifty,
   window,
   type ContextSource,
   type DerivedContext,
@@ -39,7 +36,7 @@ FILE or SESSION means the same as for "indelible show". The pins, page tags and
 summaries of a session are used.`,
   options: {
     budget: { value: 'N', help: 'tokens for the messages; 32k is 32,000 (default 32k)' },
-    policy: { value: 'P', help: 'paged, thrifty, reset, incremental or window (default paged)' },
+    policy: { value: 'P', help: 'paged or window (default paged)' },
     at: { value: 'N', help: 'use only the messages before position N' },
     explain: { help: 'give the reason for the level of every page' },
     pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },
@@ -82,7 +79,7 @@ summaries of a session are used.`,
 const speaksOf = (note: Note): number =>
   note.type === 'summary' ? note.to : 'position' in note ? note.position + 1 : 0
 
-const policies: readonly Policy[] = [paged, thrifty, reset, incremental, window]
+const policies: readonly Policy[] = [paged, window]
 
 const summaryOf = ({ tokens, budget, length, epoch, provenance, dropped, digest }: DerivedContext): object => ({
   tokens,

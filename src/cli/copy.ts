@@ -1,9 +1,10 @@
 /** `indelible copy --from A --to B`: the sessions of one store, in another. */
 import type { CallbackThrew } from '../index.ts'
 import { isRight } from '../json/index.ts'
-import { copySession, type SessionFault } from '../session/index.ts'
+import { copySession, describeSession, type SessionFault } from '../session/index.ts'
 import type { Store, StoreFault } from '../store/index.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
+import { keyedStore } from './key-file.ts'
 import { allScopesOption, answer, faultText, scopeOf, scopesOf, shownHead } from './place.ts'
 import { counted, grouped } from './screen.ts'
 import { allSessions, namesOf, scopesBeside, sessionNamed } from './sessions.ts'
@@ -25,15 +26,23 @@ The copy has the record, the metadata and the hold ("indelible hold"). It does n
 have the time of creation or the operation ids, and each fork gets its own rows.
 A hold that was released here stays in the copy until it is released there.
 
+An encrypted session is copied as it is stored. With --key-file it has the tools
+and instructions that its receipts name, too; without keys nobody can tell them.
+
 A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.`,
   options: {
     from: { value: 'STORE', help: 'the store to read (default: INDELIBLE_STORE)' },
     to: { value: 'STORE', help: 'the store to write to; it is created if it does not exist' },
     scope: { value: 'NAME', help: 'the scope to copy, to the same scope of the other store (default: default)' },
     ...allScopesOption,
+    'key-file': {
+      value: 'FILE',
+      help: 'keys of encrypted sessions; plain sessions stay plain (default: INDELIBLE_KEY_FILE, or no keys)',
+    },
   },
   examples: ['indelible copy --from sessions.db --to postgres://app@db.example.com/agents'],
-  run: async ({ values, positionals, terminal }) => {
+  run: async (call) => {
+    const { values, positionals, terminal } = call
     const [sourcePath, targetPath] = [values['from'] ?? terminal.env['INDELIBLE_STORE'], values['to']]
     if (typeof sourcePath !== 'string' || sourcePath === '' || typeof targetPath !== 'string' || targetPath === '')
       throw new Misuse('copy needs both stores: --from STORE and --to STORE')
@@ -46,11 +55,18 @@ A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.`,
       const { store: target } = await openStore(targetPath, true, terminal)
       try {
         let [count, left] = [0, 0]
-        for (const from of await scopesOf(source, values)) {
-          const to = scopeOf(target, from.scope)
-          const ids = positionals.length === 0 ? await idsOf(from) : positionals
-          count += ids.length
-          for (const id of ids) if (!(await copyOne(from, to, id, terminal))) left += 1
+        const [fromKeys, toKeys] = [await keyedStore(source, call), await keyedStore(target, call)]
+        try {
+          for (const from of await scopesOf(source, values)) {
+            const to = scopeOf(target, from.scope)
+            const ids = positionals.length === 0 ? await idsOf(from) : positionals
+            const keyed = { from: scopeOf(fromKeys.store, from.scope), to: scopeOf(toKeys.store, from.scope) }
+            count += ids.length
+            for (const id of ids) if (!(await copyOne({ from, to }, keyed, id, terminal))) left += 1
+          }
+        } finally {
+          await fromKeys.close()
+          await toKeys.close()
         }
         const beside = all || positionals.length > 0 ? undefined : scopeOf(source, values['scope'])
         const others = beside === undefined ? [] : await scopesBeside(beside)
@@ -69,8 +85,15 @@ A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.`,
   },
 }
 
-/** Whether one session was copied. If not, the reason is told. */
-const copyOne = async (from: Store, to: Store, given: string, terminal: Terminal): Promise<boolean> => {
+/** The store that is read, and the one that is written. */
+interface Stores {
+  readonly from: Store
+  readonly to: Store
+}
+
+/** Whether one session was copied. If not, the reason is told. Keys are for encrypted sessions: plain ones stay plain. */
+const copyOne = async (plain: Stores, keyed: Stores, given: string, terminal: Terminal): Promise<boolean> => {
+  const { from } = plain
   let id: string
   try {
     id = await sessionNamed(from, given)
@@ -85,13 +108,20 @@ const copyOne = async (from: Store, to: Store, given: string, terminal: Terminal
     stored = true
     bar.at(rows)
   }
-  const copied = await copySession(from, to, id, { progress })()
+  const found = await describeSession(from, id)()
+  const isEncrypted = isRight(found) && found.right.encrypted
+  const stores = isEncrypted ? keyed : plain
+  const copied = await copySession(stores.from, stores.to, id, { progress })()
   bar.end()
   if (!isRight(copied)) {
     terminal.tell([whyNot(id, copied.left)])
     return false
   }
   const { len, head } = copied.right
+  if (isEncrypted && stores.from.encryption === undefined)
+    terminal.tell([
+      `${id}: encrypted; the tools and instructions that its receipts name were not copied: that needs --key-file FILE`,
+    ])
   await terminal.print([
     `${id}: ${counted(len, 'message')}, head ${shownHead(head, terminal)}${stored || head.size === 0 ? '' : ', already copied'}`,
   ])

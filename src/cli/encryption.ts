@@ -7,9 +7,10 @@ import type { Store } from '../store/index.ts'
 import { confirm, Misuse, Unreadable, type Call, type Command } from './command.ts'
 import { unwritable } from './input.ts'
 import { changeKeyFile, keyFileOf, keyFileText, openRing, readKeyFile, syncFolder, type KeyFile } from './key-file.ts'
-import { allScopesOption, answer, storeOption, withBareScopes, withBareStore } from './place.ts'
+import { allScopesOption, answer, storeOption, withBareScopes, withBareStore, withStore } from './place.ts'
 import { counted, oneLine } from './screen.ts'
 import { allSessions, wholeId } from './sessions.ts'
+import { afterSpools } from './spools.ts'
 import { isAddress } from './store.ts'
 
 export const encryption: Command = {
@@ -36,7 +37,8 @@ lock is FILE.lock, an empty file.
 
 destroy ends a session: its key is removed, and nobody can read it any more, in no
 copy and no backup of the store. Its rows stay and verify. Forks lose what they
-share with it. Backups of the wrapped keys must be removed, too.`,
+share with it. Backups of the wrapped keys must be removed, too. It first waits for
+an "indelible record" that has calls it has not stored yet.`,
   options: {
     'keys-in': { value: 'PATH', help: 'for new: the store of the wrapped keys (default: FILE.db)' },
     yes: { help: 'for destroy: do not ask; required without a terminal' },
@@ -123,6 +125,7 @@ const destroy = async (call: Call, file: KeyFile, id: string): Promise<void> => 
   const { values, terminal } = call
   const asks = values['yes'] !== true
   if (asks && !terminal.asks) throw new Misuse('encryption destroy needs --yes where it has no terminal to ask')
+  await withStore(call, {}, (store) => afterSpools(store, call, 'nothing was destroyed'))
   const { ring, close } = await openRing(file, terminal)
   try {
     await withBareStore(call, async (store) => {

@@ -1,5 +1,5 @@
 /** `indelible erase`: messages whose content is not to be kept, by position, by what they say, or by their age. */
-import { isLeft } from '../json/index.ts'
+import { isArray, isLeft } from '../json/index.ts'
 import { holdsOn, type AnyEvidenceFault } from '../evidence/index.ts'
 import {
   describeSession,
@@ -9,6 +9,7 @@ import {
   type ErasureReceipt,
   type MessageQuery,
   type Remains,
+  type ToErase,
 } from '../session/index.ts'
 import type { DamagedEntry, Store } from '../store/index.ts'
 import { confirm, Misuse, Unreadable, type Call, type Command, type Terminal } from './command.ts'
@@ -17,6 +18,7 @@ import { answer, faultText, storeOption, withStore } from './place.ts'
 import { erasedText } from './prove.ts'
 import { counted, ranges } from './screen.ts'
 import { allSessions, wholeId } from './sessions.ts'
+import { afterSpools } from './spools.ts'
 
 export const erase: Command = {
   name: 'erase',
@@ -26,6 +28,8 @@ export const erase: Command = {
     'erase SESSION POSITIONS… [options]',
     'erase [SESSION] --matching PATTERN [--older-than AGE] [options]',
     'erase [SESSION] --older-than AGE [options]',
+    'erase SESSION [POSITIONS…] --input ID [options]',
+    'erase SESSION --all [options]',
   ],
   about: `Erases messages: their texts, the notes that repeat them, and the blocks that
 nothing else references. Role, page kind, call ids and time stay, and every proof
@@ -33,10 +37,18 @@ of the other messages still holds. Every session that shares the messages shows
 them erased. The ledger of the store keeps a row that says which were erased,
 when, and, if you say so, why and by whom. This can't be undone.
 
-POSITIONS are those that "indelible show" prints: 3, or 5-9 for several.
+POSITIONS are those that "indelible show" prints: 3, or 5-9 for several. With a
+message of the user go the answers to it that were discarded. --input erases what
+was asked and not answered, by the id that the program gave it. --all erases every
+message, every input, every discarded answer, and every note that says more than
+positions and kinds, receipts of model calls included.
+
 Without SESSION, --matching and --older-than look in all sessions of the scope.
 Messages that are held ("indelible hold") are left out and named. Sessions that
 can't be read, such as one whose key was destroyed, are left out and named, too.
+
+It first waits for an "indelible record" that has calls it has not stored yet, and
+stores those that a killed one left.
 
 The command says where the same text remains: in other messages, in metadata, in
 blocks that others reference, and in digests without a salt, which a short text
@@ -50,6 +62,12 @@ In a terminal the command asks first; type yes to continue.`,
   options: {
     matching: { value: 'PATTERN', help: 'messages with a text that matches this regular expression, in any case' },
     'older-than': { value: 'AGE', help: 'messages that were appended longer ago: 90d, 12h' },
+    input: {
+      value: 'ID',
+      many: true,
+      help: 'the input of a turn with this id, with its message if there is one; repeatable',
+    },
+    all: { help: 'everything that the session says' },
     'dry-run': { help: 'only print what would be erased, and what is held and would stay' },
     reason: { value: 'TEXT', help: 'why, for the ledger, which keeps it: do not name what is erased' },
     by: { value: 'NAME', help: 'who, for the ledger' },
@@ -66,22 +84,34 @@ In a terminal the command asks first; type yes to continue.`,
     const { values, terminal } = call
     const [given, ...rest] = call.positionals
     const query = queryOf(values)
-    if (query === undefined && (given === undefined || rest.length === 0))
-      throw new Misuse('erase needs a SESSION and positions, or --matching PATTERN, or --older-than AGE')
-    if (query !== undefined && rest.length > 0)
-      throw new Misuse('erase takes positions, or a pattern or an age, not both')
+    const more = moreOf(values)
+    if (query === undefined && (given === undefined || (rest.length === 0 && more === undefined)))
+      throw new Misuse(
+        'erase needs a SESSION and positions, --input ID or --all, or --matching PATTERN, or --older-than AGE',
+      )
+    if (query !== undefined && (rest.length > 0 || more !== undefined))
+      throw new Misuse('erase takes positions and inputs, or a pattern or an age, not both')
+    if (more?.all === true && (rest.length > 0 || more.inputs !== undefined))
+      throw new Misuse('erase takes --all, or positions and inputs, not both')
     rest.forEach(positionsIn) // what is wrong with them is told before a store is opened
     const dry = values['dry-run'] === true
     const asks = values['yes'] !== true && !dry
     if (asks && !terminal.asks) throw new Misuse('erase needs --yes where it has no terminal to ask')
     await withStore(call, {}, async (store) => {
+      if (!dry) await afterSpools(store, call, 'nothing was erased')
       const found =
-        given === undefined ? await foundInAll(store, query ?? {}) : await foundIn(store, given, call, query)
+        given === undefined ? await foundInAll(store, query ?? {}) : await foundIn(store, given, call, query, more)
       const { again } = found
-      const { plans, held, unread } = query === undefined && !dry ? found : await withoutHeld(store, found)
+      const { plans, held, unread } = query === undefined && !dry ? found : await withoutHeld(store, found, more)
       const fresh = [...plans].map(([id, at]) => [id, at.filter((one) => !again.at.has(one))] as const)
-      const lines = fresh.flatMap(([id, at]) => (at.length === 0 ? [] : [`${id}: ${messagesText(at)}`]))
-      const stay = held.map(({ id, at, why }) => `${id}: ${why}; ${messagesText(at)}`)
+      const lines = fresh.flatMap(([id, at]) => {
+        const said = [...(at.length === 0 ? [] : [messagesText(at)]), ...moreTexts(more)]
+        return said.length === 0 ? [] : [`${id}: ${said.join(' and ')}`]
+      })
+      const stay = held.map(
+        ({ id, at, why }) =>
+          `${id}: ${why}; ${[...(at.length === 0 ? [] : [messagesText(at)]), ...moreTexts(more)].join(' and ')}`,
+      )
       const lost = unread.map(({ id, reason }) => `${id}: left out: ${reason}`)
       if (dry) {
         await terminal.print([
@@ -101,7 +131,7 @@ In a terminal the command asks first; type yes to continue.`,
       if (!dry && plans.size > 0) {
         if (asks) terminal.tell([...lines, ...again.lines])
         if (asks) await confirm(terminal, 'Erase them for good?', 'nothing was erased')
-        failed += await eraseAll(store, { plans, again }, call, given === undefined)
+        failed += await eraseAll(store, { plans, again, more }, call, given === undefined)
       }
       if (failed > 0) throw new Unreadable(`${counted(failed, 'session')} ${failed === 1 ? 'was' : 'were'} left out`)
     })
@@ -120,6 +150,19 @@ interface Found {
   readonly again: { readonly at: ReadonlySet<number>; readonly lines: readonly string[] }
 }
 
+/** What is erased beside messages that were found. */
+type More = Pick<ToErase, 'inputs' | 'all'> | undefined
+
+const moreOf = ({ input, all }: Call['values']): More =>
+  all === true
+    ? { all, ...(input !== undefined && { inputs: [] }) }
+    : isArray(input)
+      ? { inputs: input.map(String) }
+      : undefined
+
+const moreTexts = (more: More): readonly string[] =>
+  more?.all === true ? ['everything else that it says'] : (more?.inputs ?? []).map((id) => `input ${id}`)
+
 const noneAgain: Found['again'] = { at: new Set(), lines: [] }
 
 const messagesText = (at: readonly number[]): string => `${counted(at.length, 'message')} (${ranges(at)})`
@@ -130,11 +173,13 @@ const foundIn = async (
   given: string,
   { positionals, terminal }: Call,
   query: MessageQuery | undefined,
+  more: More,
 ): Promise<Found> => {
   const id = await wholeId(store, given, terminal)
   const found = await answer(findMessages(store, id, query ?? {}))
   if (query !== undefined)
     return { plans: new Map(found.length === 0 ? [] : [[id, found]]), held: [], unread: [], again: noneAgain }
+  if (more?.all === true) return { plans: new Map([[id, found]]), held: [], unread: [], again: noneAgain }
   const { len } = await answer(describeSession(store, id))
   const at = [...new Set(positionals.slice(1).flatMap(positionsIn))].toSorted((one, other) => one - other)
   const beyond = at.find((one) => one >= len)
@@ -179,16 +224,18 @@ const foundInAll = async (store: Store, query: MessageQuery): Promise<Found> => 
 }
 
 /** The same with what is held apart. */
-const withoutHeld = async (store: Store, { plans, unread, again }: Found): Promise<Found> => {
+const withoutHeld = async (store: Store, { plans, unread, again }: Found, more: More): Promise<Found> => {
   const free = new Map<string, readonly number[]>()
   const held: Found['held'][number][] = []
   for (const [id, all] of plans) {
     const at = all.filter((one) => !again.at.has(one))
     const holds = await answer(holdsOn(store, id))
     const kept = holds.reduce((most, { messages }) => Math.max(most, messages), 0)
-    const [stay, go] = [at.filter((one) => one < kept), at.filter((one) => one >= kept)]
-    if (go.length > 0) free.set(id, go)
-    if (stay.length > 0) held.push({ id, at: stay, why: holds.map(({ hold }) => heldText(hold, id)).join(', ') })
+    const isKept = (one: number): boolean => one < kept || (more !== undefined && holds.length > 0)
+    const [stay, go] = [at.filter(isKept), at.filter((one) => !isKept(one))]
+    if (go.length > 0 || (more !== undefined && holds.length === 0)) free.set(id, go)
+    if (stay.length > 0 || (more !== undefined && holds.length > 0))
+      held.push({ id, at: stay, why: holds.map(({ hold }) => heldText(hold, id)).join(', ') })
   }
   return { plans: free, held, unread, again }
 }
@@ -196,13 +243,13 @@ const withoutHeld = async (store: Store, { plans, unread, again }: Found): Promi
 /** Erase them, and give how many sessions failed. */
 const eraseAll = async (
   store: Store,
-  { plans, again }: Pick<Found, 'plans' | 'again'>,
+  { plans, again, more }: Pick<Found, 'plans' | 'again'> & { readonly more: More },
   { values, terminal }: Call,
   skips: boolean,
 ): Promise<number> => {
   let [residue, failed] = [0, 0]
   for (const [id, at] of plans) {
-    const erased = await eraseMessages(store, id, at, becauseOf(values))()
+    const erased = await eraseMessages(store, id, { messages: at, ...more }, becauseOf(values))()
     if (isLeft(erased)) {
       if (!skips) throw new Unreadable(faultText(erased.left))
       terminal.tell([`${id}: left out: ${reasonToSkip(erased.left)}`])
@@ -240,9 +287,12 @@ const tell = async (receipt: ErasureReceipt, again: Found['again'], terminal: Te
   const notes = rows.filter(({ kind }) => kind === 'note').length
   const fresh = messages.filter((one) => !again.at.has(one))
   const head = `, as ledger ${ledger.size}:${ledger.root} says`
-  const repeats = notes > 0 && again.at.size === 0 ? ` and ${counted(notes, 'note')}` : ''
+  const what = [
+    ...(fresh.length === 0 ? [] : [messagesText(fresh)]),
+    ...(notes > 0 && again.at.size === 0 ? [counted(notes, 'note')] : []),
+  ]
   await terminal.print([
-    ...(fresh.length === 0 ? [] : [`${session}: erased ${messagesText(fresh)}${repeats}${head}`]),
+    ...(what.length === 0 ? [] : [`${session}: erased ${what.join(' and ')}${head}`]),
     ...again.lines.map((line) => `${line}${head}`),
     ...(notes > 0 && again.at.size > 0 ? [`  ${counted(notes, 'note')} erased with them, now or before`] : []),
     ...(sharing.length === 0 ? [] : [`  also in ${sharing.join(', ')}, which share them`]),

@@ -7,6 +7,7 @@ import type { Store } from '../store/index.ts'
 import type { Transcript } from '../transcript/index.ts'
 import { folderOf, programs, sourcesOf, type Source } from './agent-sessions.ts'
 import { Misuse, Unreadable, type Call } from './command.ts'
+import { unreadable } from './input.ts'
 import { continueSession, type Continued } from './continue.ts'
 import { answer } from './place.ts'
 import { redactorIn, tellRedacted } from './redacted.ts'
@@ -20,9 +21,13 @@ export const importFrom = async (call: Call, store: Store): Promise<number | voi
   if (!programs.includes(program)) throw new Misuse(`--from takes one of ${programs.join(', ')}, not "${program}"`)
   const read = await readBefore(store, program)
   if (values['watch'] !== true) {
-    const { failed, found } = await importOnce(call, store, program, read, false)
+    const { failed, found, unread } = await importOnce(call, store, program, read, false)
     if (found === 0) terminal.tell([`${program}: no sessions found in ${folderOf(program, terminal.env)}`])
-    if (failed > 0) throw new Unreadable(`${counted(failed, 'session')} of ${program} can't be read`)
+    const bad = [
+      ...(failed > 0 ? [counted(failed, 'session')] : []),
+      ...(unread > 0 ? [counted(unread, 'folder')] : []),
+    ]
+    if (bad.length > 0) throw new Unreadable(`${bad.join(' and ')} of ${program} can't be read`)
     return
   }
   const watching = new AbortController()
@@ -67,6 +72,8 @@ const stateOf = ({ path, stamp }: Pick<Source, 'path' | 'stamp'>): string => `${
 interface Counts {
   readonly found: number
   readonly failed: number
+  /** How many folders can't be read. */
+  readonly unread: number
 }
 
 const importOnce = async (
@@ -77,7 +84,11 @@ const importOnce = async (
   isQuiet: boolean,
 ): Promise<Counts> => {
   const { terminal } = call
-  const sources = await sourcesOf(program, terminal.env)
+  const { sources, unread } = await sourcesOf(program, terminal.env)
+  for (const reason of unread.filter((one) => !read.has(one))) {
+    read.add(reason) // it is told once
+    terminal.tell([reason])
+  }
   const news = sources.filter((source) => !read.has(stateOf(source)))
   const redactor = redactorIn(call.values)
   const bar = terminal.progress(`importing from ${program}`, news.length, 'sessions')
@@ -102,7 +113,7 @@ const importOnce = async (
     terminal.tell([
       `${program}: ${counted(sources.length, 'session')}, ${sources.length - news.length} of them unchanged`,
     ])
-  return { found: sources.length, failed }
+  return { found: sources.length, failed, unread: unread.length }
 }
 
 /** The conversations of a source, each brought up to date. */
@@ -117,7 +128,9 @@ const importSource = async (
   const continued: Continued[] = []
   let count = 1
   for (let pick = 0; pick < count; pick++) {
-    const read = await source.read(pick)
+    const read = await source.read(pick).catch((error: unknown) => {
+      throw unreadable(source.path, error)
+    })
     if (isLeft(read)) throw new Unreadable(`${source.path}: ${faultMessage(read.left)}`)
     // A database has a source for each of its conversations.
     if (program !== 'opencode') count = read.right.count
@@ -138,7 +151,7 @@ const importSource = async (
 const idOf = ({ origin }: Transcript, { path }: Source, pick: number): string => {
   const { id, metadata } = origin as { readonly id?: string; readonly metadata: JsonObject }
   const agent = typeof metadata['agentId'] === 'string' ? `.agent-${metadata['agentId']}` : ''
-  const name = id ?? path.replace(/^.*[/\\]/, '').replace(/\.jsonl?$/, '')
+  const name = id ?? path.replace(/^.*[/\\]/, '').replace(/\.jsonl?(?:\.zst)?$/, '')
   return `${name}${agent}${pick === 0 ? '' : `.${pick}`}`
 }
 

@@ -1,7 +1,7 @@
 /** The FILE that a command is given, read as a transcript. */
 import { faultMessage } from '../index.ts'
 import { isUtf8 } from 'node:buffer'
-import { createReadStream, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -19,6 +19,8 @@ import {
   type TranscriptEvent,
   type TranscriptOptions,
 } from '../transcript/index.ts'
+import { withResultFiles } from './claude-results.ts'
+import { bytesOfFile } from './codex-base.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Terminal } from './command.ts'
 import { counted, shellWord } from './screen.ts'
 
@@ -60,7 +62,7 @@ export const readTranscriptFile = async (
   for await (const event of readTranscriptStream(bytesOf(path, terminal), options)) events.push(event)
   const transcript = assembleTranscript(events)
   if (isLeft(transcript)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(transcript.left)}`)
-  return transcript.right
+  return path === '-' ? transcript.right : withResultFiles(terminal.path(path), transcript.right)
 }
 
 const readDatabase = async (path: string, options: TranscriptOptions, terminal: Terminal): Promise<Transcript> => {
@@ -190,7 +192,7 @@ async function* bytesOf(path: string, terminal: Terminal): AsyncGenerator<Uint8A
     const source: AsyncIterable<Uint8Array> =
       path === '-'
         ? (terminal.input as unknown as AsyncIterable<Uint8Array>) // nobody has set an encoding
-        : createReadStream(terminal.path(path), { highWaterMark: 1 << 20 })
+        : bytesOfFile(terminal.path(path))
     let done = 0
     for await (const bytes of source) {
       yield bytes

@@ -21,6 +21,7 @@ import { optionFile } from './input.ts'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from './command.ts'
 import { answer, headOfOption, headText, storeOption, withStore } from './place.ts'
 import { counted } from './screen.ts'
+import { signerMemory } from './signer-memory.ts'
 import { trustOf, trustOptions } from './trust.ts'
 
 export const ledger: Command = {
@@ -47,7 +48,9 @@ to it, too.
            code 1 on any difference. With --heads-only it reads no rows, and
            finds sessions that were cut, replaced or deleted, no altered rows
   sign     sign the ledger's head with a key of "indelible key new", and print
-           the checkpoint
+           the checkpoint. The key remembers the last head that it signed, in
+           a file beside it: keep both. Exit code 1 if the ledger does not
+           continue that head, also if the store has lost its checkpoints
   witness  ask witnesses to sign the last checkpoint, too, and print it. A
            witness is its address, "=" and its public key. Exit code 1 if one
            does not sign`,
@@ -58,6 +61,10 @@ to it, too.
       help: 'the name of this ledger in checkpoints, such as example.com/agents; use another for each store and scope',
     },
     next: { value: 'VKEY', help: 'name the next public key of this ledger in the checkpoint' },
+    signed: {
+      value: 'FILE',
+      help: 'where sign remembers the last head that was signed (default: beside the key, KEY.signed)',
+    },
     head: { value: 'HEAD', help: 'a head of the ledger that you know, for verify' },
     'heads-only': { help: 'for verify: compare the heads of sessions only, and read no rows' },
     ...trustOptions,
@@ -180,8 +187,11 @@ const sign: Verb = ({ terminal, values }) => {
   const successor = typeof next === 'string' ? verifierOf(next) : undefined
   if (successor !== undefined && isLeft(successor)) throw new Misuse(`--next: ${faultMessage(successor.left)}`)
   const extensions = typeof next === 'string' ? [rotation(next)] : []
+  const { signed } = values
+  const places = typeof signed === 'string' ? [signed] : files.map((file) => `${String(file)}.signed`)
   return async (store) => {
-    const { note } = await answer(signLedger(store, { origin, signers, extensions }))
+    const memory = places.map((place) => signerMemory(place, terminal))
+    const { note } = await answer(signLedger(store, { origin, signers, memory, extensions }))
     await terminal.print(note.trimEnd().split('\n'))
   }
 }

@@ -4,9 +4,10 @@ import { isLoopback } from '../guard/index.ts'
 import type { RecorderSummary } from '../recorder/index.ts'
 import { startProxy, vertexUrl, type Proxy, type Upstream } from '../recorder/proxy/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from './command.ts'
-import { storeOption, withStore } from './place.ts'
+import { storeOption } from './place.ts'
 import { onTerminate, programEnded } from './program.ts'
-import { Recorders, type ScopeSummary } from './recorders.ts'
+import { beginRecording } from './recording.ts'
+import type { ScopeSummary } from './recorders.ts'
 import { counted, shellWord } from './screen.ts'
 
 /** For each provider: the address of its API, and the variables by which programs are told another. */
@@ -44,6 +45,13 @@ and of Gemini. Other calls pass and are counted. Headers are never stored, nor
 are fields of a request that are named for a key (api_key, authorization). What
 messages say is stored: --redact takes keys out of it. HTTPS_PROXY and NO_PROXY
 are honoured.
+
+Each call is first written to a spool, a file beside the store that only you can
+read (STORE-spool-…; of a PostgreSQL database, in your data folder), and cut once
+the call is stored. If the recorder is killed, the next one stores what is left. With
+--key-file the spool is encrypted. It has at most 256 MiB. With --redact or
+--no-content there is none: what goes by is written nowhere, and a kill loses the
+calls that are open. A loss of power can lose what was written last.
 
 The exit code is that of COMMAND; 127 if there is no such program, 126 if it
 can't be run. At the end a summary goes to standard error.
@@ -92,32 +100,30 @@ such as a container's name for it: give a token for these.`,
     if (sample < 0 || sample > 100) throw new Misuse('--sample takes a percentage from 0 to 100')
     const days = wholeNumber('--keep-days', values['keep-days'], undefined)
     if (days !== undefined && days < 1) throw new Misuse('--keep-days takes at least 1')
-    return withStore(call, { make: true }, async (store) => {
-      const recorders = new Recorders(store, call, sample, days)
-      recorders.begin()
+    const recording = await beginRecording(call)
+    let code: number
+    let summaries: readonly ScopeSummary[]
+    try {
       const proxy = await listening({
         ...(listen ?? { host: '127.0.0.1', port: 0 }),
         token: typeof token === 'string' ? token : listen === undefined ? randomBytes(12).toString('hex') : '',
         upstreams,
-        recorderOf: (request) => recorders.of(request),
+        recorderOf: recording.recorderOf,
       })
-      const timer = setInterval(() => recorders.removeOld(), 3_600_000)
-      let code: number
       try {
         code =
           command === undefined
             ? await untilStopped(proxy, upstreams, terminal)
             : await programEnded(command, told(args, proxy), environment(proxy, terminal), terminal)
       } finally {
-        clearInterval(timer)
         await proxy.close()
-        await recorders.settled()
       }
-      terminal.tell(summaryLines(recorders.summaries()))
-      recorders.tellRedacted()
-      const lost = recorders.summaries().reduce((sum, one) => sum + one.lost, 0)
-      return code === 0 && lost > 0 && values['strict'] === true ? 1 : code
-    })
+    } finally {
+      summaries = await recording.settled()
+    }
+    terminal.tell(summaryLines(summaries))
+    const lost = summaries.reduce((sum, one) => sum + one.lost, 0)
+    return code === 0 && lost > 0 && values['strict'] === true ? 1 : code
   },
 }
 
@@ -187,14 +193,15 @@ const withoutPassword = (url: string): string => {
 }
 
 const untilStopped = async (proxy: Proxy, upstreams: readonly Upstream[], terminal: Terminal): Promise<number> => {
-  await terminal.print(upstreams.map(({ name, url }) => `${proxy.urlOf(name)}  goes to ${withoutPassword(url)}`))
-  await new Promise<void>((resolve) => {
+  const stopped = new Promise<void>((resolve) => {
     const ends = [terminal.onInterrupt(() => done()), onTerminate(() => done())]
     const done = (): void => {
       for (const end of ends) end()
       resolve()
     }
   })
+  await terminal.print(upstreams.map(({ name, url }) => `${proxy.urlOf(name)}  goes to ${withoutPassword(url)}`))
+  await stopped
   return 0
 }
 

@@ -1,14 +1,7 @@
 /** The recorders of a command: one for each scope that is used. */
-import type { IncomingMessage } from 'node:http'
 import { isLeft } from '../json/index.ts'
 import type { Redactor } from '../redact/index.ts'
-import {
-  carriesConversation,
-  createRecorder,
-  type ObservedCall,
-  type Recorder,
-  type RecorderSummary,
-} from '../recorder/index.ts'
+import { createRecorder, type ObservedCall, type Recorder, type RecorderSummary } from '../recorder/index.ts'
 import { beginRun, decompress, type Run } from '../recorder/proxy/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Call, Terminal } from './command.ts'
@@ -26,7 +19,7 @@ export interface ScopeSummary extends RecorderSummary {
 interface Scope {
   readonly store: Store
   readonly recorder: Recorder
-  readonly run: Run
+  readonly run: Run | undefined
   /** Its calls that are not over. */
   open: number
 }
@@ -34,15 +27,26 @@ interface Scope {
 /** Scopes that have a recorder: those that were used last, and those with open calls. */
 const mostScopes = 64
 
+/** How recorders work. */
+export interface RecordersOptions {
+  /** Percent of the conversations. */
+  readonly sample: number
+  /** Days that sessions are kept. Default: for ever. */
+  readonly days?: number | undefined
+  /** The clock of what is told. */
+  readonly now: () => number
+  /** Whether calls that a killed recorder left open are marked. */
+  readonly marks: boolean
+}
+
 /** A recorder for each scope. */
 export class Recorders {
   readonly #store: Store
   readonly #terminal: Terminal
-  readonly #header: string | undefined
+  readonly #isNamed: boolean
   readonly #content: boolean
   readonly #redactor: Redactor | undefined
-  readonly #sample: number
-  readonly #days: number | undefined
+  readonly #options: RecordersOptions
   /** The one that was used last at the end. */
   readonly #all = new Map<string, Scope>()
   /** What was recorded by those that have ended. */
@@ -51,14 +55,13 @@ export class Recorders {
   #beside: Promise<void> = Promise.resolve()
   #told = 0
 
-  constructor(store: Store, { values, terminal }: Call, sample: number, days: number | undefined) {
+  constructor(store: Store, { values, terminal }: Call, options: RecordersOptions) {
     this.#store = store
     this.#terminal = terminal
-    this.#header = typeof values['scope-header'] === 'string' ? values['scope-header'].toLowerCase() : undefined
+    this.#isNamed = typeof values['scope-header'] === 'string'
     this.#content = values['no-content'] !== true
     this.#redactor = redactorIn(values)
-    this.#sample = sample / 100
-    this.#days = days
+    this.#options = options
   }
 
   /** Begin with the scope of requests that name none. */
@@ -67,17 +70,18 @@ export class Recorders {
     this.removeOld()
   }
 
-  /** What observes a request, in the scope that it names. Only a conversation makes a scope. */
-  of({ headers }: IncomingMessage): Pick<Recorder, 'observe'> {
-    const found = this.#header === undefined ? undefined : headers[this.#header]
-    const name = (Array.isArray(found) ? found[0] : found) ?? ''
-    return {
-      observe: (request) => {
-        const scope = carriesConversation(request) ? this.#scopeOf(name) : this.#all.get('')
-        const call = scope?.recorder.observe(request)
-        return scope === undefined || call === undefined ? undefined : counting(scope, call)
-      },
-    }
+  /** The recorder of a scope; undefined: there can be none of that name. */
+  of(name: string): Pick<Recorder, 'observe'> | undefined {
+    const scope = this.#scopeOf(name === this.#store.scope ? '' : name)
+    return (
+      scope && {
+        observe: (request, onPlace) => {
+          const call = scope.recorder.observe(request, onPlace)
+          if (call !== undefined) count(scope, call)
+          return call
+        },
+      }
+    )
   }
 
   #scopeOf(name: string): Scope | undefined {
@@ -106,15 +110,16 @@ export class Recorders {
       store,
       content: this.#content,
       ...(this.#redactor !== undefined && { redact: this.#redactor }),
-      sample: this.#sample,
+      sample: this.#options.sample / 100,
+      now: this.#options.now,
       decompress,
       onNotice: (notice) =>
         this.#tell(
           notice._tag === 'NotRecorded' ? `a call of ${notice.url} is not recorded: ${notice.reason}` : notice.reason,
         ),
     })
-    const scope = { store, recorder, run: beginRun(store), open: 0 }
-    void this.#tellMarked(scope.run)
+    const scope = { store, recorder, run: this.#options.marks ? beginRun(store) : undefined, open: 0 }
+    if (scope.run !== undefined) void this.#tellMarked(scope.run)
     this.#all.set(name, scope)
     return scope
   }
@@ -124,16 +129,16 @@ export class Recorders {
     await recorder.settled()
     const summary = recorder.summary()
     this.#past = this.#past === undefined ? withoutNames(summary) : added(this.#past, summary)
-    await run.end()
+    await run?.end()
   }
 
   /** Remove what is old: in the scope of the command, or where requests name theirs, in all of the store. */
   removeOld(): void {
-    if (this.#days === undefined) return
-    const days = this.#days
+    const { days } = this.#options
+    if (days === undefined) return
     this.#next(async () => {
       try {
-        const names = this.#header === undefined ? undefined : await answer(this.#store.scopes())
+        const names = !this.#isNamed ? undefined : await answer(this.#store.scopes())
         const others = names?.filter((name) => name !== this.#store.scope).map((name) => scopeOf(this.#store, name))
         let removed = 0
         for (const store of [this.#store, ...(others ?? [])]) removed += await removeOld(store, days)
@@ -162,7 +167,7 @@ export class Recorders {
   async settled(): Promise<void> {
     await Promise.all([...this.#all.values()].map(({ recorder }) => recorder.settled()))
     await this.#beside
-    await Promise.all([...this.#all.values()].map(({ run }) => run.end()))
+    await Promise.all([...this.#all.values()].map(({ run }) => run?.end()))
   }
 
   summaries(): readonly ScopeSummary[] {
@@ -183,25 +188,10 @@ export class Recorders {
   }
 }
 
-/** A call that its scope counts until it is over. */
-const counting = (scope: Scope, call: ObservedCall): ObservedCall => {
+/** A scope counts a call until it is over. */
+const count = (scope: Scope, call: ObservedCall): void => {
   scope.open++
-  let isOver = false
-  const over = (): void => {
-    if (!isOver) scope.open--
-    isOver = true
-  }
-  return {
-    ...call,
-    end: () => {
-      call.end()
-      over()
-    },
-    fail: (reason) => {
-      call.fail(reason)
-      over()
-    },
-  }
+  void call.over.then(() => void scope.open--)
 }
 
 /** Figures alone: whose sessions they are is not kept for ever. */

@@ -7,6 +7,7 @@ import { confirm, Misuse, Unreadable, type Command } from './command.ts'
 import { answer, faultText, storeOption, withStore } from './place.ts'
 import { allSessions, wholeId } from './sessions.ts'
 import { counted } from './screen.ts'
+import { afterSpools } from './spools.ts'
 
 export const remove: Command = {
   name: 'remove',
@@ -16,7 +17,8 @@ export const remove: Command = {
   about: `Removes whole sessions: their messages, their notes, and the blocks that no
 other session references. This can't be undone. A fork keeps the messages that
 it shares with the session it was forked from. If one of the sessions does not
-exist, none is removed.
+exist, none is removed. The command first waits for an "indelible record" that has
+calls it has not stored yet, and stores those that a killed one left.
 
 The ledger of the store keeps a row that says which session was removed, with
 its head, when, and, if you say so, why and by whom ("indelible ledger").
@@ -42,6 +44,7 @@ In a terminal the command asks first; type yes to continue.`,
     const asks = values['yes'] !== true
     if (asks && !terminal.asks) throw new Misuse('remove needs --yes where it has no terminal to ask')
     await withStore(call, {}, async (store) => {
+      await afterSpools(store, call, 'nothing was removed')
       const ids = values['unfinished'] === true ? (await answer(listUnfinished(store))).map(({ id }) => id) : named
       if (ids.length === 0) return terminal.tell(['this store has no unfinished sessions'])
       const sizes = new Map<string, string>()

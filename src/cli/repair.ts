@@ -10,8 +10,8 @@ export const repair: Command = {
   purpose: 'rebuild the damaged parts of a store',
   usage: ['repair [options]'],
   about: `Checks a whole store like "indelible verify --all --deep", and rebuilds the
-parts that follow from the rows: indexes, counts, marks, heads, tree nodes. Each
-finding is printed with the action taken. No recorded row or attachment is
+parts that follow from the rows: indexes, counts, marks, heads, tree nodes, until
+nothing is left to rebuild. Each finding is printed with the action taken. No recorded row or attachment is
 changed or removed. Back the store up first. Exit code 1 if some damage can't be
 repaired.`,
   options: {

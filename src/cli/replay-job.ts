@@ -1,18 +1,5 @@
 /** One replay: a policy at a budget. What a thread is given, and what it does with it. */
-import {
-  incremental,
-  oracle,
-  paged,
-  replay,
-  reset,
-  thrifty,
-  timeIn,
-  window,
-  type EvaluationPolicy,
-  type ModelPrices,
-  type Policy,
-  type Replay,
-} from '../context/index.ts'
+import { paged, replay, timeIn, window, type ModelPrices, type Policy, type Replay } from '../context/index.ts'
 import { createHistory, type View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
@@ -22,8 +9,6 @@ export interface ReplayJob {
   readonly policy: string
   readonly budget: number
   readonly model?: ModelPrices
-  /** Whether it is compared with `oracle`: that takes a second replay. */
-  readonly compared: boolean
 }
 
 /** A conversation as another thread can be given it. */
@@ -33,15 +18,15 @@ export interface SentConversation {
 }
 
 /** The policies that a replay can judge. */
-export const judged: readonly (Policy | EvaluationPolicy)[] = [paged, thrifty, reset, incremental, window, oracle()]
+export const judged: readonly Policy[] = [paged, window]
 
 /** Do one replay. */
 export const doReplay = (view: View<Message>, job: ReplayJob, onProgress: (done: number) => void): Replay => {
   const policy = judged.find(({ name }) => name === job.policy)
   if (policy === undefined) throw new TypeError(`there is no policy ${JSON.stringify(job.policy)}`)
-  const { budget, model, compared } = job
+  const { budget, model } = job
   const given = { budget, policy, onProgress, timeOf: timeIn }
-  return replay(view, { ...given, ...(model && { model }), ...(!compared && { oracleRereads: 0 }) })
+  return replay(view, { ...given, ...(model && { model }) })
 }
 
 export const sentOf = (view: View<Message>): SentConversation => ({ messages: [...view], pages: [...view.pages] })

@@ -1,12 +1,5 @@
 /** `indelible replay FILE`, or a session: what each policy would have sent at each answer of a recorded conversation. */
-import {
-  modelPrices,
-  pricesOf,
-  type EvaluationPolicy,
-  type ModelPrices,
-  type Policy,
-  type Replay,
-} from '../context/index.ts'
+import { modelPrices, pricesOf, type ModelPrices, type Policy, type Replay } from '../context/index.ts'
 import { Misuse, type Command } from './command.ts'
 import { namedConversation } from './conversation.ts'
 import { fileOrSession, oneFile } from './input.ts'
@@ -28,10 +21,8 @@ cached five minutes after the last call), the time of one derive, the epochs (ho
 the part already sent changed), the faults, and the rereads: repeated tool
 calls whose earlier result was no longer readable.
 
-Policies: paged (compacts in epochs), thrifty (the same, deeper), reset (one
-summary of everything before the latest messages), incremental (the most
-relevant messages), window (the latest messages), oracle (knows the future; for comparison). FILE or SESSION
-means the same as for "indelible show".`,
+Policies: paged (compacts in epochs) and window (the latest messages). FILE or
+SESSION means the same as for "indelible show".`,
   options: {
     budget: { value: 'N,N', help: 'tokens for the messages; 16k is 16,000 (default 16k,32k,64k)' },
     policy: { value: 'P,P', help: 'policies, or all (default all)' },
@@ -51,9 +42,7 @@ means the same as for "indelible show".`,
     const chosen = policiesOf(typeof values['policy'] === 'string' ? values['policy'] : 'all')
     const model = typeof values['model'] === 'string' ? { model: modelOf(values['model']) } : {}
     const { view, title } = await namedConversation(path, call)
-    const jobs = budgets.flatMap((budget) =>
-      chosen.map(({ name }) => ({ policy: name, budget, ...model, compared: values['json'] === true })),
-    )
+    const jobs = budgets.flatMap((budget) => chosen.map(({ name }) => ({ policy: name, budget, ...model })))
     const bar = terminal.progress(`replaying ${counted(jobs.length, 'time')}`, jobs.length * view.length, 'messages')
     const replays = replaysOf(view, jobs, bar.at)
     if (values['json'] !== true) {
@@ -104,7 +93,7 @@ const modelOf = (name: string): ModelPrices => {
 const priceLine = (name: string, { input, output, cacheRead, cacheWrite, read, source }: ModelPrices): string =>
   `${name}: $${input} in, $${cacheRead} cached, $${cacheWrite} written, $${output} out per million tokens (${read}, ${source})`
 
-const policiesOf = (given: string): readonly (Policy | EvaluationPolicy)[] =>
+const policiesOf = (given: string): readonly Policy[] =>
   given === 'all' ? judged : given.split(',').map((name) => policyOf(name, judged))
 
 /** The policy of a name. */

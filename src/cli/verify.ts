@@ -109,6 +109,9 @@ const problemOf = async (
     verified.right.encrypted && (bare !== undefined || store.encryption === undefined)
       ? '; encrypted, and not read'
       : ''
+  const { missing } = verified.right
+  if (missing.length > 0)
+    return `${id}: its record is good, but ${counted(missing.length, 'block')} that its receipts name ${missing.length === 1 ? 'is' : 'are'} missing, the first ${missing[0] ?? ''}: what those calls were sent can't be shown; copy the session again from a store that has them`
   await terminal.print([
     `${id}: good, ${goodText(verified.right)}, head ${shownHead(verified.right.head, terminal)}${head === undefined ? '' : `, which continues ${head.size}`}${hidden}`,
   ])

@@ -3,8 +3,8 @@ import type { SummaryNote } from '../notes/index.ts'
 import { callbackFaultText, reasonOf, taskOf, type CallbackThrew, type TaskOf } from '../task/index.ts'
 import { absurd } from '../json/index.ts'
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
-import type { WindowParts } from './budget.ts'
-import { grouped } from './shorten.ts'
+import type { WindowParts } from './deriving/budget.ts'
+import { grouped } from './showing/shorten.ts'
 
 /** What can go wrong while a context is derived. */
 export type ContextFault = {

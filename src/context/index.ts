@@ -1,4 +1,4 @@
-export { usableTokens, type Budget, type WindowParts } from './budget.ts'
+export { usableTokens, type Budget, type WindowParts } from './deriving/budget.ts'
 export {
   defaultPrices,
   deriveContext,
@@ -6,21 +6,25 @@ export {
   type DeriveOptions,
   type Prices,
   type SentContext,
-} from './derive.ts'
-export { deriveContextAsync, type AsyncDeriveOptions, type AsyncPolicy, type AsyncTokenizer } from './derive-task.ts'
+} from './deriving/derive.ts'
+export {
+  deriveContextAsync,
+  type AsyncDeriveOptions,
+  type AsyncPolicy,
+  type AsyncTokenizer,
+} from './deriving/derive-task.ts'
 export {
   modelSummarizer,
   summariesInBackground,
   type BackgroundOptions,
   type BackgroundSummaries,
-} from './background.ts'
-export { degrade } from './degrade.ts'
+} from './deriving/background.ts'
+export { degrade } from './policies/degrade.ts'
 export type { ContextFault, MinimumPage, RecallFault, RecallRequest, SummaryFault } from './fault.ts'
-export { fusedSearch, type AsyncRecallSearch, type Embed, type FusedOptions } from './fused.ts'
-export { incremental } from './incremental.ts'
-export { manageHistory, type ManagedView, type ManageOptions } from './manage.ts'
+export { fusedSearch, type AsyncRecallSearch, type Embed, type FusedOptions } from './recall/fused.ts'
+export { manageHistory, type ManagedView, type ManageOptions } from './policies/manage.ts'
 export type { Range } from '../sequence/index.ts'
-export { marked, type Mark, type MarkOf } from './marks.ts'
+export { marked, type Mark, type MarkOf } from './policies/marks.ts'
 export {
   callDollars,
   modelPrices,
@@ -30,14 +34,19 @@ export {
   type ModelPrices,
   type ModelRates,
   type Rates,
-} from './model-prices.ts'
-export { oracle } from './oracle.ts'
-export type { OfferedTool } from './offered.ts'
-export { paged, pagedWith, thrifty, type PagedOptions } from './paged.ts'
-export type { Candidate, Choice, Cut, EvaluationPolicy, Policy, Selection } from './policy.ts'
-export { extractive, prepareSummaries, type PrepareOptions, type Summarizer, type SummaryRange } from './prepare.ts'
-export { represent, structuredResult, type Recorded, type StructuredResult } from './represent.ts'
-export type { ContextFaults } from './judge.ts'
+} from './counting/model-prices.ts'
+export type { OfferedTool } from './deriving/offered.ts'
+export { paged, pagedWith, type PagedOptions } from './policies/paged.ts'
+export type { Candidate, Choice, Cut, Policy, Selection } from './policies/policy.ts'
+export {
+  extractive,
+  prepareSummaries,
+  type PrepareOptions,
+  type Summarizer,
+  type SummaryRange,
+} from './deriving/prepare.ts'
+export { represent, structuredResult, type Recorded, type StructuredResult } from './showing/represent.ts'
+export type { ContextFaults } from './replay/judge.ts'
 export {
   recall,
   recallAsync,
@@ -48,16 +57,15 @@ export {
   type RecallOptions,
   type RecallTool,
   type RecallToolOptions,
-} from './recall.ts'
-export { countedIn, timeIn } from './counted.ts'
-export { claudeTokens, openaiTokens } from './provider-tokens.ts'
-export { residencyReason } from './reason.ts'
-export { replay, type AgainstProvider, type ProviderCount, type Replay, type ReplayOptions } from './replay.ts'
-export { reset } from './reset.ts'
-export { lexicalSearch, type Found, type RecallSearch } from './search.ts'
-export type { ContextSource } from './source.ts'
-export type { Span } from './span.ts'
-export { isSubstantive } from './substantive.ts'
-export { imageTokens, type ImageRule } from './attachments.ts'
-export { estimateTokens, estimatorOf, textTokens, type Estimator, type Tokenizer } from './tokens.ts'
-export { window } from './window.ts'
+} from './recall/recall.ts'
+export { countedIn, timeIn } from './replay/counted.ts'
+export { claudeTokens, openaiTokens } from './counting/provider-tokens.ts'
+export { residencyReason } from './deriving/reason.ts'
+export { replay, type AgainstProvider, type ProviderCount, type Replay, type ReplayOptions } from './replay/replay.ts'
+export { lexicalSearch, type Found, type RecallSearch } from './recall/search.ts'
+export type { ContextSource } from './deriving/source.ts'
+export type { Span } from './deriving/span.ts'
+export { isSubstantive } from './deriving/substantive.ts'
+export { imageTokens, type ImageRule } from './counting/attachments.ts'
+export { estimateTokens, estimatorOf, textTokens, type Estimator, type Tokenizer } from './counting/tokens.ts'
+export { window } from './policies/window.ts'

@@ -67,18 +67,14 @@ export const checkKeys = (store: Store, ring: KeyRing): Task<LogFault, number> =
  * @param store the store of the session, with or without keys
  * @param id the id of the session
  * @param ring the ring: only `keysIn` is used
- * @param because the reason and the person, for the ledger
+ * @param reason the reason and the person, for the ledger
  * @returns true if the key was destroyed; false if it had been destroyed before. `LogHeld` if a held session needs it;
  * `NotALedger` if the ledger can't be read; `NoKey` if the session is not encrypted, or its key is not where the ring keeps
  * keys
  */
-export const destroyKey = (
-  store: Store,
-  id: string,
-  ring: KeyRing,
-  because: Because = {},
-): Task<RemoveFault, boolean> =>
+export const destroyKey = (store: Store, id: string, ring: KeyRing, reason: Because = {}): Task<RemoveFault, boolean> =>
   storeTask(async () => {
+    const because = { ...reason }
     const problem = againstOwnId(id)
     if (problem !== undefined) return left(problem)
     const bare = store.encryption?.bare ?? store

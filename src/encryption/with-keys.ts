@@ -7,6 +7,7 @@ import type { BlockId } from '../proof/index.ts'
 import { againstStub, attachedTo, decodeRow } from '../entry/index.ts'
 import {
   againstOwnId,
+  copyArgument,
   changedOwnMember,
   encryptionKey,
   encryptionOf,
@@ -72,7 +73,7 @@ export interface KeysOptions {
  * @returns the store. Closing it closes the wrapped one, and not `ring.keysIn`
  * @throws TypeError if the current key of the ring is none, or the store has keys already
  * @example
- * const store = withKeys(sqliteStore({ path: 'agents.db' }), keyRing([hostKeyOf(process.env.SESSION_KEY)]))
+ * const store = withKeys(await sqliteStore({ path: 'agents.db' }), keyRing([hostKeyOf(process.env.SESSION_KEY)]))
  */
 export const withKeys = (store: Store, ring: KeyRing, options: KeysOptions = {}): Store => {
   const { plain = 'refuse' } = optionsOf('withKeys', options, { plain: true })
@@ -85,8 +86,8 @@ export const withKeys = (store: Store, ring: KeyRing, options: KeysOptions = {})
 }
 
 /** Makes a task. The one cast: the faults are those of the wrapped store's method, and `NoKey`. */
-const taskOf = <F extends StoreFault, T>(work: () => Promise<Either<StoreFault, T>>, change?: string): Task<F, T> =>
-  storeTask(work, change) as Task<F, T>
+const taskOf = <F extends StoreFault, T>(work: () => Promise<Either<StoreFault, T>>, call: string): Task<F, T> =>
+  storeTask(work, call) as Task<F, T>
 
 /** To put a block can't fail for want of a key, elsewhere: here that is a failure of the place. */
 const ioOf = (fault: StoreFault): Either<StoreFault, never> =>
@@ -139,10 +140,10 @@ class Encrypting {
         bare: inner,
         rows: (id, append) => this.#encrypted(id, append),
         block: decryptBlock,
-        keyFor: (key, of, scope) => taskOf(() => vault.wrappedFor(key, of, scope)),
+        keyFor: (key, of, scope) => taskOf(() => vault.wrappedFor(key, of, scope), 'encryption.keyFor'),
       },
-      create: (log) => taskOf(async () => this.#create(log), 'store.create'),
-      info: (id) => taskOf(async () => this.#info(id)),
+      create: (log) => taskOf(() => this.#create(copyArgument(log)), 'store.create'),
+      info: (id) => taskOf(() => this.#info(id), 'store.info'),
       list: (query) =>
         taskOf(async () => {
           const page = await inner.list(query)()
@@ -163,11 +164,12 @@ class Encrypting {
               ...(damaged.length > 0 && { damaged: Object.freeze(damaged) }),
             }),
           )
-        }),
+        }, 'store.list'),
       update: (id, update) =>
         taskOf(async () => {
-          const { expected, meta, ownKey: meant } = update
-          const problem = againstOwnId(id, update)
+          const own = copyArgument(update)
+          const { expected, meta, ownKey: meant } = own
+          const problem = againstOwnId(id, own)
           const opened = problem === undefined ? await this.#openedNow(id) : left(problem)
           if (isLeft(opened)) return opened
           const { known, log } = opened.right
@@ -178,21 +180,21 @@ class Encrypting {
           if (isLeft(stored)) return stored
           const changed =
             known === undefined || log.version !== expected ? undefined : changedClear(log.meta, stored.right)
-          if (changed !== undefined && !isOwnCall(update)) return left(ownMember(changed))
+          if (changed !== undefined && !isOwnCall(own)) return left(ownMember(changed))
           const place = known === undefined ? inner : ownStore(inner) // what is encrypted anew is a member of the library's
-          const updated = await place.update(id, { ...update, meta: stored.right, ownKey })()
+          const updated = await place.update(id, { ...own, meta: stored.right, ownKey })()
           if (!isLeft(updated)) return this.#readable(updated.right)
           if (updated.left._tag !== 'MetaConflict') return updated
           const theirs = await this.#readable({ ...log, meta: updated.left.meta })
           return isLeft(theirs) ? theirs : left({ ...updated.left, meta: theirs.right.meta })
         }, 'store.update'),
-      append: (id, append) => taskOf(async () => this.#append(id, append), 'store.append'),
+      append: (id, append) => taskOf(() => this.#append(id, copyArgument(append)), 'store.append'),
       read: (id, range) =>
         taskOf(async () => {
           const rows = await inner.read(id, range)()
           return isLeft(rows) ? rows : this.#decrypted(id, rows.right)
-        }),
-      fork: (id, fork) => taskOf(async () => this.#fork(id, fork), 'store.fork'),
+        }, 'store.read'),
+      fork: (id, fork) => taskOf(() => this.#fork(id, copyArgument(fork)), 'store.fork'),
       remove: (id, call) =>
         taskOf(async () => {
           const removed = await inner.remove(id, call)()
@@ -203,8 +205,8 @@ class Encrypting {
           }
           return removed
         }, 'store.remove'),
-      containing: (texts) => taskOf(async () => this.#containing(texts)),
-      erase: (request) => taskOf(async () => this.#erase(request), 'store.erase'),
+      containing: (texts) => taskOf(() => this.#containing([...texts]), 'store.containing'),
+      erase: (request) => taskOf(() => this.#erase(copyArgument(request)), 'store.erase'),
       putBlocks: (blocks) =>
         taskOf(async () => {
           const own = blocks.map((bytes) => Uint8Array.from(bytes)) // the caller may change its own
@@ -218,8 +220,16 @@ class Encrypting {
           }
           return right(Object.freeze(ids))
         }, 'store.putBlocks'),
-      getBlocks: (ids) => taskOf(async () => this.#withScope((scope) => getNamed(inner, scope, ids))),
-      hasBlocks: (ids) => taskOf(async () => this.#withScope((scope) => hasNamed(inner, scope, ids))),
+      getBlocks: (given) =>
+        taskOf(() => {
+          const ids = [...given]
+          return this.#withScope((scope) => getNamed(inner, scope, ids))
+        }, 'store.getBlocks'),
+      hasBlocks: (given) =>
+        taskOf(() => {
+          const ids = [...given]
+          return this.#withScope((scope) => hasNamed(inner, scope, ids))
+        }, 'store.hasBlocks'),
       scoped: (name) => {
         const scoped = inner.scoped(name)
         return isLeft(scoped) ? scoped : right(withKeys(scoped.right, ring, { plain }))

@@ -5,6 +5,7 @@ export {
   decodeRow,
   encodeRow,
   erasedBody,
+  isRowText,
   takeMessage,
   takeRow,
   type DecodedRow,

@@ -117,9 +117,7 @@ export const encodeRow = (
     })
     if (out.length > 0) text = textOfJson(rest)
   }
-  const blocks =
-    out.length === 0 ? '' : `"blocks":${textOfJson(mapEach(out, ({ path, id, as }) => ({ path, id, as })))},`
-  const body = `{"${tagged ? 'tag' : 'page'}":"${page}",${blocks}${messageKey}${text}}`
+  const body = `${envelopeOf(page, tagged, arrayOf(out))}${text}}`
   const ids = emptyList<BlockId>()
   const known = new OwnSet<BlockId>()
   for (let index = 0; index < out.length; index++) {
@@ -172,6 +170,23 @@ export const decodeRow = (body: string): Either<string, DecodedRow> => {
   for (let index = 0; index < blocks.length; index++)
     if (!isTakenOut(blocks[index])) return left('is not a stored message')
   return right({ page: kind, tagged: tag !== undefined, text, blocks: blocks as readonly TakenOut[] })
+}
+
+/**
+ * Whether the body of a row is written as `encodeRow` writes it: nothing else beside the message, and no key of a block.
+ *
+ * @param body the stored text
+ * @param row what `decodeRow` read of it
+ * @returns true if there is no other way to write what was read
+ */
+export const isRowText = (body: string, { page, tagged, text, blocks }: DecodedRow): boolean =>
+  body === `${envelopeOf(page, tagged, blocks)}${text}}`
+
+/** What stands before the message. */
+const envelopeOf = (page: PageKind, tagged: boolean, out: readonly TakenOut[]): string => {
+  const blocks =
+    out.length === 0 ? '' : `"blocks":${textOfJson(mapEach(out, ({ path, id, as }) => ({ path, id, as })))},`
+  return `{"${tagged ? 'tag' : 'page'}":"${page}",${blocks}${messageKey}`
 }
 
 /** A block as the text that it was taken from. Throws TypeError, if it can't be that. */

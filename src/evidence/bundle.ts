@@ -4,13 +4,14 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hexToBytes } from '@noble/hashes/utils.js'
-import { isLeft, isObject, left, right } from '../json/index.ts'
+import { hasOnly, isLeft, isObject, left, parseJson, right } from '../json/index.ts'
 import { portableSha256, verifyInclusion } from '../proof/index.ts'
 import { checkProof, proveEntry, type EntryProof, type Proven, type SessionFault } from '../session/index.ts'
 import {
   inclusionPath,
   isMoment,
   ledgerId,
+  ledgerRow,
   readLedgerRow,
   rowLeaf,
   type Head,
@@ -92,7 +93,7 @@ export const proveInLedger = (store: Store, id: string, position: number): Evide
     return right(
       Object.freeze({ indelible: 'evidence' as const, version: 1 as const, entry: entry.right, ledger: ledger.right }),
     )
-  })
+  }, 'proveInLedger')
 
 /**
  * Prove the head of a session to somebody who has the public keys and the rows: the last head that the last checkpoint
@@ -129,10 +130,52 @@ export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =
         proof: tlogProofText({ index: said.row, path: path.right, checkpoint: note }),
       }),
     )
-  })
+  }, 'proveHead')
 
 /**
- * Check a bundle, without a store and without a network.
+ * Read a bundle from its text, such as a file's. The text has to follow the grammar of docs/evidence.md: its members in their
+ * order, each once, and no other; whole numbers in digits alone. Nothing is verified.
+ *
+ * Errors  `BadBundle`
+ * @param text the text of a bundle
+ * @returns the bundle, for {@link checkBundle}; or `BadBundle`
+ */
+export const readBundle = (text: string): Either<EvidenceFault, EvidenceBundle> => {
+  const parsed = parseJson(text)
+  if (isLeft(parsed)) return bad('it is not JSON')
+  if (!isBundle(parsed.right)) return bad('it is not a bundle of this library')
+  const bundle = inOrder(parsed.right)
+  return plainText(text) === JSON.stringify(bundle)
+    ? right(bundle)
+    : bad('a member of it is there twice, is not in its place, or is a number that is not in digits alone')
+}
+
+/** A text of JSON without white space, and with one spelling of each string. */
+const plainText = (json: string): string =>
+  json.replaceAll(/"(?:[^"\\]|\\.)*"|[ \t\r\n]+/g, (found) =>
+    found.startsWith('"') ? JSON.stringify(JSON.parse(found)) : '',
+  )
+
+/** A bundle with its members in the order of the grammar. */
+const inOrder = ({ entry, ledger }: EvidenceBundle): EvidenceBundle => {
+  const { session, row, body, at, salt, blocks, head, path } = entry
+  const ids = Object.keys(blocks).toSorted((one, other) => (one < other ? -1 : 1))
+  return {
+    indelible: 'evidence',
+    version: 1,
+    entry: {
+      ...{ indelible: 'proof', version: 1, session, row, body, at },
+      ...(salt !== undefined && { salt }),
+      blocks: Object.fromEntries(ids.map((id) => [id, blocks[id] as string])),
+      head: { size: head.size, root: head.root },
+      path,
+    },
+    ledger: { body: ledger.body, at: ledger.at, proof: ledger.proof },
+  }
+}
+
+/**
+ * Check a bundle, without a store and without a network. {@link readBundle} reads one from text.
  *
  * Errors  `BadBundle`, `BadProof`, and those of {@link checkCheckpoint}
  * @param bundle what {@link proveInLedger} gave, as parsed JSON
@@ -196,6 +239,8 @@ const headOf = <C extends Checkpoint>(
   if (isLeft(said)) return said
   if (said.right?.type !== 'head') return bad(`row ${index} of the ledger says no head of a session`)
   const { id, head } = said.right
+  if (ledgerRow({ type: 'head', id, head }, at).body !== body)
+    return bad(`row ${index} of the ledger is not written as this library writes it`)
   return right(
     Object.freeze({
       session: id,
@@ -210,13 +255,16 @@ const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadB
 
 const isBundle = (value: unknown): value is EvidenceBundle =>
   isObject(value) &&
+  hasOnly(value, ['indelible', 'version', 'entry', 'ledger']) &&
   value['indelible'] === 'evidence' &&
   value['version'] === 1 &&
   isObject(value['entry']) &&
+  isObject(value['entry']['blocks']) &&
+  isObject(value['entry']['head']) &&
   isLedgerProof(value['ledger'])
 
 const isLedgerProof = (value: unknown): value is LedgerProof => {
-  if (!isObject(value)) return false
+  if (!isObject(value) || !hasOnly(value, ['body', 'at', 'proof'])) return false
   const { body, at, proof } = value
   return (
     typeof body === 'string' && body.isWellFormed() && typeof proof === 'string' && proof.isWellFormed() && isMoment(at)

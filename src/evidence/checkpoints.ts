@@ -1,6 +1,6 @@
 /** Checkpoints of a scope's ledger: signed, kept in a log of their own beside it, and shown to witnesses. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, utf8Of } from '../json/index.ts'
+import { isLeft, left, optionsOf, right, utf8Of } from '../json/index.ts'
 import { amount } from '../task/index.ts'
 import { describeSession } from '../session/index.ts'
 import { headOf, consistencyPath, ledgerId, ownStore, type Head, type Store } from '../store/index.ts'
@@ -22,8 +22,11 @@ export interface CheckpointOptions {
   readonly origin: string
   /** Who signs: at least one key of a log. */
   readonly signers: readonly NoteSigner[]
-  /** Where the signer remembers the last head that it signed. Default: it knows only the checkpoints that are kept. */
-  readonly memory?: SignerMemory
+  /**
+   * Where the signer remembers the last head that it signed; several, if each key has its own. Default: it knows only the
+   * checkpoints that are kept.
+   */
+  readonly memory?: SignerMemory | readonly SignerMemory[]
   /** Further lines, such as {@link rotation} gives. Default: none. */
   readonly extensions?: readonly string[]
 }
@@ -68,19 +71,21 @@ export interface KeptCheckpoint {
  * Errors  `NoLedger`; `Diverged` if the ledger does not continue what was signed; `CallbackThrew` if the memory fails
  *
  * @param store the store with the ledger
- * @param options the origin, the signers and further lines
+ * @param given the origin, the signers and further lines
  * @returns the checkpoint; or `NoLedger`, `Diverged`
  */
-export const signLedger = (store: Store, options: CheckpointOptions): EvidenceTask<KeptCheckpoint> =>
-  evidenceTask(async () => {
-    const { origin, memory } = options
+export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask<KeptCheckpoint> => {
+  const options = ownOptions('signLedger', given)
+  return evidenceTask(async () => {
+    const { origin, memory = [] } = options
+    const memories: readonly SignerMemory[] = 'read' in memory ? [memory] : memory
     for (;;) {
       const ledger = await readLedger(store)()
       if (isLeft(ledger)) return ledger
       const { head } = ledger.right
       const kept = await listCheckpoints(store)()
       if (isLeft(kept)) return kept
-      const remembered = await recalled(memory, origin)
+      const remembered = await recalled(memories, origin)
       if (isLeft(remembered)) return remembered
       for (const older of signedBefore(kept.right, options, remembered.right)) {
         const then = older.size > head.size ? undefined : await headAt(store, ledgerId, older.size)
@@ -88,7 +93,7 @@ export const signLedger = (store: Store, options: CheckpointOptions): EvidenceTa
         if (then?.right.root !== older.root)
           return left({ _tag: 'Diverged', id: ledgerId, expected: older, actual: head })
       }
-      const advanced = await remember(memory, origin, remembered.right, head)
+      const advanced = await remember(memories, origin, remembered.right, head)
       if (isLeft(advanced)) return advanced
       if (!advanced.right) continue // another signer was quicker: sign what continues it
       const note = await signedHead(head, options)
@@ -98,12 +103,13 @@ export const signLedger = (store: Store, options: CheckpointOptions): EvidenceTa
       if (stored.right !== undefined) return right(stored.right)
     }
   }, 'signLedger')
+}
 
 /** The heads that a ledger has to continue: the last that was kept, the greatest that one of the signers signed, the last remembered. */
 const signedBefore = (
   kept: readonly KeptCheckpoint[],
   { origin, signers }: CheckpointOptions,
-  remembered: Head | undefined,
+  remembered: readonly (Head | undefined)[],
 ): readonly Head[] => {
   const verifiers = signers.flatMap(({ vkey }) => {
     const verifier = verifierOf(vkey)
@@ -124,28 +130,31 @@ const signedBefore = (
     (most, head) => (most && most.size >= head.size ? most : head),
     undefined,
   )
-  return [kept.at(-1)?.head, greatest, remembered].filter((head) => head !== undefined)
+  return [kept.at(-1)?.head, greatest, ...remembered].filter((head) => head !== undefined)
 }
 
 const recalled = async (
-  memory: SignerMemory | undefined,
+  memories: readonly SignerMemory[],
   origin: string,
-): Promise<Either<AnyEvidenceFault, Head | undefined>> => {
+): Promise<Either<AnyEvidenceFault, readonly (Head | undefined)[]>> => {
   try {
-    return right(await memory?.read(origin))
+    return right(await Promise.all(memories.map((memory) => memory.read(origin))))
   } catch (cause) {
     return left({ _tag: 'CallbackThrew', callback: 'memory.read', cause })
   }
 }
 
+/** False, if one of them is not what it was: those before it know a head that the next one continues. */
 const remember = async (
-  memory: SignerMemory | undefined,
+  memories: readonly SignerMemory[],
   origin: string,
-  from: Head | undefined,
+  from: readonly (Head | undefined)[],
   to: Head,
 ): Promise<Either<AnyEvidenceFault, boolean>> => {
   try {
-    return right(memory === undefined || (await memory.advance(origin, from, to)))
+    for (const [index, memory] of memories.entries())
+      if (!(await memory.advance(origin, from[index], to))) return right(false)
+    return right(true)
   } catch (cause) {
     return left({ _tag: 'CallbackThrew', callback: 'memory.advance', cause })
   }
@@ -156,14 +165,22 @@ const remember = async (
  *
  * @param store the store with the session
  * @param id the session
- * @param options the origin and the signers
+ * @param given the origin and the signers
  * @returns the checkpoint as text; give each session an origin of its own
  */
-export const signSession = (store: Store, id: string, options: CheckpointOptions): EvidenceTask<string> =>
-  evidenceTask(async () => {
+export const signSession = (store: Store, id: string, given: CheckpointOptions): EvidenceTask<string> => {
+  const options = ownOptions('signSession', given)
+  return evidenceTask(async () => {
     const info = await describeSession(store, id)()
     return isLeft(info) ? info : signedHead(info.right.head, options)
-  })
+  }, 'signSession')
+}
+
+/** A copy: the caller may change its own. */
+const ownOptions = (call: string, given: CheckpointOptions): CheckpointOptions => {
+  const { signers, extensions, ...others } = optionsOf(call, given)
+  return { ...others, signers: [...signers], ...(extensions !== undefined && { extensions: [...extensions] }) }
+}
 
 const signedHead = async (
   head: Head,
@@ -195,7 +212,7 @@ export const listCheckpoints = (store: Store): EvidenceTask<readonly KeptCheckpo
       kept.push(one.right)
     }
     return right(Object.freeze(kept))
-  })
+  }, 'listCheckpoints')
 
 /**
  * The last checkpoint that was kept; undefined: there is none.
@@ -209,7 +226,7 @@ export const lastCheckpoint = (store: Store): EvidenceTask<KeptCheckpoint | unde
     if (isLeft(rows)) return rows.left._tag === 'NoSuchLog' ? right(undefined) : rows
     const [row] = rows.right
     return row === undefined ? right(undefined) : keptOf(row.body)
-  })
+  }, 'lastCheckpoint')
 
 const keptOf = (note: string): Either<EvidenceFault, KeptCheckpoint> => {
   const claimed = claimedCheckpoint(note)
@@ -255,17 +272,18 @@ export interface Witnessed extends KeptCheckpoint {
  * Errors  `NoLedger` if there is no checkpoint yet; `BadKey`. A witness that does not sign is in `refusals`
  *
  * @param store the store with the ledger
- * @param witnesses the witnesses to ask
+ * @param asked the witnesses to ask
  * @param options how to reach them
  * @returns the checkpoint with their signatures, and the refusals
  */
 export const witnessLedger = (
   store: Store,
-  witnesses: readonly Witness[],
+  asked: readonly Witness[],
   options: WitnessOptions = {},
 ): EvidenceTask<Witnessed> => {
   if (options.timeout !== undefined) amount('timeout', options.timeout, { unit: 'milliseconds' })
   return evidenceTask(async () => {
+    const witnesses = asked.map((witness) => ({ ...witness }))
     const verifiers: NoteVerifier[] = []
     for (const { vkey } of witnesses) {
       const verifier = verifierOf(vkey)

@@ -29,11 +29,12 @@ import { evidenceTask, type EvidenceTask } from './fault.ts'
  *
  * @param store the store with the session
  * @param id the session
- * @param because the reason and the person, for the ledger
+ * @param reason the reason and the person, for the ledger
  * @returns the head of the ledger
  */
-export const holdSession = (store: Store, id: string, because: Because = {}): EvidenceTask<Head> =>
+export const holdSession = (store: Store, id: string, reason: Because = {}): EvidenceTask<Head> =>
   evidenceTask(async () => {
+    const because = { ...reason }
     const info = await describeSession(store, id)()
     if (isLeft(info)) return info
     const { head } = info.right
@@ -74,11 +75,12 @@ export const holdSession = (store: Store, id: string, because: Because = {}): Ev
  *
  * @param store the store with the session
  * @param id the session
- * @param because the reason and the person, for the ledger
+ * @param reason the reason and the person, for the ledger
  * @returns the head of the ledger
  */
-export const releaseSession = (store: Store, id: string, because: Because = {}): EvidenceTask<Head> =>
+export const releaseSession = (store: Store, id: string, reason: Because = {}): EvidenceTask<Head> =>
   evidenceTask(async () => {
+    const because = { ...reason }
     const info = await describeSession(store, id)()
     const said = await appendToLedger(store, async ({ held, sessions }: LedgerContent) => {
       if (!held.has(id)) return isLeft(info) ? info : right({ rows: [], more: {} })
@@ -128,4 +130,4 @@ export const holdsOn = (store: Store, id: string): EvidenceTask<readonly Message
       found.push(Object.freeze({ hold, messages }))
     }
     return right(Object.freeze(found))
-  })
+  }, 'holdsOn')

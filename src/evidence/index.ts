@@ -4,6 +4,7 @@ export {
   claimedHead,
   proveHead,
   proveInLedger,
+  readBundle,
   type EvidenceBundle,
   type HeadInLedger,
   type LedgerProof,

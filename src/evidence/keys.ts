@@ -5,7 +5,8 @@
  *         the text of private keys is that of Go's golang.org/x/mod/sumdb/note
  */
 import { ed25519 } from '@noble/curves/ed25519.js'
-import { bytesToHex } from '@noble/hashes/utils.js'
+import { sha512 } from '@noble/hashes/sha2.js'
+import { bytesToHex, concatBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { base64Of, bytesOfBase64, left, right, utf8Of } from '../json/index.ts'
 import { portableSha256 } from '../proof/index.ts'
@@ -108,7 +109,8 @@ export const verifierOf = (vkey: string): Either<EvidenceFault, NoteVerifier> =>
   const fits = (text: Uint8Array, signature: Uint8Array): boolean => {
     if (signature.length !== 64) return false
     try {
-      return ed25519.verify(signature, text, publicKey, { zip215: false }) // RFC 8032: one signature, one encoding
+      // RFC 8032: one signature, one encoding; and without the cofactor, so that every verifier says the same.
+      return ed25519.verify(signature, text, publicKey, { zip215: false }) && fitsExactly(text, signature, publicKey)
     } catch {
       return false // not a point of the curve
     }
@@ -186,6 +188,23 @@ export const remoteSigner = (vkey: string, sign: NoteSigner['sign']): Either<Evi
   const { name, keyId } = verifier.right
   return right(Object.freeze<NoteSigner>({ name, keyId, vkey, sign }))
 }
+
+/**
+ * Whether S·B = R + k·A, without the factor 8 that the library multiplies both sides by: Go, OpenSSL and browsers compare
+ * so. Whoever has the private key can make signatures that hold only with the factor.
+ */
+const fitsExactly = (text: Uint8Array, signature: Uint8Array, publicKey: Uint8Array): boolean => {
+  const { Point } = ed25519
+  const [r, s] = [signature.subarray(0, 32), signature.subarray(32)]
+  const k = Point.Fn.create(numberOf(sha512(concatBytes(r, publicKey, text))))
+  const kA = Point.fromBytes(publicKey).multiplyUnsafe(k)
+  return Point.fromBytes(r)
+    .add(kA)
+    .equals(Point.BASE.multiplyUnsafe(numberOf(s)))
+}
+
+/** A number whose bytes have the least one first. */
+const numberOf = (bytes: Uint8Array): bigint => BigInt(`0x${bytesToHex(bytes.toReversed())}`)
 
 /** What a witness signs: the text behind a head of its own and a time. */
 const cosigned = (text: Uint8Array, seconds: number): Uint8Array => {

@@ -56,7 +56,7 @@ export const readLedger = (store: Store, size?: number): EvidenceTask<Ledger> =>
     const { head, sessions, held, destroyed, erasures } = found.right
     if (head === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
     return right(Object.freeze({ head, sessions, held, destroyed, erasures }))
-  })
+  }, 'readLedger')
 
 /** What an update of a ledger did. */
 export interface LedgerUpdate {
@@ -75,11 +75,12 @@ export interface LedgerUpdate {
  * Cost    O(rows of the ledger + sessions); O(log rows) nodes for each session that has grown
  * Errors  `NotALedger`; store faults. Two updates at once: one of them tries again
  * @param store the store with the sessions
- * @param ids only these sessions. Default: all of the scope
+ * @param sessions only these sessions. Default: all of the scope
  * @returns the new head, the number of new rows, and the sessions that do not match
  */
-export const updateLedger = (store: Store, ids?: readonly string[]): EvidenceTask<LedgerUpdate> =>
-  evidenceTask(
+export const updateLedger = (store: Store, sessions?: readonly string[]): EvidenceTask<LedgerUpdate> => {
+  const ids = sessions && [...sessions]
+  return evidenceTask(
     () =>
       appendToLedger(store, async (ledger) => {
         const compared = await compare(store, ledger.sessions, ids)
@@ -89,6 +90,7 @@ export const updateLedger = (store: Store, ids?: readonly string[]): EvidenceTas
       }),
     'updateLedger',
   )
+}
 
 /**
  * Remove a session and say so in the ledger, which is made if there is none. The row is written first: a process that
@@ -99,11 +101,12 @@ export const updateLedger = (store: Store, ids?: readonly string[]): EvidenceTas
  *
  * @param store the store with the session
  * @param id the session to remove
- * @param because the reason and the person, for the ledger
+ * @param reason the reason and the person, for the ledger
  * @returns the new head of the ledger
  */
-export const removeRecorded = (store: Store, id: string, because: Because = {}): EvidenceTask<Ledger['head']> =>
+export const removeRecorded = (store: Store, id: string, reason: Because = {}): EvidenceTask<Ledger['head']> =>
   evidenceTask(async () => {
+    const because = { ...reason }
     const recorded = await recordRemoval(store, id, because)
     if (isLeft(recorded)) return recorded
     const removed = await store.remove(id)()
@@ -172,20 +175,21 @@ export interface LedgerReport {
  *
  * Cost    O(rows of the ledger + rows of sessions + bytes of blocks), in pieces; with `headsOnly`,
  *         O(rows of the ledger + sessions × log rows)
- * Errors  `NoLedger`, `NotALedger`, `DamagedLog` of the ledger; `Diverged` if it does not continue `older`;
+ * Errors  `NoLedger`, `NotALedger`, `DamagedLog` of the ledger; `Diverged` if it does not continue `earlier`;
  *         `LedgerMismatch` with every session that was altered, cut, replaced or deleted; `CallbackThrew`
  * @param store the store with the ledger
- * @param older a head of the ledger that is known from elsewhere, such as a signed checkpoint's. Default: none
+ * @param earlier a head of the ledger that is known from elsewhere, such as a signed checkpoint's. Default: none
  * @param options whether to compare heads only, and a callback for progress
  * @returns the report; or `LedgerMismatch` with every session that was altered, cut, replaced or deleted
  * @throws TypeError if an option is unknown
  */
 export const verifyLedger = (
   store: Store,
-  older?: Head,
+  earlier?: Head,
   options: VerifyLedgerOptions = {},
 ): EvidenceTask<LedgerReport> => {
   const { headsOnly = false, progress } = optionsOf('verifyLedger', options, known)
+  const older = earlier && { ...earlier }
   return evidenceTask(async () => {
     const there = await ledgerContent(store)
     if (isLeft(there)) return there
@@ -198,7 +202,9 @@ export const verifyLedger = (
     const compared = await compare(store, sessions)
     if (isLeft(compared)) return compared
     const { news } = compared.right
-    const mismatches = [...compared.right.mismatches]
+    const still = await withoutRemovals(store, compared.right.mismatches)
+    if (isLeft(still)) return still
+    const mismatches = [...still.right]
     const different = new Set(mismatches.map(({ id }) => id))
     let before = 0
     for (const entry of headsOnly ? [] : sessions.values()) {
@@ -225,7 +231,31 @@ export const verifyLedger = (
         unrecorded: Object.freeze(news.filter(({ id }) => !isKnown(sessions.get(id))).map(({ id }) => id)),
       }),
     )
-  })
+  }, 'verifyLedger')
+}
+
+/** How often it is looked whether a session goes whose removal the ledger has, and the milliseconds between. */
+const [looks, pause] = [20, 25]
+
+/** The mismatches that are not made by removals which go on meanwhile: the ledger is told first, then the session goes. */
+const withoutRemovals = async (
+  store: Store,
+  mismatches: readonly LedgerMismatch[],
+): Promise<Either<AnyEvidenceFault, readonly LedgerMismatch[]>> => {
+  if (!mismatches.some(({ what }) => what === 'missing' || what === 'present')) return right(mismatches)
+  const now = await ledgerContent(store)
+  if (isLeft(now)) return now
+  let rest = mismatches.filter(({ id, what }) => what !== 'missing' || now.right.sessions.get(id)?.removed !== true)
+  for (let look = 0; look < looks && rest.some(({ what }) => what === 'present'); look++) {
+    if (look > 0) await new Promise((resolve) => setTimeout(resolve, pause))
+    const there = await theseSessions(
+      store,
+      rest.flatMap(({ id, what }) => (what === 'present' ? [id] : [])),
+    )
+    if (isLeft(there)) return there
+    rest = rest.filter(({ id, what }) => what !== 'present' || there.right.has(id))
+  }
+  return right(rest)
 }
 
 /** How the rows of a session differ from its head in the ledger; undefined: they don't, or it was removed meanwhile. */

@@ -73,9 +73,9 @@ export const parseSignatures = (lines: string): Either<EvidenceFault, readonly N
   if (each.length > maxSignatures) return bad(`it has ${each.length} signatures, and at most ${maxSignatures} are read`)
   const signatures: NoteSignature[] = []
   for (const line of each) {
-    const [, name, base64] = /^\u2014 (\S+) (\S+)$/u.exec(line) ?? []
+    const [, name, base64] = /^\u2014 ([^\s+\p{Cc}]+) (\S+)$/u.exec(line) ?? []
     const bytes = base64 === undefined ? undefined : bytesOfBase64(base64)
-    if (name === undefined || name.includes('+') || bytes === undefined || bytes.length < 5)
+    if (name === undefined || bytes === undefined || bytes.length < 5)
       return bad(`${JSON.stringify(line.slice(0, 80))} is not a signature line`)
     signatures.push(Object.freeze({ name, keyId: bytesToHex(bytes.subarray(0, 4)), signature: bytes.slice(4) }))
   }

@@ -41,6 +41,7 @@ export {
   aString,
   describe,
   fieldsBeside,
+  hasOnly,
   isObject,
   objectAt,
   readEach,

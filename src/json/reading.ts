@@ -51,6 +51,10 @@ export const anObject = (value: unknown): JsonObject => objectAt(value, [])
 /** The value as an array. Throws Unexpected. */
 export const aList = (value: unknown): readonly Json[] => arrayAt(value, [])
 
+/** Whether an object has no other members than these. */
+export const hasOnly = (value: object, names: readonly string[]): boolean =>
+  Object.keys(value).every((name) => names.includes(name))
+
 /** Whether a value is an object, and no array. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !isArray(value)

@@ -28,6 +28,16 @@ export const foldPages = (notes: Iterable<Note>): ReadonlyMap<number, PageKind |
 }
 
 /**
+ * Whether a note says positions and kinds only, and nothing of what anybody said.
+ *
+ * @param note any note
+ * @returns true for `page`, `pin`, `unpin`, `retraction`, `seal` and `erased`
+ */
+export const isMark = ({ type }: Note): boolean => marks.has(type)
+
+const marks: ReadonlySet<Note['type']> = new Set(['page', 'pin', 'unpin', 'retraction', 'seal', 'erased'])
+
+/**
  * The positions that a note takes out of the conversation.
  *
  * @param note any note

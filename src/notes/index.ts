@@ -1,5 +1,5 @@
 export { checkNote, decodeNote } from './decode.ts'
-export { foldPages, rangeDigest, retractedBy } from './fold.ts'
+export { foldPages, isMark, rangeDigest, retractedBy } from './fold.ts'
 export type {
   ApplicationNote,
   ErasedNote,

@@ -5,4 +5,4 @@ export { emptyRoot, equalBytes, leafHash, leafMark, nodeHash } from './hashes.ts
 export { hexOf } from './hex.ts'
 export { inclusionProof, siblingsOf, verifyInclusion, type Inclusion, type Subtree } from './inclusion.ts'
 export { grow, GrownRows, hashRow, rowLeaf, type Grown, type HashedRow, type RowContent } from './row.ts'
-export { digestOf, portableSha256, type Hash } from './sha256.ts'
+export { digestOf, digestOfName, portableSha256, type Hash } from './sha256.ts'

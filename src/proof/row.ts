@@ -84,7 +84,7 @@ class Hashed extends Given {
   readonly #own = true
 
   static mark<T extends object>(row: T): Readonly<T> {
-    return freeze(new Hashed(row) as unknown as T) // it is `row`
+    return freeze(new Hashed(row) as unknown as T)
   }
 
   static is(row: unknown): boolean {

@@ -30,3 +30,11 @@ export const portableSha256: Hash = (bytes) => sha256(bytes)
  */
 export const digestOf = (content: string | Uint8Array): string =>
   bytesToHex(sha256(typeof content === 'string' ? utf8ToBytes(content) : content))
+
+/**
+ * The SHA-256 of a name: of its JSON, because in UTF-8 half of a surrogate pair is U+FFFD.
+ *
+ * @param name any text
+ * @returns 64 lowercase hexadecimal digits, of no other name
+ */
+export const digestOfName = (name: string): string => digestOf(JSON.stringify(name))

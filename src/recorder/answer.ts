@@ -57,28 +57,27 @@ export class AnswerReader {
     }
   }
 
-  /** What was answered to a conversation. `whole` is false where the connection broke. */
-  end(whole: boolean, after: readonly Message[] = []): Answered {
+  /** What was answered to a conversation. It is whole if its text says so, whatever became of the connection. */
+  end(after: readonly Message[] = []): Answered {
     const rest = this.#decoder.decode()
     if (this.#streams) {
       this.#parser.feed(rest)
       this.#parser.reset({ consume: true })
-      return this.#answered(this.#state.wire, this.#state, whole, after)
+      return this.#answered(this.#state.wire, this.#state, after)
     }
     const body = this.#body + rest
-    if (this.#api.chunks === true) return this.#ofChunks(body, whole, after)
+    if (this.#api.chunks === true) return this.#ofChunks(body, after)
     const parsed = parseJson(body)
     const wire = !isLeft(parsed) && isObject(parsed.right) ? (parsed.right as Wire) : undefined
-    return this.#answered(wire, { ended: wire !== undefined, error: errorIn(wire) }, whole, after)
+    return this.#answered(wire, { ended: wire !== undefined, error: errorIn(wire) }, after)
   }
 
   /** One chunk, or a list of them, as far as it came. */
-  #ofChunks(body: string, whole: boolean, after: readonly Message[]): Answered {
+  #ofChunks(body: string, after: readonly Message[]): Answered {
     const isList = body.trimStart().startsWith('[')
     for (const text of isList ? objectsOf(body) : [body]) this.#event(text)
     const { wire, ended, error } = this.#state
-    const isWhole = isList ? ended : whole && wire !== undefined
-    return this.#answered(wire, { ended: isWhole, error }, isWhole, after)
+    return this.#answered(wire, { ended: isList ? ended : wire !== undefined, error }, after)
   }
 
   #event(data: string): void {
@@ -88,16 +87,11 @@ export class AnswerReader {
     if (!isLeft(parsed) && isObject(parsed.right)) this.#state.take(structuredCloneOf(parsed.right as Wire))
   }
 
-  #answered(
-    wire: Wire | undefined,
-    state: Pick<StreamState, 'ended' | 'error'>,
-    whole: boolean,
-    after: readonly Message[],
-  ): Answered {
+  #answered(wire: Wire | undefined, state: Pick<StreamState, 'ended' | 'error'>, after: readonly Message[]): Answered {
     const { ended, error = this.#unread } = state
     const decoded = wire === undefined || error !== undefined ? undefined : this.#api.messages(wire, after)
     const messages = decoded === undefined || isLeft(decoded) ? [] : decoded.right.messages
-    const done = (whole || this.#streams) && ended && error === undefined
+    const done = ended && error === undefined
     return {
       messages: done ? messages : cutOff(messages),
       whole: done,

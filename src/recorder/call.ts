@@ -10,7 +10,7 @@ import { cacheBreak } from './cache-break.ts'
 import type { Compaction } from './compaction.ts'
 import { formsOf, type Forms, type Kept } from './content.ts'
 import { problem, type Conversation, type SentBefore } from './conversation.ts'
-import { Conversations, isOver, keptAs, type Unread } from './conversations.ts'
+import { Conversations, isOver, keptAs, sharedFrom, type Unread } from './conversations.ts'
 import {
   asSent,
   blockIdOf,
@@ -30,6 +30,9 @@ export interface Begun {
   readonly conversation: Conversation
   /** The length of the conversation that was sent. */
   readonly len: number
+  /** Its chain, and the messages of the request, which are its end. */
+  readonly chain: readonly string[]
+  readonly given: readonly Message[]
   readonly sent: Sent
   readonly now: SentBefore
   readonly blocks: Pick<CallDetails, 'system' | 'tools'>
@@ -37,6 +40,9 @@ export interface Begun {
   readonly digest: string
   readonly head: { readonly size: number; readonly root: string }
 }
+
+/** Told of the session in which the receipt of a call is about to be appended. It must not throw. */
+export type OnPlace = (session: string) => void
 
 /** How a call went, seen from outside. */
 export type Told = Pick<CallDetails, 'at' | 'duration' | 'firstByte' | 'status' | 'error'>
@@ -62,8 +68,9 @@ export class Calls {
     const given = asked.messages.map(forms.asked)
     for (let attempt = 1; ; attempt++) {
       const found = await this.#conversations.find(asked, given, named)
-      const { conversation, from, taken, compaction } = found
+      const { conversation, from, taken, compaction, edit } = found
       const news = given.slice(taken)
+      await this.#conversations.index(conversation, from, compaction === undefined ? news : given)
       const appended =
         compaction !== undefined
           ? await conversation.compact(compaction, given, await this.#made(conversation, compaction, given))
@@ -77,7 +84,6 @@ export class Calls {
         throw problem('append to', conversation.session.id, appended.left)
       }
       asked.messages.slice(taken).forEach(forms.count)
-      await this.#conversations.index(conversation, from, conversation.len)
       const blocks = {
         ...(asked.system !== undefined && { system: await this.#block(forms.beside(asked.system)) }),
         ...(asked.tools !== undefined && { tools: await this.#block(forms.beside(asked.tools)) }),
@@ -93,11 +99,12 @@ export class Calls {
         messages: given.map((message) => digestOf(JSON.stringify(asSent(message)))),
       }
       const whole = asked.previous === undefined && asked.conversation === undefined // else the provider has what came before
-      const broke = whole ? cacheBreak(last, now, compaction !== undefined) : undefined
+      const broke = whole ? cacheBreak(last, now, compaction !== undefined, edit) : undefined
       conversation.last = whole ? now : undefined
       const head = conversation.session.head()
       const digest = digestOf(JSON.stringify([asked.system ?? null, asked.tools ?? null, now.messages]))
-      return { asked, conversation, len: conversation.len, sent, now, blocks, broke, digest, head }
+      const { chain, len } = conversation
+      return { asked, conversation, len, chain: [...chain], given, sent, now, blocks, broke, digest, head }
     }
   }
 
@@ -151,8 +158,8 @@ export class Calls {
   }
 
   /** Record an answer and the receipt of its call: behind what was sent, or in a fork where something else came there. */
-  async finish(begun: Begun, answered: Answered | undefined, told: Told): Promise<void> {
-    const { asked, len, sent, blocks, broke, digest, head } = begun
+  async finish(begun: Begun, answered: Answered | undefined, told: Told, onPlace?: OnPlace): Promise<void> {
+    const { asked, len, chain, given, sent, blocks, broke, digest, head } = begun
     const forms = this.#forms
     const { error: broken, ...timed } = told
     const said = broken ?? answered?.error
@@ -172,10 +179,19 @@ export class Calls {
       ...((cut || (broken !== undefined && messages.length > 0)) && { cut: true as const }),
       ...(broke !== undefined && { broke }),
     }
+    const responses = [
+      ...(answered?.id !== undefined && asked.api === 'openai-responses' ? [answered.id] : []),
+      ...(asked.conversation === undefined ? [] : [keptAs(asked.conversation)]),
+    ]
     let { conversation } = begun
     for (let attempt = 1; ; attempt++) {
-      if (messages.length > 0 && conversation.len !== len)
-        conversation = await this.#conversations.forked(conversation, len, asked.client)
+      if (messages.length > 0 && conversation.chainAt(conversation.len) !== chain[len]) {
+        const shared = sharedFrom(0, conversation, chain)
+        conversation = await this.#conversations.forked(conversation, shared, asked.client)
+        const again =
+          shared === len ? right(undefined) : await conversation.replaceFrom(shared, given.slice(shared - len))
+        if (isLeft(again)) throw problem('append to', conversation.session.id, again.left)
+      }
       const { alike, fields } = receiptFields(details, conversation.receipts)
       // What directly follows what it answers says by that where the record was.
       const follows = conversation === begun.conversation && conversation.session.head().size === head.size
@@ -188,7 +204,12 @@ export class Calls {
         ...(answered?.usage !== undefined && { usage: answered.usage }),
         ...fields,
       }
+      // Before it is there, so that a kill leaves nothing that is not found.
+      await this.#conversations.index(conversation, conversation.len, messages)
+      for (const id of messages.length > 0 ? responses : [])
+        await this.#conversations.indexResponse(id, conversation.session.id, len + messages.length)
       const note = conversation.session.notes().length
+      onPlace?.(conversation.session.id)
       const finished = await conversation.finish(messages, receipt)
       if (!isLeft(finished)) {
         if (conversation === begun.conversation) begun.now.note = note
@@ -199,11 +220,6 @@ export class Calls {
         throw problem('append an answer to', conversation.session.id, finished.left)
     }
     const session = conversation.session.id
-    await this.#conversations.index(conversation, len, len + messages.length)
-    if (answered?.id !== undefined && messages.length > 0 && asked.api === 'openai-responses')
-      await this.#conversations.indexResponse(answered.id, session, len + messages.length)
-    if (asked.conversation !== undefined && messages.length > 0)
-      await this.#conversations.indexResponse(keptAs(asked.conversation), session, len + messages.length)
     this.#tally.called({
       session,
       model: answered?.model ?? asked.model,

@@ -33,6 +33,8 @@ export class Conversation {
   readonly #receipts = new Map<string, number>()
   #base: Base
   #chain: string[]
+  /** The ends of what its client took back lately, as chains. */
+  readonly #left: string[] = []
 
   constructor(session: Session, client: string | undefined) {
     this.session = session
@@ -56,6 +58,22 @@ export class Conversation {
   /** How many messages the conversation has. */
   get len(): number {
     return this.#chain.length - 1
+  }
+
+  /** Whether its first messages hold all that its client's compaction made. */
+  isCompactedIn(len: number): boolean {
+    const { entries } = this.#base
+    return entries.length > 0 && len >= entries.length
+  }
+
+  /** Whether a chain goes on with what its client took back. */
+  hasLeft(chain: readonly string[]): boolean {
+    return this.#left.some((end) => chain.includes(end))
+  }
+
+  /** The chains of its first messages, from none on. */
+  get chain(): readonly string[] {
+    return this.#chain
   }
 
   /** The chain of its first messages; undefined beyond its end. */
@@ -104,6 +122,10 @@ export class Conversation {
       ? this.session.replaceTail(this.#positionAt(from - entries.length), messages, { expectedHead })()
       : this.session.append({ messages }, { expectedHead })())
     if (isLeft(done)) return this.#after(done)
+    if (from < this.len) {
+      this.#left.push(this.#chain[this.len] as string)
+      if (this.#left.length > 16) this.#left.shift()
+    }
     this.#chain.length = from + 1
     for (const message of messages) this.#chain.push(linked(this.#chain.at(-1) as string, message))
     return right(undefined)

@@ -5,6 +5,7 @@ import type { Message } from '../message/index.ts'
 import { sessionFaultText } from '../session/fault.ts'
 import { createSession, forkSession, openSession } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
+import { editOf, type Edit } from './cache-break.ts'
 import { compactionOf, type Compaction } from './compaction.ts'
 import { Conversation, problem, type RecordFault } from './conversation.ts'
 import { chainOf, identityOf } from './identity.ts'
@@ -24,6 +25,8 @@ export interface Found {
   readonly taken: number
   /** What the client's own compaction has made of the conversation: the request goes on from there. */
   readonly compaction?: Compaction
+  /** Set if the client changed what was said, and not only went back. */
+  readonly edit?: Edit
 }
 
 /** A log that can't be read, and why, in words. */
@@ -69,7 +72,13 @@ export class Conversations {
         const conversation = await this.#opened(session)
         if (conversation === undefined || conversation.len < len) continue
         if (conversation.len === len) return { conversation, from: len, taken: 0 }
-        return { conversation: await this.forked(conversation, len, asked.client), from: len, taken: 0 }
+        return (
+          (await this.#askedBefore(conversation, len, given)) ?? {
+            conversation: await this.forked(conversation, len, asked.client),
+            from: len,
+            taken: 0,
+          }
+        )
       }
     }
     if (asked.conversation !== undefined)
@@ -77,8 +86,10 @@ export class Conversations {
         const conversation = await this.#opened(session)
         // What stands behind it was asked and not answered: the provider has it not.
         if (conversation === undefined || conversation.len < len) continue
-        if (conversation.len === len || conversation.caller === asked.caller)
-          return { conversation, from: len, taken: 0 }
+        if (conversation.len === len) return { conversation, from: len, taken: 0 }
+        const before = await this.#askedBefore(conversation, len, given)
+        if (before !== undefined) return before
+        if (conversation.caller === asked.caller) return { conversation, from: len, taken: 0 }
         return { conversation: await this.forked(conversation, len, asked.client), from: len, taken: 0 }
       }
     const chain = chainOf(given)
@@ -94,14 +105,33 @@ export class Conversations {
     }
     if (match === undefined) return { conversation: await this.#fresh(asked, given), from: 0, taken: 0 }
     const { conversation, len } = match
-    if (len === conversation.len) return { conversation, from: len, taken: len }
-    // The client has rewound its own. Whoever only knows its name gets a session of their own.
-    if (asked.client !== undefined && conversation.client === asked.client && conversation.caller === asked.caller)
-      return { conversation, from: len, taken: len }
-    // Nothing was answered in what they share: two that begin alike.
-    if (!given.slice(0, len).some(({ role }) => role === 'assistant'))
+    const found = { conversation, from: len, taken: len }
+    if (len === conversation.len) return found
+    // Nothing was answered in what they share, and they go on in two ways: two that begin alike, whatever their names are.
+    const isAnswered = conversation.isCompactedIn(len) || given.slice(0, len).some(({ role }) => role === 'assistant')
+    const isOwn =
+      asked.client !== undefined && conversation.client === asked.client && conversation.caller === asked.caller
+    if (!isAnswered && !(isOwn && len === given.length))
       return { conversation: await this.#fresh(asked, given), from: 0, taken: 0 }
-    return { conversation: await this.forked(conversation, len, asked.client), from: len, taken: len }
+    const edit = editOf(conversation, given, len)
+    // The client has rewound its own. Whoever only knows its name gets a session of their own, and so does a client that
+    // goes on with what it took back: those are two conversations under one name.
+    if (isOwn && !conversation.hasLeft(chain)) return { ...found, ...(edit !== undefined && { edit }) }
+    const forked = await this.forked(conversation, len, asked.client)
+    return {
+      ...found,
+      conversation: forked,
+      ...(edit !== undefined && { edit: { ...edit, before: conversation.last } }),
+    }
+  }
+
+  /** Where the same was asked behind the first messages of a conversation, and not answered: it is asked again. */
+  async #askedBefore(conversation: Conversation, len: number, given: readonly Message[]): Promise<Found | undefined> {
+    const before = Array.from({ length: len + 1 }, (_, index) => conversation.chainAt(index) as string)
+    const chain = [...before, ...chainOf(given, before.at(-1)).slice(1)]
+    const match = await this.#longest(chain, undefined)
+    if (match?.len !== chain.length - 1 || match.conversation.len !== match.len) return undefined
+    return { conversation: match.conversation, from: match.len, taken: given.length }
   }
 
   /** The conversation of a client of which its own compaction made a request. */
@@ -181,13 +211,23 @@ export class Conversations {
     return []
   }
 
-  /** Let the messages of a conversation be found, from one length to another. */
-  async index(conversation: Conversation, from: number, to: number): Promise<void> {
+  /**
+   * Let a conversation be found by the messages that it is about to have behind its first ones. Before they are appended: what
+   * is found is compared, and what a kill leaves unfound would be recorded again.
+   */
+  async index(conversation: Conversation, from: number, messages: readonly Message[]): Promise<void> {
     const session = conversation.session.id
-    const keys = marksUpTo(to)
-      .filter((len) => len > from)
-      .map((len) => [`m:${conversation.chainAt(len) as string}`, { session, len }] as const)
-    if (keys.length === 0) return
+    const marks = marksUpTo(from + messages.length).filter((len) => len > from)
+    if (marks.length === 0) return
+    const chain = chainOf(messages, conversation.chainAt(from))
+    await this.#add(
+      session,
+      marks.map((len) => [`m:${chain[len - from] as string}`, { session, len }]),
+    )
+  }
+
+  /** Let a session be found. One that can't be read is not. */
+  async #add(session: string, keys: Parameters<Places['add']>[0]): Promise<void> {
     const added = await this.#places.add(keys)
     if (isLeft(added) && !this.isUnread(added.left)) throw problem('index', session, added.left)
   }
@@ -240,8 +280,7 @@ export class Conversations {
   /** Let a session be found by what its client calls the conversation. */
   async #indexClient(session: string, client: string | undefined): Promise<void> {
     if (client === undefined) return
-    const added = await this.#places.add([[`c:${client}`, { session, len: 0 }]])
-    if (isLeft(added) && !this.isUnread(added.left)) throw problem('index', session, added.left)
+    await this.#add(session, [[`c:${client}`, { session, len: 0 }]])
   }
 
   /** Undefined: it has ended, or can't be read. */
@@ -274,14 +313,14 @@ export class Conversations {
     await this.#indexClient(to, client)
     const conversation = this.#keep(new Conversation(session.right, client))
     const mark = marksUpTo(len).at(-1)
-    if (mark !== undefined) await this.index(conversation, mark - 1, mark) // what is said in it is looked for from there
+    if (mark !== undefined)
+      await this.#add(to, [[`m:${conversation.chainAt(mark) as string}`, { session: to, len: mark }]]) // what is said in it is looked for from there
     return conversation
   }
 
   /** Let a conversation be found by the answer that ends at a length of it. */
   async indexResponse(id: string, session: string, len: number): Promise<void> {
-    const added = await this.#places.add([[`r:${id}`, { session, len }]])
-    if (isLeft(added) && !this.isUnread(added.left)) throw problem('index', session, added.left)
+    await this.#add(session, [[`r:${id}`, { session, len }]])
   }
 
   /** Whether a conversation can be found by that answer. */
@@ -328,7 +367,7 @@ const marksUpTo = (len: number): readonly number[] => {
 const maxCandidates = 32
 
 /** How many messages a chain shares with a conversation, of which it is known that they share `from`. */
-const sharedFrom = (from: number, conversation: Conversation, chain: readonly string[]): number => {
+export const sharedFrom = (from: number, conversation: Conversation, chain: readonly string[]): number => {
   let shared = from
   while (shared + 1 < chain.length && conversation.chainAt(shared + 1) === chain[shared + 1]) shared++
   return shared

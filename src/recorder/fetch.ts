@@ -76,8 +76,8 @@ const bodyOf = async (
   request: Request | undefined,
 ): Promise<string | Uint8Array> => {
   if (typeof body === 'string') return body
-  if (body instanceof Uint8Array) return body
-  if (body instanceof ArrayBuffer) return new Uint8Array(body)
+  if (body instanceof Uint8Array) return new Uint8Array(body) // the caller may change its own
+  if (body instanceof ArrayBuffer) return new Uint8Array(body.slice(0))
   if (body instanceof Blob) return new Uint8Array(await body.arrayBuffer())
   if (body === undefined && request !== undefined) return new Uint8Array(await request.clone().arrayBuffer())
   throw new Error('the body of the request is a stream: give it as text or bytes')

@@ -3,14 +3,19 @@ import { isLeft } from '../json/index.ts'
 import { reasonOf } from '../task/index.ts'
 import { AnswerReader, type Answered } from './answer.ts'
 import type { Api } from './apis/index.ts'
-import { isIdentity, joined, mostWaiting, type Decompress } from './body.ts'
-import type { Begun, Told } from './call.ts'
+import { isIdentity, joined, mostPlain, mostWaiting, type Decompress } from './body.ts'
+import type { Begun, OnPlace, Told } from './call.ts'
 import { readAsked, type Asked, type ObservedRequest } from './wire.ts'
 
 /** A call that is observed: tell it what goes by. None of this throws or waits. */
 export interface ObservedCall {
-  /** The body of the request, which was forwarded; or why it can't be seen. The answer may have come before. */
-  readonly sent: (body: string | Uint8Array | Error) => void
+  /** A piece of the request's body. */
+  readonly piece: (bytes: Uint8Array) => void
+  /**
+   * The body of the request, which was forwarded; or why it can't be seen. Default: the pieces that were told. The answer may
+   * have come before.
+   */
+  readonly sent: (body?: string | Uint8Array | Error) => void
   /** The status and the headers of the answer came. */
   readonly answered: (status: number, header: (name: string) => string | undefined) => void
   /** A piece of the body of the answer. It is copied, if it is kept. */
@@ -19,6 +24,8 @@ export interface ObservedCall {
   readonly end: () => void
   /** The connection broke, or the client gave up. */
   readonly fail: (reason: unknown) => void
+  /** Resolves once it is recorded, or was told to be none that is. It never rejects. */
+  readonly over: Promise<void>
 }
 
 /** What records the call. */
@@ -26,21 +33,26 @@ export interface Recording {
   readonly now: () => number
   /** Do it behind everything that was told before. Undefined: it failed, and was told. */
   readonly later: <T>(url: string, of: 'request' | 'answer', work: () => Promise<T>) => Promise<T | undefined>
-  /** Whether so many bytes more may wait; then they are released once they are read. */
+  /** Whether so many bytes more may wait; they are released once they are read. */
   readonly hold: (bytes: number) => boolean
   readonly release: (bytes: number) => void
   readonly plain: Decompress
   /** Record a request; undefined: it is not to be recorded. */
   readonly begin: (asked: Asked, request: ObservedRequest) => Promise<Begun | undefined>
   /** Record its answer. */
-  readonly finish: (begun: Begun, answered: Answered | undefined, told: Told) => Promise<void>
+  readonly finish: (begun: Begun, answered: Answered | undefined, told: Told, onPlace?: OnPlace) => Promise<void>
 }
 
 /** Milliseconds after a request in which the answer goes first; then the request is recorded while its provider thinks. */
 const beforeBegin = 20
 
 /** Observe a call. */
-export const observeCall = (api: Api, request: ObservedRequest, recording: Recording): ObservedCall => {
+export const observeCall = (
+  api: Api,
+  request: ObservedRequest,
+  recording: Recording,
+  onPlace?: OnPlace,
+): ObservedCall => {
   const at = recording.now()
   let begun: Promise<Begun | undefined> = Promise.resolve(undefined)
   let begin = (): void => {}
@@ -51,41 +63,73 @@ export const observeCall = (api: Api, request: ObservedRequest, recording: Recor
   let over = false
   let seen = false
   let finishing: (() => void) | undefined
-  const finish = (whole: boolean, reason?: unknown): void => {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  /** Why its body is not read. */
+  let refused: Error | undefined
+  let isRecorded = (): void => {}
+  const recorded = new Promise<void>((resolve) => (isRecorded = resolve))
+  /** Whether so many bytes of its body more may wait. */
+  const hold = (length: number): boolean => {
+    if (size + length > mostPlain) refused ??= new Error(`the request is longer than ${mostPlain} bytes`)
+    else if (refused === undefined && !recording.hold(length))
+      refused = new Error(`more than ${mostWaiting} bytes of other requests wait to be recorded`)
+    if (refused === undefined) size += length
+    else pieces.length = 0
+    return refused === undefined
+  }
+  const finish = (reason?: unknown): void => {
     if (over) return
     over = true
     begin()
     const duration = Math.max(0, recording.now() - at)
     // Behind the request, in whatever order they are told: a provider may refuse one before it has read it.
-    finishing = () =>
-      void recording.later(request.url, 'answer', async () => {
+    finishing = () => {
+      const done = recording.later(request.url, 'answer', async () => {
         const call = await begun
         if (call === undefined) return
-        if (encoded !== undefined) reader?.take(await recording.plain(encoded.encoding, joined(encoded.chunks)))
-        const answered = reader?.end(whole, call.asked.messages)
-        // A client may stop reading when the stream has said that it is done.
-        const failed = reason === undefined || answered?.whole === true ? undefined : reasonOf(reason)
-        await recording.finish(call, answered, {
-          at,
-          duration,
-          ...(firstByte !== undefined && { firstByte }),
-          ...(status !== undefined && { status }),
-          ...(failed !== undefined && { error: failed.slice(0, 500).toWellFormed() }),
-        })
+        if (encoded !== undefined) {
+          const plain = recording.plain(encoded.encoding, joined(encoded.chunks))
+          // What is compressed and broke off can't be read.
+          reader?.take(await (reason === undefined ? plain : plain.catch(() => new Uint8Array(0))))
+        }
+        const answered = reader?.end(call.asked.messages)
+        // A client may stop reading when the stream has said that it is done, or what its provider's error is.
+        const isSaid = answered?.whole === true || answered?.error !== undefined
+        const failed = reason === undefined || isSaid ? undefined : reasonOf(reason)
+        await recording.finish(
+          call,
+          answered,
+          {
+            at,
+            duration,
+            ...(firstByte !== undefined && { firstByte }),
+            ...(status !== undefined && { status }),
+            ...(failed !== undefined && { error: failed.slice(0, 500).toWellFormed() }),
+          },
+          onPlace,
+        )
       })
+      void done.then(isRecorded)
+    }
     if (seen) finishing()
   }
   return {
+    piece: (bytes) => {
+      if (hold(bytes.length)) pieces.push(bytes.slice())
+    },
     sent: (body) => {
-      const size = body instanceof Error ? 0 : body.length
-      const isHeld = recording.hold(size)
-      const copy = !isHeld
-        ? new Error(`more than ${mostWaiting} bytes of other requests wait to be recorded`)
-        : body instanceof Uint8Array
-          ? body.slice()
-          : body
+      if (body instanceof Error) refused = body
+      else if (body !== undefined) hold(body.length)
+      const copy =
+        refused !== undefined || body instanceof Error
+          ? ''
+          : body instanceof Uint8Array
+            ? body.slice()
+            : (body ?? joined(pieces))
+      pieces.length = 0
       const work = async (): Promise<Begun | undefined> => {
-        if (copy instanceof Error) throw copy
+        if (refused !== undefined) throw refused
         const encoding = request.header('content-encoding')
         const bytes =
           typeof copy === 'string' || isIdentity(encoding) ? copy : await recording.plain(encoding as string, copy)
@@ -98,7 +142,7 @@ export const observeCall = (api: Api, request: ObservedRequest, recording: Recor
         begin = () => {}
         clearTimeout(timer)
         begun = recording.later(request.url, 'request', work)
-        if (isHeld) void begun.finally(() => recording.release(size))
+        void begun.finally(() => recording.release(size))
       }
       seen = true
       if (finishing === undefined) return
@@ -117,8 +161,9 @@ export const observeCall = (api: Api, request: ObservedRequest, recording: Recor
       if (encoded !== undefined) encoded.chunks.push(bytes.slice())
       else reader?.take(bytes)
     },
-    end: () => finish(true),
-    fail: (reason) => finish(false, reason ?? 'the client gave up'),
+    end: () => finish(),
+    fail: (reason) => finish(reason ?? 'the client gave up'),
+    over: recorded,
   }
 }
 

@@ -251,7 +251,7 @@ export const sentMessages = (
       sent.push(asSent(message))
     }
     return right(Object.freeze(sent))
-  })
+  }, 'sentMessages')
 }
 
 declare const TextDecoder: new () => { decode: (bytes: Uint8Array) => string }

@@ -6,12 +6,12 @@ import { digestOf } from '../proof/index.ts'
 import type { Store } from '../store/index.ts'
 import { amount, reasonOf } from '../task/index.ts'
 import { decompressed, mostWaiting, type Decompress } from './body.ts'
-import { Calls, type Begun } from './call.ts'
+import { Calls, type Begun, type OnPlace } from './call.ts'
 import type { Kept } from './content.ts'
 import { chainOf } from './identity.ts'
 import { observeCall, type ObservedCall, type Recording } from './observed-call.ts'
 import { Tally, type RecorderSummary } from './summary.ts'
-import { apiOf, type Asked, type ObservedRequest } from './wire.ts'
+import { apiOf, shownUrl, type Asked, type ObservedRequest } from './wire.ts'
 
 /** How a recorder works. */
 export interface RecorderOptions extends Kept {
@@ -28,6 +28,8 @@ export interface RecorderOptions extends Kept {
   readonly onNotice?: (notice: RecorderNotice) => void
   /** Bytes of a request or an answer in another encoding than text. Default: `gzip` and `deflate`, by the platform. */
   readonly decompress?: Decompress
+  /** Milliseconds since 1970, when something is told. Default: the store's clock. */
+  readonly now?: () => number
 }
 
 /** What a recorder tells. `reason` says it in words. */
@@ -42,8 +44,11 @@ export type RecorderNotice =
 
 /** A recorder. */
 export interface Recorder {
-  /** Begin to observe a request. Undefined: it carries no conversation, and is counted. */
-  readonly observe: (request: ObservedRequest) => ObservedCall | undefined
+  /**
+   * Begin to observe a request. Undefined: it carries no conversation, and is counted. `onPlace` is called with the id of the
+   * session directly before the receipt of the call is appended to it.
+   */
+  readonly observe: (request: ObservedRequest, onPlace?: OnPlace) => ObservedCall | undefined
   /** Everything that was told so far is stored, or was told to `onNotice`. */
   readonly settled: () => Promise<void>
   /** What was recorded so far. */
@@ -55,7 +60,7 @@ export const createRecorder = (options: RecorderOptions): Recorder => {
   amount('sample', options.sample ?? 1, { unit: 'conversations in all', most: 1 })
   const keeper = new Keeper(options)
   return Object.freeze<Recorder>({
-    observe: (request) => keeper.observe(request),
+    observe: (request, onPlace) => keeper.observe(request, onPlace),
     settled: () => keeper.settled(),
     summary: () => keeper.summary(),
   })
@@ -77,7 +82,7 @@ class Keeper {
       this.#tell({ _tag: 'SessionUnread', ...unread }),
     )
     this.#recording = {
-      now: () => options.store.now(),
+      now: options.now ?? (() => options.store.now()),
       later: (url, of, work) => this.#later(url, of, work),
       hold: (bytes) => {
         if (bytes > 0 && this.#held + bytes > mostWaiting) return false
@@ -87,13 +92,13 @@ class Keeper {
       release: (bytes) => void (this.#held -= bytes),
       plain: options.decompress ?? decompressed,
       begin: (asked, request) => this.#begin(calls, asked, request),
-      finish: (begun, answered, told) => calls.finish(begun, answered, told),
+      finish: (begun, answered, told, place) => calls.finish(begun, answered, told, place),
     }
   }
 
-  observe(request: ObservedRequest): ObservedCall | undefined {
+  observe(request: ObservedRequest, onPlace: OnPlace | undefined): ObservedCall | undefined {
     const api = apiOf(request)
-    if (api !== undefined) return observeCall(api, request, this.#recording)
+    if (api !== undefined) return observeCall(api, request, this.#recording, onPlace)
     this.#tally.passed()
     return undefined
   }
@@ -125,7 +130,7 @@ class Keeper {
     this.#waiting++
     const done = this.#work.then(work).catch((cause: unknown) => {
       this.#tally.lost(of)
-      this.#tell({ _tag: 'NotRecorded', url: shown(url), reason: reasonOf(cause) })
+      this.#tell({ _tag: 'NotRecorded', url: shownUrl(url), reason: reasonOf(cause) })
       return undefined
     })
     this.#work = done.then(() => void this.#waiting--)
@@ -144,6 +149,3 @@ class Keeper {
     return Number.parseInt(digest.slice(0, 8), 16) / 2 ** 32 < sample
   }
 }
-
-/** An address as it is told: without what may hold a key or a password. */
-const shown = (url: string): string => url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z\d+.-]*:\/\/)[^/]*@/i, '$1')

@@ -36,6 +36,10 @@ const pathOf = (url: string): string => {
   return path.slice(0, end)
 }
 
+/** An address as it is told: without what may hold a key or a password. */
+export const shownUrl = (url: string): string =>
+  url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z\d+.-]*:\/\/)[^/]*@/i, '$1')
+
 /** What a request says: its conversation, and what stands beside it. */
 export interface Asked {
   readonly api: RecordedApi
@@ -93,7 +97,8 @@ const longestListIn = (body: JsonObject): number =>
 /** Who calls, by a digest of the credentials that go with the request. It is compared, and never stored. */
 const callerOf = ({ header }: ObservedRequest): string => digestOf(JSON.stringify(credentials.map(header)))
 
-const credentials = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie'] as const
+/** Headers that say who calls. */
+export const credentials = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie'] as const
 
 /** What a note can hold: no half of a character in its texts. */
 const wellFormed = (parameters: JsonObject): JsonObject =>
@@ -103,12 +108,13 @@ const wellFormed = (parameters: JsonObject): JsonObject =>
 
 /**
  * What a client calls its conversation: Claude Code in `metadata.user_id`, Codex in headers and in `prompt_cache_key`,
- * others in the `conversation` of OpenAI's Responses.
+ * others in the `conversation` of OpenAI's Responses. Codex's sub-agents have the `session-id` of the one that began them,
+ * and each a `thread-id` of its own.
  *
  * Source  Claude Code 2.1.330 and Codex 0.169.0 on loopback (2026-11)
  */
 const clientOf = (body: JsonObject, { header }: ObservedRequest): string | undefined => {
-  for (const name of ['session-id', 'session_id', 'thread-id', 'x-session-id']) {
+  for (const name of namesInHeaders) {
     const value = header(name)
     if (value !== undefined && value !== '') return value
   }
@@ -125,6 +131,9 @@ const clientOf = (body: JsonObject, { header }: ObservedRequest): string | undef
   if (isObject(conversation) && typeof conversation['id'] === 'string') return conversation['id']
   return typeof cacheKey === 'string' && cacheKey !== '' ? cacheKey : undefined
 }
+
+/** Headers in which clients name their conversation. */
+export const namesInHeaders = ['thread-id', 'session-id', 'session_id', 'x-session-id'] as const
 
 /** A message without the marks that say where a provider's cache ends: clients move them from call to call. */
 export const withoutMarks = (message: Message): Message => {

@@ -3,7 +3,7 @@
  * log of the store, so it is a leaf of that log's tree like any other.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, optionsOf, right } from '../json/index.ts'
 import type { Task } from '../task/index.ts'
 import type { History } from '../history/index.ts'
 import {
@@ -49,8 +49,12 @@ export interface StoredCallLogOptions extends Omit<CallLogOptions, 'from'> {
 export interface StoredCallLog {
   /** The log. Appended records are written to the store soon after, in order; nobody waits for that unless it is durable. */
   readonly log: History<CallRecord>
-  /** Write the records that are not yet written. Gives the head of the stored log, which has every record then. */
-  readonly flush: Task<AppendFault, Head>
+  /**
+   * Write the records that are not yet written.
+   *
+   * @returns the head of the stored log, which has every record then
+   */
+  readonly flush: () => Task<AppendFault, Head>
   /** How many records are not yet written. */
   readonly pending: number
   /** What it took to read the stored records. Rows that are no records stay in the store as they are. */
@@ -74,11 +78,11 @@ export type OpenLogFault = LogFault | NewLogFault | AppendFault | StoreFaultOf<'
  * @example
  * const opened = await openCallLog({ store: memoryStore(), id: 'calls' })
  * await recordCall(opened.log, { methodName: 'f' }, () => 1)
- * await opened.flush
+ * await opened.flush()
  */
-export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, StoredCallLog> =>
-  storeTask(async () => {
-    const { store, id, durable = false, writer: name = 'writer', ...others } = options
+export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, StoredCallLog> => {
+  const { store, id, durable = false, writer: name = 'writer', ...others } = optionsOf('openCallLog', options)
+  return storeTask(async () => {
     const info = await findOrCreate(store, id)
     if (isLeft(info)) return info
     const rows = await store.read(id, { to: info.right.head.size })()
@@ -117,15 +121,14 @@ export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, S
       Object.freeze({
         log,
         report,
-        get flush() {
-          return storeTask(writer.flush) // a new one each time: a task that was awaited is not run again
-        },
+        flush: () => storeTask(writer.flush, 'log.flush'),
         get pending() {
           return writer.pending()
         },
       }),
     )
-  })
+  }, 'openCallLog')
+}
 
 /** The row of a call that has begun: a note, as it says something of a record that is not there yet. */
 const startMark = (writer: string, begun: BegunRecord): Row => ({

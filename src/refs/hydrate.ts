@@ -44,7 +44,7 @@ export const hydrate = (store: BlockStore, refs: RefHistory): Task<HydrateFault,
     const absent = [...new Set(missing.flatMap(({ ids, reason }) => (reason === notThere ? ids : [])))]
     if (absent.length > 0) return left({ _tag: 'MissingBlock', ids: absent })
     return faults[0] === undefined ? right(storedOf(inside)) : left(faults[0])
-  })
+  }, 'hydrate')
 
 /**
  * `hydrate` with a placeholder for each message whose content is missing or damaged: to look at the rest. The result
@@ -59,7 +59,7 @@ export const hydratePartial = (store: BlockStore, refs: RefHistory): Task<Hydrat
   refsTask(async () => {
     const read = await contentOf(store, refs, true)
     return isLeft(read) ? read : right(partialOf(read.right.inside, read.right.missing))
-  })
+  }, 'hydratePartial')
 
 interface Read {
   readonly inside: Inside & { readonly store: BlockStore }

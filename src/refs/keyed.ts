@@ -126,7 +126,7 @@ export const adoptHistory = (
       ),
     ) // none is missing
     return right(createPendingHistory({ scope, ...(session !== undefined && { session }), from }))
-  })
+  }, 'adoptHistory')
 }
 
 const messageOf = (role: Role, content: readonly Part[]): Message => {

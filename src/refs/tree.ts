@@ -24,15 +24,17 @@ import type { RefHistory } from './ref-history.ts'
  *
  * @param store the store
  * @param tree the tree to grow; undefined for a new one
- * @param refs the refs to add
+ * @param added the refs to add
  * @returns the new tree; undefined if there are no refs
  */
 export const growRefTree = (
   store: BlockStore,
   tree: RefTree | undefined,
-  refs: readonly MessageRef[],
+  added: readonly MessageRef[],
 ): Task<TreeFault, RefTree | undefined> =>
   refsTask(async () => {
+    const refs = added.map((ref) => ({ ...ref, blockIds: [...ref.blockIds] }))
+    const len = tree?.len ?? 0
     if (refs.length === 0) return right(tree)
     const edge: Either<TreeFault, Edge> =
       tree === undefined ? right({ refs: [], levels: [] }) : await edgeOf(store, tree)
@@ -53,7 +55,7 @@ export const growRefTree = (
       )
       if (isLeft(ids)) return ids
     }
-    return right(Object.freeze({ id: ids.right[0] as BlockId, len: (tree?.len ?? 0) + refs.length }))
+    return right(Object.freeze({ id: ids.right[0] as BlockId, len: len + refs.length }))
   }, 'growRefTree')
 
 /**
@@ -75,7 +77,7 @@ export const refsOf = (
     if (store.scope !== history.scope) return left({ _tag: 'OtherScope', expected: store.scope, found: history.scope })
     const first = await refsOfTree(store, tree)()
     return isLeft(first) ? first : right(Object.freeze([...first.right, ...refs]))
-  })
+  }, 'refsOf')
 
 /**
  * Read every ref of a tree. Cost: one `getBlocks` a level: three at 20,000 refs.
@@ -88,7 +90,7 @@ export const refsOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, re
   refsTask(async () => {
     const read = await readTree(store, tree)
     return isLeft(read) ? read : right(read.right.refs)
-  })
+  }, 'refsOfTree')
 
 /**
  * List the blocks of a tree, without those of its messages. You may delete a block that only older trees have, once no
@@ -102,7 +104,7 @@ export const blocksOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, 
   refsTask(async () => {
     const read = await readTree(store, tree)
     return isLeft(read) ? read : right(read.right.ids)
-  })
+  }, 'blocksOfTree')
 
 const width = 32
 

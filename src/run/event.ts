@@ -42,7 +42,9 @@ export type RunEvent =
     })
   /** Calls wait for an approval, and all others of the answer have their results: the run ends. Nothing of the step is in a delta. */
   | (Told & { readonly type: 'approval'; readonly step: number; readonly open: OpenAnswer })
-  /** The end: the last event of every run, also of one that failed or was cancelled. */
+  /** The run could not start: its only event. `fault` is the fault of its result. */
+  | (Told & { readonly type: 'run_failed'; readonly fault: { readonly _tag: string } })
+  /** The end: the last event of every run that started, also of one that failed (`stopReason` is `error`) or was cancelled. */
   | (Told & { readonly type: 'run_complete'; readonly result: RunResult })
 
 /** The request of a model call, if the run has `receipts`. */

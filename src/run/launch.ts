@@ -14,6 +14,7 @@ import { limitsOf, type Limits } from './limits.ts'
 import { derivingOf, type ContextOptions } from './context-for.ts'
 import { Loop } from './loop.ts'
 import type { Model } from './model.ts'
+import { tellOnly } from './telling.ts'
 import { decisionsOf, type Decisions, type OpenAnswer } from './open-answer.ts'
 import { dollarsBy } from './prices.ts'
 import type { RunResult } from './result.ts'
@@ -95,7 +96,8 @@ export interface RunStream<F = RunFailure> extends AsyncIterable<RunEvent> {
    */
   readonly cancel: () => boolean
   /**
-   * The result of the run. The run continues whether you ask for it or not.
+   * The result of the run. The run has begun and continues whether you ask for it or not. Each call gives the same
+   * outcome. Events tell of a failure, too: `run_failed`, or `run_complete` with the `stopReason` `error`.
    *
    * @returns the messages, usage and steps; or a fault whose `partial` has them up to there
    */
@@ -179,10 +181,15 @@ export const launched = <F extends { readonly _tag: string }>(
     const start = await (begin as Begin<F>)(control)
     if (!isLeft(start) && !('over' in start.right)) return loopOf(start.right).run()
     control.end()
-    if (!isLeft(start) && 'over' in start.right)
-      await channel.push(Object.freeze({ seq: 0, type: 'run_complete', result: start.right.over }), false)
+    const last: RunEvent = isLeft(start)
+      ? Object.freeze({ seq: 0, type: 'run_failed', fault: start.left })
+      : Object.freeze({ seq: 0, type: 'run_complete', result: (start.right as Over).over }) // a start was taken above
+    if (isLeft(start))
+      for (const handler of handlers)
+        await tellOnly(() => handler(last, { id: settings.id, together: false, events: [] }), limits.handlerTimeout)
+    await channel.push(last, false)
     channel.close()
-    return isLeft(start) ? start : right((start.right as Over).over) // a start was taken above
+    return isLeft(start) ? start : right((start.right as Over).over)
   }
   const ended = going().then(after)
   return Object.freeze({
@@ -194,7 +201,7 @@ export const launched = <F extends { readonly _tag: string }>(
         stop: message === undefined ? 'cancelled' : undefined,
       }),
     cancel,
-    result: () => task(() => ended),
+    result: () => task(() => ended, 'run.result'),
     [Symbol.asyncIterator]: () => channel[Symbol.asyncIterator](),
   })
 }

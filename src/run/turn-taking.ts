@@ -74,30 +74,31 @@ export class TurnTaking {
     const until = this.#clock.now() + wait
     for (;;) {
       if (control.pending?.stop !== undefined) return right(this.over('cancelled'))
-      const held = await heldBy(
-        this.#session,
-        {
-          ...leaseOf(this.#taking),
-          whenBusy: 'wait',
-          wait: Math.max(0, Math.min(glance, until - this.#clock.now())),
-        },
-        (reason, isLost) => {
-          if (this.#lease === undefined) return
-          this.#stopped = true
-          // One that is lost before the run of the turn has begun is asked for again: nobody has cancelled anything.
-          if (this.#going !== undefined) this.#going.cancel()
-          else if (this.#isRunning || !isLost)
-            control.interrupt({ behavior: 'saveMarked', message: undefined, reason, stop: 'cancelled' })
-        },
-      )
-      if (!isLeft(held)) {
-        this.#lease = held.right
-        return right(undefined)
-      }
+      const held = await this.take(control, Math.max(0, Math.min(glance, until - this.#clock.now())))
+      if (!isLeft(held)) return held
       if (held.left._tag !== 'SessionBusy' || this.#clock.now() >= until) return held
       const found = await over()
       if (isLeft(found) || found.right !== undefined) return found
     }
+  }
+
+  /** Ask for the session once. */
+  async take(control: Control, wait: number): Promise<Either<StartFault, undefined>> {
+    const held = await heldBy(this.#session, { ...leaseOf(this.#taking), whenBusy: 'wait', wait }, (reason, isLost) => {
+      if (this.#lease === undefined) return
+      this.#stopped = true
+      // One that is lost before the run of the turn has begun is asked for again: nobody has cancelled anything.
+      if (this.#going !== undefined) this.#going.cancel()
+      else if (this.#isRunning || !isLost)
+        control.interrupt({ behavior: 'saveMarked', message: undefined, reason, stop: 'cancelled' })
+    })
+    if (isLeft(held)) return held
+    this.#lease = held.right
+    return right(undefined)
+  }
+
+  get isHeld(): boolean {
+    return this.#lease !== undefined
   }
 
   /** Give the session back without having done anything. */

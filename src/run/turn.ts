@@ -113,24 +113,29 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
     const waited = await turns.hold(control, wait, look)
     return isLeft(waited) && waited.left._tag === 'SessionBusy' ? right(turns.over('queued')) : waited
   }
-  /** An input that waits is answered by nobody, once its turn was cancelled. One that another run has taken is that run's. */
-  const withdrawn = async (): Promise<Either<StartFault, Over>> => {
+  /** The turn was cancelled before its run began: nobody answers its input, unless another run is at it. */
+  const withdrawn = async (control: Control): Promise<Either<StartFault, Over>> => {
     for (;;) {
       const known = own()
-      if (id === undefined || known?.state !== 'queued')
-        return right(turns.over(known?.state === 'taken' ? 'queued' : 'cancelled'))
-      const answer = await turns.note({ type: 'input', id, state: 'cancelled', reason: 'cancelled' })
+      if (known?.state === 'answered') return right(turns.over('queued', known))
+      if (known?.state === 'taken' && !turns.isHeld) {
+        const held = await turns.take(control, 0)
+        if (!isLeft(held)) continue // its run is dead
+        return held.left._tag === 'SessionBusy' ? right(turns.over('queued')) : held
+      }
+      if (known === undefined || known.state === 'failed' || known.state === 'cancelled')
+        return right(turns.over('cancelled'))
+      const answer = await turns.note({ type: 'input', id: known.id, state: 'cancelled', reason: 'cancelled' })
       if (isLeft(answer)) return answer
       if (answer.right !== 'anew') return right(turns.over('cancelled'))
-      const found = await look()
-      if (isLeft(found)) return found
-      if (found.right !== undefined) return right(found.right)
+      const missed = await session.refresh()()
+      if (isLeft(missed)) return missed
     }
   }
   /** The session is held: what comes next is decided anew after each append of another writer. */
   const start = async (control: Control): Promise<Either<StartFault, Start | Over>> => {
     for (;;) {
-      if (control.pending?.stop !== undefined) return withdrawn()
+      if (control.pending?.stop !== undefined) return withdrawn(control)
       const over = done()
       if (isLeft(over)) return over
       if (over.right !== undefined) return right(over.right)
@@ -161,7 +166,8 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
     for (;;) {
       const held = await hold(control)
       if (isLeft(held)) return held
-      if (held.right !== undefined) return held.right.over.stopReason === 'cancelled' ? withdrawn() : right(held.right)
+      if (held.right !== undefined)
+        return held.right.over.stopReason === 'cancelled' ? withdrawn(control) : right(held.right)
       const begun = await start(control)
       // A process that was paused for too long has lost the session before anything was done: it begins again.
       if (!isLeft(begun) || begun.left._tag !== 'LeaseLost' || whenBusy === 'fail') return begun

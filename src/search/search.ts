@@ -55,7 +55,7 @@ export const searchStore = (
     const found = index === undefined ? right(undefined) : await searchIndex(store, index, parsed.right, wanted)
     if (isLeft(found)) return found
     return found.right === undefined ? scan(store, parsed.right, wanted) : right(found.right)
-  })
+  }, 'searchStore')
 }
 
 const expected = {

@@ -4,7 +4,7 @@ import type { Immutable } from '../history/index.ts'
 import { hasOwn, isArray, isLeft, left, optionsOf, own, right } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import { rangeDigest, type Note } from '../notes/index.ts'
-import type { Store } from '../store/index.ts'
+import { copyArgument, type Store } from '../store/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { conversationOf, momentAt, type Mirror } from './mirror.ts'
 import { createPace, type Pace } from './pace.ts'
@@ -50,7 +50,9 @@ export class Appending {
   }
 
   async append(given: Given, options: AppendOptions): Promise<Answered<Recorded>> {
-    const { messages, notes } = togetherOf(given)
+    const together = togetherOf(given)
+    const { messages } = together
+    const notes = together.notes.length === 0 ? together.notes : copyArgument(together.notes)
     const { expectedHead, expectedLen, page } = options
     const said = messageRows(this.#mirror, messages, page, this.#store)
     if (isLeft(said)) return said
@@ -59,7 +61,7 @@ export class Appending {
     const counts = { messages: messages.length, notes: notes.length }
     if (expectedHead !== undefined)
       return this.#writer.append(
-        step({ type: 'head', head: expectedHead }, options, counts, () => whole(this.#mirror.history.len)),
+        step({ type: 'head', head: { ...expectedHead } }, options, counts, () => whole(this.#mirror.history.len)),
       )
     const now = whole(expectedLen ?? this.#writer.len)
     if (isLeft(now)) return now
@@ -70,6 +72,7 @@ export class Appending {
     make: Parameters<Session['rebase']>[0],
     options: Parameters<Session['rebase']>[1],
   ): Promise<Answered<Recorded> | Either<CallbackThrew, never>> {
+    const page = copyArgument(options?.page)
     await this.#pace.begin()
     const began = this.#pace.now()
     for (let tries = 1; ; tries++) {
@@ -79,7 +82,7 @@ export class Appending {
       const made = called('make', () => make(conversation))
       if (isLeft(made)) return made
       if (this.#writer.called !== before) return left(selfAppending)
-      const rows = messageRows(this.#mirror, listOf(made.right), options?.page, this.#store)
+      const rows = messageRows(this.#mirror, listOf(made.right), page, this.#store)
       if (isLeft(rows)) return rows
       const counts = { messages: rows.right.rows.length, notes: 0 }
       const sent = this.#pace.now()
@@ -112,7 +115,7 @@ export class Appending {
   }
 
   #retract(which: Retract, options: RetractOptions, instead?: StepRows): Promise<Answered<Recorded>> {
-    const { expectedHead } = options
+    const expectedHead = options.expectedHead && { ...options.expectedHead }
     const counts = { messages: instead?.rows.length ?? 0, notes: 0 }
     return this.#writer.append(
       step({ type: 'head', head: expectedHead }, options, counts, () => {
@@ -124,44 +127,50 @@ export class Appending {
 
   async note(given: Note, options: NoteOptions = noOptions): Promise<Answered<Recorded>> {
     const decoded = checkedNote(given, this.#mirror)
-    if (isLeft(decoded)) return decoded
-    const note = decoded.right
-    const there = await this.#reached(reachOf(note))
-    if (isLeft(there)) return there
-    const reason = againstNote(note, this.#mirror)
-    if (reason !== undefined) return left({ _tag: 'InvalidNote', reason })
-    return this.#write(note, options)
+    return isLeft(decoded) ? decoded : this.#write(() => decoded, reachOf(decoded.right), options)
   }
 
-  async summarize(summary: NewSummary): Promise<Answered<Recorded>> {
-    const there = await this.#reached(summary.to)
-    const sourceDigest = rangeDigest(saidIn(this.#mirror, summary))
-    return isLeft(there) ? there : this.note({ type: 'summary', ...summary, sourceDigest })
+  summarize({ ...summary }: NewSummary): Promise<Answered<Recorded>> {
+    const made = (): ReturnType<typeof checkedNote> => {
+      const sourceDigest = rangeDigest(saidIn(this.#mirror, summary))
+      return checkedNote({ type: 'summary', ...summary, sourceDigest }, this.#mirror)
+    }
+    return this.#write(made, summary.to, noOptions)
   }
 
   seal(): Promise<Answered<Recorded>> {
-    return this.#write({ type: 'seal' }, noOptions)
+    return this.#writer.append({ ...this.#noteStep(() => right({ type: 'seal' }), noOptions), seals: true })
   }
 
-  #write(note: Note, options: NoteOptions): Promise<Answered<Recorded>> {
+  /** A note of messages that are on their way is made and compared with the record when they are there. */
+  async #write(
+    made: () => ReturnType<typeof checkedNote>,
+    reach: number,
+    options: NoteOptions,
+  ): Promise<Answered<Recorded>> {
+    const checked = (): ReturnType<typeof checkedNote> => {
+      const note = made()
+      const reason = isLeft(note) ? undefined : againstNote(note.right, this.#mirror)
+      return reason === undefined ? note : left({ _tag: 'InvalidNote', reason })
+    }
+    const waits = reach > this.#mirror.history.len
+    const now = waits ? undefined : checked()
+    if (now !== undefined && isLeft(now)) return now
+    return this.#writer.append({ ...this.#noteStep(() => now ?? checked(), options), waits })
+  }
+
+  #noteStep(made: () => ReturnType<typeof checkedNote>, options: NoteOptions): Step {
     const { expectedHead, expectedLen } = options
     const continues: Continues =
       expectedHead !== undefined
-        ? { type: 'head', head: expectedHead }
+        ? { type: 'head', head: { ...expectedHead } }
         : expectedLen !== undefined
           ? { type: 'len', len: expectedLen }
           : { type: 'end' }
-    const rows = rowsOfNote(this.#mirror, note)
-    const seals = note.type === 'seal' && { seals: true as const }
-    return this.#writer.append({
-      ...step(continues, options, { messages: 0, notes: 1 }, () => right(rows)),
-      ...seals,
+    return step(continues, options, { messages: 0, notes: 1 }, () => {
+      const note = made()
+      return isLeft(note) ? note : right(rowsOfNote(this.#mirror, note.right))
     })
-  }
-
-  /** Waits for what is on its way, if that is spoken of. */
-  async #reached(len: number): Promise<Answered<undefined>> {
-    return len > this.#mirror.history.len ? this.#writer.alone(async () => right(undefined)) : right(undefined)
   }
 }
 

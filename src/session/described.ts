@@ -5,6 +5,7 @@ import type { Redactor } from '../redact/index.ts'
 import { ownKeyOf, ownStore, type LogInfo, type Store } from '../store/index.ts'
 import { called } from '../task/index.ts'
 import type { UpdateSessionFault } from './fault.ts'
+import { busyOf } from './lease.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import type { MetadataDraft } from './session.ts'
 
@@ -54,7 +55,7 @@ export class Described {
       meta: meta.right,
       ownKey: this.#ownKey,
     })()
-    if (isLeft(answer) && answer.left._tag !== 'MetaConflict') return left(answer.left)
+    if (isLeft(answer) && answer.left._tag !== 'MetaConflict') return left(busyOf(answer.left))
     const log = isLeft(answer) ? await this.#store.info(id)() : answer
     if (isLeft(log)) return log
     const info = sessionInfo(log.right)

@@ -79,6 +79,8 @@ export type SessionFault =
       readonly reason?: string
       readonly by?: string
     }
+  /** No note of the session is of this input. It never was, or it was erased before. */
+  | { readonly _tag: 'NoSuchInput'; readonly id: string; readonly input: string }
   /** The session is encrypted: the proof of one message would need the key of all. */
   | { readonly _tag: 'MessageEncrypted'; readonly id: string; readonly position: number }
   /** The imported record has another head than the export states. */
@@ -99,6 +101,9 @@ export type OpenSessionFault = ReadSessionFault | SessionFaultOf<'SessionSealed'
 /** Starting a session. */
 export type CreateSessionFault = NewLogFault | NoSessionFault | SessionFaultOf<'InvalidMessage' | 'InvalidPage'>
 
+/** Opening a session, or starting it. */
+export type OpenOrCreateFault = Exclude<OpenSessionFault | CreateSessionFault, StoreFaultOf<'NoSuchLog' | 'LogExists'>>
+
 /** Forking a session. */
 export type ForkSessionFault = ForkFault | NoSessionFault
 
@@ -106,7 +111,7 @@ export type ForkSessionFault = ForkFault | NoSessionFault
 export type OpenForkFault = ForkSessionFault | OpenSessionFault
 
 /** Erasing messages of a session. */
-export type EraseSessionFault = ReadSessionFault | EraseFault | SessionFaultOf<'SessionClosed'>
+export type EraseSessionFault = ReadSessionFault | EraseFault | SessionFaultOf<'SessionClosed' | 'NoSuchInput'>
 
 /** Verifying a session. */
 export type VerifySessionFault = VerifyFault | NoSessionFault | CallbackThrew
@@ -180,6 +185,8 @@ export const sessionFaultText = (fault: SessionFault | StoreFault | CallbackThre
       return `session ${name(fault.id)} was written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}): update the library`
     case 'MessageErased':
       return `message ${fault.position} of ${name(fault.id)} was erased${fault.at === undefined ? '' : ` at ${new Date(fault.at).toISOString()}`}${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}: its text can't be proven any more, only that it was there and that the ledger says it was erased (proveErased)`
+    case 'NoSuchInput':
+      return `session ${name(fault.id)} has no input ${name(fault.input)}, or it was erased before; nothing was erased`
     case 'MessageEncrypted':
       return `message ${fault.position} of ${name(fault.id)} can't be proven alone: the session is encrypted, and whoever checks the proof would need the key of all its messages; that the record continues an earlier head can be proven (proveGrowth, "indelible prove --consistency")`
     case 'BadProof':

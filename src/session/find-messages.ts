@@ -52,7 +52,7 @@ export const findMessages = (
       if (isOld && !isErased(message) && matches(message)) found.push(row.position)
     }
     return right(Object.freeze(found))
-  })
+  }, 'findMessages')
 }
 
 const known = { matching: true, before: true } as const

@@ -1,10 +1,10 @@
 /** Forking: another session that starts with the first messages of one, and shares them. */
 import { isLeft, left, right, optionsOf } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { withoutKeys, type LogFault, type Store, type StoreFaultOf } from '../store/index.ts'
+import { copyArgument, withoutKeys, type LogFault, type Store, type StoreFaultOf } from '../store/index.ts'
 import { sessionTask, type ForkSessionFault, type OpenForkFault } from './fault.ts'
 import type { KeyRing } from '../encryption/index.ts'
-import { createRedactor, type Redact } from '../redact/index.ts'
+import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
 import type { Task } from '../task/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { noteOf } from './mirror.ts'
@@ -41,14 +41,14 @@ export interface ForkOptions {
  * await fork.append(user('Try the other file.'))
  */
 export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> => {
-  const given = optionsOf('forkSession', options, known)
-  const withItsKeys = storeWith('forkSession', store, given.key)
+  const { key, redact, ...rest } = optionsOf('forkSession', options, known)
+  const plan = forkPlan(optionsOf('forkSession', rest), redact)
+  const withItsKeys = storeWith('forkSession', store, key)
   return sessionTask(async () => {
-    const { key: _, ...rest } = given
     const keyedStore = await withItsKeys()
-    const forked = await createFork(keyedStore, id, rest)()
+    const forked = await fork(keyedStore, id, plan)
     if (isLeft(forked)) return forked
-    return openSession(keyedStore, forked.right.id, given.redact === undefined ? {} : { redact: given.redact })()
+    return openSession(keyedStore, forked.right.id, redact === undefined ? {} : { redact })()
   }, 'forkSession')
 }
 
@@ -67,27 +67,50 @@ export const createFork = (
   id: string,
   options: ForkOptions = {},
 ): Task<ForkSessionFault, SessionInfo> => {
-  const { at, id: to = randomId(), metadata, redact, key } = optionsOf('createFork', options, known)
-  const redactor = redact === undefined ? undefined : createRedactor(redact)
+  const { key, redact, ...rest } = optionsOf('createFork', options, known)
+  const plan = forkPlan(optionsOf('forkSession', rest), redact)
   const withItsKeys = storeWith('createFork', plain, key)
-  return sessionTask(async () => {
-    const store = await withItsKeys()
-    const from = await describeSession(store, id)()
-    if (isLeft(from)) return from
-    const { len } = from.right
-    if (from.right.encrypted && store.encryption === undefined) return left(withoutKeys(id, undefined))
-    const shared = at ?? len
-    const rows = await rowsUpTo(store, from.right, shared)
-    if (isLeft(rows)) return rows
-    const meta = storedMeta(
-      redactedMeta(redactor, metadata ?? from.right.metadata),
-      { id, at: shared },
-      from.right.erasable,
-    )
-    if (isLeft(meta)) return meta
-    const log = await store.fork(id, { id: to, at: rows.right, meta: meta.right })()
-    return isLeft(log) ? log : sessionInfo(log.right)
-  }, 'createFork')
+  return sessionTask(async () => fork(await withItsKeys(), id, plan), 'createFork')
+}
+
+/** A fork to be made: the caller's options, copied. */
+interface ForkPlan {
+  readonly at: number | undefined
+  readonly metadata: JsonObject | undefined
+  readonly id: string
+  readonly redactor: Redactor | undefined
+}
+
+const forkPlan = (
+  { at, id = randomId(), metadata }: Pick<ForkOptions, 'at' | 'id' | 'metadata'>,
+  redact: Redact | undefined,
+): ForkPlan => ({
+  id,
+  redactor: redact === undefined ? undefined : createRedactor(redact),
+  at,
+  metadata: metadata === undefined ? undefined : copyArgument(metadata),
+})
+
+const fork = async (
+  store: Store,
+  id: string,
+  { at, id: to, metadata, redactor }: ForkPlan,
+): Promise<Either<ForkSessionFault, SessionInfo>> => {
+  const from = await describeSession(store, id)()
+  if (isLeft(from)) return from
+  const { len } = from.right
+  if (from.right.encrypted && store.encryption === undefined) return left(withoutKeys(id, undefined))
+  const shared = at ?? len
+  const rows = await rowsUpTo(store, from.right, shared)
+  if (isLeft(rows)) return rows
+  const meta = storedMeta(
+    redactedMeta(redactor, metadata ?? from.right.metadata),
+    { id, at: shared },
+    from.right.erasable,
+  )
+  if (isLeft(meta)) return meta
+  const log = await store.fork(id, { id: to, at: rows.right, meta: meta.right })()
+  return isLeft(log) ? log : sessionInfo(log.right)
 }
 
 /** How many rows of the log there are before the message at a position, or before the seal. */

@@ -12,7 +12,7 @@ import type { CallbackThrew, TaskFor } from '../task/index.ts'
 import { Appending } from './appending.ts'
 import { interruptedIn, lookAtLease, openIn, unfinishedIn } from './cut-off.ts'
 import { Described } from './described.ts'
-import { eraseMessages } from './erase.ts'
+import { erasing } from './erase.ts'
 import { sessionTask, type SessionFault } from './fault.ts'
 import { openStepsIn } from './journal.ts'
 import { createHolding } from './lease.ts'
@@ -31,7 +31,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
   const writer = new Writer(holding.store, mirror, ownKeyOf(log) ?? null)
   const appending = new Appending(store, mirror, writer)
   mirror.erasable = about.erasable === true
-  const described = new Described(store, log, about, mirror.redactor)
+  const described = new Described(holding.store, log, about, mirror.redactor)
   const reader = readerOf(mirror, described)
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
@@ -44,7 +44,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
       const missed = await writer.refresh()
       const looked = isLeft(missed) ? missed : await lookAtLease(store, mirror)
       return isLeft(looked) ? looked : missed
-    })
+    }, 'session.refresh')
   const asking: Pick<ReadonlySession, 'leaseOf' | 'requestStop'> = {
     leaseOf: () => store.leaseOf(id),
     requestStop: () => store.requestStop(id),
@@ -73,9 +73,9 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     unpin: (position) => note({ type: 'unpin', position }, 'session.unpin'),
     retag: (position, kind) => note({ type: 'page', position, kind }, 'session.retag'),
     summarize: (summary) => sessionTask(() => appending.summarize(summary), 'session.summarize'),
-    erase: (positions, options) => {
-      const erasing = eraseMessages(store, id, positions, options)
-      return sessionTask(() => writer.alone(erasing), 'session.erase')
+    erase: (what, options) => {
+      const erase = erasing('session.erase', holding.store, id, what, options)
+      return sessionTask(() => writer.alone(erase), 'session.erase')
     },
     update: (recipe) =>
       sessionTask(
@@ -116,7 +116,7 @@ export const sealedOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sessi
 
 const endedRest = (store: Store, id: string): Rest<SealedSession> => ({
   state: 'sealed',
-  erase: (positions, options) => eraseMessages(store, id, positions, options),
+  erase: (what, options) => sessionTask(erasing('session.erase', store, id, what, options), 'session.erase'),
 })
 
 /** What a handle has, without its brand. */

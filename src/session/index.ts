@@ -3,6 +3,7 @@ export type {
   EraseSessionFault,
   ForkSessionFault,
   OpenForkFault,
+  OpenOrCreateFault,
   ImportFault,
   LeaseSessionFault,
   NoSessionFault,
@@ -33,6 +34,7 @@ export {
   type OpenOptions,
   type SessionOptions,
 } from './open.ts'
+export { openOrCreateSession } from './open-or-create.ts'
 export { checkGrowth, proveGrowth, type GrowthProof } from './prove-growth.ts'
 export { checkErased, proveErased, type ErasedProof, type ProvenErased } from './prove-erased.ts'
 export { checkProof, proveEntry, type EntryProof, type ProveOptions, type Proven } from './prove.ts'
@@ -45,6 +47,7 @@ export type {
   Appendable,
   ReadonlySession,
   SealedSession,
+  ToErase,
   Session,
   SessionReader,
   StartedCall,

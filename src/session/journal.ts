@@ -94,10 +94,15 @@ export const openStepsIn = ({ journal, notes, noteRows, history }: Log): readonl
 const takeNote = (open: Map<string, Draft>, note: Note, len: number): void => {
   if (retractedBy(note, len)?.to === len) open.clear() // what was begun is taken back with its turn
   if (note.type !== 'journal') return
-  const { step, said = [], answer, started = [], results = [], waiting } = note
+  const { step } = note
   if (note.closed === true) return void open.delete(step)
   const draft = open.get(step) ?? newDraft(step)
   open.set(step, draft)
+  addToDraft(draft, note)
+}
+
+const addToDraft = (draft: Draft, note: JournalNote): void => {
+  const { said = [], answer, started = [], results = [], waiting } = note
   draft.lease = note.lease ?? draft.lease
   draft.together ||= note.together === true
   for (const { index, text: piece = '', part, after = 0 } of said) {
@@ -115,6 +120,64 @@ const takeNote = (open: Map<string, Draft>, note: Note, len: number): void => {
   }
   if (waiting !== undefined) draft.waiting = new Set(waiting)
 }
+
+/** A note, and how many messages stand before it. */
+export interface NotePlace {
+  readonly note: Note
+  readonly len: number
+}
+
+/** A step that is over and became no message: an attempt that was given up, or one of a turn that was taken back. */
+export interface DiscardedStep {
+  readonly step: OpenStep
+  /** How many messages stand before its first note. */
+  readonly len: number
+}
+
+/**
+ * The steps of the notes of a log that are open, and those that were discarded.
+ *
+ * Cost    O(notes)
+ *
+ * @param notes the notes, in order
+ * @param messages the messages of the log; of those before the first note, only the number counts
+ */
+export const stepsIn = (
+  notes: Iterable<NotePlace>,
+  messages: readonly Partial<Message>[],
+): { readonly open: ReadonlySet<string>; readonly discarded: readonly DiscardedStep[] } => {
+  const open = new Map<string, Draft>()
+  const all = new Map<string, { readonly draft: Draft; readonly from: number; to: number }>()
+  for (const { note, len } of notes) {
+    takeNote(open, note, len)
+    if (note.type !== 'journal') continue
+    const one = all.get(note.step) ?? { draft: newDraft(note.step), from: len, to: len }
+    all.set(note.step, one)
+    one.to = len
+    addToDraft(one.draft, note)
+  }
+  const recorded = new Set(messages.flatMap((message) => stepNamed(message) ?? []))
+  const discarded = [...all.values()]
+    .filter(({ draft: { step } }) => !open.has(step) && !recorded.has(step))
+    .map(({ draft, from, to }) => ({ step: openStep(draft), len: from, to }))
+    .filter(({ step, len, to }) => !messages.slice(len, to).some((message) => isOf(message, step)))
+  return {
+    open: new Set([...open.keys()].filter((step) => !recorded.has(step))),
+    discarded,
+  }
+}
+
+/** Whether an answer has something of a step: a text, or a call. */
+const isOf = ({ role, content = [] }: Partial<Message>, { answer, said }: OpenStep): boolean =>
+  role === 'assistant' &&
+  (answer?.content ?? said).some((one) => {
+    const text = typeof one === 'string' ? one : one.type === 'text' ? one.text : ''
+    return content.some((part) =>
+      typeof one !== 'string' && one.type === 'tool_call'
+        ? part.type === 'tool_call' && part.id === one.id
+        : text !== '' && part.type === 'text' && part.text.includes(text),
+    )
+  })
 
 const newDraft = (step: string): Draft => ({
   step,
@@ -233,7 +296,7 @@ export const named = ({ step }: OpenStep, [first, ...rest]: readonly Message[]):
 }
 
 /** The step that a message says it comes from. */
-export const stepNamed = ({ meta }: Message): string | undefined => {
+export const stepNamed = ({ meta }: Partial<Message>): string | undefined => {
   const ours = meta?.['indelible']
   if (typeof ours !== 'object' || ours === null || !('step' in ours)) return undefined
   return typeof ours['step'] === 'string' ? ours['step'] : undefined

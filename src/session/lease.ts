@@ -45,7 +45,7 @@ export interface LeaseOptions {
   readonly clock?: Clock
 }
 
-/** A lease that this handle has. Every append of the handle carries it until it is released. */
+/** A lease that this handle has. Every append, update and erasure of the handle carries it until it is released. */
 export interface SessionLease {
   /** The fencing number: greater than that of every earlier lease of this session. */
   readonly number: number
@@ -69,7 +69,7 @@ export interface SessionLease {
 
 /** The leases of one handle. */
 export interface Holding {
-  /** The store, with appends that carry the lease. */
+  /** The store, with appends, updates and erasures that carry the lease. */
   readonly store: Store
   /** @param refresh reads what the holder before has appended; a failure gives the lease back */
   readonly take: (
@@ -87,17 +87,30 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
   let current: Claim | undefined
   let given: SessionLease | undefined
   let closed = false
+  /** A change under the lease that is held when it is called. */
+  const fenced = <F extends StoreFault, T>(
+    change: string,
+    call: (lease: { readonly number: number } | undefined) => Task<F, T>,
+  ): Task<F, T> => {
+    const claim = current
+    if (claim === undefined) return call(undefined)
+    return storeTask(async () => {
+      const answer = await call({ number: claim.number })()
+      if (isLeft(answer) && answer.left._tag === 'LeaseLost') claim.lose(answer.left)
+      return answer
+    }, change)
+  }
   const carrying: Store = {
     ...store,
-    append: (log, append) => {
-      const claim = current
-      if (claim === undefined) return store.append(log, append)
-      return storeTask(async () => {
-        const answer = await store.append(log, { ...append, lease: { number: claim.number } })()
-        if (isLeft(answer) && answer.left._tag === 'LeaseLost') claim.lose(answer.left)
-        return answer
-      }, 'store.append')
-    },
+    append: (log, append) =>
+      fenced('store.append', (lease) => store.append(log, lease === undefined ? append : { ...append, lease })),
+    update: (log, update) =>
+      fenced('store.update', (lease) => store.update(log, lease === undefined ? update : { ...update, lease })),
+    erase: (request) =>
+      fenced('store.erase', (lease) => {
+        if (lease === undefined) return store.erase(request)
+        return store.erase({ ...request, logs: request.logs.map((log) => (log.id === id ? { ...log, lease } : log)) })
+      }),
   }
   const release = async (claim: Claim): Promise<Either<LogFault, void>> => {
     const released = await claim.release()

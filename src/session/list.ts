@@ -45,7 +45,7 @@ export const listSessions = (store: Store, options: ListQuery = {}): Task<ListFa
         ...(next !== undefined && { next }),
       }),
     )
-  })
+  }, 'listSessions')
 }
 
 const known = { limit: true, after: true, where: true, by: true } as const

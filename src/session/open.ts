@@ -81,12 +81,12 @@ export const createSession = (plain: Store, options: SessionOptions = {}): Task<
   const withItsKeys = storeWith('createSession', plain, given.key)
   return sessionTask(async () => {
     const { id = randomId(), metadata = {}, messages = [], erasable = false } = given
-    const store = await withItsKeys()
     const meta = storedMeta(redactedMeta(redactor, metadata), undefined, erasable)
     if (isLeft(meta)) return meta
-    const mirror = emptyMirror(store, id, redactor)
-    const step = messageRows(mirror, messages, undefined, store)
+    const mirror = emptyMirror(plain, id, redactor)
+    const step = messageRows(mirror, messages, undefined, plain)
     if (isLeft(step)) return step
+    const store = await withItsKeys()
     const stamped = stamp(step.right.rows, store, erasable)
     if (isLeft(stamped)) return stamped
     const plan = planned(mirror.range, mirror.head, stamped.right, store)
@@ -147,7 +147,7 @@ export const openSession = (plain: Store, id: string, options: OpenOptions = {})
     return mirror.sealed
       ? left({ _tag: 'SessionSealed', id, len: mirror.history.len })
       : right(sessionOf(store, mirror, log, info))
-  })
+  }, 'openSession')
 }
 
 /**
@@ -174,7 +174,7 @@ export const readSession = (
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
     return right(mirror.sealed ? sealedOf(store, mirror, log, info) : sessionOf(store, mirror, log, info).readonly())
-  })
+  }, 'readSession')
 }
 
 /**
@@ -189,7 +189,7 @@ export const describeSession = (store: Store, id: string): Task<ReadSessionFault
   return sessionTask(async () => {
     const log = await store.info(id)()
     return isLeft(log) ? log : sessionInfo(log.right)
-  })
+  }, 'describeSession')
 }
 
 const known = { id: true, metadata: true, messages: true, erasable: true, redact: true, key: true } as const

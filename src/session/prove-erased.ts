@@ -95,7 +95,7 @@ export const proveErased = (
     return isLeft(checkErased(proof))
       ? left({ _tag: 'DamagedLog', id, position: row.position, reason: 'the row does not lead to the head' })
       : right(Object.freeze(proof))
-  })
+  }, 'proveErased')
 
 /**
  * Check the proof of an erased message, without a store. Give the heads that you know from elsewhere: without them the proof

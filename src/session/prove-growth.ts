@@ -29,15 +29,16 @@ export interface GrowthProof {
  *
  * @param store the store that keeps the session
  * @param id the id of the session
- * @param from the earlier head, of at least one row
+ * @param earlier the earlier head, of at least one row
  * @returns the proof; or `NoSuchLog`, or `Diverged` if the record is shorter or has another beginning
  */
 export const proveGrowth = (
   store: Store,
   id: string,
-  from: Head,
+  earlier: Head,
 ): Task<ReadSessionFault | StoreFaultOf<'Diverged'>, GrowthProof> =>
   sessionTask(async () => {
+    const from = { size: earlier.size, root: earlier.root }
     const info = await describeSession(store, id)()
     if (isLeft(info)) return info
     const { head } = info.right
@@ -58,7 +59,7 @@ export const proveGrowth = (
       path: path.right.map(bytesToHex),
     }
     return right(Object.freeze(proof))
-  })
+  }, 'proveGrowth')
 
 /**
  * Check a proof of growth, without a store. Give the earlier head that you know: then the record of the proof's `head`

@@ -3,13 +3,26 @@ import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { blockIdOf, portableSha256, verifyInclusion, type BlockId } from '../proof/index.ts'
 import { createHistory } from '../history/index.ts'
-import { base64Of, bytesOfBase64, type Immutable, isLeft, left, right, optionsOf, own } from '../json/index.ts'
+import {
+  base64Of,
+  bytesOfBase64,
+  hasOnly,
+  type Immutable,
+  isArray,
+  isLeft,
+  isObject,
+  left,
+  right,
+  optionsOf,
+  own,
+} from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import { decodeRow, takeMessage } from '../entry/index.ts'
+import { decodeRow, isRowText, takeMessage } from '../entry/index.ts'
 import {
   erasureOf,
   inclusionPath,
+  isLeaf,
   isMoment,
   isSalt,
   ledgerContent,
@@ -133,7 +146,11 @@ export const proveEntry = (
       body: row.body,
       at: row.at,
       ...saltOf(row),
-      blocks: Object.fromEntries([...blocks.right].map(([block, bytes]) => [block, base64Of(bytes)])),
+      blocks: Object.fromEntries(
+        [...blocks.right]
+          .toSorted(([one], [other]) => (one < other ? -1 : 1))
+          .map(([block, bytes]) => [block, base64Of(bytes)]),
+      ),
       head,
       path: path.right.map(bytesToHex),
     }
@@ -141,7 +158,7 @@ export const proveEntry = (
     return isLeft(checked)
       ? left({ _tag: 'DamagedLog', id, position: row.position, reason: 'the row does not lead to the head' })
       : right(Object.freeze(proof))
-  })
+  }, 'proveEntry')
 }
 
 /** The row of a message of a session. */
@@ -189,6 +206,9 @@ export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'
     return bad(`the message does not stand at row ${proof.row} of the record with that head`)
   const entry = decodeRow(proof.body)
   if (isLeft(entry)) return bad(`the row ${entry.left}`)
+  if (!isRowText(proof.body, entry.right)) return bad('the row is not written as this library writes it')
+  const other = Object.keys(proof.blocks).find((id) => !entry.right.blocks.some((block) => block.id === id))
+  if (other !== undefined) return bad(`block ${other} is none of the message`)
   const bytes = new Map<BlockId, Uint8Array>()
   for (const { id } of entry.right.blocks) {
     const content = bytesOfBase64(proof.blocks[id] ?? '?')
@@ -217,27 +237,25 @@ const saltOf = (row: Pick<StoredRow, 'salt'>): Pick<EntryProof, 'salt'> => {
   return salt === undefined ? {} : { salt }
 }
 
+/** Whether a value has the shape of a proof: these members, and no other. */
 const isProof = (value: unknown): value is EntryProof => {
-  if (
-    !isRecord(value) ||
-    value['indelible'] !== 'proof' ||
-    value['version'] !== 1 ||
-    !isRecord(value['head']) ||
-    !isRecord(value['blocks'])
-  )
-    return false
-  const { session, row, body, at, salt, blocks, head, path } = value
-  const texts = [session, body, ...Object.values(blocks as object)]
-  const hashes = [(head as { readonly root?: unknown }).root, ...(Array.isArray(path) ? path : [undefined])]
+  if (!isObject(value)) return false
+  const { indelible, version, session, row, body, at, salt, blocks, head, path } = value
   return (
-    texts.every((text) => typeof text === 'string' && text.isWellFormed()) &&
-    hashes.every((hash) => typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash)) &&
+    hasOnly(value, ['indelible', 'version', 'session', 'row', 'body', 'at', 'salt', 'blocks', 'head', 'path']) &&
+    indelible === 'proof' &&
+    version === 1 &&
+    isObject(blocks) &&
+    isObject(head) &&
+    hasOnly(head, ['size', 'root']) &&
+    isArray(path) &&
+    [session, body, ...Object.values(blocks)].every((text) => typeof text === 'string' && text.isWellFormed()) &&
+    [head['root'], ...(path as readonly unknown[])].every(isLeaf) &&
     isMoment(at) &&
     (salt === undefined || isSalt(salt)) &&
-    typeof row === 'number' &&
-    typeof (head as { readonly size?: unknown }).size === 'number'
+    isCount(row) &&
+    isCount(head['size'])
   )
 }
 
-const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0

@@ -50,4 +50,4 @@ export const readRange = (store: Store, id: string, from?: number, to?: number):
     }
     const times = Object.freeze(rows.right.map(({ at }) => at))
     return right(Object.freeze({ from: rows.right[0]?.index ?? 0, view: history.view(), times }))
-  })
+  }, 'readRange')

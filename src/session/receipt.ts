@@ -4,6 +4,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isArray, isLeft, isObject, left, right } from '../json/index.ts'
 import { portableSha256, verifyInclusion, type BlockId } from '../proof/index.ts'
 import {
+  identityAt,
   inclusionPath,
   isEncryptedLog,
   isLeaf,
@@ -73,6 +74,8 @@ export interface ErasureReceipt {
   readonly session: string
   /** The positions of the messages that were asked for. */
   readonly messages: readonly number[]
+  /** The ids of the inputs that were asked for. No proof covers them. Default: none. */
+  readonly inputs?: readonly string[]
   /** Every row that is erased because of them: of this session, or of others that share rows with it. */
   readonly rows: readonly (ErasedRow & { readonly session: string })[]
   /** The other sessions that share the messages, and show them erased. */
@@ -90,7 +93,8 @@ export interface ErasureReceipt {
 /** What an erasure was about. */
 interface About {
   readonly positions: readonly number[]
-  /** Their rows in the log. */
+  readonly inputs: readonly string[]
+  /** Their rows in the log, and those of the notes that go with them. */
   readonly rows: readonly number[]
   readonly texts: readonly string[]
   readonly sharing: readonly string[]
@@ -100,18 +104,21 @@ interface About {
 export const receiptOf = async (
   store: Store,
   { mirror, info }: Opened,
-  { positions, rows, texts, sharing, erased }: About,
+  { positions, inputs, rows, texts, sharing, erased }: About,
 ): Promise<Either<EraseSessionFault, ErasureReceipt>> => {
   const { id } = mirror
   const content = await ledgerContent(store)
   if (isLeft(content)) return content
   const { erasures, head = mirror.head } = content.right
+  const identities = await store.identities(id)()
+  if (isLeft(identities)) return identities
   const wanted = new Set(rows)
-  const ids = new Set([id, ...sharing])
-  // A later erasure of the same request may stand in several rows of the ledger: one for each log.
-  const own = erasures.filter(
-    (one) => ids.has(one.id) && one.rows.some(({ row, kind }) => kind === 'entry' && wanted.has(row)),
+  // The rows may have been erased in another log that shares them, which may have been removed since.
+  const own = erasures.filter((one) =>
+    one.rows.some(({ log, row }) => wanted.has(row) && log === identityAt(identities.right, row)),
   )
+  const ids = new Set([id, ...sharing, ...own.map((one) => one.id)])
+  // An erasure stands in several rows of the ledger: one for each log.
   const together = erasures.filter((one) => own.includes(one) || own.some((other) => isWith(one, other, ids)))
   const proofs: ErasureProof[] = []
   for (const { row } of together) {
@@ -127,6 +134,7 @@ export const receiptOf = async (
       version: 1,
       session: own.some((one) => one.id === id) ? id : (own[0]?.id ?? id),
       messages: positions,
+      ...(inputs.length > 0 && { inputs }),
       rows: together.flatMap((one) => one.rows.map((row) => ({ session: one.id, ...row }))),
       sharing,
       ledger: head,
@@ -189,7 +197,7 @@ const remainsOf = async (
   const first = Math.min(...rows)
   const receipts = [...mirror.notes.view()].flatMap((note, index) => {
     const row = mirror.noteRows[index] as number // a row for each note
-    return note.type === 'receipt' && row > first ? [row] : []
+    return note.type === 'receipt' && row > first && !rows.has(row) ? [row] : []
   })
   if (receipts.length > 0) remains.push({ what: 'contextDigest', rows: receipts })
   if (info.metadata['recorder'] !== undefined) remains.push({ what: 'index', session: info.id })
@@ -331,13 +339,15 @@ export const isCount = (value: unknown): value is number => Number.isSafeInteger
 
 const isReceipt = (value: unknown): value is ErasureReceipt => {
   if (!isObject(value) || value['indelible'] !== 'erasure' || value['version'] !== 1) return false
-  const { session, messages, rows, ledger, proofs } = value
+  const { session, messages, inputs = [], rows, ledger, proofs } = value
   return (
     typeof session === 'string' &&
     isHead(ledger) &&
     isArray(messages) &&
-    messages.length > 0 &&
     messages.every(isCount) &&
+    isArray(inputs) &&
+    inputs.every((input) => typeof input === 'string') &&
+    messages.length + inputs.length > 0 &&
     isArray(rows) &&
     rows.length > 0 &&
     rows.every((row) => isObject(row) && typeof row['session'] === 'string' && isCount(row['row'])) &&

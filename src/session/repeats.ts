@@ -2,16 +2,20 @@
 import type { View } from '../history/index.ts'
 import { isArray, isLeft, isObject, parseJson } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
-import type { Note } from '../notes/index.ts'
-import { callIdsIn, stepNamed } from './journal.ts'
+import { isMark, type Note } from '../notes/index.ts'
+import { callIdsIn, stepNamed, type DiscardedStep } from './journal.ts'
 
 /** Messages that are to be erased, and all that notes know them by. */
 export interface Subject {
   readonly positions: ReadonlySet<number>
   /** The ids of their calls, and of the calls that they answer. */
   readonly callIds: ReadonlySet<string>
-  /** The steps of runs that they were. */
+  /** The steps of runs that they were, and those that were discarded behind them. */
   readonly steps: ReadonlySet<string>
+  /** The ids of the calls of these discarded steps. */
+  readonly discardedCalls: ReadonlySet<string>
+  /** The ids of inputs that go too, whatever became of them. */
+  readonly inputs: ReadonlySet<string>
   /** Their texts. */
   readonly texts: readonly string[]
   /** The texts inside of them, where one is JSON itself, such as the arguments of a call. They are only looked for. */
@@ -25,32 +29,64 @@ export const longEnough = 12
 /** Texts that are shorter say nothing of where they come from. */
 const tooShort = 4
 
-/** What notes know messages by. */
-export const subjectOf = (messages: View<Message>, positions: readonly number[]): Subject => {
+/** Texts to erase that no message has. */
+export interface Unrecorded {
+  readonly discarded: readonly DiscardedStep[]
+  /** Inputs, and what they say. */
+  readonly inputs: ReadonlyMap<string, readonly unknown[]>
+}
+
+/** What notes know messages by, and texts that no message has. */
+export const subjectOf = (
+  messages: View<Message>,
+  positions: readonly number[],
+  { discarded, inputs }: Unrecorded,
+): Subject => {
   const callIds = new Set<string>()
   const steps = new Set<string>()
   const texts = new Set<string>()
   const inner = new Set<string>()
+  const addTexts = (values: readonly unknown[]): void => {
+    for (const text of values.flatMap(saidIn)) {
+      if (text.length >= tooShort) texts.add(text)
+      for (const inside of insideOf(text)) inner.add(inside)
+    }
+  }
   for (const position of positions) {
     const message = messages.at(position) as Message // there are as many
     for (const part of message.content) {
       if (part.type === 'tool_call') callIds.add(part.id)
       if (part.type === 'tool_result') callIds.add(part.callId)
     }
-    // The name of a tool says nothing of what was said: every other call of it has the same.
-    for (const text of message.content.flatMap(saidIn)) {
-      if (text.length >= tooShort) texts.add(text)
-      for (const inside of insideOf(text)) inner.add(inside)
-    }
+    addTexts(message.content)
     const step = stepOf(messages, position)
     if (step !== undefined) steps.add(step)
   }
-  const recorded = callIdsIn(messages)
-  return { positions: new Set(positions), callIds, steps, texts: [...texts], inner: [...inner], recorded }
+  const discardedCalls = new Set<string>()
+  for (const { step: lost } of discarded) {
+    const { step, answer, said, started, results } = lost
+    const content = answer?.content ?? said
+    addTexts([...content, ...results.values()])
+    steps.add(step)
+    for (const part of content) if (typeof part !== 'string' && part.type === 'tool_call') discardedCalls.add(part.id)
+    for (const id of [...started, ...results.keys()]) discardedCalls.add(id)
+  }
+  for (const said of inputs.values()) addTexts(said)
+  return {
+    positions: new Set(positions),
+    callIds,
+    steps,
+    discardedCalls,
+    inputs: new Set(inputs.keys()),
+    texts: [...texts],
+    inner: [...inner],
+    recorded: callIdsIn(messages),
+  }
 }
 
-const saidIn = (part: Message['content'][number]): readonly string[] =>
-  textsOf('name' in part ? { ...part, name: undefined } : part, false)
+/** The texts of a part. The name of a tool says nothing of what was said: every other call of it has the same. */
+const saidIn = (part: unknown): readonly string[] =>
+  textsOf(isObject(part) && 'name' in part ? { ...part, name: undefined } : part, false)
 
 /** The step that a message is of: the answer of a step says so, and its results stand behind it. */
 const stepOf = (messages: View<Message>, position: number): string | undefined => {
@@ -116,7 +152,7 @@ const escaped = (text: string): string => JSON.stringify(text).slice(1, -1)
  */
 export const repeatsIn = (notes: readonly Note[], subject: Subject, open: ReadonlySet<string>): readonly number[] => {
   const steps = new Set(subject.steps)
-  const inputs = new Set<string>()
+  const inputs = new Set(subject.inputs)
   for (const note of notes) {
     if (note.type === 'journal' && !open.has(note.step) && refersTo(note, subject.callIds)) steps.add(note.step)
     if (note.type === 'input' && note.state === 'taken' && note.at !== undefined && subject.positions.has(note.at))
@@ -143,20 +179,28 @@ const repeats = (
     case 'summary':
       return [...subject.positions].some((at) => note.from <= at && at < note.to) || says(note, subject)
     case 'tool_started':
-      // Short arguments are those of many calls. One that no message has may have had effects: it has to stay.
+      // Short arguments are those of many calls. One of no message and no discarded step may have had effects: it stays.
       return (
         subject.callIds.has(note.callId) ||
-        (subject.recorded.has(note.callId) &&
-          says(note, { ...subject, texts: subject.texts.filter((text) => text.length >= longEnough) }))
+        (subject.recorded.has(note.callId)
+          ? says(note, { ...subject, texts: subject.texts.filter((text) => text.length >= longEnough) })
+          : subject.discardedCalls.has(note.callId))
       )
     case 'journal':
       return !open.has(note.step) && (steps.has(note.step) || says(note, subject) || isPartOf(note, subject))
     case 'input':
-      return (note.message !== undefined && inputs.has(note.id)) || (note.state !== 'queued' && says(note, subject))
+      return (hasContent(note) && inputs.has(note.id)) || (note.state !== 'queued' && says(note, subject))
     case 'receipt':
     case 'application':
       return says(note, subject)
   }
+}
+
+/** Whether a note has anything but positions, kinds and ids. */
+export const hasContent = (note: Note): boolean => {
+  if (note.type === 'input') return note.message !== undefined || note.reason !== undefined
+  if (note.type === 'journal') return note.said !== undefined || note.answer !== undefined || note.results !== undefined
+  return !isMark(note)
 }
 
 const refersTo = (

@@ -163,7 +163,7 @@ export const retractionRows = (
   if (!Number.isSafeInteger(from) || from < 0 || from > len)
     return left({
       _tag: 'InvalidNote',
-      reason: `the conversation can go back to a position from 0 to ${len}, found ${from}`,
+      reason: `the conversation can go back to a position from 0 to ${len}, found ${typeof from === 'number' ? from : typeof from}`,
     })
   const note: RetractionNote | undefined =
     conversation.before(to) > conversation.before(from) ? { type: 'retraction', from, to } : undefined

@@ -136,17 +136,30 @@ export interface ReadonlySession extends SessionReader {
   readonly requestStop: () => Task<LogFault, Lease | undefined>
 }
 
+/** What to erase of a session. */
+export interface ToErase {
+  /** The positions of messages in the record. Default: none. */
+  readonly messages?: readonly number[]
+  /**
+   * The ids of inputs of turns. One that a run has taken is erased with its message; of one that no run has taken, nothing
+   * is left to answer, but a caller that still waits for it queues it again. Default: none.
+   */
+  readonly inputs?: readonly string[]
+  /** Every message, every input, every discarded answer, and every note that says more than positions and kinds. */
+  readonly all?: true
+}
+
 /** A session that has ended. It takes no more appends from anyone; you can fork it. */
 export interface SealedSession extends SessionReader {
   readonly state: 'sealed'
   /**
    * Erase messages: see `eraseMessages` of `indelible/session`. Open the session again to see it without them.
    *
-   * @param positions the positions of the messages in the record
+   * @param what the positions of the messages in the record; or messages, inputs, or `{ all: true }`
    * @param options the reason and the person, for the ledger
-   * @returns the receipt; or `LogHeld`, `BeyondEnd`
+   * @returns the receipt; or `LogHeld`, `BeyondEnd`, `NoSuchInput`
    */
-  readonly erase: (positions: readonly number[], options?: Because) => Task<EraseSessionFault, ErasureReceipt>
+  readonly erase: (what: readonly number[] | ToErase, options?: Because) => Task<EraseSessionFault, ErasureReceipt>
 }
 
 /** A session to append to. */
@@ -272,15 +285,16 @@ export interface Session extends SessionReader {
    * Erase messages: see `eraseMessages` of `indelible/session`. What was called before is done first. This handle keeps in memory what it has
    * read: open the session again to see it without them.
    *
-   * @param positions the positions of the messages in the record
+   * @param what the positions of the messages in the record; or messages, inputs, or `{ all: true }`
    * @param options the reason and the person, for the ledger
-   * @returns the receipt; or `LogHeld`, `BeyondEnd`
+   * @returns the receipt; or `LogHeld`, `BeyondEnd`, `NoSuchInput`
    * @example
    * const receipt = await session.erase([3], { reason: 'asked to', by: 'ann' })
    */
-  readonly erase: (positions: readonly number[], options?: Because) => Task<EraseSessionFault, ErasureReceipt>
+  readonly erase: (what: readonly number[] | ToErase, options?: Because) => Task<EraseSessionFault, ErasureReceipt>
   /**
-   * Change the metadata with an Immer recipe.
+   * Change the metadata with an Immer recipe. It is called when the updates before it are done, and what it puts in is
+   * copied when it returns.
    *
    * @param recipe changes the draft in place
    * @returns the new metadata; or `MetadataConflict` with the current metadata, if another writer changed it first

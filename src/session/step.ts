@@ -46,6 +46,8 @@ export interface Step {
   readonly operation: string | undefined
   /** Whether somebody else's lease keeps it from being appended. */
   readonly respectLease: boolean
+  /** It speaks of messages that are on their way: it waits for them. Default: false. */
+  readonly waits?: boolean
   /** Its last row ends the record. */
   readonly seals?: true
   /** Asked when its turn has come: of a step that continues a head, the record is what it continues. */

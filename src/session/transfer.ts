@@ -2,11 +2,11 @@
 import { checkStore } from './store-of.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, isLeft, isObject, left, right, optionsOf } from '../json/index.ts'
-import type { Json, JsonObject } from '../json/index.ts'
+import type { JsonObject } from '../json/index.ts'
 import { isErased, type Message, type MessageFault } from '../message/index.ts'
 import { classify } from '../pages/index.ts'
 import { exportOf, type Exported, type ExportedHead, type ExportedRow, type Transcript } from '../transcript/index.ts'
-import { emptyRange, isBlockId, type BlockId } from '../proof/index.ts'
+import { emptyRange, type BlockId } from '../proof/index.ts'
 import { encodeRow, erasedBody, lacking, termsOf, type EncodedRow } from '../entry/index.ts'
 import {
   againstOwnId,
@@ -63,6 +63,7 @@ import { encryptedRowsErased, storeEncrypted, type PlacedRow } from './copy-encr
 import { erasedCause } from './rows.ts'
 import { randomId } from './open.ts'
 import { readMirror, readReadable, type Opened } from './read.ts'
+import { blocksNamedBy, bringBlocks, bringReceiptBlocks } from './receipt-blocks.ts'
 import { redactTranscript } from './redact-transcript.ts'
 
 /** How to import a transcript. */
@@ -241,7 +242,7 @@ export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinishe
       } while (after !== undefined)
     }
     return right(found)
-  })
+  }, 'listUnfinished')
 
 /**
  * Remove the log of an import or a copy that has not finished.
@@ -282,7 +283,7 @@ export const exportSession = (store: Store, id: string): Task<ReadSessionFault, 
     const head = info.encrypted || mirror.damaged.length > 0 ? { size } : { size, root }
     const { damaged } = mirror
     return right({ id, metadata, rows, head, erasable, ...(damaged.length > 0 && { damaged }) })
-  })
+  }, 'exportSession')
 
 function* rowsOf(mirror: Mirror): Generator<TimedExport> {
   for (const found of rowsIn(mirror, 0, mirror.head.size)) {
@@ -305,8 +306,8 @@ function* rowsOf(mirror: Mirror): Generator<TimedExport> {
  * In a store with keys the copy of a plain session is encrypted: its head is another one, and it appears when it is whole.
  *
  * The copy has the record, its metadata, the stored files that its messages reference, the blocks that its receipts
- * name (not of an encrypted session), and the hold of the session. It does
- * not have the time of creation or the operation ids, and a fork gets its own rows: it is held only if it is held itself.
+ * name, and the hold of the session. The receipts of an encrypted session can only be read if both stores have keys
+ * (`withKeys`): without them, those blocks are left behind, and `verifySession` names them in the copy. It does not have the time of creation or the operation ids, and a fork gets its own rows: it is held only if it is held itself.
  *
  * Cost    O(session), in pieces; the record is in memory meanwhile
  *
@@ -345,6 +346,8 @@ export const copySession = (
       const stored = await store(begun.right)
       if (!('_tag' in stored)) {
         if (stored.root !== head.root) return left({ _tag: 'OtherHead', id, expected: head.root, found: stored.root })
+        const beside = await bringBeside(from, own, id)
+        if (beside !== undefined) return left(beside)
         const carried = await eraseThere(target, id, head, erased, source.right.from)
         if (isLeft(carried)) return carried
         const held = await holdThere(source.right.from, target, id, head)
@@ -354,6 +357,17 @@ export const copySession = (
       if (stored._tag !== 'Conflict') return left(stored) // else somebody else copies it too: look how far it is
     }
   }, 'copySession')
+}
+
+/** Bring the blocks that receipts of an encrypted session name, if its receipts can be read. */
+const bringBeside = async (from: Store, to: Store, id: string): Promise<ImportFault | undefined> => {
+  if (from.encryption === undefined || to.encryption === undefined) return undefined
+  const found = await from.info(id)()
+  if (isLeft(found)) return found.left
+  if (!isEncryptedLog(found.right)) return undefined
+  const opened = await readMirror(from, id)
+  if (isLeft(opened)) return opened.left._tag === 'NoKey' ? undefined : opened.left
+  return bringReceiptBlocks(from, to, opened.right.mirror)
 }
 
 /** A plain session that is to be copied into a store with keys, where there is no plain copy of it. */
@@ -726,29 +740,11 @@ const storeRows = async (
     waiting.push(stub === undefined ? encoded.right : { ...encoded.right, row: stub })
     text += encoded.right.row.body.length + encoded.right.blocks.reduce((sum, block) => sum + block.length, 0)
     if ('message' in row) index += 1
-    else if (row.note.type === 'receipt') for (const id of blocksNamedIn(row.note.details)) named.add(id)
+    else for (const id of blocksNamedBy(row.note)) named.add(id)
     const fault = waiting.length >= mostRows || text >= mostText ? await flush() : undefined
     if (fault !== undefined) return fault
   }
   return (waiting.length === 0 ? undefined : await flush()) ?? head
-}
-
-/** The blocks that the details of a receipt name: the tools, the instructions, messages that only the call had. */
-const blocksNamedIn = (value: Json | undefined): readonly BlockId[] =>
-  isBlockId(value)
-    ? [value]
-    : typeof value === 'object' && value !== null
-      ? Object.values(value).flatMap((inside: Json) => blocksNamedIn(inside))
-      : []
-
-/** Bring blocks that no row references, as far as they are there. */
-const bringBlocks = async (from: Store, to: Store, ids: readonly BlockId[]): Promise<StoringFault | undefined> => {
-  if (ids.length === 0) return undefined
-  const found = await from.getBlocks(ids)()
-  if (isLeft(found)) return found.left
-  const blocks = found.right.filter((bytes) => bytes !== undefined)
-  const put = blocks.length === 0 ? undefined : await to.putBlocks(blocks)()
-  return put !== undefined && isLeft(put) ? put.left : undefined
 }
 
 /** A row to store, which says when it was written. */

@@ -52,7 +52,7 @@ export const readUsage = (
     const rows = await store.read(id, { only: 'note' })()
     if (isLeft(rows)) return rows
     return right(usesIn(info.right, rows.right, { own }))
-  })
+  }, 'readUsage')
 }
 
 /**

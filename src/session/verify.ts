@@ -21,6 +21,7 @@ import { called, type Task } from '../task/index.ts'
 import { sessionTask, type VerifySessionFault } from './fault.ts'
 import { sessionInfo, type SessionInfo } from './metadata.ts'
 import { blocksOf, decodeRows, noteOf, readBlocks, type Damage } from './mirror.ts'
+import { recordedBlocks } from './receipt-blocks.ts'
 
 /** How to verify a session. */
 export interface VerifyOptions {
@@ -40,6 +41,11 @@ export interface VerifyOptions {
 export interface VerifiedSession extends SessionInfo {
   /** The positions of the messages that were erased, as the ledger of the scope says. */
   readonly erased: readonly number[]
+  /**
+   * The blocks that receipts of the recorder name and the store does not have: without them it can't be said what those
+   * calls were sent. The record itself is good. Without keys, those of an encrypted session are not known.
+   */
+  readonly missing: readonly BlockId[]
 }
 
 /**
@@ -72,7 +78,8 @@ export const verifySession = (
   const { head, progress } = optionsOf('verifySession', options, known)
   return sessionTask(async () => {
     const erased = new Set<number>() // a log that was made anew meanwhile is read again
-    const log = await verifyLog(store, id, head, inspector(store, id, progress, erased))()
+    const named = new Set<BlockId>()
+    const log = await verifyLog(store, id, head, inspector(store, id, progress, erased, named))()
     if (isLeft(log)) return log
     const ledger = erased.size === 0 ? undefined : await verifyLog(store, ledgerId)()
     if (ledger !== undefined && isLeft(ledger)) return ledger
@@ -81,11 +88,21 @@ export const verifySession = (
     if (first !== undefined)
       return left({ _tag: 'DamagedLog', id, position: first.position, reason: undoneText(first) })
     const info = sessionInfo(log.right)
-    return isLeft(info) ? info : right(Object.freeze({ ...info.right, erased: Object.freeze([...erased]) }))
-  })
+    if (isLeft(info)) return info
+    const there = named.size === 0 ? right([]) : await store.hasBlocks([...named])()
+    if (isLeft(there)) return left(there.left as VerifySessionFault) // never `DamagedBlock`: no bytes are read
+    const missing = Object.freeze([...named].filter((_, index) => there.right[index] !== true))
+    return right(Object.freeze({ ...info.right, erased: Object.freeze([...erased]), missing }))
+  }, 'verifySession')
 }
 
-const inspector = (store: Store, id: string, progress: VerifyOptions['progress'], erased: Set<number>): InspectRows => {
+const inspector = (
+  store: Store,
+  id: string,
+  progress: VerifyOptions['progress'],
+  erased: Set<number>,
+  named: Set<BlockId>,
+): InspectRows => {
   let sealed = false
   let seen = 0
   return async (rows) => {
@@ -125,6 +142,7 @@ const inspector = (store: Store, id: string, progress: VerifyOptions['progress']
         break
       }
       sealed = note !== undefined && !isLeft(note) && note.right.type === 'seal'
+      if (note !== undefined && !isLeft(note)) for (const block of recordedBlocks(note.right)) named.add(block)
       if (row.kind === 'entry')
         for (const block of attachedTo(history.view().at(-1) as Message))
           if (!attachments.has(block)) attachments.set(block, row.position)

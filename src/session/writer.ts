@@ -12,6 +12,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import { Recording, termsOf } from '../entry/index.ts'
+import { consequenceOf } from '../task/index.ts'
 import type { CompactRange, GrownRows } from '../proof/index.ts'
 import {
   headOf,
@@ -186,6 +187,7 @@ export class Writer {
   /** Whether a step can be sent behind those that are on their way. If not, it waits for them and is looked at again. */
   #fits(step: Waiting): boolean {
     if (this.#stale || this.#broken !== undefined || this.#sealing || step.doomed !== undefined) return false
+    if (step.waits === true && this.#sent.length > 0) return false
     if (step.continues.type === 'end') return true
     if (step.expectedLen !== undefined) {
       const ahead = this.#sent.reduce((sum, { messages }) => sum + messages, this.#mirror.history.len)
@@ -344,12 +346,12 @@ export class Writer {
   }
 
   async #settle(step: Waiting): Promise<void> {
+    if (step.doomed !== undefined) return this.#fail(step, step.doomed)
     if (step.continues.type === 'head') this.#headOf(step) // before others' rows are read
     if (this.#stale || this.#broken !== undefined || this.#isBeyond(step)) {
       const synced = await this.#sync()
       if (isLeft(synced)) return this.#fail(step, synced.left)
     }
-    if (step.doomed !== undefined) return this.#fail(step, step.doomed)
     if (this.#fits(step)) {
       this.#looking = undefined // it is counted once
       return void this.#waiting.unshift(step)
@@ -419,7 +421,8 @@ export class Writer {
   #fail(step: Waiting, given: WriteFault | AppendFault): void {
     const fault = busyOf(given)
     this.#answer(step, left(fault))
-    if (step.continues.type !== 'end') for (const follower of this.#followers()) follower.doomed ??= fault
+    if (step.continues.type !== 'end')
+      for (const follower of this.#followers()) follower.doomed ??= consequenceOf(fault)
   }
 
   /** A step that had happened before. Those behind it don't wait for its messages to come. */
@@ -447,7 +450,10 @@ export class Writer {
         ? messagesBefore(this.#mirror, expectedHead.size)
         : (expectedLen ?? len)
     const isAhead = expectedHead === undefined ? known >= len : expectedHead.size > head.size
-    if (isAhead || !Number.isSafeInteger(known) || known < 0) return { _tag: 'SessionGap', id, expectedLen: known, len }
+    if (isAhead || !Number.isSafeInteger(known) || known < 0) {
+      const gap = { _tag: 'SessionGap', id, expectedLen: known, len } as const
+      return expectedHead === undefined && known <= behind.messages ? consequenceOf(gap) : gap // one before it failed
+    }
     const missed = since(this.#mirror, known, expectedHead === undefined ? behind.notes : expectedHead.size - known)
     return { _tag: 'SessionConflict', id, expectedLen: known, len, missed: missed.messages, notes: missed.notes }
   }

@@ -60,18 +60,18 @@ export const sameBlocks = (one: BlockStore, other: BlockStore): boolean =>
   one.scope === other.scope && (behind.get(one) ?? one) === (behind.get(other) ?? other)
 
 /** Makes a task of what a driver does. */
-export type Run = <F extends StoreFault, T>(operation: string, work: () => Answer<T>, change?: string) => Task<F, T>
+export type Run = <F extends StoreFault, T>(operation: string, work: () => Answer<T>, call: string) => Task<F, T>
 
 // The one cast: that a driver gives no other faults than the port names is what `storeContract` sees to.
 
-export const guarded: Run = <F extends StoreFault, T>(operation: string, work: () => Answer<T>, change?: string) =>
+export const guarded: Run = <F extends StoreFault, T>(operation: string, work: () => Answer<T>, call: string) =>
   storeTask(async () => {
     try {
       return await work()
     } catch (cause) {
       return left({ _tag: 'Io', operation, cause, ...(changing.has(operation) && { outcome: 'unknown' as const }) })
     }
-  }, change) as Task<F, T>
+  }, call) as Task<F, T>
 
 /** Operations that change something: of one that throws, nobody knows whether it did. */
 const changing: ReadonlySet<string> = new Set([
@@ -95,11 +95,16 @@ export const blockHandle = (driver: BlockDriver, scope: string, run: Run): Block
     operation: string,
     given: readonly BlockId[],
     work: (ids: readonly BlockId[]) => Answer<T>,
+    call: string,
   ): Task<BlockFault, T> =>
-    run(operation, async () => {
-      const problem = invalidBlockId(given)
-      return problem === undefined ? work([...new Set(given)]) : left(problem)
-    })
+    run(
+      operation,
+      async () => {
+        const problem = invalidBlockId(given)
+        return problem === undefined ? work([...new Set(given)]) : left(problem)
+      },
+      call,
+    )
   return {
     hash,
     scope,
@@ -113,19 +118,33 @@ export const blockHandle = (driver: BlockDriver, scope: string, run: Run): Block
         },
         'store.putBlocks',
       ),
-    getBlocks: (given) =>
-      onBlocks('get blocks', given, async (ids) => {
-        const found = await driver.getBlocks(scope, ids)
-        if (isLeft(found)) return found
-        const damaged = [...found.right].filter(([id, bytes]) => blockIdOf(bytes, hash) !== id).map(([id]) => id)
-        return damaged.length > 0
-          ? left({ _tag: 'DamagedBlock', ids: damaged })
-          : right(Object.freeze(given.map((id) => found.right.get(id))))
-      }),
-    hasBlocks: (given) =>
-      onBlocks('look for blocks', given, async (ids) => {
-        const found = await driver.hasBlocks(scope, ids)
-        return isLeft(found) ? found : right(Object.freeze(given.map((id) => found.right.has(id))))
-      }),
+    getBlocks: (given) => {
+      const wanted = [...given]
+      return onBlocks(
+        'get blocks',
+        wanted,
+        async (ids) => {
+          const found = await driver.getBlocks(scope, ids)
+          if (isLeft(found)) return found
+          const damaged = [...found.right].filter(([id, bytes]) => blockIdOf(bytes, hash) !== id).map(([id]) => id)
+          return damaged.length > 0
+            ? left({ _tag: 'DamagedBlock', ids: damaged })
+            : right(Object.freeze(wanted.map((id) => found.right.get(id))))
+        },
+        'store.getBlocks',
+      )
+    },
+    hasBlocks: (given) => {
+      const wanted = [...given]
+      return onBlocks(
+        'look for blocks',
+        wanted,
+        async (ids) => {
+          const found = await driver.hasBlocks(scope, ids)
+          return isLeft(found) ? found : right(Object.freeze(wanted.map((id) => found.right.has(id))))
+        },
+        'store.hasBlocks',
+      )
+    },
   }
 }

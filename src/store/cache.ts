@@ -66,8 +66,9 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
         for (const [index, id] of ids.right.entries()) keep(lately, keyOf(id), own[index] as Uint8Array)
         return ids
       }, 'store.putBlocks'),
-    getBlocks: (ids) =>
+    getBlocks: (given) =>
       storeTask(async () => {
+        const ids = [...given]
         const found = new Map<BlockId, Uint8Array | undefined>()
         for (const id of ids) if (!found.has(id)) found.set(id, use(lately, keyOf(id)))
         const missing = [...found.keys()].filter((id) => found.get(id) === undefined)
@@ -81,7 +82,7 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
           }
         }
         return right(Object.freeze(ids.map((id) => found.get(id)?.slice())))
-      }),
+      }, 'store.getBlocks'),
     hasBlocks: (ids) => store.hasBlocks(ids),
   })
   standsFor(cached, store)

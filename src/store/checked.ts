@@ -5,6 +5,7 @@ import { blockIdOf, type BlockId, type Hash } from '../proof/index.ts'
 import { checkRows, type RowContext } from './checked-row.ts'
 import type { Block, CheckedAppend, CheckedQuery, Cursor } from './driver.ts'
 import type { StoreFault } from './fault.ts'
+import { claimIn } from './lease.ts'
 import { takeHashed } from './hashed-block.ts'
 import { invalidId } from './id.ts'
 import { planOf } from './plan.ts'
@@ -67,7 +68,7 @@ export const checkAppend = (given: Append, context: RowContext): Either<StoreFau
   const blocks = brought.length === 0 ? noBlocks : once(ownBlocks(brought, hash, named))
   const unused = blocks.filter(({ id }) => !named.has(id)).map(({ id }) => id)
   if (unused.length > 0) return left({ _tag: 'UnusedBlock', ids: unused })
-  const { lease, respectLease, terms, ownKey } = append
+  const { terms, ownKey } = append
   return right({
     expected: { size: expected.size, root: expected.root },
     rows: rows.right,
@@ -75,8 +76,7 @@ export const checkAppend = (given: Append, context: RowContext): Either<StoreFau
     operation,
     plan,
     terms,
-    lease: lease === undefined ? undefined : { number: lease.number },
-    respectLease: respectLease === true,
+    ...claimIn(append),
     ownKey,
   })
 }

@@ -9,7 +9,7 @@ import type { StoreFinding, StoreRepair } from './check.ts'
 import type { StoreFault } from './fault.ts'
 import type { CheckedRow } from './checked-row.ts'
 import type { Erased, RowPlace, Sharing, TextPlaces } from './erasing.ts'
-import type { AppendClaim, Lease, LeaseChange } from './lease.ts'
+import type { LeaseClaim, Lease, LeaseChange } from './lease.ts'
 import type { Wake } from './signals.ts'
 import type { RowQuery, RowsFound, RowsIndexed, TermsOf } from './row-terms.ts'
 import type { Appended, ListQuery, LogInfo, LogPage, RowRange } from './store.ts'
@@ -20,7 +20,7 @@ import type { Plan } from './plan.ts'
 export type Answer<T> = Promise<Either<StoreFault, T>>
 
 /** An append as a driver receives it. */
-export interface CheckedAppend extends AppendClaim {
+export interface CheckedAppend extends LeaseClaim {
   /** The head that the rows continue. */
   readonly expected: Head
   /** The rows, with their leaf hashes. At least one. */
@@ -34,6 +34,16 @@ export interface CheckedAppend extends AppendClaim {
   /** Gives the terms of a row, for a driver with an index. */
   readonly terms: TermsOf | undefined
   /** The key that the log must have: `Diverged` if it has another. The rules have `hasKey`. */
+  readonly ownKey: string | null | undefined
+}
+
+/** New metadata as a driver receives it. */
+export interface CheckedUpdate extends LeaseClaim {
+  /** The version to replace. */
+  readonly expected: number
+  /** The new metadata. */
+  readonly meta: JsonObject
+  /** The key that the log must have: `NoSuchLog` if it has another; undefined: nothing is compared. */
   readonly ownKey: string | null | undefined
 }
 
@@ -126,18 +136,10 @@ export interface StoreDriver {
    *
    * @param scope the scope
    * @param id the id of the log
-   * @param expected the version to replace
-   * @param meta the new metadata
-   * @param ownKey the key that the log must have: `NoSuchLog` if it has another; undefined: nothing is compared
-   * @returns the description of the log; or `MetaConflict`
+   * @param update the new metadata, the version that it replaces, and the lease that it is made under
+   * @returns the description of the log; or `MetaConflict`, and what `againstClaim` says
    */
-  readonly update: (
-    scope: string,
-    id: string,
-    expected: number,
-    meta: JsonObject,
-    ownKey?: string | null,
-  ) => Answer<LogInfo>
+  readonly update: (scope: string, id: string, update: CheckedUpdate) => Answer<LogInfo>
   /**
    * Store rows, blocks and the new head in one step, if the head is the expected one.
    *
@@ -308,11 +310,11 @@ export interface IndexDriver {
 /** An erasure as a driver receives it. */
 export interface CheckedErasure {
   /** The rows, log by log; each with the leaf that it has and keeps. */
-  readonly logs: readonly {
+  readonly logs: readonly (LeaseClaim & {
     readonly id: string
     readonly expected: Head
     readonly rows: readonly { readonly position: number; readonly leaf: Uint8Array; readonly stub: string }[]
-  }[]
+  })[]
   /** What is appended to the ledger, whose id and metadata these are. It is created if it expects no rows. */
   readonly ledger: { readonly id: string; readonly meta: { readonly [key: string]: 1 }; readonly append: CheckedAppend }
 }
@@ -320,7 +322,7 @@ export interface CheckedErasure {
 /** The part of a driver that erases. */
 export interface ErasingDriver {
   /**
-   * In one step: compare the head of each log, put the stubs in place of the rows, without salt and blocks, drop the blocks
+   * In one step: compare the head and the lease of each log, put the stubs in place of the rows, without salt and blocks, drop the blocks
    * that nothing else references, and append to the ledger. Then remove what the medium keeps of the old bytes.
    *
    * @param scope the scope

@@ -6,7 +6,7 @@
  *     {"encrypted":"KEY.BASE64","blocks":["…","…"]}           of a row that references blocks, which are encrypted too
  */
 import { isArray, isObject, type JsonObject } from '../json/index.ts'
-import { digestOf, isBlockId, type BlockId } from '../proof/index.ts'
+import { digestOf, digestOfName, isBlockId, type BlockId } from '../proof/index.ts'
 import type { StoreFaultOf } from './fault.ts'
 import type { StoredRow, TimedRow } from './row.ts'
 import type { LogInfo } from './store.ts'
@@ -67,7 +67,7 @@ export const destroyedKeyLogOf = (key: string): string => `indelible.destroyed.$
 /** The log that says, where keys are kept, that the log of an id is encrypted. */
 export const keyedLogOf = (id: string): string => `indelible.keyed.${digestOf(id)}`
 /** The log that keeps the stream of a chat. */
-export const streamLogOf = (chat: string): string => `indelible.stream.${digestOf(chat)}`
+export const streamLogOf = (chat: string): string => `indelible.stream.${digestOfName(chat)}`
 /** How the names of the logs of wrapped keys begin. */
 export const keyLogs = 'indelible.key.'
 

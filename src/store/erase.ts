@@ -11,6 +11,7 @@ import type { CheckedErasure, StoreDriver } from './driver.ts'
 import type { Erased, EraseRequest, RowsToErase, Sharing } from './erasing.ts'
 import type { EraseFault } from './fault.ts'
 import { identitiesIn, identityAt } from './identity.ts'
+import { claimIn } from './lease.ts'
 import { ledgerContent, stubLeaf, type LedgerContent } from './ledger.ts'
 import { ledgerId, ledgerRow, type Because, type ErasedRow, type Hold, type LedgerRow } from './ledger-row.ts'
 import { againstOwnId } from './own-logs.ts'
@@ -64,6 +65,7 @@ export const eraseRows = async (
       checked.push({
         id: one.id,
         expected: one.expected,
+        ...claimIn(one),
         rows: rows.map(({ position, leaf, stub }) => ({ position, leaf, stub })),
       })
       if (rows.length === 0) continue

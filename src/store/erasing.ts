@@ -1,10 +1,11 @@
 /** What is asked of a store that erases rows, and what it answers. */
 import type { BlockId } from '../proof/index.ts'
 import type { Because, CopiedClaim } from './ledger-row.ts'
+import type { LeaseClaim } from './lease.ts'
 import type { Head } from './row.ts'
 
 /** Rows of one log to erase. */
-export interface RowsToErase {
+export interface RowsToErase extends LeaseClaim {
   /** The id of the log. */
   readonly id: string
   /** The head at which the rows were chosen. Erasing does not change it. */

@@ -141,7 +141,16 @@ export type RemoveFault = LogFault | StoreFaultOf<'LogHeld' | 'NotALedger'>
 export type EraseFault =
   | LogFault
   | StoreFaultOf<
-      'LogHeld' | 'NotALedger' | 'CannotErase' | 'Conflict' | 'Diverged' | 'BeyondEnd' | 'InvalidRow' | 'DamagedBlock'
+      | 'LogHeld'
+      | 'NotALedger'
+      | 'CannotErase'
+      | 'Conflict'
+      | 'Diverged'
+      | 'BeyondEnd'
+      | 'InvalidRow'
+      | 'DamagedBlock'
+      | 'LeaseHeld'
+      | 'LeaseLost'
     >
 
 /** Verifying a log, also against an older head. */
@@ -166,7 +175,7 @@ export type NewLogFault =
 export type ListFault = MediumFault | StoreFaultOf<'InvalidId' | 'InvalidMeta'>
 
 /** Replacing metadata. */
-export type UpdateFault = LogFault | StoreFaultOf<'InvalidMeta' | 'MetaConflict'>
+export type UpdateFault = LogFault | StoreFaultOf<'InvalidMeta' | 'MetaConflict' | 'LeaseHeld' | 'LeaseLost'>
 
 /** Appending rows. */
 export type AppendFault =
@@ -256,7 +265,7 @@ export const storeFaultText = (fault: StoreFault | CallbackThrew): string => {
     case 'Full':
       return `no disk space is left for ${fault.path}; nothing was changed: free space outside the store, and try again (removing a session needs some space first)`
     case 'FileReplaced':
-      return `${fault.path} was deleted, or replaced by another file, after the store opened it; this write is lost, and the store makes no more: close the store and open it again`
+      return `${fault.path} was deleted, replaced by another file, or cut to nothing after the store opened it; this write was not made, and the store makes no more: close the store and open it again`
     case 'NoStore':
       return `there is no store at ${fault.path}; nothing was created: check the path, or store something there first`
     case 'NotAStore':

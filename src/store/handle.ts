@@ -10,6 +10,7 @@ import { blockIdOf, emptyRange, type Hash } from '../proof/index.ts'
 import { behind, blockHandle, defaultScope, guarded, type Run } from './block-handle.ts'
 import type { StoreFinding } from './check.ts'
 import { checkAppend, checkQuery } from './checked.ts'
+import { copyArgument } from './copy-argument.ts'
 import type { Answer, CheckedAppend, StoreDriver, Unchanged } from './driver.ts'
 import { attempts, eraseRows, type InnerStore } from './erase.ts'
 import type { LogFault, StoreFault, StoreFaultOf } from './fault.ts'
@@ -26,7 +27,7 @@ import {
   withoutIdentities,
   type LogIdentity,
 } from './identity.ts'
-import { invalidLease, invalidTtl, type Lease } from './lease.ts'
+import { claimIn, invalidLease, invalidTtl, type Lease } from './lease.ts'
 import { checkMeta } from './meta.ts'
 import { quietly, type OnNotice } from './notice.ts'
 import type { StoredRow } from './row.ts'
@@ -126,7 +127,7 @@ class Calls {
     this.whole.signals.send(signalKey(this.scope, id))
   }
 
-  readonly run: Run = (operation, work, change) =>
+  readonly run: Run = (operation, work, call) =>
     guarded(
       operation,
       async () => {
@@ -136,36 +137,43 @@ class Calls {
           this.tell(answered.left)
         return answered
       },
-      change,
+      call,
     )
 
-  /** The same for what concerns a log. Its watchers are told of a change, also of one that may have happened. */
-  onLog<F extends StoreFault, T>(operation: string, id: string, work: () => Answer<T>, change?: string): Task<F, T> {
+  /** The same for what concerns a log. */
+  onLog<F extends StoreFault, T>(operation: string, id: string, work: () => Answer<T>, call: string): Task<F, T> {
     return this.run(
       operation,
       async () => {
         const problem = invalidId('log', id)
-        if (problem !== undefined) return left(problem)
-        try {
-          return await work()
-        } finally {
-          if (change !== undefined) this.changed(id)
-        }
+        return problem === undefined ? work() : left(problem)
       },
-      change,
+      call,
     )
+  }
+
+  /** The same for a change of a log. Its watchers are told, also of one that may have happened. */
+  changing<F extends StoreFault, T>(operation: string, id: string, work: () => Answer<T>, call: string): Task<F, T> {
+    const telling = async (): Promise<Awaited<Answer<T>>> => {
+      try {
+        return await work()
+      } finally {
+        this.changed(id)
+      }
+    }
+    return this.onLog(operation, id, telling, call)
   }
 
   /** The same for a change of rows or metadata. The library's own logs are changed by its own calls only. */
   change<F extends StoreFault, T>(
     operation: string,
     id: string,
-    call: OwnCall | undefined,
+    mark: OwnCall | undefined,
     work: () => Answer<T>,
-    change: string,
+    call: string,
   ): Task<F, T> {
-    const problem = againstOwnId(id, call)
-    return this.onLog(operation, id, problem === undefined ? work : async () => left(problem), change)
+    const problem = againstOwnId(id, mark)
+    return this.changing(operation, id, problem === undefined ? work : async () => left(problem), call)
   }
 }
 
@@ -177,13 +185,17 @@ const handle = (calls: Calls): Store => {
     ...leaseCalls(calls),
     ...indexCalls(calls),
     now: driver.now ?? Date.now,
-    check: () => calls.run('check the store', () => checked(driver)),
-    repair: () => calls.run('repair the store', async () => driver.repair?.() ?? right([])),
+    check: () => calls.run('check the store', () => checked(driver), 'store.check'),
+    repair: () => calls.run('repair the store', async () => driver.repair?.() ?? right([]), 'store.repair'),
     scopes: () =>
-      calls.run('list the scopes', async () => {
-        const found = (await driver.scopes?.()) ?? right(undefined)
-        return isLeft(found) || found.right === undefined ? found : right(Object.freeze(found.right.toSorted()))
-      }),
+      calls.run(
+        'list the scopes',
+        async () => {
+          const found = (await driver.scopes?.()) ?? right(undefined)
+          return isLeft(found) || found.right === undefined ? found : right(Object.freeze(found.right.toSorted()))
+        },
+        'store.scopes',
+      ),
     scoped: (name) => {
       const problem = invalidId('scope', name)
       if (problem !== undefined) return left(problem)
@@ -250,21 +262,25 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
         'store.create',
       )
     },
-    info: (id) => calls.onLog('read a log', id, async () => outside(await driver.info(scope, id))),
-    identities: (id) => calls.onLog('read a log', id, () => identitiesOf(inner, id)),
+    info: (id) => calls.onLog('read a log', id, async () => outside(await driver.info(scope, id)), 'store.info'),
+    identities: (id) => calls.onLog('read a log', id, () => identitiesOf(inner, id), 'store.identities'),
     list: (given) => {
       const query = optionsOf('store.list', given)
-      return calls.run('list logs', async () => {
-        const checked = checkQuery(query)
-        if (isLeft(checked)) return checked
-        const page = await driver.list(scope, checked.right)
-        if (!isLeft(page))
-          for (const { id, reason } of page.right.damaged ?? [])
-            calls.tell({ _tag: 'DamagedLog', id, position: 0, reason })
-        return isLeft(page)
-          ? page
-          : right(Object.freeze({ ...page.right, logs: Object.freeze(page.right.logs.map(described)) }))
-      })
+      return calls.run(
+        'list logs',
+        async () => {
+          const checked = checkQuery(query)
+          if (isLeft(checked)) return checked
+          const page = await driver.list(scope, checked.right)
+          if (!isLeft(page))
+            for (const { id, reason } of page.right.damaged ?? [])
+              calls.tell({ _tag: 'DamagedLog', id, position: 0, reason })
+          return isLeft(page)
+            ? page
+            : right(Object.freeze({ ...page.right, logs: Object.freeze(page.right.logs.map(described)) }))
+        },
+        'store.list',
+      )
     },
     update: (id, given) => {
       const options = optionsOf('store.update', given)
@@ -284,7 +300,7 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
           const name = isPublic ? changedOwnMember(withoutIdentities(before), after) : undefined
           if (name !== undefined) return left(ownMember(name))
           const kept = withIdentities(after, identitiesIn(before))
-          return outside(await driver.update(scope, id, expected, kept, ownKey))
+          return outside(await driver.update(scope, id, { ...claimIn(options), expected, meta: kept, ownKey }))
         },
         'store.update',
       )
@@ -310,12 +326,18 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
     },
     read: (id, given) => {
       const range = optionsOf('store.read', given)
-      return calls.onLog('read rows', id, async () => {
-        const rows = await driver.read(scope, id, range)
-        return isLeft(rows) ? rows : judgedRows(inner, id, rows.right)
-      })
+      return calls.onLog(
+        'read rows',
+        id,
+        async () => {
+          const rows = await driver.read(scope, id, range)
+          return isLeft(rows) ? rows : judgedRows(inner, id, rows.right)
+        },
+        'store.read',
+      )
     },
-    nodes: (id, positions) => calls.onLog('read nodes', id, () => driver.nodes(scope, id, [...positions])),
+    nodes: (id, positions) =>
+      calls.onLog('read nodes', id, () => driver.nodes(scope, id, [...positions]), 'store.nodes'),
     fork: (id, given) => {
       const options = optionsOf('store.fork', given)
       const { id: to, at, meta = {} } = options
@@ -356,7 +378,7 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
         'store.remove',
       ),
     erase: (given) => {
-      const request = optionsOf('store.erase', given)
+      const request = copyArgument(optionsOf('store.erase', given))
       return calls.run(
         'erase rows',
         () =>
@@ -375,25 +397,34 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
         'look for forks',
         id,
         async () => driver.erasing?.sharing(scope, id) ?? left({ _tag: 'CannotErase' }),
+        'store.sharing',
       ),
     containing: (texts) =>
       calls.run(
         'look for texts',
         async () => driver.erasing?.containing(scope, [...texts]) ?? left({ _tag: 'CannotErase' }),
+        'store.containing',
       ),
     watch: (id, wake) =>
-      calls.onLog('watch a log', id, async () => {
-        const key = signalKey(scope, id)
-        const own = new Signals()
-        own.add(key, wake) // whatever is thrown by it stays there
-        const tellOwn = (): void => own.send()
-        const ends = [...new Set([calls.whole.signals, calls.life.signals])].map((signals) => signals.add(key, tellOwn))
-        const elsewhere = await driver.watch?.(scope, id, tellOwn)
-        if (elsewhere !== undefined) ends.push(elsewhere)
-        return right(() => {
-          for (const end of ends.splice(0)) end()
-        })
-      }),
+      calls.onLog(
+        'watch a log',
+        id,
+        async () => {
+          const key = signalKey(scope, id)
+          const own = new Signals()
+          own.add(key, wake) // whatever is thrown by it stays there
+          const tellOwn = (): void => own.send()
+          const ends = [...new Set([calls.whole.signals, calls.life.signals])].map((signals) =>
+            signals.add(key, tellOwn),
+          )
+          const elsewhere = await driver.watch?.(scope, id, tellOwn)
+          if (elsewhere !== undefined) ends.push(elsewhere)
+          return right(() => {
+            for (const end of ends.splice(0)) end()
+          })
+        },
+        'store.watch',
+      ),
   }
 }
 
@@ -404,7 +435,7 @@ const leaseCalls = (calls: Calls): Pick<Store, LeaseCalls> => {
   return {
     lease: (id, given) => {
       const { holder, ttl } = optionsOf('store.lease', given)
-      return calls.onLog(
+      return calls.changing(
         'take a lease',
         id,
         async () => {
@@ -418,15 +449,20 @@ const leaseCalls = (calls: Calls): Pick<Store, LeaseCalls> => {
     },
     renew: (id, given) => {
       const { number, ttl } = optionsOf('store.renew', given)
-      return calls.onLog('renew a lease', id, async () => {
-        const problem = invalidTtl(ttl)
-        return problem === undefined
-          ? leased(await driver.lease(scope, id, { type: 'renew', number, ttl }))
-          : left(problem)
-      })
+      return calls.onLog(
+        'renew a lease',
+        id,
+        async () => {
+          const problem = invalidTtl(ttl)
+          return problem === undefined
+            ? leased(await driver.lease(scope, id, { type: 'renew', number, ttl }))
+            : left(problem)
+        },
+        'store.renew',
+      )
     },
     release: (id, number) =>
-      calls.onLog(
+      calls.changing(
         'release a lease',
         id,
         async () => {
@@ -436,8 +472,8 @@ const leaseCalls = (calls: Calls): Pick<Store, LeaseCalls> => {
         'store.release',
       ),
     requestStop: (id) =>
-      calls.onLog('ask a holder to stop', id, () => driver.lease(scope, id, { type: 'stop' }), 'store.requestStop'),
-    leaseOf: (id) => calls.onLog('read a lease', id, () => driver.lease(scope, id, { type: 'look' })),
+      calls.changing('ask a holder to stop', id, () => driver.lease(scope, id, { type: 'stop' }), 'store.requestStop'),
+    leaseOf: (id) => calls.onLog('read a lease', id, () => driver.lease(scope, id, { type: 'look' }), 'store.leaseOf'),
   }
 }
 
@@ -455,13 +491,15 @@ const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
   if (index === undefined) return {}
   return {
     index: Object.freeze<RowIndex>({
-      find: (query) =>
-        run('search the index', async () => {
-          const { limit = 100 } = optionsOf('store.index.find', query)
-          return index.find(scope, { ...query, limit: Math.max(1, Math.min(1000, Math.floor(limit) || 1)) })
-        }),
-      findIn: (logs, term) => run('search the index', () => index.findIn(scope, [...new Set(logs)], term)),
-      encrypted: () => run('list encrypted logs', async () => index.encrypted?.(scope) ?? right([])),
+      find: (given) => {
+        const query = copyArgument(optionsOf('store.index.find', given))
+        const limit = Math.max(1, Math.min(1000, Math.floor(query.limit ?? 100) || 1))
+        return run('search the index', () => index.find(scope, { ...query, limit }), 'store.index.find')
+      },
+      findIn: (logs, term) =>
+        run('search the index', () => index.findIn(scope, [...new Set(logs)], term), 'store.index.findIn'),
+      encrypted: () =>
+        run('list encrypted logs', async () => index.encrypted?.(scope) ?? right([]), 'store.index.encrypted'),
       make: () => run('make the index', () => index.make(), 'store.index.make'),
       add: (terms, most) =>
         run('add to the index', () => index.add(intact(terms, driver.hash), most), 'store.index.add'),
@@ -486,9 +524,9 @@ const innerOf = (driver: StoreDriver, scope: string): InnerStore => {
     hash,
     scope,
     now,
-    info: (id) => guarded('read a log', () => driver.info(scope, id)),
-    read: (id, range = {}) => guarded('read rows', () => driver.read(scope, id, range)),
-    nodes: (id, positions) => guarded('read nodes', () => driver.nodes(scope, id, positions)),
+    info: (id) => guarded('read a log', () => driver.info(scope, id), 'store.info'),
+    read: (id, range = {}) => guarded('read rows', () => driver.read(scope, id, range), 'store.read'),
+    nodes: (id, positions) => guarded('read nodes', () => driver.nodes(scope, id, positions), 'store.nodes'),
   }
   known.set(scope, inner)
   return inner

@@ -10,6 +10,7 @@ export {
   type CheckedAppend,
   type CheckedErasure,
   type CheckedQuery,
+  type CheckedUpdate,
   type Cursor,
   type ErasingDriver,
   type StoreDriver,
@@ -60,7 +61,7 @@ export {
 export {
   againstClaim,
   changed as leaseChanged,
-  type AppendClaim,
+  type LeaseClaim,
   type Lease,
   type LeaseChange,
   type LeaseOutcome,
@@ -124,6 +125,7 @@ export {
   type OwnCall,
 } from './own-logs.ts'
 export { ownStore } from './own-store.ts'
+export { copyArgument } from './copy-argument.ts'
 export { planned, type Plan } from './plan.ts'
 export { consistencyPath, inclusionPath } from './prove.ts'
 export { hasKey, maxMissed, sameHead, type Placed } from './rules.ts'

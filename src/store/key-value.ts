@@ -133,25 +133,33 @@ const onceOf = (
   keyOf: (name: string) => string,
   keysPerCall: number | undefined,
 ): OnceStore => {
-  const io = <T>(operation: string, work: () => Promise<T>, change?: string): Task<MediumFault, T> =>
+  const io = <T>(operation: string, work: () => Promise<T>, call: string): Task<MediumFault, T> =>
     storeTask(async () => {
       try {
         return right(await work())
       } catch (cause) {
         return left({ _tag: 'Io', operation, cause })
       }
-    }, change)
+    }, call)
   return Object.freeze<OnceStore>({
-    get: (names) => io('get values', () => valuesOf(keyValue, names.map(keyOf), keysPerCall)),
+    get: (names) => io('get values', () => valuesOf(keyValue, names.map(keyOf), keysPerCall), 'once.get'),
     put: (name, value) =>
-      io('put a value', async () => (await keyValue.putIfAbsent(keyOf(name), value)) === true, 'once.put'),
+      io(
+        'put a value',
+        async () => (await keyValue.putIfAbsent(keyOf(name), new Uint8Array(value))) === true,
+        'once.put',
+      ),
     ...(keyValue.keys !== undefined && {
       list: (start = '') =>
-        io('list names', async () => {
-          const names: string[] = []
-          for await (const key of keyValue.keys?.(keyOf(start)) ?? []) names.push(key.slice(keyOf('').length))
-          return names
-        }),
+        io(
+          'list names',
+          async () => {
+            const names: string[] = []
+            for await (const key of keyValue.keys?.(keyOf(start)) ?? []) names.push(key.slice(keyOf('').length))
+            return names
+          },
+          'once.list',
+        ),
     }),
     ...(keyValue.deletePrefix !== undefined && {
       remove: (start) => io('remove values', async () => keyValue.deletePrefix?.(keyOf(start)), 'once.remove'),

@@ -72,11 +72,11 @@ export interface LeaseOutcome {
   readonly lease: Lease | undefined
 }
 
-/** The lease of an append. */
-export interface AppendClaim {
-  /** The lease that the append is made under. `LeaseLost` if somebody has taken another one since, or it was released. */
+/** The lease of a change: an append, an update of metadata, an erasure. The store checks it in the same transaction. */
+export interface LeaseClaim {
+  /** The lease that the change is made under. `LeaseLost` if somebody has taken another one since, or it was released. */
   readonly lease?: { readonly number: number } | undefined
-  /** For an append without a lease of its own: `LeaseHeld` if another holder has one. Default: false. */
+  /** For a change without a lease of its own: `LeaseHeld` if another holder has one. Default: false. */
   readonly respectLease?: boolean
 }
 
@@ -136,18 +136,18 @@ export const changed = (
 }
 
 /**
- * Why the lease of a log forbids an append.
+ * Why the lease of a log forbids a change.
  *
  * @param id the id of the log
  * @param row the stored lease; undefined if there is none
- * @param claim the lease of the append
+ * @param claim the lease of the change
  * @param now milliseconds since 1970
- * @returns the fault; undefined if the append is allowed
+ * @returns the fault; undefined if the change is allowed
  */
 export const againstClaim = (
   id: string,
   row: LeaseRow | undefined,
-  { lease, respectLease = false }: AppendClaim,
+  { lease, respectLease = false }: LeaseClaim,
   now: number,
 ): StoreFault | undefined => {
   if (lease !== undefined) return isOf(row, lease.number) ? undefined : leaseLost(id, lease.number)
@@ -155,8 +155,14 @@ export const againstClaim = (
   return respectLease && held !== undefined ? leaseHeld(id, held) : undefined
 }
 
-/** Whether an append has to look at the lease. */
-export const claims = ({ lease, respectLease }: AppendClaim): boolean => lease !== undefined || respectLease === true
+/** Whether a change has to look at the lease. */
+export const claims = ({ lease, respectLease }: LeaseClaim): boolean => lease !== undefined || respectLease === true
+
+/** The claim among other options, copied. */
+export const claimIn = ({ lease, respectLease }: LeaseClaim): LeaseClaim => ({
+  lease: lease === undefined ? undefined : { number: lease.number },
+  respectLease: respectLease === true,
+})
 
 /** What is wrong with a lease that is asked for; undefined if it is a good one. */
 export const invalidLease = ({ holder, ttl }: NewLease): StoreFault | undefined => {

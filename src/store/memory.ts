@@ -18,6 +18,7 @@ import {
   type Block,
   type CheckedAppend,
   type CheckedErasure,
+  type CheckedUpdate,
   cursorText,
   type CheckedQuery,
   type StoreDriver,
@@ -142,8 +143,7 @@ export const memoryDriver = ({
     create: async (scope, id, meta, first) => create(memory, scope, id, meta, first),
     info: (scope, id) => onLog(memory, scope, id, (log) => right(log.info)),
     list: async (scope, query) => right(page(scopeOf(memory, scope).logs.values(), query)),
-    update: (scope, id, expected, meta, ownKey) =>
-      onLog(memory, scope, id, (log) => update(log, expected, meta, ownKey)),
+    update: (scope, id, given) => onLog(memory, scope, id, (log) => update(log, given, now)),
     append: (scope, id, append) =>
       onLog(memory, scope, id, (log) => appendTo(log, append, scopeOf(memory, scope).blocks, hash, now)),
     read: (scope, id, range) => onLog(memory, scope, id, (log) => right(rowsOf(log, range))),
@@ -251,14 +251,12 @@ const fork = (
   return right(start(memory, scope, to, rangeAt(segment, at), entries, meta, segmentOn(segment, at)).info)
 }
 
-const update = (
-  log: Log,
-  expected: number,
-  meta: JsonObject,
-  ownKey: string | null | undefined,
-): Either<StoreFault, LogInfo> => {
+const update = (log: Log, given: CheckedUpdate, now: () => number): Either<StoreFault, LogInfo> => {
+  const { expected, meta, ownKey } = given
   const { id, version } = log.info
   if (!hasKey(log.info.meta, ownKey)) return left({ _tag: 'NoSuchLog', id })
+  const unleased = againstClaim(id, log.lease, given, now())
+  if (unleased !== undefined) return left(unleased)
   if (version !== expected) return left({ _tag: 'MetaConflict', id, expected, actual: version, meta: log.info.meta })
   log.info = Object.freeze({ ...log.info, meta, version: version + 1 })
   return right(log.info)
@@ -407,9 +405,11 @@ const erase = (
 ): Either<StoreFault, Omit<Erased, 'rows'>> => {
   const { logs, blocks: held } = scopeOf(memory, scope)
   const { hash } = memory
-  for (const { id, expected, rows } of given) {
+  for (const { id, expected, rows, ...claim } of given) {
     const log = logs.get(id)
     if (log === undefined) return left({ _tag: 'NoSuchLog', id })
+    const unleased = againstClaim(id, log.lease, claim, memory.now())
+    if (unleased !== undefined) return left(unleased)
     if (!sameHead(expected, log.info.head)) return left(against(log, expected, hash))
     for (const { position, leaf } of rows)
       if (!equalBytes(rowLeaf(rowAt(log.segment, position), hash), leaf)) return left(notThatRow(id, position))

@@ -7,6 +7,11 @@ export type StoreNotice =
   | { readonly _tag: 'OpenedReadOnly'; readonly path: string; readonly reason: StoreFault }
   /** The file is on a file system of this type, whose locks several machines can't rely on. */
   | { readonly _tag: 'NetworkFileSystem'; readonly path: string; readonly type: string }
+  /**
+   * The write-ahead log has so many bytes, and can't be emptied while processes read an earlier state. `readers` has their ids,
+   * where the system tells them. Told again when the log has doubled.
+   */
+  | { readonly _tag: 'LogGrows'; readonly path: string; readonly bytes: number; readonly readers: readonly number[] }
   /** A call has met damage: the fault that it gives, or one that a list goes on behind. */
   | { readonly _tag: 'DamageFound'; readonly scope: string; readonly fault: StoreFault }
 
@@ -40,6 +45,8 @@ export const storeNoticeText = (notice: StoreNotice): string => {
       return `${notice.path} is opened for reading only: ${storeFaultText(notice.reason)}`
     case 'NetworkFileSystem':
       return `${notice.path} is on a network file system (${notice.type}): SQLite files are not supported there, and can be damaged; use a disk of this machine, or PostgreSQL`
+    case 'LogGrows':
+      return `${notice.path}-wal has grown to ${notice.bytes} bytes, because an earlier state of the file is still read${notice.readers.length === 0 ? '' : ` by process ${notice.readers.join(', ')}`}: end that reading`
     case 'DamageFound':
       return `scope ${JSON.stringify(notice.scope)}: ${storeFaultText(notice.fault)}`
   }

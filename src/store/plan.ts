@@ -53,6 +53,9 @@ export const planned = (
   return right(plan)
 }
 
+/** Whether rows are those of a plan. */
+export const isPlanned = (rows: unknown): boolean => plans.has(rows as readonly Row[])
+
 /** The plan that these rows are of, if they are of one. */
 export const planOf = (rows: readonly Row[], hash: Hash): Plan | undefined => {
   const known = plans.get(rows)

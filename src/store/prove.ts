@@ -70,7 +70,7 @@ const subtreeRoots = (store: Store, id: string, subtrees: readonly Subtree[]): T
         rootOf({ size: end - start, peaks: (pieces[index] as readonly Subtree[]).map(rootOfPiece) }, store.hash),
       ),
     )
-  })
+  }, 'consistencyPath')
 
 /** The perfect subtrees that a subtree falls into, from left to right. */
 const perfectPieces = ({ start, end }: Subtree): readonly Subtree[] => {

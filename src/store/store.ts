@@ -25,7 +25,7 @@ import type {
   UpdateFault,
 } from './fault.ts'
 import type { LogIdentity } from './identity.ts'
-import type { AppendClaim, Lease, NewLease, Renewal } from './lease.ts'
+import type { LeaseClaim, Lease, NewLease, Renewal } from './lease.ts'
 import type { OwnCall } from './own-logs.ts'
 import type { RowIndex, TermsOf } from './row-terms.ts'
 
@@ -71,11 +71,9 @@ export interface NewLog extends OwnCall {
 }
 
 /**
- * Rows to append, the head that they continue, and their blocks. With `lease` or `respectLease` the store checks the
- * lease
- * of the log in the same transaction.
+ * Rows to append, the head that they continue, and their blocks.
  */
-export interface Append extends AppendClaim, OwnCall {
+export interface Append extends LeaseClaim, OwnCall {
   /** The head that the rows continue. */
   readonly expected: Head
   /** The rows, in order. At least one. */
@@ -141,7 +139,7 @@ export interface Fork extends OwnCall {
 }
 
 /** New metadata for a log, and the version that it replaces. */
-export interface MetaUpdate extends OwnCall {
+export interface MetaUpdate extends LeaseClaim, OwnCall {
   /** The version that `meta` replaces. */
   readonly expected: number
   /** The whole new metadata. */
@@ -352,7 +350,7 @@ export interface Store extends BlockStore {
    *
    * @param id the id of the log
    * @param update the new metadata, and the version that it replaces
-   * @returns the description of the log; or `MetaConflict` if another writer changed the metadata first
+   * @returns the description of the log; or `MetaConflict` if another writer changed the metadata first, `LeaseLost`
    */
   readonly update: (id: string, update: MetaUpdate) => Task<UpdateFault, LogInfo>
   /**
@@ -415,7 +413,7 @@ export interface Store extends BlockStore {
    *
    * @param request the rows with their stubs, the reason and the person
    * @returns the head of the ledger, the blocks that remain, and where bytes may still be; or `LogHeld`, `Conflict` if a log
-   * is at another head
+   * is at another head, `LeaseLost`
    */
   readonly erase: (request: EraseRequest) => Task<EraseFault, Erased>
   /**
@@ -456,9 +454,8 @@ export interface Store extends BlockStore {
   /**
    * Take the lease of a log. An expired lease is taken over.
    *
-   * A lease does not stop other writers from appending without one. Give its number with each append (`lease`): after
-   * you
-   * lose the lease such an append fails, however long the process was paused.
+   * A lease does not stop other writers from changing the log without one. Give its number with each append, update and
+   * erasure (`lease`): after you lose the lease such a change fails, however long the process was paused.
    *
    * Cost    one transaction beside the log
    *

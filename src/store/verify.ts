@@ -41,9 +41,10 @@ export function verifyLog(
 export function verifyLog(
   store: Store,
   id: string,
-  older?: Head,
+  given?: Head,
   inspect?: InspectRows,
 ): Task<VerifyFault | CallbackThrew, LogInfo> {
+  const older = given && { ...given }
   return storeTask(async () => {
     const found = await store.info(id)()
     if (isLeft(found)) return found
@@ -54,7 +55,7 @@ export function verifyLog(
     const again = await store.info(id)()
     if (isLeft(again) || isSameLog(found.right, again.right)) return isLeft(again) ? again : verified
     return verifyAt(store, again.right, older, looking)
-  })
+  }, 'verifyLog')
 }
 
 /** What `inspect` throws is a fault. */
@@ -121,7 +122,7 @@ export const rangeAt = (store: Pick<Store, 'nodes'>, id: string, size: number): 
       peakEnds(size).map((end) => end - 1),
     )()
     return isLeft(peaks) ? peaks : right(Object.freeze({ size, peaks: peaks.right }))
-  })
+  }, 'rangeAt')
 
 /** How many rows are read at once. */
 const piece = 500

@@ -15,6 +15,17 @@ export class FaultError<F = unknown> extends Error {
   }
 }
 
+/** The same fault, of a call that failed only because an earlier one did: nobody hears of it unless they look. */
+export const consequenceOf = <F extends object>(fault: F): F => {
+  const own = { ...fault }
+  consequences.add(own)
+  return own
+}
+
+export const isConsequence = (fault: unknown): boolean => consequences.has(fault as object)
+
+const consequences = new WeakSet<object>()
+
 /** A function of yours threw. Nothing was changed. */
 export interface CallbackThrew {
   readonly _tag: 'CallbackThrew'

@@ -1,5 +1,5 @@
 /**
- * Tasks: something that can fail and has not begun. Await one for its value, or call it for an `Either`.
+ * Tasks: something that can fail and has begun. Await one for its value, or call it for an `Either`.
  *
  *     const session = await createSession(store)            // the session, or a thrown FaultError
  *     const answer = await createSession(store)()           // Either<Fault, Session>
@@ -8,30 +8,30 @@
 import type { Either, Left, Right } from 'fp-ts/lib/Either.js'
 import { isLeft } from '../json/index.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { FaultError } from './fault.ts'
-import { watch } from './watch.ts'
+import { FaultError, isConsequence } from './fault.ts'
 
 /**
- * An fp-ts `TaskEither` that can be awaited.
+ * An fp-ts `TaskEither` that has begun and can be awaited.
  *
- * Calling it runs it, each time anew, and gives an `Either`: neither the world nor a callback makes a call throw or
- * reject. A mistake in the program, such as `null` for options, is a TypeError in either way of use. Awaiting it runs it
- * once, however often it is awaited: it gives the value, or throws a {@link FaultError}. An await that failed stays
- * failed; call the task to try again.
+ * It has one outcome. Awaiting it gives the value or throws a {@link FaultError}; calling it gives the `Either` of the
+ * same outcome. Do either as often as you like. To try again, call the function that gave the task again. A mistake in
+ * the program, such as `null` for options, is a TypeError from that function.
  *
- * Functions that take a function or a promise take a task for the function that it is: `expect(task).rejects` and
- * `assert.rejects(task)` call it. What `pipe(task, TE.chain(f))` gives is a plain `TaskEither`, which `await` does not
- * run: write `await orThrow(pipe(task, TE.chain(f)))`. An `async` function that returns a task awaits it.
+ * A task that fails before you await it, call it, or use `then`, `catch` or `finally` is an unhandled rejection. Its
+ * message names the function.
+ *
+ * What `pipe(task, TE.chain(f))` gives is a plain `TaskEither`, which `await` does not run: write
+ * `await orThrow(pipe(task, TE.chain(f)))`. An `async` function that returns a task awaits it.
  */
 export interface Task<F, A> extends TaskEither<F, A>, PromiseLike<A> {
-  /** Await it, and handle a failure, as a promise's `catch` does: `session.append(m).catch(report)` runs it. */
+  /** Await it, and handle a failure, as a promise's `catch` does. */
   readonly catch: <B = never>(rejected?: ((error: unknown) => B | PromiseLike<B>) | null) => Promise<A | B>
   /** Await it, and do something either way, as a promise's `finally` does. */
   readonly finally: (settled?: (() => void) | null) => Promise<A>
 }
 
 /** Makes tasks whose faults are among `All`. @typeParam All the faults that it has sentences for */
-export type TaskOf<All> = <E extends Either<All, unknown>>(run: () => Promise<E>, change?: string) => TaskFor<E>
+export type TaskOf<All> = <E extends Either<All, unknown>>(run: () => Promise<E>, call: string) => TaskFor<E>
 
 /** The task that gives this `Either`. */
 export type TaskFor<E> = Task<E extends Left<infer F> ? F : never, E extends Right<infer A> ? A : never>
@@ -39,32 +39,35 @@ export type TaskFor<E> = Task<E extends Left<infer F> ? F : never, E extends Rig
 /**
  * A maker of tasks, for faults that `sentence` has words for: the message of the {@link FaultError} that an await throws.
  *
- * `run` must answer with an `Either` and never reject. A task that changes something names it (`change`, such as
- * `session.append`): one that is collected without ever having run is told of, once, outside of production.
+ * `run` is called at once. It copies and checks its arguments before its first `await`, throws nothing but a TypeError,
+ * and its promise never rejects. `call` is the name of the function, such as `session.append`.
  */
 export const taskOf =
   <All>(sentence: (fault: All) => string): TaskOf<All> =>
-  <E extends Either<All, unknown>>(run: () => Promise<E>, change?: string): TaskFor<E> => {
-    let awaited: Promise<unknown> | undefined
-    let began: (() => void) | undefined
-    const call = (): Promise<Either<All, unknown>> => {
-      began?.()
-      return run()
+  <E extends Either<All, unknown>>(run: () => Promise<E>, call: string): TaskFor<E> => {
+    const outcome: Promise<Either<All, unknown>> = run()
+    let seen = false
+    const value = outcome.then((answer) => {
+      if (!isLeft(answer)) return answer.right
+      if (isConsequence(answer.left)) look()
+      throw new FaultError(answer.left, seen ? sentence(answer.left) : `${call}: ${sentence(answer.left)}`)
+    })
+    const look = (): Promise<unknown> => {
+      if (!seen) value.catch(() => undefined) // from now on whoever looks handles a failure
+      seen = true
+      return value
     }
-    const value = async (): Promise<unknown> => {
-      const answer = await call()
-      if (isLeft(answer)) throw new FaultError(answer.left, sentence(answer.left))
-      return answer.right
+    const either = (): Promise<Either<All, unknown>> => {
+      look()
+      return outcome
     }
-    const promise = (): Promise<unknown> => (awaited ??= value())
-    const then: PromiseLike<unknown>['then'] = (fulfilled, rejected) => promise().then(fulfilled, rejected)
-    const task = Object.defineProperties(call, {
+    const then: PromiseLike<unknown>['then'] = (fulfilled, rejected) => look().then(fulfilled, rejected)
+    const task = Object.defineProperties(either, {
       // oxlint-disable-next-line unicorn/no-thenable -- that a task can be awaited is the point
       then: { value: then },
-      catch: { value: (rejected?: Rejected) => promise().catch(rejected) },
-      finally: { value: (settled?: (() => void) | null) => promise().finally(settled) },
+      catch: { value: (rejected?: Rejected) => look().catch(rejected) },
+      finally: { value: (settled?: (() => void) | null) => look().finally(settled) },
     })
-    if (change !== undefined) began = watch(task, change)
     return task as TaskFor<E> // what `run` gives, called or awaited
   }
 

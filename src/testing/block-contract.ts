@@ -113,7 +113,7 @@ export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<
   'what is no block id is not looked for': async (store) => {
     const good = blockIdOf(bytes(1), store.hash)
     for (const id of notBlockIds(good))
-      for (const task of [store.getBlocks([good, id as BlockId]), store.hasBlocks([id as BlockId])])
-        same((await faulty('InvalidId', task)).what, 'block')
+      for (const call of ['getBlocks', 'hasBlocks'] as const)
+        same((await faulty('InvalidId', store[call]([good, id as BlockId]))).what, 'block')
   },
 }

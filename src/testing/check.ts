@@ -77,3 +77,22 @@ const show = (value: unknown): string => {
     String(value)
   return text.length > 500 ? `${text.slice(0, 500)}…` : text
 }
+
+/** Change everything that can be changed of an argument: its arrays, objects and bytes, all the way down. */
+export const wreck = (given: unknown): void => {
+  if (typeof given !== 'object' || given === null || Object.isFrozen(given)) return
+  if (given instanceof Uint8Array) return void given.fill(255)
+  const prototype: unknown = Object.getPrototypeOf(given)
+  if (!Array.isArray(given) && prototype !== Object.prototype && prototype !== null) return
+  const members = given as { [name: string]: unknown }
+  for (const name of Object.keys(members)) {
+    const member = members[name]
+    wreck(member)
+    if (typeof member === 'string') members[name] = 'wrecked'
+    else if (typeof member === 'number') members[name] = member + 1
+    else if (typeof member === 'boolean') members[name] = !member
+    else if (typeof member === 'function') members[name] = () => 'wrecked'
+  }
+  if (Array.isArray(given)) given.push('wrecked')
+  else members['wrecked'] = 'wrecked'
+}

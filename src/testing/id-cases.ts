@@ -96,18 +96,18 @@ export const idCases: StoreCases = {
     const { head } = await logWith(store, 'a')
     for (const bad of badIds) {
       const id = bad as string
-      for (const task of [
-        store.create({ id, encrypt: false }),
-        store.info(id),
-        store.read(id),
-        store.nodes(id, []),
-        store.append(id, { expected: head, rows: [] }),
-        store.update(id, { expected: 1, meta: {} }),
-        store.fork(id, { id: 'b', at: 0 }),
-        store.fork('a', { id, at: 0 }),
-        store.remove(id),
+      for (const call of [
+        () => store.create({ id, encrypt: false }),
+        () => store.info(id),
+        () => store.read(id),
+        () => store.nodes(id, []),
+        () => store.append(id, { expected: head, rows: [] }),
+        () => store.update(id, { expected: 1, meta: {} }),
+        () => store.fork(id, { id: 'b', at: 0 }),
+        () => store.fork('a', { id, at: 0 }),
+        () => store.remove(id),
       ])
-        same((await faulty('InvalidId', task)).what, 'log')
+        same((await faulty('InvalidId', call())).what, 'log')
       const scope = store.scoped(id)
       holds(!isRight(scope) && scope.left._tag === 'InvalidId' && scope.left.what === 'scope', 'it is no scope either')
     }

@@ -1,6 +1,6 @@
 /** Leases: who works on a log, beside it. */
 import { isLeft, isRight } from '../json/index.ts'
-import type { Lease, Store } from '../store/index.ts'
+import type { EraseRequest, Lease, LeaseClaim, Store } from '../store/index.ts'
 import { done, faulty, holds, same } from './check.ts'
 import { add, entry, logWith, note, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
@@ -78,6 +78,41 @@ export const leaseCases: StoreCases = {
     const rows = [entry('of the next')]
     await done(store.append('a', { expected: appended.head, rows, lease: { number: second.number } }))
     same((await done(store.read('a'))).length, 2)
+  },
+  'a holder whose lease another one has taken changes no metadata and erases nothing': async (store) => {
+    const { head } = await logWith(store, 'a', someRows(3))
+    const logs = (claim: LeaseClaim): EraseRequest['logs'] => [
+      { id: 'a', expected: head, rows: [{ position: 0, stub: '"gone"' }], ...claim },
+    ]
+    const asked = await store.sharing('none')()
+    const canErase = !isLeft(asked) || asked.left._tag !== 'CannotErase'
+    const { number } = await done(store.lease('a', { holder: 'zombie', ttl: short }))
+    const mine = { lease: { number } }
+    await done(store.update('a', { expected: 1, meta: { by: 'its holder' }, ...mine }))
+    while ((await done(store.leaseOf('a'))) !== undefined) await pause(short)
+    await done(store.update('a', { expected: 2, meta: { by: 'nobody has taken it' }, ...mine }))
+    const next = await done(store.lease('a', { holder: 'next', ttl: long }))
+    const before = await done(store.info('a'))
+    const refused = async (tag: 'LeaseLost' | 'LeaseHeld', claim: LeaseClaim): Promise<void> => {
+      const fault = await faulty(tag, store.update('a', { expected: 3, meta: {}, ...claim }))
+      same(fault.id, 'a')
+      await faulty(tag, store.update('a', { expected: 1, meta: {}, ...claim })) // whatever version it knows
+      if (canErase) await faulty(tag, store.erase({ logs: logs(claim) }))
+      same(await done(store.info('a')), before)
+      same(
+        (await done(store.read('a'))).some(({ erased }) => erased !== undefined),
+        false,
+      )
+    }
+    await refused('LeaseLost', mine)
+    await refused('LeaseHeld', { respectLease: true })
+    const theirs = { lease: { number: next.number } }
+    await done(store.update('a', { expected: 3, meta: { by: 'the next' }, ...theirs }))
+    await faulty('MetaConflict', store.update('a', { expected: 3, meta: {}, ...theirs }))
+    if (canErase) same((await done(store.erase({ logs: logs(theirs) }))).rows, 1)
+    await done(store.release('a', next.number))
+    await faulty('LeaseLost', store.update('a', { expected: 4, meta: {}, ...theirs }))
+    await done(store.update('a', { expected: 4, meta: {}, respectLease: true }))
   },
   'a lease that was released is over, also one that had expired': async (store) => {
     const { head } = await logWith(store, 'a')
@@ -160,14 +195,14 @@ export const leaseCases: StoreCases = {
     await done(store.fork('a', { id: 'fork', at: 2 }))
     same(await done(store.leaseOf('fork')), undefined)
     await done(store.remove('a'))
-    for (const task of [
-      store.leaseOf('a'),
-      store.lease('a', { holder: 'x', ttl: long }),
-      store.renew('a', { number: 1, ttl: long }),
-      store.release('a', 1),
-      store.requestStop('a'),
+    for (const call of [
+      () => store.leaseOf('a'),
+      () => store.lease('a', { holder: 'x', ttl: long }),
+      () => store.renew('a', { number: 1, ttl: long }),
+      () => store.release('a', 1),
+      () => store.requestStop('a'),
     ])
-      await faulty('NoSuchLog', task)
+      await faulty('NoSuchLog', call())
     await logWith(store, 'a')
     same(await done(store.leaseOf('a')), undefined)
   },

@@ -48,6 +48,12 @@ export const codex: LineFormat = {
       if (hasHeader) return turns.after(() => note(entry, line, sink))
       hasHeader = true
       readHeader(payload, sink)
+      const { history_base: base } = payload
+      if (isObject(base) && base['read'] !== true)
+        sink.damage(
+          line,
+          `it goes on from ${String(base['thread_id'])}, whose file was not found: what came before is missing`,
+        )
       const known = ['type', 'payload', ...(entry['timestamp'] === sink.origin.started ? ['timestamp'] : [])]
       if (payload !== entry && fieldsBeside(entry, known) !== undefined)
         note(fieldsBeside(entry, ['payload']) ?? {}, line, sink)

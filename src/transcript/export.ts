@@ -124,7 +124,7 @@ const readHeader = (entry: JsonObject, { origin }: Sink): void => {
   if (entry['version'] !== 1)
     throw new Unexpected(['version'], '1, which is all that this version of the library reads', entry['version'])
   origin.version = '1'
-  origin.id = entry['id'] === undefined ? undefined : stringAt(entry['id'], ['id'])
+  origin.ownId(entry['id'] === undefined ? undefined : stringAt(entry['id'], ['id']))
   origin.metadata = objectAt(entry['metadata'], ['metadata'])
   const { erasable } = entry
   if (erasable !== undefined && erasable !== true) throw new Unexpected(['erasable'], 'true or absent', erasable)

@@ -174,7 +174,10 @@ class Reader {
     origin.id = id
     origin.title = textIn(session, 'title')
     origin.version = textIn(session, 'version')
-    const read = ['id', ...['title', 'version'].filter((field) => typeof session[field] === 'string')]
+    const read = [
+      ...(origin.id === undefined ? [] : ['id']),
+      ...['title', 'version'].filter((field) => typeof session[field] === 'string'),
+    ]
     origin.metadata = fieldsBeside(session, read) ?? {}
     origin.time(timeOf(created))
     const turns = [...(this.#turns.get(id)?.values() ?? [])].toSorted(

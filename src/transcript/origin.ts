@@ -5,7 +5,7 @@ import type { ExportedHead, Origin, OriginUse } from './transcript.ts'
 
 export class OriginDraft {
   version: string | undefined
-  id: string | undefined
+  #id: string | undefined
   title: string | undefined
   head: ExportedHead | undefined
   /** It is an export of an erasable session. */
@@ -19,6 +19,21 @@ export class OriginDraft {
   #uses = new Map<string, OriginUse>()
   #model: string | undefined
   #aside = new Map<string, number>()
+
+  /** The id of the conversation. */
+  get id(): string | undefined {
+    return this.#id
+  }
+
+  /** An id that is a path out of its place, such as `../../x`, is none: nobody should make a file or a session of it. */
+  set id(id: string | undefined) {
+    this.#id = id !== undefined && leaves.test(id) ? undefined : id
+  }
+
+  /** The id as an export of ours has it, whatever it is: there it is the name of a session, and no path. */
+  ownId(id: string | undefined): void {
+    this.#id = id
+  }
 
   /** The first time that was named. */
   get started(): string | undefined {
@@ -59,7 +74,7 @@ export class OriginDraft {
   /** Say all that another says, and nothing else. */
   become(other: OriginDraft): void {
     this.version = other.version
-    this.id = other.id
+    this.#id = other.#id
     this.title = other.title
     this.head = other.head
     this.erasable = other.erasable
@@ -96,6 +111,8 @@ export class OriginDraft {
 }
 
 const { freeze } = Object
+
+const leaves = /^[/\\~]|^[a-z]:[/\\]|(?:^|[/\\])\.{1,2}(?:[/\\]|$)|\p{Cc}/iu
 
 /** A field that is there and is a text. */
 export const textIn = (value: JsonObject, key: string): string | undefined =>

@@ -106,7 +106,7 @@ const readHeader = (entry: JsonObject, { origin }: Sink): void => {
   const known = [
     'type',
     ...(typeof version === 'number' ? ['version'] : []),
-    ...(typeof id === 'string' ? ['id'] : []),
+    ...(origin.id === undefined ? [] : ['id']),
     ...(timestamp === origin.started ? ['timestamp'] : []),
   ]
   origin.metadata = fieldsBeside(entry, known) ?? {}

@@ -5,7 +5,7 @@ import { attachedTo, decodeRow, encodeRow, takeMessage, type DecodedRow } from '
 import { createHistory } from '../history/index.ts'
 import { base64Of, isLeft, parseJson } from '../json/index.ts'
 import { decodeMessage, type Message } from '../message/index.ts'
-import { decodeNote } from '../notes/index.ts'
+import { decodeNote, isMark } from '../notes/index.ts'
 import { blockIdOf, isBlockId, type BlockId } from '../proof/index.ts'
 import { createRedactor, type Redactor } from '../redact/index.ts'
 import { rowLeaf, type Store, type StoredRow } from '../store/index.ts'
@@ -61,8 +61,10 @@ export const htmlOf = async (
     nodes.push(...(await nodesOf(store, id, at, end)))
     for (const row of await store.read(id, { from: at, to: end })) {
       if (row.kind === 'entry') last = row.index
-      // A note belongs to the message that it follows; what is said before the first one, to that.
-      if (!isIn(row.kind === 'entry' ? row.index : Math.max(0, last))) rows.push(leftOut(row, store))
+      // A note belongs to the message that it follows; what is said before the first one, to that. In a part are only those
+      // that say nothing of the rest.
+      const goes = isIn(row.kind === 'entry' ? row.index : Math.max(0, last)) && (whole || isOfPart(row))
+      if (!goes) rows.push(leftOut(row, store))
       else if (redactor !== undefined) rows.push(await redacted(row, store, redactor, wanted, own))
       else {
         rows.push(viewedRow(row))
@@ -77,7 +79,8 @@ export const htmlOf = async (
       bytes === undefined ? [] : [[block, base64Of(bytes)] as const],
     ),
   )
-  const described = redactor === undefined ? session : describedWithout(session, redactor)
+  const shown = whole ? session : describedInPart(session)
+  const described = redactor === undefined ? shown : describedWithout(shown, redactor)
   const evidence = described.id === id ? await evidenceOf(store, id) : undefined // its row of the ledger names the session
   return fileOf({
     indelible: 'view',
@@ -91,6 +94,20 @@ export const htmlOf = async (
     ...(evidence && { evidence }),
   })
 }
+
+/** Whether a row can be in a part: a message, or a note that says positions and kinds only. */
+const isOfPart = ({ kind, body }: StoredRow): boolean => {
+  if (kind === 'entry') return true
+  const parsed = parseJson(body)
+  const note = isLeft(parsed) ? parsed : decodeNote(parsed.right)
+  return !isLeft(note) && isMark(note.right)
+}
+
+/** A session without what is said of the whole: a title is often its first words. */
+const describedInPart = ({ id, len, head, created, appended, encrypted }: ViewedSession): ViewedSession => ({
+  ...{ id, len, head, created, appended, metadata: {} },
+  ...(encrypted && { encrypted }),
+})
 
 /** What is said of a session, without secrets. Nothing is proved of it. */
 const describedWithout = (session: ViewedSession, { text, json }: Redactor): ViewedSession => ({

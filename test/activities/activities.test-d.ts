@@ -29,7 +29,7 @@ describe('what infers', () => {
     expectTypeOf(activities.stream).returns.toEqualTypeOf<Promise<StreamResult>>()
     expectTypeOf(chatStep(activities, refs, options)).toEqualTypeOf<Promise<ChatStep>>()
     expectTypeOf<keyof ChatStep>().toEqualTypeOf<
-      'position' | 'seen' | 'reason' | 'usage' | 'calls' | 'model' | 'overBudget' | 'unpublished'
+      'position' | 'seen' | 'reason' | 'usage' | 'calls' | 'model' | 'lost' | 'overBudget' | 'unpublished'
     >()
   })
 })

@@ -398,8 +398,9 @@ describe('stream', () => {
     it("when the store can't be reached at all", async () => {
       const store = memoryStore()
       const history = await begun(store, [user('u')])
-      const down = storeTask(async () =>
-        left({ _tag: 'Io', operation: 'reach the store', cause: new Error('SECRET host') } as const),
+      const down = storeTask(
+        async () => left({ _tag: 'Io', operation: 'reach the store', cause: new Error('SECRET host') } as const),
+        'store.call',
       )
       const { activities, events, failures, state } = engine({
         store: { ...store, info: () => down, getBlocks: () => down },
@@ -419,7 +420,7 @@ describe('stream', () => {
       const causes: string[] = []
       const update: Store['update'] = (id, change) =>
         change.meta?.['ended'] === true
-          ? storeTask(async () => left({ _tag: 'Busy', waited: 5000 }))
+          ? storeTask(async () => left({ _tag: 'Busy', waited: 5000 }), 'store.update')
           : store.update(id, change)
       const { activities, events } = engine({
         store: { ...store, update },

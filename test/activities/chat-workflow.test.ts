@@ -1,6 +1,19 @@
-/** What a chat is told twice, what another chat under its id was told, and what it hands on at its size. */
-import { expect, it } from 'vitest'
-import { memoryStore, textOf, user, type Message, type Store } from 'indelible'
+/** What a chat is told twice, what another chat under its id was told, what it hands on at its size, and what it lost. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it } from 'vitest'
+import {
+  assistant,
+  memoryStore,
+  textOf,
+  toolResult,
+  user,
+  type Message,
+  type Store,
+  type ToolResultPart,
+} from 'indelible'
 import {
   createChat,
   historyActivities,
@@ -11,8 +24,9 @@ import {
 } from 'indelible/activities'
 import { hydrate, parseHistoryJson } from 'indelible/refs'
 import { scriptedModel, type Model } from 'indelible/run'
+import { sqliteStore } from 'indelible/store/sqlite'
 import { ok } from '../answers.ts'
-import { registryOf, wanted } from './engine.ts'
+import { begun, registryOf, wanted } from './engine.ts'
 
 const echo: Model = {
   name: 'm',
@@ -96,4 +110,131 @@ it('a chat continues as new at its size while messages wait, and loses none of t
     break
   }
   expect(ends).toEqual(['continue', 'continue', 'ended'])
+})
+
+describe('a lost block', () => {
+  /** A chat of these messages in a file, with the blocks of some positions deleted from it; what its model is sent next. */
+  const sentAfter = async (
+    messages: readonly Message[],
+    lost: readonly number[],
+    limit: ChatOptions['limit'] = undefined,
+  ) => {
+    const folder = mkdtempSync(join(tmpdir(), 'indelible-lost-'))
+    try {
+      const path = join(folder, 'store.db')
+      const store = await ok(sqliteStore({ path }))
+      const refs = await begun(store, messages)
+      const db = new DatabaseSync(path)
+      for (const position of lost) {
+        const ids = refs.refs()[position]?.blockIds ?? []
+        for (const id of ids) db.prepare('DELETE FROM block WHERE id = ?').run(Buffer.from(id, 'hex'))
+      }
+      db.close()
+      const sent: (readonly Message[])[] = []
+      const model: Model = {
+        name: 'm',
+        stream: (request, signal) => {
+          sent.push([...request.messages] as readonly Message[])
+          return echo.stream(request, signal)
+        },
+      }
+      const faults: string[] = []
+      const activities = historyActivities({
+        store,
+        registry: registryOf(model),
+        onFailure: ({ _tag }) => faults.push(_tag),
+      })
+      const step = await activities
+        .stream({ action: 'a', history: refs, model: wanted, ...(limit !== undefined && { limit }) })
+        .catch((error: unknown) => error)
+      const managed = await activities.manage({ history: refs, maxChars: 2000 }).catch((error: unknown) => error)
+      await store.close()
+      return { step, managed, sent: sent[0] ?? [], faults }
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  }
+  const call = (id: string) => ({ type: 'tool_call', id, name: 'read', arguments: '{}' }) as const
+  const messages: readonly Message[] = [
+    user('one'),
+    { role: 'assistant', content: [call('c1'), call('c2'), call('c3')] },
+    toolResult('c1', 'first'),
+    toolResult('c2', 'second'),
+    toolResult('c3', 'third'),
+    assistant('read'),
+    user('two'),
+  ]
+  const notice = '[The content of this message was lost and can no longer be read.]'
+  const said = (sent: readonly Message[]): readonly string[] =>
+    sent.map(({ role, content }) => {
+      const shown = content.map(
+        (part) =>
+        part.type === 'text' ? part.text : part.type === 'tool_call' ? part.id : `${(part as ToolResultPart).callId}: ${textOf(part as never)}`, // oxfmt-ignore
+      )
+      return `${role} ${shown.join(' ')}`
+    })
+
+  it.each([
+    [
+      'of a result: it still answers its call',
+      [3],
+      [
+        'user one',
+        'assistant c1 c2 c3',
+        'tool c1: first',
+        `tool c2: ${notice}`,
+        'tool c3: third',
+        'assistant read',
+        'user two',
+      ],
+    ],
+    [
+      'of all results',
+      [2, 3, 4],
+      [
+        'user one',
+        'assistant c1 c2 c3',
+        `tool c1: ${notice}`,
+        `tool c2: ${notice}`,
+        `tool c3: ${notice}`,
+        'assistant read',
+        'user two',
+      ],
+    ],
+    [
+      'of the calls: their results are left out',
+      [1],
+      ['user one', `assistant ${notice}`, 'assistant read', 'user two'],
+    ],
+    [
+      'of what was said',
+      [0, 5],
+      [
+        `user ${notice}`,
+        'assistant c1 c2 c3',
+        'tool c1: first',
+        'tool c2: second',
+        'tool c3: third',
+        `assistant ${notice}`,
+        'user two',
+      ],
+    ],
+  ] as const)('is a placeholder that says so, and the chat goes on: %s', async (_, lost, expected) => {
+    // oxfmt-ignore
+    const { step, managed, sent, faults } = await sentAfter(messages, lost)
+    expect(said(sent)).toEqual(expected)
+    expect(step).toMatchObject({ reason: 'end_turn', lost: lost.length })
+    expect(managed).toMatchObject({ lost: lost.length })
+    expect(faults).toEqual(['MissingBlock', 'MissingBlock'])
+    const limited = await sentAfter(messages, lost, { maxChars: 100_000 })
+    const pointed = limited.sent.map((message) => textOf(message).includes('nothing was waiting for'))
+    if (!pointed.includes(true)) expect(said(limited.sent)).toEqual(expected)
+    expect(pointed.filter(Boolean).length).toBe((lost as readonly number[]).includes(1) ? 3 : 0)
+  })
+
+  it('of the question is a failure: there is nothing to answer', async () => {
+    const { step, sent } = await sentAfter(messages, [6])
+    expect(step).toMatchObject({ tag: 'MissingBlock' })
+    expect(sent).toEqual([])
+  })
 })

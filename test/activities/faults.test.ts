@@ -350,7 +350,7 @@ describe('what a stream sends and gives', () => {
     const store = memoryStore()
     const events: StreamEvent[] = []
     const activities = historyActivities({
-      store: { ...store, create: () => storeTask(async () => left({ _tag: 'Full', path: 'x' })) },
+      store: { ...store, create: () => storeTask(async () => left({ _tag: 'Full', path: 'x' }), 'store.create') },
       registry: registryOf(listening(assistant('ok'))),
       events: { publish: (event) => void events.push(event) },
       invocation: () => ({ last: true }),

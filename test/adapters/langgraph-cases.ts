@@ -240,6 +240,53 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     expect(asJson(again?.checkpoint.channel_values)).toEqual(asJson({ messages }))
   })
 
+  it('stores each message once where the writes of a step come before its checkpoint is stored', async () => {
+    const store = await fresh()
+    const saver = new IndelibleSaver(store)
+    let config: RunnableConfig = { configurable: { thread_id: 't', checkpoint_ns: '' } }
+    const messages: BaseMessage[] = []
+    const going: Promise<unknown>[] = []
+    let last: Promise<unknown> = Promise.resolve()
+    // As LangGraph does it with the durability `async`: it waits for nothing, but puts one checkpoint behind the other.
+    for (let index = 0; index < 20; index++) {
+      messages.push(new HumanMessage({ content: `question ${index}`, id: `q${index}` }))
+      for (const [node, content] of [undefined, `one ${index}`, `two ${index}`].entries()) {
+        const [from, at, all] = [config, uuid6(index), [...messages]]
+        const version = index * 3 + node + 1
+        if (content !== undefined) {
+          going.push(saver.putWrites(from, [['messages', [new AIMessage({ content })]]], `task ${version}`))
+          const said = new AIMessage({ content, id: `${content} id` })
+          messages.push(said)
+          all.push(said)
+        }
+        const checkpoint = {
+          ...emptyCheckpoint(),
+          id: at,
+          channel_values: { messages: all },
+          channel_versions: { messages: version },
+        }
+        last = last.then(() => saver.put(from, checkpoint, meta(version), { messages: version }))
+        going.push(last)
+        config = { configurable: { thread_id: 't', checkpoint_ns: '', checkpoint_id: at } }
+      }
+    }
+    await Promise.all(going)
+    const session = await saver.record('t')
+    expect([session.len, session.conversation().length]).toEqual([60, 60])
+    const again = new IndelibleSaver(store)
+    expect(asJson((await again.getTuple(config))?.checkpoint.channel_values)).toEqual(asJson({ messages }))
+    const found = await tuples(again, { configurable: { thread_id: 't' } })
+    expect(found.flatMap(({ pendingWrites }) => pendingWrites ?? [])).toHaveLength(40)
+  })
+
+  it('takes writes whose checkpoint is never stored', async () => {
+    const saver = new IndelibleSaver(await fresh())
+    const config: RunnableConfig = { configurable: { thread_id: 't', checkpoint_ns: '', checkpoint_id: uuid6(1) } }
+    await saver.putWrites(config, [['messages', [new AIMessage('lost')]]], 'task')
+    expect((await saver.record('t')).len).toBe(0)
+    expect(await saver.getTuple(config)).toBeUndefined()
+  })
+
   it('after forks, rewinds and prunes every message is in the record, verified', async () => {
     const store = await fresh()
     const saver = new IndelibleSaver(store)

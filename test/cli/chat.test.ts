@@ -177,20 +177,18 @@ describe('indelible chat', () => {
     await close()
   })
 
-  it('says what is wrong with how it was called', async () => {
-    const wrong = async (...args: readonly string[]): Promise<string> => {
-      const { ended, shown } = terminal(...args)
-      return `${await ended}: ${shown().split('\r\n')[0]}`
+  it('says what is wrong with how it was called', () => {
+    const wrong = (...args: readonly string[]): string => {
+      const { status, stderr } = indelible(['chat', ...args], { env: { XDG_DATA_HOME: top } })
+      return `${status}: ${stderr.split('\n')[0]}`
     }
-    expect(await wrong('hello')).toBe('2: indelible: chat takes no arguments, but got: hello')
-    expect(await wrong('--budget', 'much')).toBe('2: indelible: --budget takes a whole number of tokens, not "much"')
-    expect(await wrong('--type', 'openai')).toBe(
-      '2: indelible: --type and --base-url describe a model: name it with --model',
-    )
-    expect(await wrong('--model', 'qwen')).toMatch(
+    expect(wrong('hello')).toBe('2: indelible: chat takes no arguments, but got: hello')
+    expect(wrong('--budget', 'much')).toBe('2: indelible: --budget takes a whole number of tokens, not "much"')
+    expect(wrong('--type', 'openai')).toBe('2: indelible: --type and --base-url describe a model: name it with --model')
+    expect(wrong('--model', 'qwen')).toMatch(
       /^2: indelible: the provider of model "qwen" does not follow from its name; give its type/,
     )
-    expect(await wrong('--folder', '/no/such')).toBe('1: indelible: /no/such: there is no such folder')
+    expect(wrong('--folder', '/no/such')).toBe('1: indelible: /no/such: there is no such folder')
   })
 })
 

@@ -141,6 +141,37 @@ describe('indelible erase', () => {
     const [receipt] = indelible(['erase', 'n', '2', '--yes', '--json', '--store', path]).lines
     expect(JSON.parse(receipt as string)).toMatchObject({ messages: [2], remains: [{ what: 'leaf', rows: [2] }] })
   })
+  it('erases what no message has: an input that nobody took, and everything of a session', async () => {
+    const path = join(folder, 'inputs.db')
+    const store = await sqliteStore({ path })
+    const session = await createSession(store, { id: 'i', messages: [user('Hello there.')], erasable: true })
+    const message = { role: 'user', content: [{ type: 'text', text: 'I am Grace Hopper.' }] }
+    await session.note({ type: 'input', id: 'in-1', state: 'queued', message })
+    await session.note({ type: 'application', namespace: 'app', content: 'a title' })
+    await session.close()
+    await store.close()
+    const at = ['--store', path]
+    expect(indelible(['erase', 'i', '--input', 'in-1', '--dry-run', ...at]).stdout).toBe(
+      'i: input in-1 would be erased\n',
+    )
+    expect(indelible(['erase', 'i', '--input', 'in-2', '--yes', ...at])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('session "i" has no input "in-2"') as string,
+    })
+    expect(indelible(['erase', 'i', '--input', 'in-1', '--yes', ...at]).stdout).toMatch(
+      /^i: erased 1 note, as ledger 1:/,
+    )
+    indelible(['hold', 'i', ...at])
+    expect(indelible(['erase', 'i', '--all', '--dry-run', ...at]).stdout).toBe(
+      'i: held; 1 message (0) and everything else that it says would stay\n',
+    )
+    expect(indelible(['erase', 'i', '--all', '--yes', ...at])).toMatchObject({ status: 1, stdout: '' })
+    indelible(['release', 'i', ...at])
+    const all = indelible(['erase', 'i', '--all', '--yes', ...at])
+    expect(all.stdout).toMatch(/^i: erased 1 message \(0\) and 2 notes, as ledger 4:/)
+    for (const wrong of [['i', '0', '--all'], ['i', '--all', '--input', 'x'], ['--all'], ['--input', 'x']])
+      expect(indelible(['erase', ...wrong, '--yes', ...at]).status).toBe(2)
+  })
   it('refuses positions that are not there before it asks, and counts no message twice', async () => {
     const store = await filled()
     for (const at of ['3', '1-10', '99999'])

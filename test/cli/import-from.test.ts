@@ -1,13 +1,15 @@
 /** `import --from`: sessions where agents keep them, in a home of the test's own. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, mkdirSync, mkdtempSync, utimesSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { zstdCompressSync } from 'node:zlib'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { faultMessage, memoryStore, readTranscript, type Transcript } from 'indelible'
 import { continueSession } from '../../src/cli/continue.ts'
+import { leftOutIf } from '../left-out.ts'
 import { folder, indelible, main } from './indelible.ts'
 
 const at = (uuid: string, parentUuid: string | null) => ({
@@ -201,4 +203,153 @@ it('--watch goes on until it is interrupted', async () => {
   const [code] = (await once(watching, 'exit')) as unknown as readonly [number | null]
   expect(code).toBe(0)
   expect(list()).toEqual(['s1 3'])
+})
+
+it('sessions of Codex that were forked have their base, also where it is compressed or forked itself', () => {
+  const { write, from, show, list, home } = madeHome()
+  const [first, second, third, lost] = [1, 2, 3, 4].map((number) => `0000000${number}-0000-7000-8000-000000000000`)
+  const pathOf = (id: string, end = ''): string =>
+    `.codex/sessions/2026/11/23/rollout-2026-11-23T10-00-00-${id}.jsonl${end}`
+  const meta = (id: string, more: object = {}) => ({
+    timestamp: 't',
+    type: 'session_meta',
+    payload: { id, timestamp: 't', cwd: '/w', originator: 'codex_cli', cli_version: '0.169.0', ...more },
+  })
+  const said = (role: string, text: string) => ({
+    timestamp: 't',
+    type: 'response_item',
+    payload: { type: 'message', role, content: [{ type: role === 'user' ? 'input_text' : 'output_text', text }] },
+  })
+  const base = (thread: string | undefined, bytes: number) => ({
+    history_base: { thread_id: thread, end_ordinal_exclusive: 3, end_byte_offset: bytes },
+  })
+  const own = lines(meta(first as string), said('user', 'one'), said('assistant', 'first é'))
+  const forked = lines(meta(second as string, base(first, Buffer.byteLength(own))), said('user', 'two'))
+  const path = join(home, pathOf(first as string, '.zst'))
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, zstdCompressSync(own + lines(said('user', 'not in the fork'))))
+  utimesSync(path, old, old)
+  write(pathOf(second as string), forked + lines(said('assistant', 'not in its fork')))
+  write(
+    pathOf(third as string),
+    lines(meta(third as string, base(second, Buffer.byteLength(forked))), said('user', 'three')),
+  )
+  write(pathOf(lost as string), lines(meta(lost as string, base('gone', 10)), said('user', 'alone')))
+  const { status, stderr } = from('codex')
+  expect(stderr).toContain(`${lost}.jsonl: 1 damaged line`)
+  const checked = indelible(['check', join(home, pathOf(lost as string))])
+  expect(checked.stdout + checked.stderr).toContain('goes on from gone, whose file was not found')
+  expect(status).toBe(1)
+  expect(list()).toEqual([`${first} 3`, `${second} 4`, `${third} 4`, `${lost} 1`])
+  const texts = (id: string | undefined): readonly string[] =>
+    show(id as string)
+      .split('\n')
+      .flatMap((line) => /"text":"([^"]*)"/.exec(line)?.[1] ?? [])
+  expect(texts(second)).toEqual(['one', 'first é', 'two', 'not in its fork'])
+  expect(texts(third)).toEqual(['one', 'first é', 'two', 'three'])
+  expect(indelible(['check', join(home, pathOf(third as string))]).stdout).toContain('4 messages')
+  expect(indelible(['check', path]).stdout).toContain('3 messages')
+})
+
+it('finds the sessions of pi where its environment and its settings say, and every database of opencode', () => {
+  const { home, env, store, write } = madeHome()
+  const pi = (id: string): string =>
+    lines(
+      { type: 'session', version: 3, id, timestamp: '2026-01-01T00:00:00Z', cwd: '/w' },
+      {
+        type: 'message',
+        id: 'a',
+        parentId: null,
+        timestamp: '2026-01-01T00:00:00Z',
+        message: { role: 'user', content: id },
+      },
+    )
+  write('agent/sessions/--w--/a.jsonl', pi('in-agent'))
+  write('elsewhere/b.jsonl', pi('in-settings'))
+  write('there/c.jsonl', pi('in-environment'))
+  const imported = (program: string, more: object): readonly string[] =>
+    indelible(['import', '--from', program, ...store], { env: { ...env, ...more } })
+      .stdout.split('\n')
+      .flatMap((line) => line.split(':')[0] || [])
+  const own = { PI_CODING_AGENT_DIR: join(home, 'agent') }
+  expect(imported('pi', own)).toEqual(['in-agent'])
+  write('agent/settings.json', JSON.stringify({ sessionDir: '~/elsewhere' }))
+  expect(imported('pi', own)).toEqual(['in-settings'])
+  expect(imported('pi', { ...own, PI_CODING_AGENT_SESSION_DIR: join(home, 'there') })).toEqual(['in-environment'])
+
+  const database = (path: string, id: string): void => {
+    mkdirSync(dirname(join(home, path)), { recursive: true })
+    const db = new DatabaseSync(join(home, path))
+    db.exec(`
+      create table session (id text, project_id text, title text, version text, time_created integer, time_updated integer);
+      create table message (id text, session_id text, time_created integer, data text);
+      create table part (id text, message_id text, session_id text, data text);
+      insert into session values ('${id}', 'p', 'A', '1', 1, 1);
+      insert into message values ('m1', '${id}', 1, '{"role":"user"}');
+      insert into part values ('p1', 'm1', '${id}', '{"type":"text","text":"hi"}')`)
+    db.close()
+  }
+  const data = '.local/share/opencode'
+  for (const [name, id] of [['opencode.db', 'ses_a'], ['opencode-dev.db', 'ses_b'], ['other.db', 'ses_c']] as const) database(join(data, name), id) // oxfmt-ignore
+  expect(imported('opencode', {}).toSorted()).toEqual(['ses_a', 'ses_b'])
+  expect(imported('opencode', { OPENCODE_DB: 'other.db' })).toEqual(['ses_c'])
+})
+
+it('results that Claude Code keeps in files come along, and no other file does', () => {
+  const { write, from, show } = madeHome()
+  const preview = (file: string): string =>
+    `<persisted-output>\nOutput too large (60KB). Full output saved to: ${file}\n\nPreview:\nline 1\n</persisted-output>`
+  const called = (id: string) => ({ type: 'tool_use', id, name: 'Bash', input: {} })
+  const result = (id: string, file: string) => ({ type: 'tool_result', tool_use_id: id, content: preview(file) })
+  const message = { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [called('c1'), called('c2')] }
+  const content = [
+    result('c1', '/elsewhere/tool-results/c1.txt'),
+    result('c2', '/elsewhere/tool-results/../../../../secret.txt'),
+  ]
+  write('secret.txt', 'nothing of this')
+  write('.claude/projects/-work/s1/tool-results/c1.txt', 'line 1\nand all the others\n')
+  const answer = { ...at('b', 'a'), type: 'assistant', message }
+  write(
+    project,
+    lines(asks('a', null, 'go'), answer, { ...at('c', 'b'), type: 'user', message: { role: 'user', content } }),
+  )
+  expect(from('claude-code').status).toBe(0)
+  expect(show('s1')).toContain(String.raw`"result":"c1","file":"c1.txt","text":"line 1\nand all the others\n"`)
+  expect(show('s1')).not.toContain('nothing of this')
+})
+
+it('an id that is a path is not taken, and is kept', () => {
+  const { write, from, list } = madeHome()
+  const evil = { ...asks('a', null, 'hello'), sessionId: '../../../../tmp/evil' }
+  write('.claude/projects/-work/f.jsonl', lines(evil))
+  expect(from('claude-code').stdout).toMatch(/^f: 1 message/)
+  expect(list()).toEqual(['f 1'])
+  const read = readTranscript(lines(evil))
+  expect(isLeft(read) ? read : [read.right.origin.id, read.right.origin.metadata['sessionId']]).toEqual([
+    undefined,
+    '../../../../tmp/evil',
+  ])
+})
+
+const noNobody = leftOutIf(process.getuid?.() !== 0, 'only root can be somebody without rights')
+it('a folder or a file without rights is one line, and the others are imported', noNobody, () => {
+  const { home, store, write } = madeHome()
+  write(project, lines(asks('a', null, 'hello')))
+  write('.claude/projects/-closed/s2.jsonl', lines(asks('a', null, 'hello')))
+  write('.claude/projects/-work/s3.jsonl', lines(asks('a', null, 'hello')))
+  chmodSync(join(home, '.claude/projects/-closed'), 0)
+  chmodSync(join(home, '.claude/projects/-work/s3.jsonl'), 0)
+  chmodSync(home, 0o777)
+  chmodSync(dirname(home), 0o755)
+  const args = [main, 'import', '--from', 'claude-code', ...store]
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    encoding: 'utf8',
+    env: { HOME: home, PATH: process.env['PATH'] },
+    uid: 65_534,
+    gid: 65_534,
+  })
+  expect(stdout).toMatch(/^s1: 1 message stored/)
+  expect(stderr.split('\n').filter((line) => line.includes('permission') || line.includes("can't be")).length).toBe(3)
+  expect(stderr).toContain("1 session and 1 folder of claude-code can't be read")
+  expect(status).toBe(1)
 })

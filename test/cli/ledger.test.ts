@@ -79,6 +79,33 @@ describe('a ledger on the command line', () => {
     })
   })
 
+  it('a key signs no second history, also where the store has lost its checkpoints', () => {
+    const path = join(folder, 'lost.db')
+    const at = ['--store', path]
+    const sign = (...more: readonly string[]) =>
+      indelible(['ledger', 'sign', '--key', keyFile, '--origin', 'example.com/lost', ...more, ...at])
+    const begin = (id: string): void => {
+      rmSync(path, { force: true })
+      indelible(['import', join(root, 'examples/coding-agent.json'), '--id', id, ...at])
+      indelible(['ledger', 'update', ...at])
+    }
+    begin('one')
+    expect(sign()).toMatchObject({ status: 0 })
+    expect(statSync(`${keyFile}.signed`).mode & 0o777).toBe(0o600)
+    expect(sign()).toMatchObject({ status: 0 }) // the same head
+    begin('another')
+    expect(sign()).toMatchObject({ status: 1, stdout: '' })
+    const elsewhere = join(folder, 'elsewhere.signed')
+    expect(sign('--signed', elsewhere)).toMatchObject({ status: 0 }) // a key that signs elsewhere remembers nothing
+    begin('third')
+    expect(sign('--signed', elsewhere)).toMatchObject({ status: 1, stdout: '' })
+    expect(sign('--signed', join(folder, 'none', 'signed'))).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringContaining(join('none', 'signed')) as string,
+    })
+  })
+
   it('a bundle is checked with the keys alone', () => {
     const bundle = inFile('bundle.json', indelible(['prove', 'a', '3', '--ledger', ...store]).stdout)
     const checked = indelible(['check-proof', bundle, '--trust', trustFile])

@@ -194,6 +194,11 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     ['--store', gone],
     [evil, '--store', store],
   ],
+  compact: () => [
+    ['--store', store],
+    ['--store', gone],
+    [evil, '--store', store],
+  ],
   backup: () => [
     [join(place, `backup${evil}.db`), '--store', store],
     [join(place, `backup${evil}.db`), '--store', gone],

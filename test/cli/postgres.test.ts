@@ -81,7 +81,7 @@ describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () 
       ['tree', '--json'],
       ['stats'],
       ['scopes'],
-      ['replay', 'x', '--budget', '2k', '--policy', 'window,oracle', '--json'],
+      ['replay', 'x', '--budget', '2k', '--policy', 'paged,window', '--json'],
       ['ledger', 'update'],
       ['hold', 'x', '--reason', 'why', '--by', 'ann'],
       ['erase', 'x', '3', '--yes'],

@@ -320,7 +320,7 @@ describe('the Node that it runs on', () => {
     const faked = `data:text/javascript,${encodeURIComponent(`Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`)}`
     return spawnSync(process.execPath, ['--import', faked, join(root, 'src/cli/main.ts'), ...args], {
       encoding: 'utf8',
-      env: { PATH: process.env['PATH'], XDG_DATA_HOME: newHome() },
+      env: { ...process.env, XDG_DATA_HOME: newHome() },
     })
   }
   it.each(['20.20.2', '22.15.1', '9.1.0'])('%s is too old, which is said', (version) => {

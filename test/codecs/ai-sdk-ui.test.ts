@@ -467,7 +467,7 @@ describe('ai-sdk: UI messages', () => {
       return decoded._tag === 'Left' ? faultMessage(decoded.left) : 'fine'
     }
     expect(said({})).toBe('the entry should be an array, found an empty object (read as ai-sdk-ui)')
-    expect(said([{ role: 'tool' }])).toMatch(/^\[0\]\.role should be one of system, user, assistant, found "tool"/)
+    expect(said([{ role: 'data' }])).toMatch(/^\[0\]\.role should be one of system, user, assistant, found "data"/)
     expect(said([{ role: 'user' }])).toMatch(/^\[0\]\.parts should be an array, found nothing/)
     expect(said([{ role: 'assistant', parts: [{ type: 'tool-f', state: 'input-available' }] }])).toMatch(
       /^\[0\]\.parts\[0\]\.toolCallId should be a string/,

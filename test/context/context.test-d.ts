@@ -5,7 +5,6 @@ import type { History, Message, ResidencyLevel, Sequence, Settled, View } from '
 import type { RunOptions, Tool } from 'indelible/run'
 import {
   deriveContext,
-  oracle,
   paged,
   recallTool,
   type ContextFault,
@@ -50,10 +49,6 @@ describe('what infers', () => {
 })
 
 describe('what must not compile', () => {
-  it('to send what only an oracle would', () => {
-    // @ts-expect-error a policy that sees the future is for evaluation only
-    void (() => deriveContext(view, { budget: 1000, policy: oracle() }))
-  })
   it('a handle: whoever derives may only read', () => {
     // @ts-expect-error a history can be appended to; give its view
     void (() => deriveContext(history, { budget: 1000 }))

@@ -8,11 +8,9 @@ import { residencyLevels } from 'indelible/pages'
 import {
   estimateTokens,
   deriveContext,
-  incremental,
   isSubstantive,
   paged,
-  reset,
-  thrifty,
+  pagedWith,
   window,
   type DerivedContext,
   type DeriveOptions,
@@ -22,7 +20,7 @@ import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 import { rounds } from '../rounds.ts'
 
 const budgets = fc.oneof(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 400, max: 6000 }))
-const policies: fc.Arbitrary<Policy> = fc.constantFrom(paged, thrifty, reset, incremental, window)
+const policies: fc.Arbitrary<Policy> = fc.constantFrom(paged, pagedWith({ lowWater: 0.25 }), window)
 
 const derive = (view: Parameters<typeof deriveContext>[0], options: DeriveOptions): DerivedContext | undefined => {
   const derived = deriveContext(view, options)

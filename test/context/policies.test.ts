@@ -7,9 +7,7 @@ import {
   deriveContext,
   estimateTokens,
   extractive,
-  incremental,
   prepareSummaries,
-  reset,
   window,
   type DerivedContext,
   type DeriveOptions,
@@ -39,47 +37,6 @@ const messages = [
   user('Now look at src/part2.ts again.'),
   assistant('I will.'),
 ]
-
-describe('paged', () => {
-  const asked = (id: string, name: string): Message[] => [
-    assistant('Looking.', toolCall(id, 'read_file', { path: `src/${name}.ts` })),
-    toolResult(id, file(`${name}_${id}`)),
-  ]
-  it('is told which calls were made again since, and which are made again and again', () => {
-    const view = recordOf([
-      system('You fix bugs.'),
-      user('Fix the build.'),
-      ...asked('a', 'again'),
-      ...asked('b', 'again'),
-      ...asked('c', 'once'),
-      ...asked('d', 'again'),
-      ...asked('e', 'other'),
-      ...steps(names.slice(0, 12)),
-      assistant('Fixed.'),
-      user('Now the docs.'),
-      ...steps(['docs']),
-    ])
-    const worths = new Map<string, readonly [outdated: boolean, repeated: boolean]>()
-    const policy: Policy = {
-      name: 'listening',
-      choose: 'epochs',
-      select: ({ candidates }) =>
-        candidates.map(({ messages, outdated, repeated, levels }) => {
-          for (const { content } of messages)
-            for (const part of content) if (part.type === 'tool_call') worths.set(part.id, [outdated, repeated])
-          return levels.at(-1) ?? 'full'
-        }),
-    }
-    derive(view, { budget: 9000, policy })
-    expect(['a', 'b', 'c', 'd', 'e'].map((id) => worths.get(id))).toEqual([
-      [true, false],
-      [true, false],
-      [false, false],
-      [false, true],
-      [false, false],
-    ])
-  })
-})
 
 describe('window', () => {
   it('keeps the latest, in full, of the first that does not fit what does, and the instructions', () => {
@@ -165,37 +122,6 @@ describe('a policy of your own', () => {
     ).toEqual(['full', 'full', 'full']) // what the user asks stays readable
     expect(derive(view, { budget: answer + 200, policy: keeping() }).residency.at(2)).toBe('pointer')
     expect(derive(view, { budget: answer - 100, policy: keeping(2) }).residency.at(2)).not.toBe('full')
-  })
-})
-
-describe('incremental', () => {
-  it('keeps what shares its files with the task, before what is nearer', () => {
-    const view = recordOf(messages)
-    const context = derive(view, { budget: 5000, policy: incremental })
-    expectLawful(context, view)
-    const call = (name: string): number =>
-      messages.findIndex((message) => JSON.stringify(message).includes(`call_${name}`))
-    expect(context.residency.at(call('part2'))).toBe('full')
-    expect(context.residency.at(call('part5'))).toBe('pointer')
-  })
-})
-
-describe('reset', () => {
-  const view = recordOf([...messages, ...steps(names.map((name) => `other_${name}`))])
-  it('sums up the prefix by an extract where no note does it, and keeps the tail', () => {
-    const context = derive(view.slice(0, 70), { budget: 6000, policy: reset })
-    expectLawful(context, view.slice(0, 70))
-    const briefs = [...context.sources].flatMap((source) => ('briefs' in source ? (source.briefs ?? []) : []))
-    expect(briefs.length).toBeGreaterThan(4)
-    for (const position of briefs) expect(context.residency.at(position)).toBe('structured')
-    expect(JSON.stringify(context.messages)).toMatch(/\\n\d+ read_file src\/part\d+\.ts: 1,539 characters/)
-  })
-  it('what an extract said is still in the next', () => {
-    let previous: DerivedContext | undefined
-    for (let position = 1; position <= view.length; position++)
-      previous = derive(view.slice(0, position), { budget: 3000, policy: reset, previous })
-    expect(previous?.epoch).toBeGreaterThan(2)
-    expect(JSON.stringify(previous?.messages)).toContain('1 user: Fix build')
   })
 })
 

@@ -57,7 +57,6 @@ describe('counts and estimates of recorded sessions', () => {
         budget: 1e9,
         estimate: claudeTokens,
         counted: countedIn,
-        oracleRereads: 0,
       })
       expect(Math.abs((provider?.cacheable ?? 0) - (provider?.servedElse ?? 1))).toBeLessThan(0.02)
       expect(Math.abs((provider?.growth ?? 0) - 1)).toBeLessThan(0.1)

@@ -8,9 +8,7 @@ import { readTranscript } from 'indelible/transcript'
 import {
   deriveContext,
   estimateTokens,
-  incremental,
   paged,
-  reset,
   window,
   type DerivedContext,
   type DeriveOptions,
@@ -20,7 +18,7 @@ import { itShared, readShared } from '../shared.ts'
 import { conversations, expectLawful, recordOf } from './conversations.ts'
 import { isFull, rounds } from '../rounds.ts'
 
-const policies: readonly Policy[] = [paged, reset, incremental, window]
+const policies: readonly Policy[] = [paged, window]
 const numRuns = rounds(15, 200)
 const anyPolicy = fc.constantFrom(...policies)
 
@@ -155,7 +153,7 @@ describe('random conversations with a paste of 1 kB to 1 MB anywhere', () => {
   })
 
   it('a larger budget never shows less, in policies without epochs', () => {
-    const always = fc.constantFrom(window, incremental)
+    const always = fc.constant(window)
     const more = fc.oneof(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 50, max: 5000 }))
     fc.assert(
       fc.property(

@@ -3,19 +3,16 @@ import { describe, expect, it } from 'vitest'
 import { assistant, system, toolCall, toolResult, user, type Message, type PageKind, type Settled } from 'indelible'
 import {
   estimateTokens,
-  incremental,
-  oracle,
   paged,
   pricesOf,
   replay,
-  reset,
   timeIn,
   window,
   type ContextSource,
   type DerivedContext,
 } from 'indelible/context'
-import { judgeOf } from '../../src/context/judge.ts'
-import { spanOf, type Span } from '../../src/context/span.ts'
+import { judgeOf } from '../../src/context/replay/judge.ts'
+import { spanOf, type Span } from '../../src/context/deriving/span.ts'
 import { conversation } from '../messages.ts'
 import { recordOf } from './conversations.ts'
 
@@ -130,7 +127,6 @@ describe('replay', () => {
       },
       repeats: 0,
       rereads: 0,
-      oracleRereads: 0,
     })
   })
   it('counts a call as not cached that came after the cache had expired, if it is told the times', () => {
@@ -170,19 +166,12 @@ describe('replay', () => {
       ...read('a.ts', 'c2'),
       assistant('Done.'),
     ])
-    // What another oracle reread is not taken for what the oracle did.
-    expect(replay(view, { policy: oracle(0), budget: 2000 }).rereads).toBe(1)
-    expect(replay(view, { budget: 2000, oracleRereads: 7 }).oracleRereads).toBe(7)
-    const reports = [paged, reset, incremental, window, oracle()].map((policy) =>
-      replay(view, { policy, budget: 2000 }),
-    )
+    const reports = [paged, window].map((policy) => replay(view, { policy, budget: 2000 }))
     for (const report of reports) {
       expect(report.repeats).toBe(1)
       expect(report.faults.refetch).toBe(0)
-      expect(report.oracleRereads).toBe(0)
     }
     expect(reports.find(({ policy }) => policy === 'window')?.rereads).toBe(1)
-    expect(reports.find(({ policy }) => policy === 'oracle')?.rereads).toBe(0)
   })
   it('counts what does not fit apart', () => {
     const view = recordOf([system('Rule. '.repeat(1000)), ...conversation().slice(1)])

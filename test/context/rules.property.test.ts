@@ -4,16 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createHistory, readTranscript, textOf, user, type Message } from 'indelible'
-import {
-  deriveContext,
-  incremental,
-  manageHistory,
-  paged,
-  reset,
-  window,
-  type DerivedContext,
-  type Policy,
-} from 'indelible/context'
+import { deriveContext, manageHistory, paged, window, type DerivedContext, type Policy } from 'indelible/context'
 import { rounds } from '../rounds.ts'
 
 const recorded = readTranscript(readFileSync('examples/coding-agent.json', 'utf8'))
@@ -53,7 +44,7 @@ const recordWith = (given: readonly { readonly at: number; readonly text: string
   return history.view()
 }
 
-const policies: readonly Policy[] = [paged, reset, incremental, window]
+const policies: readonly Policy[] = [paged, window]
 
 describe('a rule', () => {
   it('is readable in full at every budget and after any number of compactions, or the minimum does not fit', () => {

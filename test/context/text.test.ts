@@ -22,9 +22,9 @@ import {
   outline,
   shortArguments,
   slicedAt,
-} from '../../src/context/shorten.ts'
-import { isSubstantive } from '../../src/context/substantive.ts'
-import { textTokens } from '../../src/context/tokens.ts'
+} from '../../src/context/showing/shorten.ts'
+import { isSubstantive } from '../../src/context/deriving/substantive.ts'
+import { textTokens } from '../../src/context/counting/tokens.ts'
 
 const wellFormed = (text: string): boolean => text.isWellFormed()
 const anyText = fc.oneof(

@@ -23,9 +23,11 @@ import {
   describeSession,
   eraseMessages,
   exportSession,
+  findMessages,
   importTranscript,
   readRange,
 } from 'indelible/session'
+import { searchStore } from 'indelible/search'
 import { encryptedBody, encryptionKey, isEncrypted, ownStore, storeTask, type Row } from 'indelible/store'
 import { exportLines, readTranscript } from 'indelible/transcript'
 import { fault, ok } from '../answers.ts'
@@ -402,11 +404,11 @@ describe('a log that was removed and made again under its id', () => {
       ...bare,
       append: (id, append) =>
         call === 'append'
-          ? storeTask(async () => replaced(id).then(() => bare.append(id, append)()))
+          ? storeTask(async () => replaced(id).then(() => bare.append(id, append)()), 'store.append')
           : bare.append(id, append),
       update: (id, update) =>
         call === 'update'
-          ? storeTask(async () => replaced(id).then(() => bare.update(id, update)()))
+          ? storeTask(async () => replaced(id).then(() => bare.update(id, update)()), 'store.update')
           : bare.update(id, update),
     }
   }
@@ -555,4 +557,22 @@ describe('a key that was destroyed', () => {
       '"f" is encrypted, and can\'t be used: it was opened without keys: give the key ring',
     )
   })
+})
+
+it('a session without a key that a store with keys refuses is passed over by no call in silence', async () => {
+  const store = memoryStore()
+  const text = 'I am Grace Hopper of Arlington'
+  await createSession(store, { id: 'plain', messages: [user(text)] })
+  const keyed = withKeys(store, ring)
+  await createSession(keyed, { id: 'secret', messages: [user(text)] })
+  const found = await searchStore(keyed, 'grace')
+  expect([found.hits.map(({ session }) => session), found.encrypted]).toEqual([['secret'], ['plain']])
+  expect((await listSessions(keyed)).sessions.map(({ id, encrypted }) => [id, encrypted]).toSorted()).toEqual([
+    ['plain', undefined],
+    ['secret', true],
+  ])
+  expect((await eraseMessages(keyed, 'secret', [0])).remains).toEqual([
+    { what: 'text', rows: [{ id: 'plain', position: 0, message: 0 }] },
+  ])
+  await fault('NoKey', findMessages(keyed, 'plain', {}))
 })

@@ -107,6 +107,25 @@ const views = async (store: Store, id: string): Promise<readonly unknown[]> => {
 }
 
 describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
+  it('are neither renamed nor erased by a holder whose lease another one has taken', async () => {
+    const store = withKeys(await fresh(), ring)
+    const session = await ok(createSession(store, { id: 's', messages: [user(word)] }))
+    const lease = await ok(session.lease({ holder: 'zombie', ttl: 60_000 }))
+    await ok(session.update((metadata) => void (metadata['by'] = 'its holder')))
+    await ok(store.release('s', lease.number))
+    await ok(store.lease('s', { holder: 'next', ttl: 60_000 }))
+    await fault('LeaseLost', session.erase([0]))
+    await fault(
+      'LeaseLost',
+      session.update((metadata) => void (metadata['by'] = 'a zombie')),
+    )
+    const left = await ok(readSession(store, 's'))
+    expect([left.metadata(), textOf(left.view().at(0) as Message)]).toEqual([{ by: 'its holder' }, word])
+    await ok(lease.release())
+    expect((await ok(session.erase([0]))).messages.length).toBe(1)
+    await ok(session.close())
+    await ok(store.close())
+  })
   it('are read as they were written, and nothing of them can be read without the keys', async () => {
     const bare = await fresh()
     const store = withKeys(bare, ring)

@@ -111,7 +111,7 @@ const features: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'records of calls': async (store) => {
     const calls = await ok(openCallLog({ store, id: 'calls', durable: true }))
     await recordCall(calls.log, { methodName: 'look', args: [secret] }, () => secret)
-    await ok(calls.flush)
+    await ok(calls.flush())
     expect((await ok(openCallLog({ store, id: 'calls' }))).log.len).toBe(1)
   },
   'activities and their events': async (store) => {

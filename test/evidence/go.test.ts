@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { createSession, memoryStore, orThrow, user } from 'indelible'
 import { newKey, proveInLedger, signerOf, signLedger, updateLedger, witnessLedger } from 'indelible/evidence'
 import { root } from '../../scripts/run.ts'
+import { bundleCases, bundleText, keys as tableKeys, origin as tableOrigin } from './bundles.ts'
 import { startWitness } from './loopback-witness.ts'
 import { leftOutIf } from '../left-out.ts'
 
@@ -27,6 +28,19 @@ describe('the verifier in Go', leftOutIf(!there, 'there is no Go'), () => {
 
   it('builds', () => {
     expect([built.status, built.stderr]).toEqual([0, ''])
+  })
+
+  it('says good and bad of each bundle of the table', () => {
+    const lines = bundleCases.map(([, , edits]) => `${JSON.stringify(bundleText(edits))}\n`)
+    const { stdout, stderr } = spawnSync(program, ['-', tableOrigin, ...tableKeys], {
+      input: lines.join(''),
+      encoding: 'utf8',
+    })
+    expect(stderr).toBe('')
+    const verdicts = stdout.trimEnd().split('\n')
+    expect(bundleCases.map(([name], at) => [name, verdicts[at]?.startsWith('good: ')])).toEqual(
+      bundleCases.map(([name, good]) => [name, good]),
+    )
   })
 
   it('says good of a bundle, and bad of each that was changed', async () => {

@@ -243,4 +243,4 @@ describe('a row that was blanked in the file', () => {
   })
 })
 
-const ledgerTask = (store: Store) => storeTask(async () => ledgerContent(store))
+const ledgerTask = (store: Store) => storeTask(async () => ledgerContent(store), 'readLedger')

@@ -30,7 +30,7 @@ import {
 } from 'indelible/evidence'
 import { keyRing, newHostKey, withKeys } from 'indelible/encryption'
 import { describeSession } from 'indelible/session'
-import { ownStore } from 'indelible/store'
+import { ownStore, storeTask } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { startWitness, type LoopbackWitness } from './loopback-witness.ts'
 import { oneIn } from '../rounds.ts'
@@ -119,6 +119,44 @@ describe.each(places)('in %s', (_, open) => {
     await removeRecorded(store, 'a')
     expect((await readLedger(store)).head).toEqual(head) // the row is there once
     expect(await verifyLedger(store)).toMatchObject({ removed: 1 })
+    await store.close()
+  })
+
+  it('removals that go on beside a verification are no mismatch', async () => {
+    const store = await three()
+    // One from the row to the end, after the verification has read the ledger.
+    let removed = false
+    const between: Store = {
+      ...store,
+      list: (query) =>
+        storeTask(async () => {
+          if (!removed) await removeRecorded(store, 'a')
+          removed = true
+          return store.list(query)()
+        }, 'list'),
+    }
+    expect((await verifyLedger(between)).head.size).toBeGreaterThan(0)
+    // One whose row is there, and which ends while the verification looks again.
+    let letGo = (): void => undefined
+    const held = new Promise<void>((resolve) => (letGo = resolve))
+    const slow: Store = {
+      ...store,
+      remove: (id, call) => storeTask(() => held.then(() => store.remove(id, call)()), 'remove'),
+    }
+    const removing = removeRecorded(slow, 'b')()
+    while ((await readLedger(store)).sessions.get('b')?.removed !== true) await new Promise(setImmediate)
+    const looking: Store = {
+      ...store,
+      info: (id) =>
+        storeTask(async () => {
+          if (id === 'b') {
+            letGo()
+            await removing
+          }
+          return store.info(id)()
+        }, 'info'),
+    }
+    expect(await verifyLedger(looking)).toMatchObject({ good: 1, removed: 2 })
     await store.close()
   })
 
@@ -252,13 +290,13 @@ describe('of sessions whose rows were altered in the database', () => {
 
 it('a scope without a ledger says so', async () => {
   const store = memoryStore()
-  for (const task of [
-    readLedger(store),
-    verifyLedger(store),
-    signLedger(store, { origin, signers }),
-    proveInLedger(store, 'a', 0),
+  for (const call of [
+    () => readLedger(store),
+    () => verifyLedger(store),
+    () => signLedger(store, { origin, signers }),
+    () => proveInLedger(store, 'a', 0),
   ])
-    expect(await (task as () => Promise<unknown>)()).toMatchObject({ left: { _tag: 'NoLedger', scope: 'default' } })
+    expect(await (call() as () => Promise<unknown>)()).toMatchObject({ left: { _tag: 'NoLedger', scope: 'default' } })
 })
 
 it('a log that has the id of a ledger and is none is left alone', async () => {

@@ -62,6 +62,18 @@ it('is nothing that does not continue its own last signature, whatever stands be
   await fault('Diverged', signLedger(store, { origin, signers: [signer] }) as never)
 })
 
+it('is nothing that one of several memories knows otherwise, and each learns it', async () => {
+  const store = memoryStore()
+  const [mine, theirs] = [memoryOf(), memoryOf()]
+  await grown(store, 'a')
+  await signLedger(store, { origin, signers: [signer], memory: [mine, theirs] })
+  expect(theirs.heads).toEqual(mine.heads)
+  theirs.heads.push({ size: 1, root: 'ab'.repeat(32) })
+  await grown(store, 'b')
+  await fault('Diverged', signLedger(store, { origin, signers: [signer], memory: [mine, theirs] }) as never)
+  expect(mine.heads).toHaveLength(1)
+})
+
 it('is in the memory before the signature is made', async () => {
   const store = memoryStore()
   const memory = memoryOf()

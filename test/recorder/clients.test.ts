@@ -38,7 +38,11 @@ class Client {
   }
 
   /** Send a request, and be answered. */
-  async call(body: Wire, answer: string | readonly Wire[], client = 'mine'): Promise<void> {
+  async call(
+    body: Wire,
+    answer: string | readonly Wire[],
+    names: string | { readonly [header: string]: string } = 'mine',
+  ): Promise<void> {
     const id = `a${++this.#ids}`
     this.#next =
       this.#path === '/responses'
@@ -46,7 +50,7 @@ class Client {
         : this.#path === '/messages'
           ? { id, type: 'message', role: 'assistant', stop_reason: 'end_turn', content: text(String(answer)) }
           : { id, choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: answer } }] }
-    const headers = { 'session-id': client }
+    const headers = typeof names === 'string' ? { 'session-id': names } : names
     await (await this.#fetch(`http://x${this.#path}`, { method: 'POST', headers, body: JSON.stringify(body) })).text()
   }
 
@@ -205,6 +209,104 @@ describe('opencode', () => {
   })
 })
 
+describe('conversations under one name', () => {
+  const system = { role: 'system', content: 'You are an agent.' }
+  const ask = (word: string): readonly Wire[] => [system, user(word)]
+
+  it('that begin alike are sessions of their own', async () => {
+    const client = new Client('/chat/completions')
+    await client.call({ messages: ask('one') }, 'first')
+    await client.call({ messages: ask('two') }, 'second')
+    await client.call({ messages: [...ask('one'), assistant('first'), user('more')] }, 'third')
+    await client.call({ messages: [...ask('two'), assistant('second'), user('more')] }, 'fourth')
+    await client.call({ messages: ask('one') }, 'another first') // the same, asked again
+    const sessions = await client.sessions([2, 2, 4, 4, 2])
+    expect(sessions.map(said)).toEqual([
+      ['You are an agent.', 'one', 'another first'],
+      ['You are an agent.', 'two', 'second', 'more', 'fourth'],
+    ])
+  })
+
+  it('of which one was compacted are sessions of their own', async () => {
+    const client = new Client('/chat/completions')
+    const [before, summary] = [
+      [...ask('one'), assistant('first'), user('two')],
+      'They spoke of one and of two, at length.',
+    ]
+    await client.call({ messages: before }, 'second')
+    await client.call({ messages: [...before, assistant('second'), user('Write a summary.')] }, summary)
+    const after = [system, user('What did we do so far?'), assistant(summary)]
+    await client.call({ messages: [...after, user('three')] }, 'third')
+    for (const name of ['mine', 'a helper of mine']) await client.call({ messages: ask('helper') }, 'here', name)
+    const sessions = await client.sessions([4, 6, 4, 2, 2])
+    expect(sessions.map((session) => said(session).slice(1))).toEqual([
+      ['one', 'first', 'two', 'second', 'three', 'third'],
+      ['helper', 'here'],
+      ['helper', 'here'],
+    ])
+  })
+
+  it('that share answers and go on side by side are retracted once, and then a fork', async () => {
+    const client = new Client('/chat/completions')
+    const shared = [...ask('one'), assistant('first')]
+    const [a, b] = [
+      [...shared, user('go left'), assistant('left')],
+      [...shared, user('go right'), assistant('right')],
+    ]
+    await client.call({ messages: ask('one') }, 'first')
+    await client.call({ messages: a.slice(0, -1) }, 'left')
+    await client.call({ messages: b.slice(0, -1) }, 'right') // it has gone back, as far as anybody can see
+    await client.call({ messages: [...a, user('more left')] }, 'at the left')
+    await client.call({ messages: [...b, user('more right')] }, 'at the right')
+    const sessions = await client.sessions([2, 2, 4, 4, 6, 6])
+    expect(sessions.map((session) => said(session).slice(3))).toEqual([
+      ['go right', 'right', 'more right', 'at the right'],
+      ['go left', 'left', 'more left', 'at the left'],
+    ])
+    expect(sessions.map(retracted)).toEqual([2, 0])
+  })
+
+  it('that are answered at one time have each its own answer', async () => {
+    const store = memoryStore()
+    const waiting: (() => void)[] = []
+    const fetch = recordingFetch({
+      store,
+      fetch: async (_, init) => {
+        const { messages } = JSON.parse(String(init?.body)) as { readonly messages: readonly Wire[] }
+        const content = `heard ${String(messages.at(-1)?.['content'])}`
+        if (messages.length > 2) await new Promise<void>((resolve) => void waiting.push(resolve))
+        return Response.json({
+          choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content } }],
+        })
+      },
+    })
+    const call = async (messages: readonly Wire[]): Promise<void> => {
+      const headers = { 'session-id': 'mine' }
+      await (
+        await fetch('http://x/chat/completions', { method: 'POST', headers, body: JSON.stringify({ messages }) })
+      ).text()
+    }
+    await call(ask('one'))
+    const shared = [...ask('one'), assistant('heard one')]
+    const both = [call([...shared, user('left')]), call([...shared, user('right')])]
+    while (waiting.length < 2) await new Promise((resolve) => setTimeout(resolve, 1))
+    const recorded = async (): Promise<number> => {
+      const { sessions } = await listSessions(store)
+      return Math.max(...(await Promise.all(sessions.map(async ({ id }) => (await ok(openSession(store, id))).len))))
+    }
+    while ((await recorded()) < 5) await new Promise((resolve) => setTimeout(resolve, 1)) // while their provider thinks
+    for (const answer of waiting) answer()
+    await Promise.all(both)
+    await fetch.settled()
+    const { sessions } = await listSessions(store)
+    const opened = await Promise.all(sessions.map(({ id }) => ok(openSession(store, id))))
+    expect(opened.map((session) => said(session).slice(3)).toSorted()).toEqual([
+      ['left', 'heard left'],
+      ['right', 'heard right'],
+    ])
+  })
+})
+
 describe('a client that names its conversation', () => {
   it('drops the oldest messages: its session goes on', async () => {
     const client = new Client('/chat/completions')
@@ -244,6 +346,30 @@ describe('Codex', () => {
     expect(retracted(session)).toBe(0)
   })
 
+  it('has sub-agents under its own session id: each is a session, and nothing is retracted', async () => {
+    const client = new Client('/responses')
+    const told = input('be brief', 'developer')
+    const [context, rest] = [input('<environment>here</environment>'), output('looking')]
+    const call = (thread: string, items: readonly Wire[], answer: string): Promise<void> =>
+      client.call({ input: items }, answer, { 'session-id': 'root', 'thread-id': thread })
+    await call('root', [told, context, input('one')], 'looking')
+    await call('sub-a', [told, context, input('read a')], 'reading a')
+    await call('sub-b', [told, context, input('read b')], 'reading b')
+    await call('sub-a', [told, context, input('read a'), output('reading a'), input('result a')], 'said a')
+    await call('sub-b', [told, context, input('read b'), output('reading b'), input('result b')], 'said b')
+    await call('root', [told, context, input('one'), rest, input('a and b')], 'both')
+    const sessions = await client.sessions([3, 3, 3, 5, 5, 5])
+    expect(sessions.map((session) => [session.metadata()['client'], ...said(session).slice(2)])).toEqual([
+      ['root', 'one', 'looking', 'a and b', 'both'],
+      ['sub-a', 'read a', 'reading a', 'result a', 'said a'],
+      ['sub-b', 'read b', 'reading b', 'result b', 'said b'],
+    ])
+    expect([sessions.map(retracted), sessions.map(compactions)]).toEqual([
+      [0, 0, 0],
+      [0, 0, 0],
+    ])
+  })
+
   it('has its history compacted by the provider, in an item that only the provider can read', async () => {
     const client = new Client('/responses')
     const told = input('be brief', 'developer')
@@ -273,6 +399,52 @@ describe('Codex', () => {
       'fourth',
     ])
     expect([compactions(session), summaries(session), retracted(session)]).toEqual([1, [], 2])
+  })
+})
+
+describe('an old tool result that a client edits', () => {
+  const tools = [{ type: 'function', function: { name: 'read', parameters: {} } }]
+  const calls = [{ id: 'c1', type: 'function', function: { name: 'read', arguments: '{}' } }]
+  const said = (result: string): readonly Wire[] => [
+    user('one'),
+    { role: 'assistant', content: 'I look', tool_calls: calls },
+    { role: 'tool', tool_call_id: 'c1', content: result },
+    assistant('it says so'),
+  ]
+
+  it.each([
+    ['by a client without a name, with a fork', '', false, ['message 2: the result of read was edited']],
+    ['by one with a name', 'mine', false, ['message 2: the result of read was edited']],
+    ['by one without a name, after a restart', '', true, ['message 2: the result of read was edited']],
+  ])('is the cause of a cache break: %s', async (_, name, restarts, causes) => {
+    const client = new Client('/chat/completions')
+    await client.call({ tools, messages: said('a long result').slice(0, 3) }, 'it says so', name)
+    await client.call({ tools, messages: [...said('a long result'), user('two')] }, 'second', name)
+    if (restarts) await client.restart()
+    await client.call(
+      { tools, messages: [...said('[cleared]'), user('two'), assistant('second'), user('three')] },
+      'x',
+      name,
+    )
+    const sessions = await client.sessions([3, 5, 7])
+    expect(sessions).toHaveLength(name === '' ? 2 : 1)
+    expect(brokeAt(sessions.at(-1)).filter((cause) => cause !== undefined)).toEqual(causes)
+  })
+
+  it('is named beside what was taken out or put in, and going back has no cause in a fork', async () => {
+    const client = new Client('/chat/completions')
+    const call = (messages: readonly Wire[]): Promise<void> => client.call({ tools, messages }, 'x', '')
+    const all = [...said('result'), user('two'), assistant('x'), user('three')]
+    await call(all)
+    await call([...all.slice(0, 1), assistant('looked'), ...all.slice(3)]) // shares nothing that was answered
+    await call([...all.slice(0, 4), ...all.slice(5)])
+    await call([...all.slice(0, 4), user('before'), ...all.slice(4)])
+    await call([...all.slice(0, 4), user('another two')])
+    const sessions = await client.sessions([7, 6, 6, 8, 5])
+    expect(sessions.flatMap(brokeAt).filter((cause) => cause !== undefined)).toEqual([
+      'message 4: a user message was taken out',
+      'message 4: a message was put before an answer',
+    ])
   })
 })
 

@@ -18,6 +18,7 @@ import {
 } from 'indelible/recorder'
 import { ok } from '../answers.ts'
 import { providerServer, type ProviderServer, type Reply, type Request } from '../run/provider-server.ts'
+import { anthropicEvents, chatEvents, responsesEvents } from '../run/wire.ts'
 import { itShared, readShared, shared } from '../shared.ts'
 
 let server: ProviderServer | undefined
@@ -263,6 +264,22 @@ describe('a client of Chat Completions', () => {
     expect(fetch.summary()).toMatchObject({ calls: 2, failed: 1 })
   })
 
+  it('records the body as it was when fetch was called, also where its bytes are used again', async () => {
+    const { store, fetch, openai } = await setting(counting)
+    for (const bytesOf of [
+      (bytes: Uint8Array<ArrayBuffer>) => bytes,
+      ({ buffer }: Uint8Array<ArrayBuffer>) => buffer,
+    ]) {
+      const bytes = new TextEncoder().encode(JSON.stringify({ model: 'gpt-x', messages: [said('said first')] }))
+      const answer = fetch(`${openai.baseURL}/chat/completions`, { method: 'POST', body: bytesOf(bytes) })
+      bytes.fill(32)
+      await (await answer).text()
+    }
+    await fetch.settled()
+    for (const session of await sessionsOf(store)) expect(texts(session)[0]).toBe('said first')
+    expect((await sessionsOf(store)).length).toBeGreaterThan(0)
+  })
+
   it('keeps no key, and with content: false no text', async () => {
     const store = memoryStore()
     const { fetch, openai } = await setting(counting, { store, content: false })
@@ -359,6 +376,35 @@ describe('a stream', () => {
     for (const message of [...(session as Session).view()].slice(1))
       expect(message.meta).toEqual({ indelible: { interrupted: true } })
   })
+
+  it.each([
+    ['anthropic', { type: 'error', error: { type: 'overloaded_error', message: 'overloaded' } }, anthropicEvents],
+    ['chat', { error: { message: 'overloaded', type: 'server_error' } }, chatEvents],
+    ['responses', { type: 'error', message: 'overloaded', code: 'server_error' }, responsesEvents],
+  ] as const)(
+    'that has an error among its events is no answer, and the receipt says why (%s)',
+    async (api, error, all) => {
+      const said = all({ text: 'half of an answer', calls: [] })
+      const events = [...said.slice(0, 3), JSON.stringify(error), ...said.slice(3)]
+      const { fetch, openai, anthropic, store } = await setting(() => ({ events }))
+      const messages = [{ role: 'user', content: 'hi' } as const]
+      const read = async (): Promise<void> => {
+        const stream =
+          api === 'anthropic'
+            ? await anthropic.messages.create({ model: 'claude-x', max_tokens: 9, messages, stream: true })
+            : api === 'chat'
+              ? await openai.chat.completions.create({ model: 'gpt-x', messages, stream: true })
+              : await openai.responses.create({ model: 'gpt-x', input: 'hi', stream: true })
+        for await (const _ of stream);
+      }
+      await expect(read()).rejects.toThrow('overloaded')
+      await fetch.settled()
+      const [session] = await sessionsOf(store)
+      expect(texts(session as Session)).toEqual(['hi'])
+      expect(receiptsOf(session as Session).map((receipt) => receipt.error)).toEqual(['overloaded'])
+      expect(fetch.summary()).toMatchObject({ calls: 1, failed: 1 })
+    },
+  )
 
   it('that the client leaves is left at the provider, too, and recorded as far as it came', async () => {
     const { fetch, openai, store } = await setting(() => ({ events: events.slice(0, 1), hang: true }))
@@ -661,3 +707,45 @@ it('no field of a request that is named for a key is stored, and no notice tells
   expect(notices).toEqual([expect.stringContaining('"http://x/chat/completions"')])
   expect(notices[0]).not.toContain('SECRET')
 })
+
+it.each(['previous_response_id', 'conversation'])(
+  'a request that names %s and is sent again, for want of an answer, goes where it went, also with another recorder',
+  async (name) => {
+    const store = memoryStore()
+    const call = async (recorder: Recorder, input: string, id: string | undefined, before?: string): Promise<void> => {
+      const observed = recorder.observe({
+        method: 'POST',
+        url: 'http://x/responses',
+        header: (header) => (header === 'authorization' ? crypto.randomUUID() : undefined),
+      })
+      const named = name === 'conversation' ? 'kept' : before
+      observed?.sent(JSON.stringify({ model: 'm', input, ...(named !== undefined && { [name]: named }) }))
+      if (id === undefined) observed?.fail('gone')
+      else {
+        const content = [{ type: 'output_text', text: `to ${input}`, annotations: [] }]
+        const output = [{ type: 'message', id: `m${id}`, role: 'assistant', status: 'completed', content }]
+        observed?.answered(200, (header) => (header === 'content-type' ? 'application/json' : undefined))
+        observed?.chunk(new TextEncoder().encode(JSON.stringify({ id, model: 'm', status: 'completed', output })))
+        observed?.end()
+      }
+      await recorder.settled()
+    }
+    const recorder = createRecorder({ store })
+    await call(recorder, 'one', 'r1')
+    await call(recorder, 'two', undefined, 'r1')
+    await call(recorder, 'two', undefined, 'r1')
+    await call(createRecorder({ store }), 'two', 'r2', 'r1')
+    await call(createRecorder({ store }), 'three', 'r3', 'r2')
+    const { sessions } = await listSessions(store)
+    expect(sessions).toHaveLength(1)
+    const session = await ok(openSession(store, sessions[0]?.id ?? ''))
+    expect([...session.conversation()].map((message) => textOf(message as Message))).toEqual([
+      'one',
+      'to one',
+      'two',
+      'to two',
+      'three',
+      'to three',
+    ])
+  },
+)

@@ -37,7 +37,7 @@ const { log, flush } = right(await openCallLog({ store, id: 'calls', writer: nam
 say('ready')
 for (let call = 0; call < Number(count); call++) {
   await recordCall(log, { methodName: 'add', callId: `${name}-${call}` }, () => call)
-  if (call % 5 === 0) right(await flush())
+  if (call % 5 === 0) right(await flush()())
 }
-right(await flush())
+right(await flush()())
 say('done')

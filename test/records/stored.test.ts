@@ -36,7 +36,7 @@ describe('a log of calls on a store', () => {
     expect((await openSession(store, 'chat')).len).toBe(1)
     const calls = the(await openCallLog({ store, id: 'calls' })())
     await recordCall(calls.log, { methodName: 'a' }, () => 1)
-    await calls.flush
+    await calls.flush()
     expect(await createSession(store, { id: 'calls' })()).toMatchObject({ left: { _tag: 'LogExists' } })
     expect(await openSession(store, 'calls')()).toMatchObject({ left: { _tag: 'NotASession' } })
   })
@@ -50,7 +50,7 @@ describe('a log of calls on a store', () => {
         ),
       ),
     )
-    const head = the(await first.flush())
+    const head = the(await first.flush()())
     expect([head.size, first.pending]).toEqual([6, 0])
     expect(await bodies(store)).toEqual(
       first.log
@@ -62,7 +62,7 @@ describe('a log of calls on a store', () => {
     expect(again.log.view().toArray()).toEqual(first.log.view().toArray())
     expect(again.report).toMatchObject({ kept: 6, repaired: 0, dropped: 0 })
     await recordCall(again.log, { methodName: 'd' }, () => 1)
-    expect(the(await again.flush()).size).toBe(7)
+    expect(the(await again.flush()()).size).toBe(7)
     expect(the(await verifyLog(store, 'calls')()).head.size).toBe(7)
   })
   it('writes by itself, soon, and without a row twice', async () => {
@@ -78,14 +78,14 @@ describe('a log of calls on a store', () => {
     const opened = await open(store)
     await recordCall(opened.log, { methodName: 'a' }, () => 1)
     opened.log.append({ ...(opened.log.view().at(0) as never as object), callId: 'mine', methodName: 'b' } as never)
-    await opened.flush()
+    await opened.flush()()
     expect(names(await open(store))).toEqual(['a', 'b'])
   })
   it('knows the calls that have a record already', async () => {
     const store = memoryStore()
     const first = await open(store)
     await recordCall(first.log, { methodName: 'a', callId: 'once' }, () => 1)
-    await first.flush()
+    await first.flush()()
     const again = await open(store)
     await recordCall(again.log, { methodName: 'a', callId: 'once' }, () => 2)
     expect(again.log.len).toBe(1)
@@ -107,7 +107,7 @@ describe('a log of calls on a store', () => {
     expect(names(opened)).toEqual(['old'])
     expect(opened.report).toMatchObject({ kept: 0, repaired: 1, dropped: 1 })
     await recordCall(opened.log, { methodName: 'new' }, () => 1)
-    expect(the(await opened.flush()).size).toBe(4)
+    expect(the(await opened.flush()()).size).toBe(4)
     expect((await bodies(store)).slice(0, 3)).toEqual(['{"method_name":"old"}', 'no JSON', '{}'])
   })
 })
@@ -129,7 +129,7 @@ describe('a durable log', () => {
     const [a, b] = [await durable(store, 'a'), await durable(store, 'b')]
     const call = startCall(b.log, { methodName: 'of b', callId: 'b1' })
     startCall(a.log, { methodName: 'of a', callId: 'a1', args: [1], traceId: 't' })
-    await Promise.all([a.flush(), b.flush()])
+    await Promise.all([a.flush()(), b.flush()()])
     const again = await durable(store, 'a')
     expect(again.log.view().toArray()).toMatchObject([
       {
@@ -142,7 +142,7 @@ describe('a durable log', () => {
       },
     ])
     call.finish({ value: 1 })
-    await b.flush()
+    await b.flush()()
     expect(names(await open(store))).toEqual(['of a', 'of b'])
   })
   it('makes calls also where the store fails', async () => {
@@ -159,17 +159,17 @@ describe('when the store fails', () => {
     const store = memoryStore()
     const [first, second] = [await open(store), await open(store)]
     await recordCall(first.log, { methodName: 'a' }, () => 1)
-    await first.flush()
+    await first.flush()()
     expect(await recordCall(second.log, { methodName: 'b' }, () => 2)).toBe(2)
-    expect(the(await second.flush()).size).toBe(2)
+    expect(the(await second.flush()()).size).toBe(2)
     await recordCall(first.log, { methodName: 'c' }, () => 1)
-    expect(the(await first.flush()).size).toBe(3)
+    expect(the(await first.flush()()).size).toBe(3)
     expect([first.pending, second.pending]).toEqual([0, 0])
     expect(names(await open(store))).toEqual(['a', 'b', 'c'])
     await recordCall(first.log, { methodName: 'd' }, () => 1)
-    expect((await first.flush).size).toBe(4)
+    expect((await first.flush()).size).toBe(4)
     await recordCall(first.log, { methodName: 'e' }, () => 1)
-    expect((await first.flush).size).toBe(5)
+    expect((await first.flush()).size).toBe(5)
   })
   it('telemetry is told of what could not be written', async () => {
     const store = memoryStore()
@@ -177,7 +177,7 @@ describe('when the store fails', () => {
     const opened = await open(store, { telemetry: (event) => events.push(event) })
     the(await store.remove('calls')())
     expect(await recordCall(opened.log, { methodName: 'b', callId: 'late' }, () => 2)).toBe(2)
-    expect(await opened.flush()).toMatchObject({ left: { _tag: 'NoSuchLog' } })
+    expect(await opened.flush()()).toMatchObject({ left: { _tag: 'NoSuchLog' } })
     expect([opened.log.len, opened.pending]).toEqual([1, 1])
     expect(events.find(({ reason }) => reason === 'unstored')).toMatchObject({
       callId: 'late',
@@ -198,7 +198,7 @@ describe('when the store fails', () => {
           return lost-- > 0
             ? left({ _tag: 'Io', operation: 'append', cause: new Error('the connection was lost') })
             : answer
-        }),
+        }, 'store.append'),
     }
     const opened = await open(store, {
       telemetry: () => {
@@ -206,10 +206,10 @@ describe('when the store fails', () => {
       },
     })
     await recordCall(opened.log, { methodName: 'a' }, () => 1)
-    expect(isLeft(await opened.flush())).toBe(true)
+    expect(isLeft(await opened.flush()())).toBe(true)
     await recordCall(opened.log, { methodName: 'b' }, () => 1)
-    await opened.flush()
-    expect(await opened.flush()).toEqual(right(expect.objectContaining({ size: 2 })))
+    await opened.flush()()
+    expect(await opened.flush()()).toEqual(right(expect.objectContaining({ size: 2 })))
     expect(names(await open(real))).toEqual(['a', 'b'])
   })
   it('an id that can not be one, and a store that is closed, are faults', async () => {
@@ -219,7 +219,7 @@ describe('when the store fails', () => {
     await store.close()()
     expect(await openCallLog({ store, id: 'calls' })()).toMatchObject({ left: { _tag: 'Closed' } })
     expect(await recordCall(opened.log, { methodName: 'a' }, () => 1)).toBe(1)
-    expect(await opened.flush()).toMatchObject({ left: { _tag: 'Closed' } })
+    expect(await opened.flush()()).toMatchObject({ left: { _tag: 'Closed' } })
   })
   it('two that open a log which is not there', async () => {
     const store = memoryStore()

@@ -225,7 +225,7 @@ describe('a session', () => {
     const store = {
       ...inner,
       getBlocks: (ids: readonly BlockId[]) =>
-        storeTask(async () => ({ _tag: 'Right' as const, right: ids.map(() => undefined) })),
+        storeTask(async () => ({ _tag: 'Right' as const, right: ids.map(() => undefined) }), 'store.getBlocks'),
     }
     expect(await fault('DamagedLog', verifySession(store, 's'))).toMatchObject({
       position: 1,

@@ -320,8 +320,8 @@ describe('hydrate', () => {
   it('passes on what the store says', async () => {
     const broken = keyValueBlocks({ ...keyValueMap(), mget: () => Promise.reject(new Error('no route')) })
     const refs: RefHistory = createRefHistory({ from: [{ blockIds: [id('a')], role: 'user' }] })
-    for (const task of [hydrate(broken, refs), hydratePartial(broken, refs)])
-      expect(faultMessage(await fault('Io', task as ReturnType<typeof hydrate>))).toBe(
+    for (const read of [hydrate, hydratePartial])
+      expect(faultMessage(await fault('Io', read(broken, refs) as ReturnType<typeof hydrate>))).toBe(
         'the store failed to get blocks: no route',
       )
   })

@@ -82,12 +82,14 @@ class Process {
     const through = (name: (typeof commands)[number]) => {
       const method = store[name] as (...given: unknown[]) => Task<StoreFault, unknown>
       return (...given: unknown[]) =>
-        storeTask(() =>
-          this.#wait<Either<StoreFault, unknown>>(
-            () => method(...given)(),
-            async () => (await method(...given)(), left(lost)),
-            () => left(lost),
-          ),
+        storeTask(
+          () =>
+            this.#wait<Either<StoreFault, unknown>>(
+              () => method(...given)(),
+              async () => (await method(...given)(), left(lost)),
+              () => left(lost),
+            ),
+          'store.call',
         )
     }
     return { ...store, ...Object.fromEntries(commands.map((name) => [name, through(name)])) }

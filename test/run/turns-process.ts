@@ -1,13 +1,13 @@
 /**
- * A process that takes turns on a session that others use too: `turns-process.ts PATH SESSION NAME WHEN-BUSY COUNT`. Started
- * again after it was killed, it takes the same turns: those that were answered are not answered again.
+ * A process that takes turns on a session that others use too: `turns-process.ts PATH SESSION NAME WHEN-BUSY COUNT FROM`. Started
+ * again after it was killed, it takes the last turn again: one that was answered is not answered again.
  */
 import { writeSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { assistant, faultMessage, textOf, type Message } from '../../src/index.ts'
 import { tool, turn, type Model } from '../../src/run/index.ts'
 import { openSession } from '../../src/session/index.ts'
-import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { openAt } from '../session/open-at.ts'
 
 const later = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
@@ -34,10 +34,10 @@ const model: Model = {
 }
 const look = tool({ name: 'look', parameters: {}, idempotent: true, run: () => later(2) })
 
-const [path = '', id = '', name = '', whenBusy = 'wait', count = '1'] = process.argv.slice(2)
-const store = await sqliteStore({ path, wait: 60_000 })
+const [path = '', id = '', name = '', whenBusy = 'wait', count = '1', from = '0'] = process.argv.slice(2)
+const store = await openAt(path)
 const session = await openSession(store, id)
-for (let index = 0; index < Number(count); index++) {
+for (let index = Number(from); index < Number(count); index++) {
   for (;;) {
     const ended = await turn(session, `${name} ${index}`, {
       model,

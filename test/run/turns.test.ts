@@ -1,45 +1,64 @@
 /**
- * Processes that take turns on one session, some of which are killed and started again. At full size eight of them,
- * 200 turns.
+ * Processes that take turns on one session, some of which are killed and started again. At full size eight of them, 200 kills
+ * for each store and each way to wait.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { afterAll, expect, it } from 'vitest'
 import { createSession, openSession, settle, textOf, verifySession } from 'indelible'
-import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
+import { openAt } from '../session/open-at.ts'
+import { startPostgres } from '../store/postgres-server.ts'
 import { isFull, rounds } from '../rounds.ts'
 
-const [processes, turns, kills] = [isFull ? 8 : 3, rounds(3, 25), rounds(1, 12)]
+const [processes, turns, kills] = [isFull ? 8 : 3, rounds(3, 60), rounds(1, 200)]
 const folder = mkdtempSync(join(tmpdir(), 'indelible-turns-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const server = isFull ? await startPostgres() : undefined
+afterAll(async () => {
+  await server?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
 
-it.each(['wait', 'queue'])(
-  `${processes} processes take ${turns} turns each, and ${kills} are killed (%s): every input is answered once, in order`,
-  async (whenBusy) => {
-    const path = join(folder, `${whenBusy}.db`)
-    const store = await sqliteStore({ path, wait: 60_000 })
+const pathOf = (place: string, whenBusy: string): string =>
+  place === 'SQLite' ? join(folder, `${whenBusy}.db`) : `${server?.url}?schema=turns%20${whenBusy}%20${process.pid}`
+
+const cases = (server === undefined ? ['SQLite'] : ['SQLite', 'PostgreSQL']).flatMap((place) => [
+  [place, 'wait'],
+  [place, 'queue'],
+]) as readonly (readonly [string, string])[]
+
+it.each(cases)(
+  `${processes} processes take ${turns} turns each, and ${kills} are killed (%s, %s): every input is answered once, in order`,
+  async (place, whenBusy) => {
+    const path = pathOf(place, whenBusy)
+    const store = await openAt(path)
     await (await createSession(store, { id: 's' })).close()
     let toKill = kills
     let answered = 0
     const taking = async (name: string): Promise<void> => {
+      let from = 0
       for (;;) {
         const child = spawn(
           process.execPath,
-          [join(root, 'test/run/turns-process.ts'), path, 's', name, whenBusy, String(turns)],
+          [join(root, 'test/run/turns-process.ts'), path, 's', name, whenBusy, String(turns), String(from)],
           {
             stdio: ['ignore', 'pipe', 'inherit'],
           },
         )
-        child.stdout.on('data', () => {
+        let isDying = false
+        createInterface(child.stdout).on('line', (line) => {
+          // It is started again with the turn before the last one: that has its answer.
+          const isNew = Number(line) > from
+          from = Math.max(from, Number(line))
           // One of those that have just got something done, so that others wait for it.
-          if (toKill > 0 && answered++ % 3 === 1) {
-            toKill -= 1
-            setTimeout(() => child.kill('SIGKILL'), answered % 13)
-          }
+          if (isDying || toKill === 0 || (isFull ? !isNew : answered++ % 3 !== 1)) return
+          isDying = true
+          toKill -= 1
+          setTimeout(() => child.kill('SIGKILL'), answered++ % 61)
         })
         const [code, signal] = await new Promise<readonly [number | null, string | null]>((resolve) =>
           child.on('exit', (...how) => resolve(how)),
@@ -53,6 +72,8 @@ it.each(['wait', 'queue'])(
     await Promise.all(names.map(taking))
     expect(toKill).toBe(0)
     const session = await openSession(store, 's')
+    // oxlint-disable-next-line no-console -- figures of the soak
+    if (isFull) console.log({ place, whenBusy, kills, turns: processes * turns })
     const said = session.conversation().toArray()
     const inputs = said.filter(({ role }) => role === 'user').map(textOf)
     expect(inputs.toSorted()).toEqual(

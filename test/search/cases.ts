@@ -20,6 +20,7 @@ import {
 import { destroyKey, keyRing, newHostKey, withKeys } from 'indelible/encryption'
 import { eraseMessages } from 'indelible/session'
 import { searchStore, type SearchHit, type SearchOptions } from 'indelible/search'
+import type { RowQuery } from 'indelible/store'
 import { rounds } from '../rounds.ts'
 
 export interface Place {
@@ -202,6 +203,39 @@ export const searchCases = (place: () => Place): void => {
     for (const after of ['x', '5', '[5]', '["x"]', '[null,1]'])
       for (const sort of ['relevance', 'time'] as const)
         expect([after, await searchStore(store, 'delta', { after, sort })()]).toMatchObject([after, { left: { _tag: 'InvalidId' } }]) // oxfmt-ignore
+  })
+
+  it('the index says of each page whether another one follows', async () => {
+    const store = await open()
+    const { index } = store
+    if (index === undefined || !place().indexed) return
+    for (const id of ['a', 'b']) await started(store, id, ...Array.from({ length: 3 }, (_, n) => user(`epsilon ${n}`)))
+    const at = (position: number) => store.now() + position
+    const pages = async (query: Omit<RowQuery, 'all'>): Promise<readonly (readonly number[])[]> => {
+      const found: (readonly number[])[] = []
+      for (let after: string | undefined; ;) {
+        const page = await index.find({ all: [{ term: 'epsilon' }], ...query, ...(after !== undefined && { after }) })
+        if (page === undefined) throw new Error('there is an index')
+        found.push(page.rows.map(({ row }) => row.position))
+        for (const { logs } of page.rows) expect(logs).toHaveLength(1)
+        after = page.next
+        if (after === undefined) return found
+      }
+    }
+    expect(await pages({ limit: 6 })).toEqual([[2, 1, 0, 2, 1, 0]])
+    expect(await pages({ limit: 5 })).toEqual([[2, 1, 0, 2, 1], [0]])
+    expect(await pages({ limit: 3 })).toEqual([
+      [2, 1, 0],
+      [2, 1, 0],
+    ])
+    for (const log of ['a', 'b']) {
+      expect(await pages({ limit: 3, log })).toEqual([[2, 1, 0]])
+      expect(await pages({ limit: 2, log })).toEqual([[2, 1], [0]])
+    }
+    expect(await pages({ limit: 6, since: at(-600_000) })).toEqual([[2, 1, 0, 2, 1, 0]])
+    expect(await pages({ limit: 6, since: at(600_000) })).toEqual([[]])
+    expect(await pages({ limit: 6, until: at(600_000) })).toEqual([[2, 1, 0, 2, 1, 0]])
+    expect(await pages({ limit: 6, until: at(-600_000) })).toEqual([[]])
   })
 
   it.each([1, 3, 20])('gives all that are left where the last hit of a page of %i goes', async (limit) => {

@@ -1,7 +1,9 @@
 /** Searching a store that keeps no index: its messages are read. */
+import { right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { faultMessage, memoryStore, orThrow } from 'indelible'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
+import { storeTask, type RowIndex, type RowsIndexed } from 'indelible/store'
 import { searchCases } from './cases.ts'
 
 describe('a search of a store in memory', () => {
@@ -39,3 +41,25 @@ describe('a search of a store in memory', () => {
     orThrow(await dropIndex(memoryStore())())
   })
 })
+
+it('an index is made piece by piece, until nothing is behind or nothing more can be added', async () => {
+  const made = async (pieces: readonly RowsIndexed[]): Promise<readonly unknown[]> => {
+    const rest = [...pieces]
+    const told: unknown[] = []
+    const index: RowIndex = {
+      find: () => searched(undefined),
+      findIn: () => searched(new Map()),
+      encrypted: () => searched([]),
+      make: () => searched(undefined),
+      drop: () => searched(undefined),
+      add: () => searched(rest.shift() ?? { rows: 0, behind: 0 }),
+    }
+    const rows = await indexStore({ ...memoryStore(), index }, { progress: (...at) => told.push(at) })
+    return [rows, told, rest.length]
+  }
+  expect(await made([{ rows: 2, behind: 3 }, { rows: 3, behind: 0, encrypted: 1 }])).toEqual([4, [[2, 5], [5, 5]], 0]) // oxfmt-ignore
+  expect(await made([{ rows: 0, behind: 3 }, { rows: 3, behind: 0 }])).toEqual([0, [[0, 3]], 1]) // oxfmt-ignore
+  expect(await made([{ rows: 5, behind: 0 }, { rows: 1, behind: 0 }])).toEqual([5, [[5, 5]], 1]) // oxfmt-ignore
+})
+
+const searched = <T>(value: T) => storeTask(async () => right(value), 'search')

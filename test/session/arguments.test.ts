@@ -54,19 +54,20 @@ describe('null for options', () => {
     ['store.fork', () => store.fork('s', nothing)],
     ['store.lease', () => store.lease('s', nothing)],
     ['store.renew', () => store.renew('s', nothing)],
-  ])('%s says so', async (name, call) => {
-    const outcome = await (async () => call())().catch((error: unknown) => error)
-    expect(outcome).toBeInstanceOf(TypeError)
-    expect(String(outcome)).toBe(`TypeError: ${name} takes its options as an object, found null`)
+  ])('%s says so', (name, call) => {
+    expect(call).toThrow(TypeError) // from the call itself
+    expect(call).toThrow(`${name} takes its options as an object, found null`)
   })
 })
 
 describe('a store that is none', () => {
+  const unopened = sqliteStore({ path: '/nowhere/x.db' })
+  void unopened()
   it.each<readonly [string, unknown, string]>([
     ['null', null, 'null'],
-    ['a task that was not awaited', sqliteStore({ path: '/nowhere/x.db' }), 'a task: await it'],
+    ['a task that was not awaited', unopened, 'a task: await it'],
     ['a path', 'sessions.db', '"sessions.db"'],
-  ])('%s', async (_name, given, found) => {
+  ])('%s', (_name, given, found) => {
     const bad = given as never
     for (const call of [
       () => createSession(bad),
@@ -76,10 +77,9 @@ describe('a store that is none', () => {
       () => importTranscript(bad, transcript),
       () => copySession(store, bad, 's'),
     ]) {
-      const outcome = await (async () => call()())().catch((error: unknown) => error)
-      expect(outcome).toBeInstanceOf(TypeError)
-      expect(String(outcome)).toMatch(/takes a store/)
-      expect(String(outcome)).toContain(`found ${found}`)
+      expect(call).toThrow(TypeError)
+      expect(call).toThrow(/takes a store/)
+      expect(call).toThrow(`found ${found}`)
     }
   })
 })

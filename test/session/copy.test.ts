@@ -2,7 +2,8 @@
 import { storeTask } from 'indelible/store'
 import { join } from 'node:path'
 import { left } from 'fp-ts/lib/Either.js'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { keyRing, newHostKey, withKeys } from 'indelible/encryption'
 import { copySession, describeSession } from 'indelible/session'
 import { createSession, listSessions, memoryStore, openSession, user, verifySession, type Store } from 'indelible'
 import { root } from '../../scripts/run.ts'
@@ -91,7 +92,7 @@ it('what was broken off is no session: it is not listed, opened or appended to, 
     append: (id, append) =>
       pieces++ === 0
         ? to.append(id, append)
-        : storeTask(async () => left({ _tag: 'Io', operation: 'append', cause: new Error('pulled') })),
+        : storeTask(async () => left({ _tag: 'Io', operation: 'append', cause: new Error('pulled') }), 'store.append'),
   }
   await fault('Io', copySession(from, breaking, 's'))
   expect((await ok(to.info('s'))).head.size).toBe(1000)
@@ -147,21 +148,48 @@ it('the command copies every session of a store, the oldest first', () => {
   expect(indelible(['copy', '--from', `${from}x`, '--to', to]).status).toBe(1)
 })
 
-it('has the blocks that the details of receipts name', async () => {
-  const from = memoryStore()
-  const to = memoryStore()
-  const session = await createSession(from, { id: 's' })
-  await session.append(user('hello'))
-  const blocks = await from.putBlocks(['tools', 'instructions'].map((said) => new TextEncoder().encode(said)))
-  const [tools = '', system = ''] = blocks
-  await session.note({
-    type: 'receipt',
-    len: 1,
-    contextDigest: 'a'.repeat(64),
-    model: 'acme-1',
-    usage: { input: 1, output: 1 },
-    details: { tools, sent: [[0, 1], system] },
+describe('the blocks that receipts name', () => {
+  const texts = ['tools', 'instructions'].map((said) => new TextEncoder().encode(said))
+  const recorded = async (from: Store) => {
+    const session = await createSession(from, { id: 's' })
+    await session.append(user('hello'))
+    const blocks = await from.putBlocks(texts)
+    const [tools = '', system = ''] = blocks
+    const [contextDigest, usage] = ['a'.repeat(64), { input: 1, output: 1 }]
+    const other = 'b'.repeat(64) // a digest of something else, in a receipt of somebody else
+    await session.note({ type: 'receipt', len: 1, contextDigest, model: 'x', usage, details: { other } })
+    await session.note({
+      type: 'receipt',
+      len: 1,
+      contextDigest,
+      model: 'acme-1',
+      usage,
+      details: { tools, sent: [[0, 1], system] },
+    })
+    return blocks
+  }
+  const ring = keyRing([newHostKey()])
+
+  it.each([
+    ['of a plain session', memoryStore, memoryStore],
+    ['of an encrypted one', () => withKeys(memoryStore(), ring), () => withKeys(memoryStore(), ring)],
+    ['of a plain one that is encrypted there', memoryStore, () => withKeys(memoryStore(), ring)],
+  ] as const)('come along: %s', async (_, fromStore, toStore) => {
+    const [from, to] = [fromStore(), toStore()]
+    const blocks = await recorded(from)
+    await copySession(from, to, 's')
+    expect(await to.getBlocks(blocks)).toEqual(texts)
+    expect((await verifySession(to, 's')).missing).toEqual([])
   })
-  await copySession(from, to, 's')
-  expect(await to.hasBlocks(blocks)).toEqual([true, true])
+
+  it('and are missing are named by verify', async () => {
+    const [inner, there] = [memoryStore(), memoryStore()]
+    const blocks = await recorded(withKeys(inner, ring))
+    await copySession(inner, there, 's') // without keys nobody knows what the receipts say
+    expect((await verifySession(there, 's')).missing).toEqual([])
+    const to = withKeys(there, ring)
+    expect(new Set((await verifySession(to, 's')).missing)).toEqual(new Set(blocks))
+    await copySession(withKeys(inner, ring), to, 's')
+    expect((await verifySession(to, 's')).missing).toEqual([])
+  })
 })

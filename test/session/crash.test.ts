@@ -15,7 +15,7 @@ import { rounds } from '../rounds.ts'
 const folder = mkdtempSync(join(tmpdir(), 'indelible-crash-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const kills = rounds(8, 1000)
+const kills = rounds(5, 1000)
 const editKills = rounds(2, 100)
 const lanes = 4
 

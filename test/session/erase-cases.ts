@@ -17,6 +17,7 @@ import { readLedger, updateLedger, verifyLedger } from 'indelible/evidence'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { checkErased, checkErasure, checkProof, eraseMessages, proveEntry, proveErased } from 'indelible/session'
 import { rowLeaf, type Because, type Store } from 'indelible/store'
+import type { InputNote, JournalNote } from 'indelible/notes'
 import { describe, expect, it } from 'vitest'
 
 export const because: Because = { reason: 'asked to', by: 'ann' }
@@ -230,6 +231,123 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       expect([...(await openSession(store, 's')).notes()].filter(({ type }) => type === 'tool_started')).toMatchObject([
         { callId: 'c3' },
       ])
+      await store.close()
+    })
+
+    it('take the answers with them that were discarded behind them, also in a fork', async () => {
+      const store = await open()
+      const session = await createSession(store, { id: 's', erasable: true })
+      const said = (step: string, text: string): JournalNote => ({ type: 'journal', step, said: [{ index: 0, text }] })
+      const closed = (step: string): JournalNote => ({ type: 'journal', step, closed: true })
+      await session.append(user('Where does she live?'))
+      await session.note(said('lost', 'In Arlington, I'))
+      await session.note(said('lost', ' suppose: 12 Main Street'))
+      await session.note({ type: 'tool_started', callId: 'c9', name: 'find', arguments: '{"of":"Grace"}' })
+      await session.note({ type: 'journal', step: 'lost', started: ['c9'] })
+      await session.note(closed('lost'))
+      await session.note(said('recorded', 'She lives in Arlington.'))
+      await session.append({ messages: [assistant('She lives in Arlington.')], notes: [closed('recorded')] })
+      await session.append(user('Anything else?'))
+      await session.note(said('later', 'Her number is 5'))
+      await session.note(closed('later'))
+      await session.note({
+        type: 'application',
+        namespace: 'app',
+        content: 'it began: In Arlington, I suppose: 12 Main Street',
+      })
+      await session.note(said('open', 'Her name is Grace'))
+      const fork = await forkSession(store, 's', { id: 'fork', at: 1 })
+      await fork.note(said('other', 'In Virginia, perhaps'))
+      await fork.note(closed('other'))
+      await fork.append(user('No.'))
+      await fork.note(said('third', 'Then I do not know'))
+      await fork.note(closed('third'))
+      const receipt = await session.erase([0], because)
+      expect(receipt.remains).toEqual([])
+      expect(checkErasure(receipt)._tag).toBe('Right')
+      const kinds = async (id: string): Promise<unknown> =>
+        [...(await readSession(store, id)).notes()].flatMap((note) =>
+          note.type === 'erased' ? [`no ${note.was}`] : note.type === 'journal' ? [note.step] : [],
+        )
+      expect(await kinds('s')).toEqual([
+        ...['no journal', 'no journal', 'no tool_started', 'no journal', 'no journal'],
+        ...['recorded', 'recorded', 'later', 'later', 'no application', 'open'],
+      ])
+      expect(await kinds('fork')).toEqual([
+        ...['no journal', 'no journal', 'no tool_started', 'no journal', 'no journal', 'recorded'], // shared
+        ...['no journal', 'no journal', 'third', 'third'],
+      ])
+      expect(await verifySession(store, 's')).toMatchObject({ erased: [0] })
+      await store.close()
+    })
+
+    it('go by the input that they came as; an input that nobody took goes too', async () => {
+      const store = await open()
+      const session = await createSession(store, { id: 's', erasable: true, messages: [user('Hello.')] })
+      const input = (id: string, state: InputNote['state'], more: Partial<InputNote> = {}): InputNote => ({
+        ...{ type: 'input' as const, id, state },
+        ...more,
+      })
+      const asks = (text: string): Partial<InputNote> => ({
+        message: { role: 'user', content: [{ type: 'text', text }] },
+      })
+      await session.note(input('one', 'queued', asks('I am Grace Hopper of Arlington')))
+      await session.note(input('two', 'queued', asks('and I of Boston, my friend')))
+      await session.note(input('two', 'cancelled'))
+      await session.append({
+        messages: [user('I am Grace Hopper of Arlington')],
+        notes: [input('one', 'taken', { at: 1 })],
+      })
+      await session.note({ type: 'application', namespace: 'app', content: 'waits: and I of Boston, my friend' })
+      expect(await session.erase({ inputs: ['three'] })()).toMatchObject({
+        left: { _tag: 'NoSuchInput', input: 'three' },
+      })
+      const one = await session.erase({ inputs: ['two'] }, because)
+      expect(one).toMatchObject({ messages: [], inputs: ['two'], remains: [] })
+      expect(orThrow(checkErasure(one)).rows.map(({ row, kind }) => [row, kind])).toEqual([
+        [2, 'note'],
+        [6, 'note'],
+      ])
+      expect(await session.erase({ inputs: ['two'] }, because)).toMatchObject({ messages: [], inputs: ['two'] })
+      const both = await eraseMessages(store, 's', { messages: [0], inputs: ['one'] }, because)
+      expect(both).toMatchObject({ messages: [0, 1], inputs: ['one'], remains: [] })
+      expect([...(await readSession(store, 's')).notes()].map(({ type }) => type)).toEqual([
+        ...['erased', 'erased', 'input', 'input', 'erased'],
+      ])
+      await store.close()
+    })
+
+    it('go with everything that the session says, where all of it is to go', async () => {
+      const store = await open()
+      const session = await createSession(store, { id: 's', messages: asked, erasable: true })
+      await session.pin(0)
+      await session.note({ type: 'journal', step: 'open', said: [{ index: 0, text: 'I go on' }] })
+      await session.note({ type: 'receipt', len: 4, contextDigest: 'ab'.repeat(32), model: 'm' })
+      await session.note({ type: 'application', namespace: 'app', content: { a: 'b' } })
+      await session.note({ type: 'input', id: 'i', state: 'queued', message: { role: 'user', content: [] } })
+      const receipt = await session.erase({ all: true }, because)
+      expect(receipt).toMatchObject({ messages: [0, 1, 2, 3], inputs: ['i'], remains: [] })
+      expect([...(await readSession(store, 's')).notes()].map(({ type }) => type)).toEqual([
+        ...['pin', 'erased', 'erased', 'erased', 'erased'],
+      ])
+      expect({ ...(await session.erase({ all: true })), inputs: ['i'] }).toEqual(receipt)
+      expect((await verifySession(store, 's')).erased).toEqual([0, 1, 2, 3])
+      for (const wrong of [{}, { all: false }, { inputs: 'i' }, { inputs: [3] }, { others: [] }])
+        expect(() => session.erase(wrong as never)).toThrow(TypeError)
+      await store.close()
+    })
+
+    it('that a log had erased which is removed by now: the receipt says so all the same', async () => {
+      const store = await open()
+      await createSession(store, { id: 's', messages: asked })
+      await forkSession(store, 's', { id: 'fork' })
+      await eraseMessages(store, 's', [0], because)
+      await store.remove('s')
+      const receipt = await eraseMessages(store, 'fork', [0], because)
+      expect(orThrow(checkErasure(receipt))).toMatchObject({ session: 's', rows: [{ row: 0 }], said: [{ by: 'ann' }] })
+      // Another log of that id with the same rows is none of it.
+      await createSession(store, { id: 's', messages: asked })
+      expect((await eraseMessages(store, 's', [1], because)).rows.map(({ row }) => row)).toEqual([1])
       await store.close()
     })
 

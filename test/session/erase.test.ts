@@ -14,7 +14,7 @@ import {
 } from 'indelible'
 import { destroyKey, keyRing, newHostKey, withKeys } from 'indelible/encryption'
 import { holdSession, readLedger, releaseSession } from 'indelible/evidence'
-import { checkErasure, copySession, eraseMessages } from 'indelible/session'
+import { checkErased, checkErasure, copySession, eraseMessages, proveErased } from 'indelible/session'
 import { memoryDriver, storeOf, type Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterEach, expect, it } from 'vitest'
@@ -98,6 +98,57 @@ it('the receipt of an erasure is refused when anything of it is changed', async 
   })
   expect(checkErasure(receipt, { size: 9, root: 'ab'.repeat(32) })).toMatchObject(bad)
   expect(checkErasure({})).toMatchObject(bad)
+})
+
+it('what is no receipt or proof of an erasure by its shape is named as that, whatever of it is wrong', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's', messages: asked })
+  const receipt = await session.erase([1, 2], because)
+  const proof = await proveErased(store, 's', 1)
+  const shapes = [
+    [receipt, checkErasure, 'it is not a receipt of an erasure', ['session', 'ledger', 'messages', 'rows', 'proofs']],
+    [
+      proof,
+      checkErased,
+      'it is not a proof of an erased message',
+      ['session', 'row', 'leaf', 'head', 'ledger', 'path', 'said'],
+    ],
+  ] as const
+  for (const [whole, check, reason, names] of shapes) {
+    expect(check(whole)._tag).toBe('Right')
+    const wrong = (change: (draft: Record<string, unknown>) => void): unknown => {
+      const draft = structuredClone(whole) as unknown as Record<string, unknown>
+      change(draft)
+      return check(draft)
+    }
+    const bad = { left: { _tag: 'BadProof', reason } }
+    for (const name of ['indelible', 'version', ...names])
+      for (const value of [null, true, {}, ['x']] as const)
+        expect([name, value, wrong((draft) => (draft[name] = value))]).toMatchObject([name, value, bad])
+    const nested = whole === receipt ? [['rows', 'session'], ['rows', 'row'], ['proofs', 'row'], ['proofs', 'at'], ['proofs', 'body'], ['proofs', 'path'], ['ledger', 'size'], ['ledger', 'root']] : [['said', 'row'], ['said', 'at'], ['said', 'body'], ['said', 'path'], ['head', 'size'], ['head', 'root'], ['ledger', 'size'], ['ledger', 'root']] // oxfmt-ignore
+    for (const [outer = '', inner = ''] of nested)
+      for (const value of [null, true, {}]) {
+        const said = wrong((draft) => {
+          const held = draft[outer]
+          const one = (Array.isArray(held) ? held[0] : held) as Record<string, unknown>
+          one[inner] = value
+        })
+        expect([outer, inner, value, said]).toMatchObject([outer, inner, value, bad])
+      }
+    for (const name of ['rows', 'messages', 'proofs'])
+      if (whole === receipt) expect(wrong((draft) => ((draft[name] as unknown[])[0] = null))).toMatchObject(bad)
+  }
+})
+
+it('a result that is erased takes the notes with it that know it by the id of its call alone', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's', messages: asked })
+  await session.note({ type: 'journal', step: 'one', results: [{ type: 'tool_result', callId: 'c1', content: [] }] })
+  await session.note({ type: 'journal', step: 'two', results: [{ type: 'tool_result', callId: 'c2', content: [] }] })
+  for (const step of ['one', 'two']) await session.note({ type: 'journal', step, closed: true })
+  await session.erase([2], because)
+  const again = await openSession(store, 's')
+  expect([...again.notes()].map(({ type }) => type)).toEqual(['erased', 'journal', 'erased', 'journal'])
 })
 
 it('the receipt of messages that were erased in a fork names the session that the ledger names', async () => {

@@ -26,7 +26,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const parties = 4
+const parties = rounds(2, 4)
 
 /** A process that is started again whenever it is killed, from where its lines have got. */
 class Party {

@@ -150,7 +150,7 @@ describe('imports in one process', () => {
               await ok(session.append(user('first')))
             }
             return store.append(id, append)()
-          }),
+          }, 'store.append'),
       }
       const answer = await importTranscript(slow, transcriptOf('bob'), { id: `begun ${pieces}` })()
       expect(isLeft(answer) ? answer.left._tag : answer.right.len).toBe(pieces < 2 ? 'LogExists' : 1100)
@@ -164,7 +164,7 @@ describe('imports in one process', () => {
         storeTask(async () => {
           if (copied++ === 1) await fault('UnfinishedSession', importTranscript(store, transcriptOf('bob'), { id }))
           return store.append(id, append)()
-        }),
+        }, 'store.append'),
     }
     const { head } = await ok(copySession(from, copying, 's'))
     expect(copied).toBe(2)
@@ -176,7 +176,8 @@ describe('imports in one process', () => {
       const store = memoryStore()
       const broken: Store = {
         ...store,
-        [step]: () => storeTask(async () => left({ _tag: 'Io', operation: step, cause: new Error('pulled') })),
+        [step]: () =>
+          storeTask(async () => left({ _tag: 'Io', operation: step, cause: new Error('pulled') }), 'store.call'),
       }
       await fault('Io', importTranscript(broken, transcriptOf('ada'), { id: 's' }))
       await expectOnly(store, [])
@@ -184,7 +185,10 @@ describe('imports in one process', () => {
     }
     // What it began can't be removed: the session is whole, and its own.
     const store = memoryStore()
-    const full: Store = { ...store, remove: () => storeTask(async () => left({ _tag: 'Full', path: '/' })) }
+    const full: Store = {
+      ...store,
+      remove: () => storeTask(async () => left({ _tag: 'Full', path: '/' }), 'store.remove'),
+    }
     const { head } = await ok(importTranscript(full, transcriptOf('ada'), { id: 's' }))
     await ok(verifySession(store, 's', { head }))
   })

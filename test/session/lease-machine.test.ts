@@ -1,4 +1,5 @@
 /** The states of a lease: what a claim does with a slow store, with a close, with a grant that comes late. */
+import { left } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { assistant, createSession, memoryStore, openSession, user } from 'indelible'
 import { scriptedModel, turn } from 'indelible/run'
@@ -39,6 +40,36 @@ it('only the store’s word loses a lease: no answer and no clock does', () => {
   expect(leaseStep('ours', 'lost')).toEqual(['free', 'tell'])
 })
 
+it('a lease that was granted unseen is nobody’s until it expires: the name of its holder proves nothing', async () => {
+  let now = 1_000_000
+  const inner = memoryStore({ now: () => now })
+  let isFirst = true
+  const renewed: number[] = []
+  const store: Store = {
+    ...inner,
+    lease: (id, given) =>
+      storeTask(async () => {
+        const answer = await inner.lease(id, given)()
+        if (!isFirst) return answer
+        isFirst = false
+        return left({ _tag: 'Io', operation: 'lease', cause: new Error('no answer'), outcome: 'unknown' } as const)
+      }, 'lease'),
+    renew: (id, given) => {
+      renewed.push(given.number)
+      return inner.renew(id, given)
+    },
+  }
+  const session = await createSession(store, { id: 's' })
+  await fault('Io', session.lease({ holder: 'same', ttl: 60_000 }))
+  expect(await inner.leaseOf('s')).toMatchObject({ number: 1, holder: 'same' })
+  expect((await fault('SessionBusy', session.lease({ holder: 'same', ttl: 60_000 }))).holder).toBe('same')
+  await session.append(user('without a lease'))
+  now += 60_000
+  const lease = await session.lease({ holder: 'same', ttl: 60_000 })
+  expect([lease.number, renewed]).toEqual([2, []])
+  await lease.release()
+})
+
 /** A store that stands still from the first append on, for as long as the test says. */
 const stalling = (inner: Store, stall: () => Promise<void>): Store => {
   let still: Promise<void> | undefined
@@ -49,7 +80,7 @@ const stalling = (inner: Store, stall: () => Promise<void>): Store => {
         if (name === 'append') still ??= stall()
         await still
         return method(...given)()
-      })
+      }, 'store.call')
   }
   const names = ['append', 'lease', 'renew', 'release', 'read', 'info', 'leaseOf'] as const
   return { ...inner, ...Object.fromEntries(names.map((name) => [name, slow(name)])) }

@@ -70,6 +70,25 @@ describe('a lease of a session', () => {
     await session.append(user('nobody holds it'), { respectLease: true })
     expect((await session.lease({ holder: 'paused' })).number).toBe(3)
   })
+  it('that another one has taken keeps updates and erasures back as well', async () => {
+    let now = 1_000_000
+    const store = memoryStore({ now: () => now })
+    const session = await createSession(store, { id: 's', messages: [user('secret')] })
+    const lease = await session.lease({ holder: 'zombie', ttl: 1000 })
+    const rename = (by: string) => session.update((metadata) => void (metadata['by'] = by))
+    await rename('its holder')
+    now += 1000
+    await store.lease('s', { holder: 'next', ttl: 1000 })
+    const before = await store.info('s')
+    await fault('LeaseLost', session.erase([0]))
+    expect(lease.signal.aborted).toBe(true)
+    await fault('LeaseLost', rename('a zombie'))
+    expect(await store.info('s')).toEqual(before)
+    expect(session.metadata()).toEqual({ by: 'its holder' })
+    await lease.release()
+    await rename('somebody without a lease')
+    expect((await session.erase([0])).messages.length).toBe(1)
+  })
   it('is renewed while it is held, and released when the session is closed', async () => {
     vi.useFakeTimers(clock)
     const store = memoryStore()
@@ -113,10 +132,10 @@ describe('a lease of a session', () => {
   })
 })
 
-const processes = 8
-const times = rounds(2, 500)
+const processes = rounds(4, 8)
+const times = rounds(3, 500)
 
-/** Eight processes that want one session, whose clocks are minutes apart. Some are paused past their ttl, some killed. */
+/** Processes that want one session, whose clocks are minutes apart. Some are paused past their ttl, some killed. */
 const contest = async (path: string, each: number, disturbances: number): Promise<void> => {
   const store = await openAt(path)
   await createSession(store, { id: 's' })

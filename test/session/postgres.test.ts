@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSession, openSession, textOf, user, verifySession, type Store } from 'indelible'
+import { createSession, openSession, orThrow, textOf, user, verifySession, type Store } from 'indelible'
 import { postgresStore } from 'indelible/store/postgres'
 import { root } from '../../scripts/run.ts'
 import { ok } from '../answers.ts'
@@ -52,27 +52,30 @@ const writer = (args: readonly string[], onLine: (line: string) => void = () => 
 }
 
 describe('erasing', leftOutIf(server === undefined, noPostgres), () => {
-  let stores = 0
-  const names: string[] = []
+  const stores: Store[] = []
+  let cases = 0
+  beforeAll(async () => {
+    for (let handle = 0; handle < 2; handle++)
+      stores.push(
+        await ok(postgresStore({ connectionString: server?.url ?? '', schema: `${schema} erasing`, connections: 4 })),
+      )
+  })
   afterAll(async () => {
+    for (const store of stores) await ok(store.close())
     const client = new Client({ connectionString: server?.url ?? '' })
     await client.connect()
-    for (const name of names) await client.query(`drop schema "${name}" cascade`)
+    await client.query(`drop schema "${schema} erasing" cascade`)
     await client.end()
   })
-  const open = async (own: string): Promise<Store> =>
-    postgresStore({ connectionString: server?.url ?? '', schema: own, connections: 4 })
-  const fresh = (): string => {
-    const own = `${schema} ${stores++}`
-    names.push(own)
-    return own
+  /** Two handles of one scope of its own. */
+  const open = async (): Promise<readonly [Store, Store]> => {
+    const scope = `case ${++cases}`
+    const [first, second] = await Promise.all(stores.map((store) => orThrow(store.scoped(scope))))
+    if (first === undefined || second === undefined) throw new Error('no stores')
+    return [first, second]
   }
-  eraseCases('PostgreSQL', () => open(fresh()))
-  holdCases('PostgreSQL', async () => {
-    const own = fresh()
-    const first = await open(own)
-    return [first, await open(own)]
-  })
+  eraseCases('PostgreSQL', async () => (await open())[0])
+  holdCases('PostgreSQL', open)
 })
 
 describe('a session on PostgreSQL', leftOutIf(server === undefined, noPostgres), () => {

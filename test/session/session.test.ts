@@ -93,11 +93,12 @@ describe('append', () => {
     await going
     expect(session.view().at(0)).toEqual(user('a'))
   })
-  it('does nothing before the task is run', async () => {
+  it('begins when it is called, and takes its place in the order then', async () => {
     const { session } = await started()
-    session.append(user('x'))
+    const [first, second] = [session.append(user('x')), session.append(user('y'))]
     await ok(session.refresh())
-    expect(session.len).toBe(0)
+    expect(session.view().toArray()).toEqual([user('x'), user('y')])
+    expect([(await second).from, (await first).from]).toEqual([1, 0])
   })
   it('refuses a placeholder for content that was not found, however it is appended', async () => {
     const partial = await ok(
@@ -110,13 +111,13 @@ describe('append', () => {
     expect(isPlaceholder(placeholder)).toBe(true)
     const { store, session } = await started([user('a')])
     const { head } = session.info()
-    for (const append of [
-      session.append(placeholder),
-      session.append([user('b'), placeholder]),
-      session.append(JSON.parse(JSON.stringify(placeholder)) as Message),
-      session.rebase(() => placeholder),
+    for (const call of [
+      () => session.append(placeholder),
+      () => session.append([user('b'), placeholder]),
+      () => session.append(JSON.parse(JSON.stringify(placeholder)) as Message),
+      () => session.rebase(() => placeholder),
     ])
-      expect(faultMessage(await fault('InvalidMessage', append))).toContain(
+      expect(faultMessage(await fault('InvalidMessage', call()))).toContain(
         'a placeholder of content that was not found is never stored',
       )
     expect(isPlaceholder(user('the content of this message is not there'))).toBe(false)
@@ -346,14 +347,14 @@ describe('a store that fails', () => {
     const io = left({ _tag: 'Io' as const, operation: 'append', cause: new Error('disk on fire') })
     const store: Store = {
       ...inner,
-      info: (id) => storeTask(async () => (failing.info === true ? io : inner.info(id)())),
+      info: (id) => storeTask(async () => (failing.info === true ? io : inner.info(id)()), 'store.info'),
       append: (id, append) =>
         storeTask(async () => {
           const { how } = failing
           if (how === 'before') return io
           const answer = await inner.append(id, append)()
           return how === 'after' ? io : answer
-        }),
+        }, 'store.append'),
     }
     return { store, failing }
   }
@@ -563,15 +564,15 @@ describe('seal and close', () => {
     const other = await ok(openSession(store, 's'))
     const sealed = await ok(session.seal())
     expect([sealed.state, 'append' in sealed, 'note' in sealed, sealed.len]).toEqual(['sealed', false, false, 6])
-    for (const task of [
-      session.append(user('x')),
-      other.append(user('x')),
-      session.pin(0),
-      other.pin(0),
-      openSession(store, 's'),
-      session.seal(),
+    for (const call of [
+      () => session.append(user('x')),
+      () => other.append(user('x')),
+      () => session.pin(0),
+      () => other.pin(0),
+      () => openSession(store, 's'),
+      () => session.seal(),
     ])
-      await fault('SessionSealed', task)
+      await fault('SessionSealed', call())
     const read = await ok(readSession(store, 's'))
     expect([read.state, read.len, read.head()]).toEqual(['sealed', 6, sealed.head()])
     const fork = await ok(forkSession(store, 's', { id: 'f' }))
@@ -591,11 +592,16 @@ describe('seal and close', () => {
   })
   it('close waits for what was called, and then the handle does nothing', async () => {
     const { store, session } = await started()
-    const going = session.append(user('x'))()
+    const going = session.append(user('x'))
     await ok(session.close())
-    expect(isRight(await going)).toBe(true)
-    for (const task of [session.append(user('y')), session.refresh(), session.pin(0), session.update(() => {})])
-      await fault('SessionClosed', task)
+    await ok(going)
+    const calls = [
+      () => session.append(user('y')),
+      session.refresh,
+      () => session.pin(0),
+      () => session.update(() => {}),
+    ]
+    for (const call of calls) await fault('SessionClosed', call())
     expect((await ok(openSession(store, 's'))).len).toBe(1)
   })
   it('a readonly handle follows its session, and has nothing to write with', async () => {

@@ -65,20 +65,20 @@ describe('one mechanism for every append', () => {
     const lease = await holder.lease({ holder: 'worker' })
     const respectLease = true
     const expectedHead = session.head()
-    for (const refused of [
-      session.append(user('x'), { respectLease }),
-      session.append(user('x'), { respectLease, expectedHead }),
-      session.append({ notes: [{ type: 'pin', position: 0 }] }, { respectLease }),
-      session.rebase(() => user('x'), { respectLease }),
-      session.pop({ respectLease }),
-      session.pop({ respectLease, expectedHead }),
-      session.rewind(1, { respectLease }),
-      session.replaceTail(1, user('x'), { respectLease }),
-      session.clear({ respectLease }),
-      session.note({ type: 'pin', position: 0 }, { respectLease }),
-      session.note({ type: 'pin', position: 0 }, { respectLease, expectedHead }),
+    for (const call of [
+      () => session.append(user('x'), { respectLease }),
+      () => session.append(user('x'), { respectLease, expectedHead }),
+      () => session.append({ notes: [{ type: 'pin', position: 0 }] }, { respectLease }),
+      () => session.rebase(() => user('x'), { respectLease }),
+      () => session.pop({ respectLease }),
+      () => session.pop({ respectLease, expectedHead }),
+      () => session.rewind(1, { respectLease }),
+      () => session.replaceTail(1, user('x'), { respectLease }),
+      () => session.clear({ respectLease }),
+      () => session.note({ type: 'pin', position: 0 }, { respectLease }),
+      () => session.note({ type: 'pin', position: 0 }, { respectLease, expectedHead }),
     ]) {
-      const busy = await fault('SessionBusy', refused)
+      const busy = await fault('SessionBusy', call())
       expect(busy.holder).toBe('worker')
     }
     expect(session.head()).toEqual(expectedHead)

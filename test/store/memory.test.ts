@@ -1,6 +1,7 @@
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { it } from 'vitest'
-import { memoryDriver, storeOf } from 'indelible/store'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { expect, it } from 'vitest'
+import { orThrow } from 'indelible'
+import { memoryDriver, storeOf, type StoreDriver } from 'indelible/store'
 import { faultyDriver, storeContract, type StorePlace } from 'indelible/testing'
 
 const place = async (): Promise<StorePlace> => {
@@ -25,5 +26,25 @@ const place = async (): Promise<StorePlace> => {
     },
   }
 }
+
+it('a check passes a fault on of what can not be read, and asks no more of a driver than it can', async () => {
+  const driver = memoryDriver()
+  const { erasing } = driver
+  if (erasing === undefined) throw new Error('it erases')
+  const checkOf = async (change: Partial<StoreDriver>): Promise<unknown> => {
+    const store = orThrow(storeOf({ ...driver, ...change }))
+    return store.check()()
+  }
+  await orThrow(storeOf(driver)).create({ id: 'log', encrypt: false })
+  const busy = { _tag: 'Busy', waited: 1 } as const
+  expect(await checkOf({ erasing: { ...erasing, erased: async () => left(busy) } })).toEqual(left(busy))
+  expect(await checkOf({ scopes: async () => left(busy) })).toEqual(left(busy))
+  expect(await checkOf({ check: async () => left(busy) })).toEqual(left(busy))
+  const { erased: _none, ...rest } = erasing
+  for (const change of [{}, { erasing: rest }, { check: async () => right([]) }])
+    expect(await checkOf(change)).toEqual(right([]))
+  const gone = { erasing: { ...erasing, erased: async () => right([{ id: '', position: 0 }]) } }
+  expect(await checkOf(gone)).toEqual(right([])) // a row that no log has
+})
 
 for (const { name, run } of storeContract('memory', place)) it(name, run)

@@ -218,7 +218,8 @@ const isOpenToAll = (path: string): boolean => {
   return true
 }
 
-const answers = async (url: string): Promise<boolean> => {
+/** Whether a server takes a connection at an address. */
+export const answers = async (url: string): Promise<boolean> => {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 1000 })
   client.on('error', () => {})
   try {
@@ -232,7 +233,8 @@ const answers = async (url: string): Promise<boolean> => {
   }
 }
 
-const freePort = (): Promise<number> =>
+/** A port that nobody listens on. */
+export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const probe = createServer()
     probe.once('error', reject)

@@ -7,13 +7,14 @@ import { promisify } from 'node:util'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { Client, Pool } from 'pg'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { blockIdOf } from 'indelible/proof'
 import { findingText, storeTask, verifyLog, type Head, type Row, type Store, type StoreFault } from 'indelible/store'
 import { postgresStore, type PostgresOptions } from 'indelible/store/postgres'
 import { storeContract, type StorePlace } from 'indelible/testing'
 import { root } from '../../scripts/run.ts'
 import { endingProxy } from './postgres-ending-proxy.ts'
+import { bouncerVersion, hasTransactionMode, startBouncer, type Bouncer } from './pgbouncer.ts'
 import { faultyPool } from './faulty-postgres.ts'
 import { isRunning, startPostgres, noPostgres, notOurServer } from './postgres-server.ts'
 import { isFull, oneIn, rounds } from '../rounds.ts'
@@ -66,21 +67,38 @@ const sql = async (text: string): Promise<readonly Readonly<Record<string, unkno
   }
 }
 
-const place = async (): Promise<StorePlace> => {
-  const schema = fresh()
+const row = (body: string): Row => ({ kind: 'entry', body })
+
+/** Schemas of ended cases, with empty tables: to make them anew for each case takes longer than all the rest of it. */
+const emptied: string[] = []
+const empty = async (schema: string): Promise<void> => {
+  const named = schema.replaceAll("'", "''")
+  await sql(`do $$ declare t text; begin
+    set local lock_timeout = '60s';
+    for t in select tablename from pg_tables where schemaname = '${named}' and tablename <> 'indelible' order by tablename = 'block' loop
+      execute format('delete from %I.%I', '${named}', t);
+    end loop; end $$`)
+  emptied.push(schema)
+}
+
+const place = async (connectionString: string = url): Promise<StorePlace> => {
+  const schema = emptied.pop() ?? fresh()
+  const remake = `drop schema if exists ${quoted(schema)} cascade; create schema ${quoted(schema)}`
   return {
-    open: (scope) => open({ schema, connections: 4, ...(scope !== undefined && { scope }) }),
+    open: (scope) => open({ connectionString, schema, connections: 4, ...(scope !== undefined && { scope }) }),
     openFaulty: async (faults) => {
-      const pool = faultyPool(url, faults)
+      const pool = faultyPool(connectionString, faults)
       const store = await done(postgresStore({ pool, schema, timeout: 1000 }))
       // The pool is ours, and ends with the handle.
       return {
         ...store,
         close: () =>
-          storeTask(() =>
-            store
-              .close()()
-              .finally(() => pool.end()),
+          storeTask(
+            () =>
+              store
+                .close()()
+                .finally(() => pool.end()),
+            'store.close',
           ),
       }
     },
@@ -88,27 +106,101 @@ const place = async (): Promise<StorePlace> => {
     lasting: true,
     elsewhere: {
       module: new URL('postgres-elsewhere.ts', import.meta.url).href,
-      argument: JSON.stringify({ connectionString: url, schema }),
+      argument: JSON.stringify({ connectionString, schema }),
     },
     wrecks: [
-      { name: 'an empty schema', make: async () => void (await sql(`create schema ${quoted(schema)}`)) },
+      { name: 'an empty schema', make: async () => void (await sql(remake)) },
       {
         name: 'a schema without a version',
         make: async () =>
           void (await sql(
-            `create schema ${quoted(schema)}; create table ${quoted(schema)}.indelible (format integer primary key, fingerprint text not null)`,
+            `${remake}; create table ${quoted(schema)}.indelible (format integer primary key, fingerprint text not null)`,
           )),
       },
     ],
-    // A server of our own goes with its schemas.
-    leave: async () => void (server?.own ?? (await sql(`drop schema if exists ${quoted(schema)} cascade`))),
+    leave: () => empty(schema),
   }
 }
 
-for (const { name, run } of storeContract('postgres', place)) it(name, leftOutIf(server === undefined, noPostgres), run)
+for (const { name, run } of storeContract('postgres', () => place()))
+  it(name, leftOutIf(server === undefined, noPostgres), run)
+
+/** How many statements of the schema wait for a lock. */
+const blocked = async (schema: string): Promise<number> => {
+  const [found] = await sql(
+    `select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and position(${literal(quoted(schema))} in query) > 0`,
+  )
+  return Number(found?.['count'])
+}
+/** The answer of a call that waits for a lock. A tenth more than its timeout passes, and then no time at all. */
+const heldUp = async (schema: string, timeout: number, call: () => Promise<string>): Promise<string> => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  const answer = call()
+  let isWaiting = true
+  void answer.finally(() => (isWaiting = false))
+  for (let passed = 0; passed < 1.1 * timeout;) {
+    await new Promise((resolve) => setImmediate(resolve))
+    if ((await blocked(schema)) === 0 && isWaiting) continue // it has not come that far
+    await vi.advanceTimersByTimeAsync(timeout / 10)
+    passed += timeout / 10
+  }
+  const answered = await answer
+  vi.useRealTimers()
+  return answered
+}
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+describe.each([
+  ['session', bouncerVersion === undefined, 'no pgbouncer is installed'],
+  ['transaction', !hasTransactionMode, 'pgbouncer 1.21 or later is needed, and INDELIBLE_PGBOUNCER can name it'],
+] as const)('behind PgBouncer in %s mode', (mode, isMissing, reason) => {
+  const options = leftOutIf(server === undefined || isMissing, server === undefined ? noPostgres : reason)
+  let bouncer: Bouncer | undefined
+  beforeAll(async () => {
+    if (options.skip !== true) bouncer = await startBouncer(url, mode)
+  })
+  afterAll(async () => bouncer?.stop())
+
+  it('a store is used as anywhere: several statements in one transaction, and changes elsewhere', options, async () => {
+    const schema = fresh()
+    const connectionString = bouncer?.url ?? ''
+    const [one, other] = [await open({ connectionString, schema }), await open({ connectionString, schema })]
+    const { head } = await done(one.create({ id: 'log', encrypt: false, rows: [row('first')] }))
+    let wakes = 0
+    const end = await done(other.watch('log', () => wakes++))
+    const { number } = await done(one.lease('log', { holder: 'x', ttl: 60_000 }))
+    const appended = await done(one.append('log', { expected: head, rows: [row('second')], lease: { number } }))
+    const rows = [{ position: 0, stub: '"gone"' }]
+    expect((await done(one.erase({ logs: [{ id: 'log', expected: appended.head, rows }] }))).rows).toBe(1)
+    await vi.waitUntil(() => wakes > 0, { timeout: 300_000 })
+    expect((await done(other.read('log'))).map(({ body }) => body)).toEqual(['"gone"', 'second'])
+    expect(await done(other.check())).toEqual([])
+    end()
+    await done(one.remove('log'))
+    for (const store of [one, other]) await done(store.close())
+  })
+  it('what is held up too long is ended, also at the server, alone and in a transaction', options, async () => {
+    const schema = fresh()
+    const store = await open({ connectionString: bouncer?.url ?? '', schema, timeout: 1000 })
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
+    const holder = new Client({ connectionString: url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query(`select 1 from ${quoted(schema)}.log for update`)
+    const append = () => said(store.append('log', { expected: head, rows: [row('x')] }))
+    expect(await heldUp(schema, 1000, append)).toMatch(/^Busy: /)
+    expect(await heldUp(schema, 1000, () => said(store.remove('log')))).toMatch(/^Busy: /)
+    expect(await blocked(schema)).toBe(0)
+    await holder.end()
+    expect((await done(store.append('log', { expected: head, rows: [row('x')] }))).from).toBe(0)
+    await done(store.close())
+  })
+  // The whole contract takes its time, and is the same below.
+  if (isFull)
+    for (const { name, run } of storeContract(`PgBouncer, ${mode}`, () => place(bouncer?.url))) it(name, options, run)
+})
 
 describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), () => {
-  const row = (body: string): Row => ({ kind: 'entry', body })
   /** Ends the connections of a store, as a server does that is told to stop. */
   const cut = (application: string): Promise<unknown> =>
     sql(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = '${application}'`)
@@ -122,24 +214,30 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const schema = fresh()
     const argument = JSON.stringify({ connectionString: url, schema })
     const names = ['a', 'b', 'c', 'd']
+    const each = rounds(15, 40)
     await Promise.all(
       names.map((name) =>
-        promisify(execFile)(process.execPath, [join(root, 'test/store/postgres-appender.ts'), argument, name, '40']),
+        promisify(execFile)(process.execPath, [
+          join(root, 'test/store/postgres-appender.ts'),
+          argument,
+          name,
+          `${each}`,
+        ]),
       ),
     )
     const store = await open({ schema })
     const bodies = (await done(store.read('log'))).map(({ body }) => body)
     for (const name of names)
       expect(bodies.filter((body) => body.startsWith(name))).toEqual(
-        Array.from({ length: 40 }, (_, index) => `${name} ${index}`),
+        Array.from({ length: each }, (_, index) => `${name} ${index}`),
       )
-    expect(bodies.length).toBe(160)
+    expect(bodies.length).toBe(4 * each)
     await done(verifyLog(store, 'log'))
     await done(store.close())
   })
 
   it.each(isFull ? ['0A000', '42883'] : ['0A000'])(
-    'on a server without advisory locks (%s) several processes can start it at once too',
+    'on a server without advisory locks (%s) it can be started several times at once too',
     async (state) => {
       const [schema, shadow] = [fresh(), fresh()]
       await sql(
@@ -147,15 +245,14 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       )
       const address = new URL(url)
       address.searchParams.set('options', `-c search_path=${quoted(shadow).replaceAll(' ', '\\ ')},pg_catalog`)
-      const argument = JSON.stringify({ connectionString: address.href, schema })
-      const names = ['a', 'b', 'c', 'd', 'e', 'f']
-      await Promise.all(
-        names.map((name) =>
-          promisify(execFile)(process.execPath, [join(root, 'test/store/postgres-appender.ts'), argument, name, '5']),
-        ),
+      const stores = await Promise.all(
+        Array.from({ length: 6 }, () => open({ connectionString: address.href, schema })),
       )
+      const created = await Promise.all(stores.map((each) => each.create({ id: 'log', encrypt: false })()))
+      expect(created.filter(({ _tag }) => _tag === 'Right').length).toBe(1)
+      for (const each of stores) await done(each.close())
       const store = await open({ schema, create: false })
-      expect((await done(verifyLog(store, 'log'))).head.size).toBe(30)
+      expect((await done(verifyLog(store, 'log'))).head.size).toBe(0)
       await done(store.close())
     },
   )
@@ -500,6 +597,29 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
+  it('a watcher hears of other processes by notifications, and polls only until then', async () => {
+    const schema = fresh()
+    const [store, other] = [await open({ schema }), await open({ schema })]
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }) // a poll comes when time passes, which it does not
+    const wakes: unknown[] = []
+    const heard = async (): Promise<void> => {
+      for (const { length } = wakes; wakes.length === length;) await new Promise(setImmediate)
+    }
+    const end = await done(store.watch('log', () => wakes.push(0)))
+    await heard() // its own notification has come back
+    await done(other.append('log', { expected: head, rows: [row('x')] }))
+    const appended = heard()
+    await vi.advanceTimersByTimeAsync(20) // the other one gathers changes for so long
+    await appended
+    const { length } = wakes
+    await vi.advanceTimersByTimeAsync(5200)
+    expect(wakes.length - length).toBeLessThanOrEqual(2) // 26, if it did not trust its notifications
+    end()
+    vi.useRealTimers()
+    for (const each of [store, other]) await done(each.close())
+  })
+
   it('an append that somebody holds up for too long is told so', async () => {
     const schema = fresh()
     const patient = await open({ schema })
@@ -512,13 +632,33 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await holder.query(`select 1 from ${quoted(schema)}.log for update`)
     const append = (): Promise<string> => said(store.append('log', { expected: head, rows: [row('x')] }))
     const busy = 'Busy: the store was held by another writer for more than 200 ms; nothing was changed: try again'
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }) // only the server counts the time
-    expect(await append()).toBe(busy)
-    vi.useRealTimers()
+    for (const call of [
+      append,
+      () => said(store.update('log', { expected: 1, meta: { n: 1 } })),
+      () => said(store.remove('log')), // in a transaction, where the server counts the time
+    ])
+      expect(await heldUp(schema, 200, call)).toBe(busy)
     await holder.end()
     let again = await append()
     while (again === busy) again = await append() // so little time may be too little without a holder
     expect(again).toBe('went well')
+    await done(store.close())
+  })
+
+  it('of logs whose appends wait together, one that somebody holds up does not hold up the others', async () => {
+    const schema = fresh()
+    const store = await open({ schema, timeout: 2000 })
+    const ids = Array.from({ length: 8 }, (_, number) => `log ${number}`)
+    const heads = await Promise.all(ids.map(async (id) => (await done(store.create({ id, encrypt: false }))).head))
+    const holder = new Client({ connectionString: url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query(`select 1 from ${quoted(schema)}.log where id = 'log 0' for update`)
+    const answers = await Promise.all(
+      ids.map((id, index) => said(store.append(id, { expected: heads[index] as Head, rows: [row('x')] }))),
+    )
+    expect(answers).toEqual([expect.stringMatching(/^Busy: /), ...Array.from({ length: 7 }, () => 'went well')])
+    await holder.end()
     await done(store.close())
   })
 
@@ -543,12 +683,12 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
     await sql(`update ${quoted(schema)}.log set peaks = set_byte(peaks, 40, get_byte(peaks, 40) # 4)`)
     const damaged = await open({ schema })
-    for (const task of [
-      damaged.append('log', { expected: grown.head, rows: [row('d')] }),
-      verifyLog(damaged, 'log'),
-      verifyLog(damaged, 'log', grown.head),
+    for (const call of [
+      () => damaged.append('log', { expected: grown.head, rows: [row('d')] }),
+      () => verifyLog(damaged, 'log'),
+      () => verifyLog(damaged, 'log', grown.head),
     ])
-      expect(await said(task)).toMatch(/^DamagedLog: "log" is damaged at position 3: the peaks/)
+      expect(await said(call())).toMatch(/^DamagedLog: "log" is damaged at position 3: the peaks/)
     expect((await done(damaged.read('log'))).length).toBe(3)
     expect(await said(damaged.append('log', first))).toBe('went well')
     await done(damaged.close())

@@ -9,7 +9,9 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,8 +22,8 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { afterAll, describe, expect, it } from 'vitest'
 import { blockIdOf } from 'indelible/proof'
-import { verifyLog, type Store, type StoreFault } from 'indelible/store'
-import { sqliteStore, type SqliteOptions } from 'indelible/store/sqlite'
+import { storeNoticeText, verifyLog, type Store, type StoreFault, type StoreNotice } from 'indelible/store'
+import { compactSqlite, sqliteStore, type SqliteOptions } from 'indelible/store/sqlite'
 import { storeContract, type StorePlace } from 'indelible/testing'
 import { headSum, type LogRow } from '../../src/store/sqlite/log.ts'
 import { openingWith } from './faulty-sqlite.ts'
@@ -99,6 +101,33 @@ describe('a SQLite store', () => {
     return store
   }
 
+  it('who reads for long is named, and leaves no long write-ahead log', async () => {
+    const path = fresh()
+    const notices: StoreNotice[] = []
+    const store = await open({ path, durability: 'os', onNotice: (notice) => notices.push(notice) })
+    let { head } = await done(store.create({ id: 'log', encrypt: false }))
+    const append = async (bytes: number): Promise<void> => {
+      const append = { expected: head, rows: [row('x'.repeat(bytes))] }
+      head = (await done(store.append('log', append))).head
+    }
+    const reader = new DatabaseSync(path, { readOnly: true })
+    reader.exec('begin; select count(*) from row')
+    for (let turn = 0; turn < 65; turn++) await append(1_100_000)
+    const size = (): number => statSync(`${path}-wal`).size
+    expect(size()).toBeGreaterThan(70_000_000)
+    if (process.platform === 'linux') {
+      expect(notices).toMatchObject([{ _tag: 'LogGrows', path, readers: [process.pid] }])
+      expect(notices.map(storeNoticeText)[0]).toContain(`is still read by process ${process.pid}: end that reading`)
+    }
+    expect(await done(compactSqlite({ path }))).toMatchObject({ readers: expect.any(Array) as [] })
+    reader.close()
+    for (let turn = 0; turn < 3; turn++) await append(10)
+    expect(size()).toBeLessThanOrEqual(64 << 20)
+    await done(store.remove('log'))
+    const { before, after, readers } = await done(compactSqlite({ path }))
+    expect([before > 70_000_000, after < 1_000_000, readers]).toEqual([true, true, undefined])
+    await done(store.close())
+  })
   it('a newer file, a foreign one and none at all are each told apart, and left as they are', async () => {
     const newer = fresh()
     await done((await open({ path: newer })).close())
@@ -200,8 +229,9 @@ describe('a SQLite store', () => {
     copyFileSync(path, copy)
     rmSync(path)
     expect(await said(store.append('log', { expected: head, rows: [row('lost')] }))).toMatch(
-      /^FileReplaced: .* was deleted, or replaced by another file, after the store opened it/,
+      /^FileReplaced: .* was deleted, replaced by another file, or cut to nothing after the store opened it; this write was not made/,
     )
+    expect((await done(store.read('log'))).map(({ body }) => body)).toEqual(['first']) // what is refused is nowhere
     await store.close()()
 
     const other = await open({ path: copy })
@@ -210,6 +240,20 @@ describe('a SQLite store', () => {
     expect(await said(other.create({ id: 'lost', encrypt: false }))).toMatch(/^FileReplaced/)
     expect(await said(other.create({ id: 'lost too', encrypt: false }))).toMatch(/^FileReplaced/)
     await other.close()()
+  })
+
+  it('a file that was cut to nothing takes no append', async () => {
+    for (const durability of ['disk', 'os'] as const) {
+      const path = fresh()
+      await done((await filled(path, ['first'])).close())
+      const store = await open({ path, durability })
+      const { head } = await done(store.info('log'))
+      await done(store.create({ id: 'other', encrypt: false })) // there is a write-ahead log
+      truncateSync(path, 0)
+      expect(await said(store.append('log', { expected: head, rows: [row('lost')] }))).toMatch(/^FileReplaced/)
+      expect(await said(store.create({ id: 'lost too', encrypt: false }))).toMatch(/^FileReplaced/)
+      await store.close()()
+    }
   })
 
   // A file system of 400 kB, in a mount namespace of its own: not every machine lets one be made.

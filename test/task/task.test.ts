@@ -1,4 +1,4 @@
-/** Tasks: what awaiting and calling them gives, and who is told of those that never ran. */
+/** Tasks: what awaiting and calling them gives, and who is told of a failure that nobody looks at. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
@@ -16,47 +16,45 @@ interface Odd {
 
 const numbers = taskOf<Odd>(({ number }) => `${number} is odd`)
 
-/** A task that counts how often it runs, and is a failure every second time from the first on. */
-const counting = (from: number) => {
+/** The task of a number, which is a failure if the number is odd; `runs` counts how often it was worked on. */
+const counting = (number: number) => {
   const runs = { count: 0 }
   const task = numbers(async (): Promise<Either<Odd, number>> => {
-    const number = from + runs.count++
+    runs.count += 1
+    await undefined
     return number % 2 === 1 ? left({ _tag: 'Odd', number }) : right(number)
-  })
+  }, 'halve')
   return { runs, task }
 }
 
 describe('a task', () => {
-  it('does nothing before it is asked', async () => {
-    const { runs } = counting(0)
-    await Promise.resolve()
-    expect(runs.count).toBe(0)
+  it('has begun when it is returned', () => {
+    expect(counting(0).runs.count).toBe(1)
   })
-  it('runs at each call, and gives an Either', async () => {
-    const { runs, task } = counting(1)
-    expect(await task()).toEqual(left({ _tag: 'Odd', number: 1 }))
-    expect(await task()).toEqual(right(2))
-    expect(runs.count).toBe(2)
-  })
-  it('runs once however often it is awaited', async () => {
+  it('has one outcome, however often it is called or awaited', async () => {
     const { runs, task } = counting(2)
+    expect([await task(), await task()]).toEqual([right(2), right(2)])
     expect([await task, await task, ...(await Promise.all([task, task]))]).toEqual([2, 2, 2, 2])
     expect(runs.count).toBe(1)
   })
-  it('throws a FaultError where it is awaited: the fault, its sentence, and the place', async () => {
-    const { task } = counting(1)
+  it('gives the same failure to a call and to an await', async () => {
+    const { runs, task } = counting(1)
+    const fault: Odd = { _tag: 'Odd', number: 1 }
+    expect(await task()).toEqual(left(fault))
     const thrown = await (async () => await task)().catch((error: unknown) => error)
     expect(thrown).toBeInstanceOf(FaultError)
     expect(thrown).toBeInstanceOf(Error)
-    expect(thrown).toMatchObject({ name: 'FaultError', message: '1 is odd', fault: { _tag: 'Odd', number: 1 } })
+    expect(thrown).toMatchObject({ name: 'FaultError', message: '1 is odd', fault })
+    await expect(async () => await task).rejects.toThrow('1 is odd')
+    expect(await task()).toEqual(left(fault))
+    expect(runs.count).toBe(1)
   })
-  it('an await that failed stays failed; a call runs again', async () => {
-    const { runs, task } = counting(1)
-    await expect(async () => await task).rejects.toThrow('1 is odd')
-    await expect(async () => await task).rejects.toThrow('1 is odd')
-    expect(await task()).toEqual(right(2))
-    await expect(async () => await task).rejects.toThrow('1 is odd')
-    expect(runs.count).toBe(2)
+  it('throws what its function throws, from the call', () => {
+    expect(() =>
+      numbers(() => {
+        throw new TypeError('halve takes a number')
+      }, 'halve'),
+    ).toThrow(new TypeError('halve takes a number'))
   })
   it('is a TaskEither to fp-ts', async () => {
     const { task } = counting(2)
@@ -105,7 +103,7 @@ describe('orThrow', () => {
 })
 
 describe('catch and finally', () => {
-  it('run the task once, as an await does, and give what a promise gives', async () => {
+  it('give what those of a promise give', async () => {
     const session = await createSession(memoryStore())
     const task = session.append(user('hello'))
     expect((await task.catch(() => undefined))?.to).toBe(1)
@@ -130,44 +128,77 @@ describe('the plain way', () => {
   })
 })
 
-describe('a task that was never run', () => {
-  /** A script that waits for the collector, or one that ends at once. */
-  const script = (body: string, waits: boolean): string => `
-    import { createSession, memoryStore, user } from ${JSON.stringify(join(root, 'src/index.ts'))}
-    const session = await createSession(memoryStore())
-    ${body}
-    for (let round = 0; round < ${waits ? 20 : 0}; round++) { gc(); await new Promise((resolve) => setTimeout(resolve, 5)) }
-    console.log(session.len)`
-  const told = (body: string, env: { readonly [name: string]: string } = {}, waits = true) => {
-    const { stdout, stderr } = spawnSync(
-      process.execPath,
-      ['--expose-gc', '--input-type=module', '--eval', script(body, waits)],
-      { encoding: 'utf8', env: { ...process.env, NODE_ENV: 'development', ...env } },
-    )
-    return { stdout: stdout.trim(), stderr }
+describe('a failure that nobody looks at', () => {
+  /** A script with a session whose id is taken. @returns its output, and what ended it */
+  const ran = (body: string) => {
+    const script = `
+      import { createSession, memoryStore, openSession, user } from ${JSON.stringify(join(root, 'src/index.ts'))}
+      import { storeTask } from ${JSON.stringify(join(root, 'src/store/fault.ts'))}
+      import { pipe } from 'fp-ts/lib/function.js'
+      import * as TE from 'fp-ts/lib/TaskEither.js'
+      const store = memoryStore()
+      const session = await createSession(store, { id: 's' })
+      const later = () => new Promise((resolve) => setTimeout(resolve, 20))
+      ${body}
+      await later()
+      console.log(session.len)`
+    const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+      cwd: root,
+      encoding: 'utf8',
+    })
+    return { stdout: stdout.trim(), stderr, status }
   }
-  const forgotten = `for (let count = 0; count < 3; count++) void session.append(user('x'))`
-  it('is told of once, by the name of the call', () => {
-    const { stdout, stderr } = told(forgotten)
-    expect(stdout).toBe('0')
-    expect(stderr.match(/session\.append\(…\) was called and its task never ran/g)).toHaveLength(1)
+  const failing = `session.append({ role: 'user' })`
+  it.each([
+    ['it is dropped', `void ${failing}`],
+    ['it is awaited too late', `const late = ${failing}; await later(); await late.catch(() => {})`],
+    ['it is only piped', `pipe(${failing}, TE.map(String))`],
+  ])('ends the process with the name of the call, where %s', (_how, body) => {
+    const { stderr, status } = ran(body)
+    expect(stderr).toContain('FaultError: session.append: message 0')
+    expect(status).toBe(1)
   })
-  it('is told of when a short script ends, also where something still holds it', () => {
-    const { stdout, stderr } = told(
-      `globalThis.kept = session.append(user('x')); await session.append(user('y'))`,
-      {},
-      false,
-    )
-    expect(stdout).toBe('1')
-    expect(stderr.match(/session\.append\(…\) was called and its task never ran/g)).toHaveLength(1)
-    expect(told(forgotten, { NODE_ENV: 'production' }, false).stderr).toBe('')
-    expect(told(`await session.append(user('x')).catch(() => {})`, {}, false)).toEqual({ stdout: '1', stderr: '' })
+  it.each([
+    ['called', `await ${failing}()`],
+    ['called and dropped', `void ${failing}()`],
+    ['awaited', `try { await ${failing} } catch {}`],
+    ['caught', `${failing}.catch(() => {})`],
+    ['one of several', `await Promise.allSettled([${failing}, ${failing}])`],
+    ['looked at later in the same turn', `const task = ${failing}; await undefined; await task()`],
+  ])('ends nothing where it is %s', (_how, body) => {
+    expect(ran(body)).toEqual({ stdout: '0', stderr: '', status: 0 })
   })
-  it('is not told of in production, nor where it ran, nor where it changes nothing', () => {
-    expect(told(forgotten, { NODE_ENV: 'production' }).stderr).toBe('')
-    expect(told(`await session.append(user('x')); await session.append(user('y'))(); void session.refresh()`)).toEqual({
+  it.each([
+    ['the first alone', `void say('a'); void say('b')`, ['session.append']],
+    [
+      'none behind one that is looked at',
+      `say('a').catch(() => {}); void say('b'); void say('c', { expectedLen: 3 })`,
+      [],
+    ],
+    [
+      'one that is called after it failed',
+      `await say('a').catch(() => {}); down = 1; void say('b')`,
+      ['session.append'],
+    ],
+    ['a note, which follows no append', `say('a').catch(() => {}); down = 2; void session.pin(0)`, ['session.pin']],
+  ])('of appends that fail behind each other: %s', (_which, body, calls) => {
+    const { stdout } = ran(`
+      await session.append(user('there'))
+      await session.close()
+      let down = 1
+      const opened = await openSession({ ...store, append: (id, append) =>
+        down-- > 0 ? storeTask(async () => ({ _tag: 'Left', left: { _tag: 'Full', path: 'x' } }), 'store.append') : store.append(id, append)
+      }, 's')
+      const say = (text, options) => opened.append(user(text), options)
+      process.on('unhandledRejection', ({ message }) => console.log(message.split(':')[0]))
+      ${body.replace('session.pin', 'opened.pin')}`)
+    expect(stdout.split('\n').slice(0, -1)).toEqual(calls)
+  })
+  it('is no failure where a call went well', () => {
+    expect(ran(`session.append(user('x')); void session.append(user('y'))`)).toEqual({
       stdout: '2',
       stderr: '',
+      status: 0,
     })
   })
 })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { assistant, createSession, forkSession, memoryStore, user } from 'indelible'
+import type { Note, SealNote } from 'indelible/notes'
 import { keyRing, newHostKey, withKeys } from 'indelible/encryption'
 import { exportedId, htmlOf, type ExportedView } from 'indelible/view'
 
@@ -61,7 +62,7 @@ describe('a session as a file', () => {
       'left-out',
       undefined,
       undefined,
-      undefined,
+      'left-out',
       'left-out',
     ])
     for (const row of exported.rows.filter(({ state }) => state === 'left-out'))
@@ -71,6 +72,55 @@ describe('a session as a file', () => {
     expect(exported.nodes).toHaveLength(64 * rows.length)
     const { exported: only } = await fileOf({ only: [0, 4] })
     expect(only.rows.map(({ state }) => state === undefined)).toEqual([true, false, false, false, false, true])
+  })
+  it('has of a part nothing that stands anywhere else', async () => {
+    const store = memoryStore()
+    const hidden = 'Grace Hopper of Arlington'
+    const message = { role: 'user', content: [{ type: 'text', text: hidden }] }
+    const [block] = await store.putBlocks([Buffer.from(hidden.repeat(300))])
+    await createSession(store, { id: `of ${hidden}`, messages: [user('hello')] })
+    const session = await forkSession(store, `of ${hidden}`, { id: 'one', at: 1 })
+    await session.update((metadata) => void Object.assign(metadata, { title: hidden, [hidden]: 1 }))
+    const notes: Exclude<Note, SealNote>[] = [
+      { type: 'journal', step: 's', said: [{ index: 0, text: hidden }] },
+      { type: 'input', id: hidden, state: 'queued', message },
+      { type: 'tool_started', callId: 'c', name: 'find', arguments: hidden },
+      {
+        type: 'receipt',
+        len: 1,
+        contextDigest: 'ab'.repeat(32),
+        model: 'm',
+        details: { tools: block as string, of: hidden },
+      },
+      { type: 'application', namespace: hidden, content: hidden },
+    ]
+    const beside = async (): Promise<void> => {
+      for (const note of notes) await session.note(note)
+      const { len } = session
+      await session.summarize({ from: len - 1, to: len, text: hidden })
+    }
+    await session.append(user(hidden))
+    await session.append(user('in the part'))
+    await session.pin(2)
+    await session.append(assistant('also in the part'))
+    await beside()
+    await session.rewind(3)
+    await session.append(assistant(`${hidden.repeat(300)}`))
+    await beside()
+    const rows = await store.read('one')
+    const inPart = (row: (typeof rows)[number] | undefined): string => JSON.parse(row?.body ?? '{}').type ?? row?.kind
+    for (const selection of [{ from: 2, to: 4 }, { only: [2, 3] }, { from: 2, to: 4, redact: true }]) {
+      const { rows: shown, ...rest } = carried((await htmlOf(store, 'one', { version: '1', ...selection })).join('\n'))
+      expect(JSON.stringify([shown, rest])).not.toContain('Grace')
+      expect(rest.session.metadata).toEqual({})
+      expect(rest.blocks).toEqual({})
+      expect(shown.flatMap(({ state, position }) => (state === undefined ? [inPart(rows[position])] : []))).toEqual([
+        ...['entry', 'pin', 'entry', 'retraction'],
+      ])
+    }
+    const whole = carried((await htmlOf(store, 'one', { version: '1' })).join('\n'))
+    expect(whole.session).toMatchObject({ metadata: { title: hidden }, forkedFrom: { id: `of ${hidden}` } })
+    expect(Object.keys(whole.blocks)).toHaveLength(1) // the long answer's and the receipt's
   })
   it('has no secret and no salt in a row that a redaction changed, and its leaf', async () => {
     const { exported, rows } = await fileOf({ redact: true })

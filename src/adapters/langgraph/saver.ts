@@ -80,6 +80,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   readonly #ownSerde: SerializerProtocol | undefined
   /** The lists that were put last, by namespace and channel. */
   readonly #known = new WeakMap<KeptSession, Map<string, Texts>>()
+  readonly #coming = new WeakMap<KeptSession, Coming>()
 
   /**
    * @param store the store
@@ -183,6 +184,20 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     metadata: CheckpointMetadata,
     newVersions?: ChannelVersions,
   ): Promise<RunnableConfig> {
+    const kept = this.#open(threadOf(config))
+    const { puts } = this.#comingOf(kept)
+    const put = this.#put(kept, config, checkpoint, metadata, newVersions)
+    puts.add(put)
+    return put.finally(() => puts.delete(put))
+  }
+
+  async #put(
+    kept: KeptSession,
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions | undefined,
+  ): Promise<RunnableConfig> {
     const threadId = threadOf(config)
     const ns = nsOf(config)
     const parent = config.configurable?.['checkpoint_id'] as string | undefined
@@ -190,12 +205,14 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     const [dumpedRest, dumpedMetadata] = await Promise.all([this.#dump(rest), this.#dump(metadata)])
     const values = new Map<string, Given>()
     const isNew = (channel: string): boolean => newVersions === undefined || Object.hasOwn(newVersions, channel)
-    const kept = this.#open(threadId)
     const known = this.#known.get(kept) ?? new Map<string, Texts>()
     this.#known.set(kept, known)
     for (const [channel, value] of Object.entries(channels))
       if (isNew(channel)) values.set(channel, await this.#given(value, known, `${ns}\n${channel}`))
     const versions = checkpoint.channel_versions
+    // What was written before is in the record before, so that this checkpoint finds its messages there.
+    await Promise.allSettled(this.#comingOf(kept).dumps)
+    await this.#noteComing(kept)
     await kept.change((session) => {
       const thread = this.#thread(session)
       const base = thread.checkpoint(ns, parent) ?? thread.checkpoint(ns, undefined)
@@ -251,11 +268,13 @@ export class IndelibleSaver extends BaseCheckpointSaver {
         ],
       }
     })
+    await this.#noteComing(kept)
     return { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id } }
   }
 
   /**
    * Store the writes of a task beside a checkpoint. Those that are there stay, but for errors, interrupts and the like.
+   * With the durability `async` they come before their checkpoint is stored; then they wait for it.
    *
    * @param config the thread, the namespace and the checkpoint
    * @param writes channels and values
@@ -268,35 +287,75 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     taskId: string,
     taskPath: string = '',
   ): Promise<void> {
-    const threadId = threadOf(config)
+    const kept = this.#open(threadOf(config))
     const ns = nsOf(config)
     const id: unknown = config.configurable?.['checkpoint_id']
     if (typeof id !== 'string')
       throw new Error(
         'Failed to put writes. The passed RunnableConfig is missing a required "checkpoint_id" field in its "configurable" property.',
       )
-    const given = await Promise.all(
+    const coming = this.#comingOf(kept)
+    const dump = Promise.all(
       writes.map(async ([channel, value], at) => ({
         channel,
         idx: WRITES_IDX_MAP[channel] ?? at,
         value: await this.#given(value),
       })),
     )
-    await this.#open(threadId).change((session) => {
-      const there = this.#thread(session).writesOf(ns, id)
+    coming.dumps.add(dump)
+    const given = await dump.finally(() => coming.dumps.delete(dump))
+    const one: ComingWrites = { ns, id, taskId, taskPath, given, isNoted: false }
+    await this.#noteWrites(kept, one, false)
+    if (one.isNoted) return
+    coming.writes.add(one)
+    while (!one.isNoted) {
+      // LangGraph calls `put` for one checkpoint behind the other: the next one comes in this turn of the loop.
+      await new Promise((resolve) => setTimeout(resolve, 0))
+      if (coming.puts.size > 0) await Promise.allSettled(coming.puts)
+      else await this.#noteWrites(kept, one, true)
+    }
+  }
+
+  /** Note the writes whose checkpoint is stored by now. */
+  async #noteComing(kept: KeptSession): Promise<void> {
+    for (const one of this.#comingOf(kept).writes) await this.#noteWrites(kept, one, false)
+  }
+
+  /**
+   * Note writes. Their messages are in the record behind those of their checkpoint, or they would be in the way there: if
+   * that is not stored, only `anyway` notes them, and the note has their text.
+   */
+  async #noteWrites(kept: KeptSession, one: ComingWrites, anyway: boolean): Promise<void> {
+    const { ns, id, taskId, taskPath, given } = one
+    let waits = false
+    await kept.change((session) => {
+      const thread = this.#thread(session)
+      const isStored = thread.checkpoint(ns, id) !== undefined
+      waits = !isStored && !anyway
+      if (waits || one.isNoted) return undefined
+      const there = thread.writesOf(ns, id)
       const fresh = given.filter(({ idx }) => idx < 0 || !there.has(writeKey(taskId, idx)))
       if (fresh.length === 0) return undefined
       const messages: Message[] = []
       const noted = fresh.map(({ idx, channel, value }): readonly [number, string, NotedValue] => {
         if ('dumped' in value) return [idx, channel, { whole: value.dumped }]
         const items = value.items.map((text) => {
-          const message = ns === '' && channel === this.#channel ? messageOf(text) : undefined
+          const message = isStored && ns === '' && channel === this.#channel ? messageOf(text) : undefined
           return message === undefined ? text : { m: session.len + messages.push(message) - 1 }
         })
         return [idx, channel, { keep: 0, add: items, ...(value.isSnapshot && { snapshot: true as const }) }]
       })
       return { messages, notes: [noteOf({ type: 'writes', ns, id, task: taskId, path: taskPath, writes: noted })] }
     })
+    if (waits) return
+    one.isNoted = true
+    this.#comingOf(kept).writes.delete(one)
+  }
+
+  #comingOf(kept: KeptSession): Coming {
+    const coming = this.#coming.get(kept) ?? { puts: new Set(), dumps: new Set(), writes: new Set() }
+    this.#coming.set(kept, coming)
+    return coming
   }
 
   /**
@@ -495,6 +554,24 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     if (text.slice(0, open.length) !== open || text.slice(open.length) !== rest) return undefined
     return { items: [...before.items, ...fresh.items], open: text.slice(0, -1) }
   }
+}
+
+/** What of a thread is on its way to the store. */
+interface Coming {
+  readonly puts: Set<Promise<unknown>>
+  readonly dumps: Set<Promise<unknown>>
+  /** Those whose checkpoint was not stored when they came. */
+  readonly writes: Set<ComingWrites>
+}
+
+/** The writes of a task. */
+interface ComingWrites {
+  readonly ns: string
+  readonly id: string
+  readonly taskId: string
+  readonly taskPath: string
+  readonly given: readonly { readonly idx: number; readonly channel: string; readonly value: Given }[]
+  isNoted: boolean
 }
 
 /** A list as it was dumped. */

@@ -49,7 +49,8 @@ export const decodeUi = (wire: unknown): Either<DecodeFault, Decoded> =>
 /** @param follows whether it follows a message of the assistant, of which it is to be told apart */
 const readMessage = (wire: JsonObject, follows: boolean): readonly Message[] => {
   const role = wire['role']
-  if (role !== 'system' && role !== 'user' && role !== 'assistant')
+  // `ai` 3 had messages of tools; chats that were stored by it have them still.
+  if (role !== 'system' && role !== 'user' && role !== 'assistant' && role !== 'tool')
     throw new Unexpected(['role'], 'one of system, user, assistant', role)
   const parts = readIn(wire, 'parts', aList)
   const id = typeof wire['id'] === 'string' ? { id: wire['id'] } : undefined
@@ -61,7 +62,14 @@ const readMessage = (wire: JsonObject, follows: boolean): readonly Message[] => 
     return turn.end((as) => ({ ...id, ...kept([...(follows ? ['message'] : []), ...as].join(' ') || undefined) }))
   }
   const content = readIn(wire, 'parts', () => readEach(parts, (part) => readSaid(anObject(part), role)))
-  return [freeze({ role, content: freeze(content), ...id, ...kept(content.length === 0 ? 'empty' : undefined) })]
+  return [
+    freeze({
+      role,
+      content: freeze(content),
+      ...id,
+      ...kept([...(role === 'tool' ? [role] : []), ...(content.length === 0 ? ['empty'] : [])].join(' ') || undefined),
+    }),
+  ]
 }
 
 /** A message in the making. Its words say how it stood, where it would be written otherwise. */

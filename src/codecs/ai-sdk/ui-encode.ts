@@ -122,20 +122,23 @@ class Writer {
       if (part.type === 'tool_result') this.#answer(part, 'first', writing, ['content', index])
     const role = message.role === 'user' || message.role === 'tool' ? 'user' : 'system'
     const parts = this.#writeParts(message.content, role, writing)
-    if (parts.length === 0 && (message.content.length > 0 || message.role === 'tool')) {
+    const words = kept?.as?.split(' ') ?? []
+    const isTool = message.role === 'tool' && words.includes('tool') // as it was stored
+    if (parts.length === 0 && !isTool && (message.content.length > 0 || message.role === 'tool')) {
       if (message.id !== undefined) writing.lose(['id'], 'its message has no other content in ai-sdk-ui')
       return
     }
     if (message.role === 'developer') writing.lose(['role'], 'ai has no developer: written as system')
-    if (message.role === 'tool') writing.lose(['role'], 'a tool message with more than results: written as user')
+    if (message.role === 'tool' && !isTool)
+      writing.lose(['role'], 'a tool message with more than results: written as user')
     if (parts[0] !== undefined && role === 'system') translate(parts[0], message, modelFormat, names)
-    if (parts.length === 0 && kept?.as !== 'empty') parts.push({ type: 'text', text: '' })
+    if (parts.length === 0 && !words.includes('empty')) parts.push({ type: 'text', text: '' })
     this.#turn = undefined
-    this.#start(role, parts, message, kept, writing)
+    this.#start(isTool ? 'tool' : role, parts, message, kept, writing)
   }
 
   #start(
-    role: AiUiMessage['role'],
+    role: AiUiMessage['role'] | 'tool',
     parts: Fresh[],
     message: Message,
     kept: Kept | undefined,

@@ -1,11 +1,10 @@
 /** One request of a client: sent on to its provider as it comes, and answered as that answers. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingMessage, ServerResponse } from 'node:http'
 import { isLeft } from '../../json/index.ts'
-import { mostPlain } from '../body.ts'
 import type { ObservedCall } from '../observed-call.ts'
 import type { Connections } from './connections.ts'
-import { answerHeaders, framingOf, headerOf, headersFor, reasonIn } from './headers.ts'
-import type { Refusal, Target } from './target.ts'
+import { answerHeaders, framingOf, headerOf, headersFor, reasonIn, trailersOf } from './headers.ts'
+import { bodyOf, type Refusal, type Target } from './target.ts'
 
 /**
  * Forward a request. Its connection to the provider serves others only after the request was written whole and answered
@@ -25,23 +24,22 @@ export const forward = (
     headers: headersFor(incoming, to.url.host, framing.right),
   })
   const call = observe()
-  const body: Buffer[] = []
-  let length = 0
   let written = false
   let over = false
   incoming.on('data', (chunk: Buffer) => {
-    length += chunk.length
-    if (length > mostPlain) body.length = 0
-    else if (call !== undefined) body.push(chunk)
+    call?.piece(chunk)
     if (over || asking.write(chunk)) return
     incoming.pause()
     asking.once('drain', () => incoming.resume())
   })
   incoming.on('end', () => {
     written = true
-    if (!over) asking.end()
-    call?.sent(length > mostPlain ? new Error(`the request is longer than ${mostPlain} bytes`) : Buffer.concat(body))
-    body.length = 0
+    call?.sent()
+    try {
+      if (!over) endAs(incoming, asking)
+    } catch (cause) {
+      broken(cause) // what Node's parser reads and does not write
+    }
   })
   incoming.on('close', () => {
     if (!written) call?.sent(new Error('the client broke off its request'))
@@ -90,17 +88,27 @@ export const forward = (
     })
     answer.on('end', () => {
       if (over) return
+      try {
+        endAs(answer, outgoing)
+      } catch (cause) {
+        return broken(cause)
+      }
       call?.end()
-      outgoing.end()
       // A provider that answers before it has the whole request might take the rest for another one.
       if (!written) end()
     })
   })
 }
 
+/** End a message as the other one ended. Node leaves the trailers out where its body is not chunked. */
+const endAs = (ended: IncomingMessage, message: OutgoingMessage): void => {
+  message.addTrailers(trailersOf(ended))
+  message.end()
+}
+
 /** Answer without the provider. */
 export const refuse = (incoming: IncomingMessage, outgoing: ServerResponse, { status, reason }: Refusal): void => {
   incoming.resume()
   outgoing.writeHead(status, { 'content-type': 'application/json' })
-  outgoing.end(JSON.stringify({ error: { message: `indelible record: ${reason}` } }))
+  outgoing.end(bodyOf(reason))
 }

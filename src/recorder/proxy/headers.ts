@@ -57,6 +57,16 @@ export const headersFor = (
 /** The headers of an answer as they came, but for those between neighbours: names and values in turn. */
 export const answerHeaders = (answer: IncomingMessage): string[] => forwarded(answer).flat()
 
+/**
+ * The fields behind a chunked body as they came, but for those that no trailer may be. Node refuses those that frame.
+ * Source: RFC 9110, section 6.5.1
+ */
+export const trailersOf = ({ rawTrailers }: IncomingMessage): [name: string, value: string][] =>
+  pairs(rawTrailers).flatMap(([name, value]): [string, string][] => {
+    const lower = name.toLowerCase()
+    return betweenNeighbours.has(lower) || lower === 'host' ? [] : [[name, value]]
+  })
+
 /** The headers that are not for the next neighbour alone: those are known by name, or `connection` names them. */
 const forwarded = (message: IncomingMessage): readonly (readonly [name: string, value: string])[] => {
   const named = new Set((message.headers.connection ?? '').toLowerCase().split(/[\s,]+/))

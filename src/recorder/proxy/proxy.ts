@@ -118,6 +118,11 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
       refuseSocket(socket, 400)
     }
   })
+  server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
+    if ([...open].some(({ req, headersSent }) => req.socket === socket && headersSent)) return void socket.destroy()
+    if (code === 'HPE_PAUSED_H2_UPGRADE') refuseSocket(socket, 505, 'it speaks HTTP/1.1, and this client HTTP/2')
+    else refuseSocket(socket, statusOf(code))
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -135,3 +140,13 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
     },
   }
 }
+
+/** The status for what can't be parsed, as Node's server chooses it. */
+const statusOf = (code: string | undefined): number =>
+  code === 'HPE_HEADER_OVERFLOW'
+    ? 431
+    : code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW'
+      ? 413
+      : code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? 408
+        : 400

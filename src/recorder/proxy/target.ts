@@ -26,6 +26,9 @@ export interface Refusal {
   readonly reason: string
 }
 
+/** What a refusal is answered with. */
+export const bodyOf = (reason: string): string => JSON.stringify({ error: { message: `indelible record: ${reason}` } })
+
 /**
  * Where a path of the proxy leads.
  *

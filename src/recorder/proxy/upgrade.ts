@@ -3,7 +3,7 @@ import { STATUS_CODES, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Connections } from './connections.ts'
 import { answerHeaders, headersFor, pairs, reasonIn } from './headers.ts'
-import type { Target } from './target.ts'
+import { bodyOf, type Target } from './target.ts'
 
 /** Whether a request wants a WebSocket: other upgrades may be ignored. Source: RFC 9110, section 7.8; RFC 6455, section 4.1 */
 export const wantsWebSocket = ({ method, headers }: IncomingMessage): boolean =>
@@ -63,10 +63,11 @@ export const tunnel = (
   asking.end()
 }
 
-/** Answer a connection that asked for a WebSocket, and close it. */
-export const refuseSocket = (socket: Duplex, status: number): void => {
-  if (socket.writable)
-    socket.end(headOf(status, STATUS_CODES[status] ?? '', ['connection', 'close', 'content-length', '0']))
+/** Answer a connection that is not an ordinary request, and close it. */
+export const refuseSocket = (socket: Duplex, status: number, reason?: string): void => {
+  const body = reason === undefined ? '' : bodyOf(reason)
+  const headers = ['connection', 'close', 'content-length', String(Buffer.byteLength(body))]
+  if (socket.writable) socket.end(headOf(status, STATUS_CODES[status] ?? '', headers) + body)
 }
 
 const headOf = (status: number, reason: string, headers: readonly string[]): string =>

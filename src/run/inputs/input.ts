@@ -1,7 +1,7 @@
 /** The inputs of turns, as the notes of a session have them, and the table of what can become of one. */
 import { isLeft, jsonEqual, type Json } from '../../json/index.ts'
 import { decodeMessage, isErased, type Message, type Sequence } from '../../message/index.ts'
-import type { InputNote, Note } from '../../notes/index.ts'
+import type { InputNote, Note, RetractionNote } from '../../notes/index.ts'
 import type { Session } from '../../session/index.ts'
 
 /** What became of an input; `absent` before its first note. */
@@ -16,7 +16,7 @@ export const inputMoves: { readonly [S in InputState | 'absent']: readonly Input
   queued: ['taken', 'cancelled'],
   taken: ['taken', 'waiting', 'answered', 'failed', 'cancelled'],
   waiting: ['taken', 'answered', 'failed', 'cancelled'],
-  failed: ['queued', 'taken'],
+  failed: ['queued', 'taken', 'cancelled'],
   answered: ['answered'], // its run went on, with what was said meanwhile
   cancelled: [],
 }
@@ -46,10 +46,17 @@ export const stepInput = (known: Input | undefined, note: InputNote): Input | un
   }
 }
 
-/** The inputs in the order of their first notes. Cost: O(notes). */
+/** An input after a retraction, which withdraws it with its message. One that was answered stays answered. */
+const retracted = (known: Input, { from, to }: RetractionNote): Input =>
+  known.at !== undefined && known.at >= from && known.at < to && inputMoves[known.state].includes('cancelled')
+    ? { ...known, state: 'cancelled' }
+    : known
+
+/** The inputs in the order of their first notes. Cost: O(notes), and O(inputs) for each retraction. */
 export const inputsIn = (notes: Sequence<Note>): readonly Input[] => {
   const inputs = new Map<string, Input>()
   for (const note of notes) {
+    if (note.type === 'retraction') for (const [id, known] of inputs) inputs.set(id, retracted(known, note))
     if (note.type !== 'input') continue
     const next = stepInput(inputs.get(note.id), note)
     if (next !== undefined) inputs.set(note.id, next)

@@ -2,6 +2,7 @@
  * Statements on a pool of connections. A connection that is lost is told apart from a statement that the server refused:
  * of the first, nobody knows what became of what it carried.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 
 /** The part of a `pg` pool that the store uses. */
@@ -77,16 +78,34 @@ export type Query = (text: string, values?: readonly unknown[]) => Promise<Rows>
 /** The same; unnamed, it is planned for these values. */
 type AnyQuery = (text: string, values?: readonly unknown[], isNamed?: boolean) => Promise<Rows>
 
+/** How long a statement may take. */
+export interface Limit {
+  /** Milliseconds. */
+  readonly timeout: number
+  /** Asks the server to end the statement that a connection waits for. */
+  readonly cancel: (client: PostgresClient) => void
+}
+
+/** Milliseconds that a statement may take now, where that is less than the limit. */
+const shorter = new AsyncLocalStorage<number>()
+
+/** Do something of which each statement may take only so many milliseconds. */
+export const within = <T>(milliseconds: number, work: () => Promise<T>): Promise<T> =>
+  shorter.run(Math.max(1, Math.ceil(milliseconds)), work)
+
 /** Pools, which stores may share, whose connections have a listener for errors. */
 const heard = new WeakSet<PostgresPool>()
 
 export class Database {
   readonly #pool: PostgresPool
+  readonly #limit: Limit | undefined
   readonly #names = new Map<string, string>()
   readonly #going = new Set<Promise<unknown>>()
 
-  constructor(pool: PostgresPool) {
+  /** @param limit of each statement. Undefined: the pool is somebody's, who limits them. */
+  constructor(pool: PostgresPool, limit: Limit | undefined) {
     this.#pool = pool
+    this.#limit = limit
     if (heard.has(pool)) return
     heard.add(pool)
     // For as long as a connection lives: its server can end it while the pool has taken its own listener off, and ours is
@@ -107,18 +126,19 @@ export class Database {
 
   /** The same, planned for these very values: a statement that is prepared by name gets one plan for all. */
   async readFresh(text: string, values: readonly unknown[]): Promise<Rows> {
-    return this.#connected((query) => query(text, values, false))
+    return this.#connected((query) => query(text, values, false), 'alone')
   }
 
   /** A statement that may change something, and is a transaction of its own. */
   write(text: string, values: readonly unknown[] = []): Promise<Rows> {
-    return this.#connected((query) => query(text, values))
+    return this.#connected((query) => query(text, values), 'alone')
   }
 
-  /** Several statements in one transaction. */
+  /** Several statements in one transaction, for which the server keeps to the limit. */
   transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
     return this.#connected(async (query, abandon) => {
-      await query('begin')
+      const most = this.#most()
+      await query(most === undefined ? 'begin' : `begin; set local statement_timeout = ${most}`)
       try {
         const result = await work(query)
         await query('commit')
@@ -128,7 +148,7 @@ export class Database {
         if (!(error instanceof Lost)) await query('rollback').catch(abandon)
         throw error
       }
-    })
+    }, 'together')
   }
 
   /**
@@ -178,7 +198,15 @@ export class Database {
     while (this.#going.size > 0) await Promise.all(this.#going)
   }
 
-  async #connected<T>(work: (query: AnyQuery, abandon: () => void) => Promise<T>): Promise<T> {
+  #most(): number | undefined {
+    return this.#limit && Math.min(shorter.getStore() ?? Infinity, this.#limit.timeout)
+  }
+
+  /** @param how each statement `alone`, limited from here; or `together` in a transaction, limited by the server */
+  async #connected<T>(
+    work: (query: AnyQuery, abandon: () => void) => Promise<T>,
+    how: 'alone' | 'together',
+  ): Promise<T> {
     let client: PostgresClient
     try {
       client = await this.#pool.connect()
@@ -195,6 +223,14 @@ export class Database {
     client.on('error', onError)
     try {
       return await work(async (text, values = [], isNamed = true) => {
+        const most = how === 'alone' ? this.#most() : undefined
+        const timer =
+          most === undefined
+            ? undefined
+            : setTimeout(() => {
+                broken = true // the request may come late, and must not end what this connection is used for next
+                this.#limit?.cancel(client)
+              }, most)
         try {
           const { rows } = await client.query({
             text,
@@ -208,6 +244,8 @@ export class Database {
           throw new Lost(`the connection to PostgreSQL was lost before the answer came (${messageOf(error)})`, {
             cause: error,
           })
+        } finally {
+          clearTimeout(timer)
         }
       }, onError)
     } finally {

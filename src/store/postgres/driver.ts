@@ -36,12 +36,12 @@ export const postgresDriver = (
   const calls = new Calls(db, place)
   const blocks = new Blocks(db, schema, hash)
   const search = new Search(db, schema, documents, calls, blocks)
-  const writer = new Writer(db, place, hash, documents)
-  const logs = new Logs(db, schema, writer, documents, hash, now)
   const leases = new Leases(db, schema)
+  const writer = new Writer(db, place, hash, leases, documents)
+  const logs = new Logs(db, schema, writer, leases, documents, hash, now)
   const sweeper = new Sweeper(db, place)
   const elsewhere = new Elsewhere(db, schema)
-  const eraser = new Eraser(db, place, logs, hash)
+  const eraser = new Eraser(db, place, logs, leases, hash)
   const query: Query = (text, values) => db.read(text, values)
   const driver: StoreDriver = {
     hash,
@@ -53,8 +53,7 @@ export const postgresDriver = (
         return right(infoOf(log))
       }),
     list: (scope, given) => calls.run('list logs', async () => right(await listed(query, schema, hash, scope, given))),
-    update: (scope, id, expected, meta, ownKey) =>
-      calls.run('update metadata', () => logs.update(scope, id, expected, meta, ownKey)),
+    update: (scope, id, given) => calls.run('update metadata', () => logs.update(scope, id, given)),
     append: (scope, id, append) =>
       db.track(async () => {
         const appended = await writer.append(scope, id, append)

@@ -9,13 +9,15 @@ import type { Answer, CheckedErasure } from '../driver.ts'
 import type { Erased, RemainingBlock, Residue, Sharing, TextPlaces } from '../erasing.ts'
 import type { StoreFault } from '../fault.ts'
 import { byteFinderOf, finderOf } from '../find-texts.ts'
+import { claims } from '../lease.ts'
 import type { Head } from '../row.ts'
 import { conflict, notThatRow, sameHead, sharedRows } from '../rules.ts'
 import { rowLeaf } from '../tree.ts'
 import { appendStatement, grown } from './append.ts'
 import type { Database, Query, Rows } from './database.ts'
-import { patiently, type Place } from './fault.ts'
+import type { Place } from './fault.ts'
 import { forgetRows } from './documents.ts'
+import type { Leases } from './leases.ts'
 import { findLog, logColumns, logsOf, type Log } from './log.ts'
 import type { Logs } from './logs.ts'
 import { escaped, LogRows } from './rows.ts'
@@ -51,21 +53,21 @@ export class Eraser {
   readonly #db: Database
   readonly #place: Place
   readonly #logs: Logs
+  readonly #leases: Leases
   readonly #hash: Hash
 
-  constructor(db: Database, place: Place, logs: Logs, hash: Hash) {
+  constructor(db: Database, place: Place, logs: Logs, leases: Leases, hash: Hash) {
     this.#db = db
     this.#place = place
     this.#logs = logs
+    this.#leases = leases
     this.#hash = hash
   }
 
   async erase(scope: string, erasure: CheckedErasure | undefined): Answer<Answered> {
     if (erasure === undefined) return right({ head: undefined, blocks: [], residue: [deadRows] })
     try {
-      const done = await patiently(this.#place.timeout, () =>
-        this.#db.transaction((query) => this.#together(query, scope, erasure)),
-      )
+      const done = await this.#db.transaction((query) => this.#together(query, scope, erasure))
       return right({ ...done, residue: [deadRows] })
     } catch (error) {
       if (error instanceof Refused) return left(error.fault)
@@ -177,9 +179,17 @@ export class Eraser {
     // One at a time in a scope, as for the rows of removed logs: two that drop the last two mentions of a block must see each other.
     await query(`update ${schema}.scope set last = last where name = $1::text`, [scope])
     const gone: Gone[] = []
-    for (const { id, expected, rows } of logs) {
+    for (const { id, expected, rows, ...claim } of logs) {
       const log = await this.#locked(query, scope, id, expected)
       if (log === undefined) throw new Refused({ _tag: 'NoSuchLog', id })
+      if (claims(claim)) {
+        await query(`select number from ${schema}.lease where scope = $1::text and log = $2::bigint for share`, [
+          scope,
+          log.key,
+        ])
+        const unleased = await this.#leases.against(query, scope, id, claim)
+        if (unleased !== undefined) throw new Refused(unleased)
+      }
       const reading = new LogRows(query, schema, scope, log)
       for (const { position, leaf, stub } of rows) {
         const [row] = await reading.read({ from: position, to: position + 1 })

@@ -1,6 +1,6 @@
 /** What PostgreSQL answers, as faults of the store. */
 import type { OpenStoreFault } from '../fault.ts'
-import { Lost, stateOf } from './database.ts'
+import { Lost, stateOf, within } from './database.ts'
 
 // https://www.postgresql.org/docs/18/errcodes-appendix.html
 export const foreignKey = '23503'
@@ -44,12 +44,22 @@ export interface Place {
   readonly timeout: number
 }
 
-/** Do something that others may be in the way of, again and again until it is done or the time is over. */
-export const patiently = async <T>(timeout: number, work: () => Promise<T>): Promise<T> => {
-  const until = performance.now() + timeout
+/**
+ * Do something that others may be in the way of, again and again until it is done or the time is over. A later try has what
+ * is left of the time, also for a statement that has to wait.
+ *
+ * @param since when the time began. Default: now
+ */
+export const patiently = async <T>(
+  timeout: number,
+  work: () => Promise<T>,
+  since: number = performance.now(),
+): Promise<T> => {
+  const until = since + timeout
   for (let pause = 1; ; pause = Math.min(pause * 2, 100)) {
+    const left = until - performance.now()
     try {
-      return await work()
+      return await (left > 0.9 * timeout ? work() : within(left, work))
     } catch (error) {
       if (!isPassing(error) || performance.now() + pause > until) throw error
     }

@@ -1,7 +1,16 @@
 /** Leases in the database. The server's clock decides, so the clocks of the machines need not agree. */
 import { isLeft, left, right } from '../../json/index.ts'
 import type { Answer } from '../driver.ts'
-import { changed, type Lease, type LeaseChange, type LeaseRow } from '../lease.ts'
+import type { StoreFault } from '../fault.ts'
+import {
+  againstClaim,
+  changed,
+  claims,
+  type Lease,
+  type LeaseChange,
+  type LeaseClaim,
+  type LeaseRow,
+} from '../lease.ts'
 import type { Database, Query, Rows } from './database.ts'
 
 /** A log's lease, and the time of the server. */
@@ -22,7 +31,7 @@ export class Leases {
 
   /** Decided by a read first: one that changes nothing locks nothing. */
   async change(scope: string, id: string, change: LeaseChange): Answer<Lease | undefined> {
-    const first = await this.find((text, values) => this.#db.read(text, values), scope, id)
+    const first = await this.#find((text, values) => this.#db.read(text, values), scope, id)
     if (first === undefined) return left({ _tag: 'NoSuchLog', id })
     const foreseen = changed(id, first.row, change, first.now)
     if (isLeft(foreseen)) return foreseen
@@ -40,7 +49,7 @@ export class Leases {
          where scope = $1::text and log = (select key from ${this.#schema}.log where scope = $1::text and id = $2::text) for update`,
         [scope, id],
       )
-      const found = await this.find(query, scope, id) // the time after the wait
+      const found = await this.#find(query, scope, id) // the time after the wait
       if (found === undefined) return left({ _tag: 'NoSuchLog', id })
       const outcome = changed(id, found.row, change, found.now)
       if (isLeft(outcome)) return outcome
@@ -55,8 +64,14 @@ export class Leases {
     })
   }
 
+  /** Why a change can't be made, as far as is known at this moment. */
+  async against(query: Query, scope: string, id: string, claim: LeaseClaim): Promise<StoreFault | undefined> {
+    const found = claims(claim) ? await this.#find(query, scope, id) : undefined
+    return found && againstClaim(id, found.row, claim, found.now)
+  }
+
   /** Undefined: there is no such log. */
-  async find(query: Query, scope: string, id: string): Promise<Found | undefined> {
+  async #find(query: Query, scope: string, id: string): Promise<Found | undefined> {
     const [found] = await query(
       `select l.key, s.number, s.holder, s.stop_requested, extract(epoch from s.expires)::float8 * 1000 as expires, extract(epoch from clock_timestamp())::float8 * 1000 as now
        from ${this.#schema}.log l left join ${this.#schema}.lease s on s.scope = l.scope and s.log = l.key

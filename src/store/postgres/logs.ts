@@ -2,8 +2,9 @@
 import { left, right, type JsonObject } from '../../json/index.ts'
 import { emptyRange, peakEnds, type CompactRange, type Hash } from '../../proof/index.ts'
 import { momentOf } from '../clock.ts'
-import type { Answer, CheckedAppend, Unchanged } from '../driver.ts'
+import type { Answer, CheckedAppend, CheckedUpdate, Unchanged } from '../driver.ts'
 import type { StoreFault } from '../fault.ts'
+import { claims } from '../lease.ts'
 import { againstChange, againstFork, entriesBefore, hasKey } from '../rules.ts'
 import type { LogInfo } from '../store.ts'
 import { headOf } from '../tree.ts'
@@ -11,6 +12,7 @@ import { appendStatement, bytesOf, grown } from './append.ts'
 import { stateOf, type Database, type Query } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
 import { foreignKey } from './fault.ts'
+import type { Leases } from './leases.ts'
 import { findLog, infoOf, joined, logColumns, logsOf, type Log, type Stretch } from './log.ts'
 import type { LogRows } from './rows.ts'
 import { createdSum, metaSum } from './sum.ts'
@@ -32,16 +34,26 @@ export class Logs {
   readonly #db: Database
   readonly #schema: string
   readonly #writer: Writer
+  readonly #leases: Leases
   readonly #documents: Documents
   readonly #hash: Hash
   readonly #now: () => number
   readonly #read: Query
   readonly #write: Query
 
-  constructor(db: Database, schema: string, writer: Writer, documents: Documents, hash: Hash, now: () => number) {
+  constructor(
+    db: Database,
+    schema: string,
+    writer: Writer,
+    leases: Leases,
+    documents: Documents,
+    hash: Hash,
+    now: () => number,
+  ) {
     this.#db = db
     this.#schema = schema
     this.#writer = writer
+    this.#leases = leases
     this.#documents = documents
     this.#hash = hash
     this.#now = now
@@ -55,19 +67,14 @@ export class Logs {
     return log === undefined ? left({ _tag: 'LogExists', id }) : right(infoOf(log))
   }
 
-  async update(
-    scope: string,
-    id: string,
-    expected: number,
-    meta: JsonObject,
-    ownKey: string | null | undefined,
-  ): Answer<LogInfo> {
+  async update(scope: string, id: string, given: CheckedUpdate): Answer<LogInfo> {
+    const { expected, meta, ownKey, lease } = given
     const its = ownKey === undefined ? undefined : await findLog(this.#read, this.#schema, scope, id)
     if (its !== undefined && !hasKey(its.meta, ownKey)) return left({ _tag: 'NoSuchLog', id })
     const [version, text] = [versionIn(expected), JSON.stringify(meta)]
-    const done = await this.#db.write(
-      `update ${this.#schema}.log set meta = $4::text, terms = $5::bigint[], changes = changes + 1, meta_sum = $6::bigint where scope = $1::text and id = $2::text and changes = $3::bigint and ($7::bigint is null or key = $7::bigint) returning ${logColumns}`,
-      [
+    const isClaiming = claims(given)
+    for (;;) {
+      const done = await this.#db.write(updateText(this.#schema, isClaiming), [
         scope,
         id,
         version,
@@ -75,16 +82,18 @@ export class Logs {
         termsOf(scope, meta, this.#hash),
         metaSum(this.#hash, scope, id, text, version + 1),
         its?.key ?? null,
-      ],
-    )
-    const [updated] = logsOf(done)
-    if (updated !== undefined) return right(Object.freeze({ ...infoOf(updated), meta }))
-    const log = await findLog(this.#read, this.#schema, scope, id)
-    return left(
-      log === undefined
-        ? { _tag: 'NoSuchLog', id }
-        : { _tag: 'MetaConflict', id, expected, actual: log.version, meta: log.meta },
-    )
+        ...(isClaiming ? [lease?.number ?? null] : []),
+      ])
+      const [updated] = logsOf(done)
+      if (updated !== undefined) return right(Object.freeze({ ...infoOf(updated), meta }))
+      const unleased = await this.#leases.against(this.#read, scope, id, given)
+      if (unleased !== undefined) return left(unleased)
+      const log = await findLog(this.#read, this.#schema, scope, id)
+      if (log === undefined || (its !== undefined && log.key !== its.key)) return left({ _tag: 'NoSuchLog', id })
+      if (log.version !== expected)
+        return left({ _tag: 'MetaConflict', id, expected, actual: log.version, meta: log.meta })
+      // Its lease was another's for a moment: the statement sees that it is not any more.
+    }
   }
 
   async fork(scope: string, log: Log, rows: LogRows, to: string, at: number, meta: JsonObject): Answer<LogInfo> {
@@ -224,6 +233,22 @@ export class Logs {
 
 /** A block that is given with rows is there already, and is not what its id says. */
 class DamagedThere extends Error {}
+
+/** The lease is locked until the commit, as in an append: nobody takes it over before. */
+const updateText = (schema: string, isClaiming: boolean): string =>
+  `${
+    isClaiming
+      ? `with held as materialized (
+    select s.number from ${schema}.lease s join ${schema}.log l on l.scope = s.scope and l.key = s.log
+    where l.scope = $1::text and l.id = $2::text and s.holder is not null
+      and (s.expires > clock_timestamp() or s.number = $8::bigint)
+    for share of s
+  ) `
+      : ''
+  }update ${schema}.log set meta = $4::text, terms = $5::bigint[], changes = changes + 1, meta_sum = $6::bigint
+  where scope = $1::text and id = $2::text and changes = $3::bigint and ($7::bigint is null or key = $7::bigint)
+    ${isClaiming ? 'and (select number from held) is not distinct from $8::bigint' : ''}
+  returning ${logColumns}`
 
 /** A version that there can be; -1 is none. */
 const versionIn = (version: number): number => (Number.isSafeInteger(version) ? version : -1)

@@ -11,6 +11,7 @@ import type { Hash } from '../../proof/index.ts'
 import { storeOf } from '../handle.ts'
 import { storeTask, type OpenStoreFault } from '../fault.ts'
 import type { Store } from '../store.ts'
+import { cancelStatement } from './cancel.ts'
 import { Database, type PostgresPool } from './database.ts'
 import { Documents } from './documents.ts'
 import { postgresDriver } from './driver.ts'
@@ -45,8 +46,7 @@ export type PostgresOptions = (
   readonly scope?: string
   /**
    * The most milliseconds for one statement, and for waiting for other writers, before `Busy`. A server that does not
-   * answer
-   * at all gets one second more. Default: 30,000.
+   * answer at all gets one second more. Statements on a `pool` of yours are limited by that pool. Default: 30,000.
    */
   readonly timeout?: number
   /**
@@ -98,7 +98,8 @@ export const postgresStore = (options: PostgresOptions): Task<OpenStoreFault, St
       if (options.pool === undefined) await pool.right.end()
     }
     try {
-      const db = new Database(pool.right)
+      const limit = options.pool === undefined ? { timeout, cancel: cancelStatement } : undefined
+      const db = new Database(pool.right, limit)
       const prepared = await patiently(timeout, () => prepare(db, place, create))
       const documents = new Documents(db, place.schema)
       if (!isLeft(prepared)) await documents.look()
@@ -109,7 +110,7 @@ export const postgresStore = (options: PostgresOptions): Task<OpenStoreFault, St
       await end()
       return left(faultOf(error, place, `open ${place.name}`))
     }
-  })
+  }, 'postgresStore')
 }
 
 const poolOf = (
@@ -129,7 +130,6 @@ const poolOf = (
     const own = new Pool({
       connectionString,
       max: connections,
-      statement_timeout: timeout,
       query_timeout: timeout + 1000, // for a server that does not answer at all
       connectionTimeoutMillis: Math.min(timeout, 10_000),
       keepAlive: true,

@@ -10,17 +10,16 @@ import { peakEnds, type BlockId, type Hash } from '../../proof/index.ts'
 import type { CheckedAppend } from '../driver.ts'
 import type { StoreFault } from '../fault.ts'
 import { Damaged } from '../damaged.ts'
-import { againstClaim, claims } from '../lease.ts'
 import { conflict, diverged, hasKey, isLate, missedRange, namedElsewhere, olderSize, repeated } from '../rules.ts'
 import type { Appended } from '../store.ts'
 import type { Head } from '../row.ts'
 import { rangeOf } from '../tree.ts'
 import { appendStatement, bytesOf, grown, type Growths } from './append.ts'
-import { stateOf, type Database, type Rows } from './database.ts'
+import { stateOf, within, type Database, type Query, type Rows } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
 import { faultOf, foreignKey, patiently, type Place } from './fault.ts'
 import { findLog, logColumns, readable, type Log } from './log.ts'
-import { Leases } from './leases.ts'
+import type { Leases } from './leases.ts'
 import { LogRows } from './rows.ts'
 
 type Answered = Either<StoreFault, Appended>
@@ -46,6 +45,7 @@ export class Writer {
   readonly #db: Database
   readonly #place: Place
   readonly #hash: Hash
+  readonly #read: Query
   readonly #leases: Leases
   readonly #documents: Documents
   readonly #known = new Map<string, Log>()
@@ -55,11 +55,12 @@ export class Writer {
   #going = 0
   #scheduled = false
 
-  constructor(db: Database, place: Place, hash: Hash, documents: Documents) {
+  constructor(db: Database, place: Place, hash: Hash, leases: Leases, documents: Documents) {
     this.#db = db
     this.#place = place
     this.#hash = hash
-    this.#leases = new Leases(db, place.schema)
+    this.#read = (text, values) => db.read(text, values)
+    this.#leases = leases
     this.#documents = documents
   }
 
@@ -127,11 +128,17 @@ export class Writer {
   }
 
   async #commit(scope: string, batch: readonly Job[]): Promise<void> {
+    const since = performance.now()
     try {
-      for (const job of await this.#together(scope, batch)) {
-        const answered = await this.#alone(job)
-        job.answer(answered)
+      const logs = new Map<string, Job[]>()
+      for (const job of await this.#together(scope, batch)) logs.set(keyOf(job), [...(logs.get(keyOf(job)) ?? []), job])
+      // A log that somebody holds up does not hold up the others.
+      const rest = [...logs.values()]
+      const lane = async (): Promise<void> => {
+        for (let jobs = rest.shift(); jobs !== undefined; jobs = rest.shift())
+          for (const job of jobs) job.answer(await this.#alone(job, since))
       }
+      await Promise.all(Array.from({ length: Math.min(lanes, rest.length) }, lane))
     } catch (error) {
       const fault = faultOf(error, this.#place, 'append')
       for (const job of batch) {
@@ -158,10 +165,13 @@ export class Writer {
     const planned = [...growths.values()]
     let keys: ReadonlySet<number>
     try {
-      keys = await this.#run(
-        scope,
-        planned.map(({ growth }) => growth),
-      )
+      const work = (): Promise<ReadonlySet<number>> =>
+        this.#run(
+          scope,
+          planned.map(({ growth }) => growth),
+        )
+      // Of several logs one may be held up: then there is time for the others.
+      keys = await (planned.length === 1 ? work() : within(this.#place.timeout / 2, work))
     } catch (error) {
       if (stateOf(error) === undefined) throw error
       for (const { jobs } of planned) for (const job of jobs) this.#known.delete(keyOf(job))
@@ -181,50 +191,49 @@ export class Writer {
     return batch.filter((job) => undone.has(job))
   }
 
-  /** One append, whatever is in its way. */
-  async #alone(job: Job): Promise<Answered> {
+  /** One append, whatever is in its way. Its time began when the batch was sent. */
+  async #alone(job: Job, since: number): Promise<Answered> {
     const { scope, id, append } = job
     try {
-      return await patiently(this.#place.timeout, async (): Promise<Answered> => {
-        for (;;) {
-          const log = await findLog((text, values) => this.#db.read(text, values), this.#place.schema, scope, id)
-          if (log === undefined) return left({ _tag: 'NoSuchLog', id })
-          if (!hasKey(log.meta, append.ownKey)) return left(diverged(id, append.expected, log.head))
-          const rows = new LogRows((text, values) => this.#db.read(text, values), this.#place.schema, scope, log)
-          const before =
-            append.operation === undefined
-              ? undefined
-              : await this.#answered(scope, log, append.operation, append, rows)
-          if (before !== undefined) return before
-          const unleased = claims(append) ? await this.#against(scope, id, append) : undefined
-          if (unleased !== undefined) return left(unleased)
-          rangeOf(log.head, log.peaks, this.#hash)
-          const growth = grown({ before: log, after: log, steps: [] }, append, this.#hash)
-          if (growth === undefined) return left(await this.#conflict(log, append.expected, rows))
-          try {
-            const keys = await this.#run(scope, [growth])
-            if (!keys.has(log.key)) {
-              await this.mend(scope, append)
-              continue // it has changed since it was looked at
+      return await patiently(
+        this.#place.timeout,
+        async (): Promise<Answered> => {
+          for (;;) {
+            const log = await findLog(this.#read, this.#place.schema, scope, id)
+            if (log === undefined) return left({ _tag: 'NoSuchLog', id })
+            if (!hasKey(log.meta, append.ownKey)) return left(diverged(id, append.expected, log.head))
+            const rows = new LogRows(this.#read, this.#place.schema, scope, log)
+            const before =
+              append.operation === undefined
+                ? undefined
+                : await this.#answered(scope, log, append.operation, append, rows)
+            if (before !== undefined) return before
+            const unleased = await this.#leases.against(this.#read, scope, id, append)
+            if (unleased !== undefined) return left(unleased)
+            rangeOf(log.head, log.peaks, this.#hash)
+            const growth = grown({ before: log, after: log, steps: [] }, append, this.#hash)
+            if (growth === undefined) return left(await this.#conflict(log, append.expected, rows))
+            try {
+              const keys = await this.#run(scope, [growth])
+              if (!keys.has(log.key)) {
+                await this.mend(scope, append)
+                continue // it has changed since it was looked at
+              }
+            } catch (error) {
+              const missing = stateOf(error) === foreignKey ? await this.missing(scope, append) : []
+              if (missing.length > 0) return left({ _tag: 'MissingBlock', ids: missing })
+              throw error
             }
-          } catch (error) {
-            const missing = stateOf(error) === foreignKey ? await this.missing(scope, append) : []
-            if (missing.length > 0) return left({ _tag: 'MissingBlock', ids: missing })
-            throw error
+            this.#remember(job, growth.after)
+            return right((growth.steps[0] as Growths['steps'][number]).growth.answer) // it was grown by one
           }
-          this.#remember(job, growth.after)
-          return right((growth.steps[0] as Growths['steps'][number]).growth.answer) // it was grown by one
-        }
-      })
+        },
+        since,
+      )
     } catch (error) {
       this.#known.delete(keyOf(job))
       return left(damageOr(error, id) ?? faultOf(error, this.#place, 'append'))
     }
-  }
-
-  async #against(scope: string, id: string, append: CheckedAppend): Promise<StoreFault | undefined> {
-    const found = await this.#leases.find((text, values) => this.#db.read(text, values), scope, id)
-    return found && againstClaim(id, found.row, append, found.now)
   }
 
   async #run(scope: string, growths: readonly Growths[]): Promise<ReadonlySet<number>> {

@@ -36,9 +36,9 @@ export interface BackupOptions {
  * @param options the source, the target, and a callback for progress
  * @returns the findings of the check, empty for a good copy; or `NoStore`, `Io` if the file `to` exists, `Full`
  */
-export const backupSqlite = (options: BackupOptions): Task<StoreFault | CallbackThrew, readonly StoreFinding[]> =>
-  storeTask(async () => {
-    const { path: given, to, progress = () => {} } = optionsOf('backupSqlite', options)
+export const backupSqlite = (options: BackupOptions): Task<StoreFault | CallbackThrew, readonly StoreFinding[]> => {
+  const { path: given, to, progress = () => {} } = optionsOf('backupSqlite', options)
+  return storeTask(async () => {
     const [path, target] = [resolve(given), resolve(to)]
     if (existsSync(target))
       return left({
@@ -72,7 +72,8 @@ export const backupSqlite = (options: BackupOptions): Task<StoreFault | Callback
       opened.right.db.close()
       for (const end of ['', '-wal', '-shm']) rmSync(part + end, { force: true })
     }
-  })
+  }, 'backupSqlite')
+}
 
 const allPages = 2 ** 31 - 1
 

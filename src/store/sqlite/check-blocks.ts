@@ -1,14 +1,17 @@
 /** Blocks, their bytes, and the rows that speak of them. */
 import { equalBytes } from '../../proof/index.ts'
-import { found, type Facts, type Found } from './check-facts.ts'
+import { found, type Facts, type Found, type Raw } from './check-facts.ts'
 import { fits } from './sum.ts'
 
 export function* checkBlocks(facts: Facts): Generator<Found | undefined> {
-  const sql = `select key, scope, id, uses, kept, block.sum, bytes, coalesce(said.mentions, 0) as mentions
-    from block left join content on content.block = block.key
-      left join (select block, count(*) as mentions from mention group by block) said on said.block = block.key`
-  for (const raw of facts.each(sql)) {
+  const read = facts.db.prepare(`select key, scope, id, uses, kept, block.sum, bytes,
+      (select count(*) from mention where mention.block = block.key) as mentions
+    from block left join content on content.block = block.key where block.key = ?`)
+  read.setReadBigInts(true)
+  for (const { key: next } of facts.each('select key from block', { key: 'key' })) {
     yield undefined
+    const raw = read.get(next as bigint) as Raw | undefined
+    if (raw === undefined) continue // it was removed meanwhile
     const { key, scope, id, uses, kept, sum, bytes, mentions } = raw
     const where = id instanceof Uint8Array ? Buffer.from(id).toString('hex') : String(key)
     const digest = bytes instanceof Uint8Array ? facts.hash(bytes) : undefined
@@ -55,14 +58,17 @@ function setBlock(
 
 export function* checkContents(facts: Facts): Generator<Found | undefined> {
   const sql = 'select block from content where not exists (select 1 from block where block.key = content.block)'
-  for (const { block } of facts.each(sql)) yield found('content', String(block), 'bytes of a block that is missing')
+  for (const { block } of facts.all(sql)) yield found('content', String(block), 'bytes of a block that is missing')
 }
 
 export function* checkMentions(facts: Facts): Generator<Found | undefined> {
-  const sql = `select mention.row >> 32 as segment, mention.row & 4294967295 as position, mention.block, mention.sum,
+  const sql = `select mention.row as at, mention.row >> 32 as segment, mention.row & 4294967295 as position, mention.block, mention.sum,
       row.id is not null as there, block.scope as scope
     from mention left join row on row.id = mention.row left join block on block.key = mention.block`
-  for (const { segment, position, block, sum, there, scope } of facts.each(sql)) {
+  for (const { segment, position, block, sum, there, scope } of facts.each(sql, {
+    'mention.row': 'at',
+    'mention.block': 'block',
+  })) {
     yield undefined
     const where = `of block ${String(block)} by segment ${String(segment)} at ${String(position)}`
     if (!fits(sum, segment as bigint, position as bigint, block as bigint))

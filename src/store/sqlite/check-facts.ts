@@ -75,10 +75,34 @@ export class Facts {
     return size === 0 ? emptyRange : { size, peaks: this.rows.nodes(segment, ends) }
   }
 
-  *each(sql: string): Generator<Raw> {
+  /** All rows of a statement, at once: of tables with a row for each log, or fewer. */
+  all(sql: string): readonly Raw[] {
     const statement = this.db.prepare(sql)
     statement.setReadBigInts(true)
-    yield* statement.iterate() as Iterable<Raw>
+    return statement.all() as unknown as readonly Raw[]
+  }
+
+  /**
+   * The rows of a table in the order of its key, piece by piece: between two pieces nothing of the file is being read, so
+   * its write-ahead log can be emptied.
+   *
+   * @param sql a select without a condition
+   * @param key the columns of the key, and the names that the select gives them
+   */
+  *each(sql: string, key: Readonly<Record<string, string>>): Generator<Raw> {
+    const [columns, names] = [Object.keys(key), Object.values(key)]
+    const order = `order by ${columns.join(', ')} limit ${piece}`
+    let rows = this.all(`${sql} ${order}`)
+    const following = this.db.prepare(
+      `${sql} where (${columns.join(', ')}) > (${columns.map(() => '?').join(', ')}) ${order}`,
+    )
+    following.setReadBigInts(true)
+    for (;;) {
+      yield* rows
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < piece) return
+      rows = following.all(...names.map((name) => last[name] as bigint | string)) as unknown as readonly Raw[]
+    }
   }
 
   one(sql: string, ...parameters: readonly number[]): Raw {
@@ -87,6 +111,9 @@ export class Facts {
     return statement.get(...parameters) as Raw // an aggregate has one row
   }
 }
+
+/** How many rows are read at once. */
+const piece = 500
 
 export const found = (
   table: string,

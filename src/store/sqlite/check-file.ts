@@ -14,7 +14,7 @@ export function* checkFile(facts: Facts): Generator<Found | undefined> {
     reindexed = true
     return 'the indexes were built anew from their tables'
   }
-  for (const row of facts.each(`pragma integrity_check(${mostLines})`)) {
+  for (const row of facts.all(`pragma integrity_check(${mostLines})`)) {
     const [line] = Object.values(row)
     if (line === 'ok') continue
     const isIndex = /^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index)/.test(
@@ -41,7 +41,12 @@ export function* checkSchema(facts: Facts): Generator<Found | undefined> {
     ) as [Map<string, string>, Map<string, string>]
     for (const [name, made] of expected)
       if (actual.get(name) !== made)
-        yield found('schema', name, actual.has(name) ? 'it is not as it was made' : 'it is missing')
+        yield found(
+          'schema',
+          name,
+          actual.has(name) ? 'it is not as it was made' : 'it is missing',
+          remakeIndex(facts, JSON.parse(made) as Raw),
+        )
     for (const name of actual.keys())
       if (!expected.has(name) && !isOfSearch(name.replace(/^table /, '')))
         yield found('schema', name, 'it is not of this library')
@@ -52,9 +57,18 @@ export function* checkSchema(facts: Facts): Generator<Found | undefined> {
   if (application !== applicationId) yield found('file', undefined, 'it is not marked as a store')
 }
 
+/** An index follows from its table. Undefined: it is none, or one that SQLite makes with a table. */
+const remakeIndex = (facts: Facts, { type, name, sql }: Raw): (() => string) | undefined => {
+  if (type !== 'index' || typeof sql !== 'string') return undefined
+  return () => {
+    facts.db.exec(`drop index if exists ${String(name)}; ${sql}`)
+    return 'it was built anew from its table'
+  }
+}
+
 export function* checkSequences(facts: Facts): Generator<Found | undefined> {
   const names = ['scope', 'segment', 'log', 'block'] as const
-  const given = new Map([...facts.each('select name, seq from sqlite_sequence')].map(({ name, seq }) => [name, seq]))
+  const given = new Map(facts.all('select name, seq from sqlite_sequence').map(({ name, seq }) => [name, seq]))
   for (const name of names) {
     const last = facts.one(`select max(key) as last from ${name}`)['last']
     const seq = given.get(name)

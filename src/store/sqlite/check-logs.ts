@@ -8,7 +8,7 @@ import { headIsSound, headSum, infoIn, logIn, metaIsSound, selectLog, type LogRo
 import { fits } from './sum.ts'
 
 export function* checkScopes(facts: Facts): Generator<Found | undefined> {
-  for (const { key, name, sum } of facts.each('select key, name, sum from scope')) {
+  for (const { key, name, sum } of facts.all('select key, name, sum from scope')) {
     facts.scopes.set(Number(key), String(name))
     if (typeof name !== 'string' || !fits(sum, name))
       yield found('scope', `${String(key)} ${shown(name)}`, 'its name is not what was stored')
@@ -17,7 +17,7 @@ export function* checkScopes(facts: Facts): Generator<Found | undefined> {
 
 export function* checkLogs(facts: Facts): Generator<Found | undefined> {
   const ofSegment = new Map<number, LogRow>()
-  for (const raw of selectLog(facts.db, 'order by key')().iterate() as Iterable<RawLog>) {
+  for (const raw of selectLog(facts.db, 'order by key')().all() as unknown as readonly RawLog[]) {
     yield undefined
     try {
       const log = logIn(raw)
@@ -41,12 +41,13 @@ export function* checkLogs(facts: Facts): Generator<Found | undefined> {
 /** Logs against the rows of their segments. */
 export function* checkHeads(facts: Facts): Generator<Found | undefined> {
   const raws = new Map<number, RawLog>()
-  for (const raw of selectLog(facts.db, 'order by key')().iterate() as Iterable<RawLog>)
+  for (const raw of selectLog(facts.db, 'order by key')().all() as unknown as readonly RawLog[])
     raws.set(Number(raw['key']), raw)
   for (const log of facts.logs.values()) {
     yield undefined
     const where = facts.logName(log)
-    const raw = raws.get(log.key) as RawLog // it was read before
+    const raw = raws.get(log.key)
+    if (raw === undefined) continue // it was removed meanwhile
     const isSound = headIsSound(raw, log)
     const segment = facts.segments.get(log.segment)
     if (segment === undefined || !isSound) {
@@ -122,7 +123,7 @@ function rebuildBeside(facts: Facts, segment: number, { position, kind, index, n
 }
 
 export function* checkOperations(facts: Facts): Generator<Found | undefined> {
-  for (const raw of facts.each('select log, id, base, size, root, sum from operation')) {
+  for (const raw of facts.each('select log, id, base, size, root, sum from operation', { log: 'log', id: 'id' })) {
     yield undefined
     const log = facts.logs.get(Number(raw['log']))
     const where = `${shown(raw['id'])} of ${log === undefined ? `log ${String(raw['log'])}` : facts.logName(log)}`
@@ -156,7 +157,7 @@ function isRootAt(facts: Facts, log: LogRow, size: number, root: Uint8Array): bo
 }
 
 export function* checkLeases(facts: Facts): Generator<Found | undefined> {
-  for (const { log } of facts.each('select log from lease'))
+  for (const { log } of facts.all('select log from lease'))
     if (!facts.logs.has(Number(log))) yield found('lease', String(log), 'its log is missing')
 }
 

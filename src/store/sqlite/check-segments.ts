@@ -4,7 +4,7 @@ import { fits } from './sum.ts'
 
 /** All of them, before anything is said of one. */
 export function readSegments(facts: Facts): readonly Found[] {
-  for (const raw of facts.each('select key, scope, parent, base, orphan, forks, sum from segment order by key')) {
+  for (const raw of facts.all('select key, scope, parent, base, orphan, forks, sum from segment order by key')) {
     const [key, scope, base, orphan, forks] = ['key', 'scope', 'base', 'orphan', 'forks'].map((name) =>
       numberIn(raw[name]),
     ) as [number, number, number, number, number]

@@ -2,7 +2,8 @@
  * Every table of a store file held against every other, its own check sums, and the tree: what `check` finds, and with it
  * how `repair` rebuilds what the rest of the file proves.
  *
- * A piece of work at a time: an `undefined` is a place where somebody else may have a turn.
+ * A piece of work at a time: an `undefined` is a place where somebody else may have a turn. Nothing of the file is being
+ * read there.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Hash } from '../../proof/index.ts'

@@ -29,7 +29,7 @@ export const sqliteDriver = (db: DatabaseSync, writer: Writer, hash: Hash, now: 
   const reader = new Reader(db, logs, rows)
   const sweeper = new Sweeper(db, writer, rows, search)
   const elsewhere = new Elsewhere(db)
-  const eraser = new Eraser(db, { scopes, logs, rows, appender, sweeper, writer }, hash)
+  const eraser = new Eraser(db, { scopes, logs, rows, leases, appender, sweeper, writer }, hash)
   return {
     hash,
     now,
@@ -40,7 +40,8 @@ export const sqliteDriver = (db: DatabaseSync, writer: Writer, hash: Hash, now: 
         return right(infoIn(raw))
       }),
     list: async (scope, query) => right(logs.list(scope, query)),
-    update: (scope, id, expected, meta, ownKey) => writer.write(() => logs.update(scope, id, expected, meta, ownKey)),
+    update: (scope, id, given) =>
+      writer.write(() => logs.update(scope, id, given, (log) => leases.against(log, given))),
     append: (scope, id, given) => writer.write(() => appender.append(scope, id, given), sizeOf(given)),
     read: (scope, id, range) => reader.read(scope, id, range),
     nodes: (scope, id, positions) => reader.nodes(scope, id, positions),

@@ -17,6 +17,7 @@ import { conflict, notThatRow, sameHead } from '../rules.ts'
 import type { Head, StoredRow } from '../row.ts'
 import { rowLeaf } from '../tree.ts'
 import type { Appender } from './append.ts'
+import type { Leases } from './leases.ts'
 import { headIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
 import { prepared, type Prepared } from './prepared.ts'
@@ -33,6 +34,7 @@ interface Parts {
   readonly scopes: Scopes
   readonly logs: Logs
   readonly rows: Rows
+  readonly leases: Leases
   readonly appender: Appender
   readonly sweeper: Sweeper
   readonly writer: Writer
@@ -171,15 +173,17 @@ export class Eraser {
 
   /** All that can be refused is looked at before anything is written. */
   #together(scope: string, { logs: given, ledger }: CheckedErasure, needles: Needles): Either<StoreFault, Done> {
-    const { logs, rows, appender, sweeper } = this.#parts
+    const { logs, rows, leases, appender, sweeper } = this.#parts
     const places: {
       readonly segment: number
       readonly row: StoredRow
       readonly leaf: Uint8Array
       readonly stub: string
     }[] = []
-    for (const { id, expected, rows: chosen } of given) {
+    for (const { id, expected, rows: chosen, ...claim } of given) {
       const looked = logs.on(scope, id, (log): Either<StoreFault, undefined> => {
+        const unleased = leases.against(log, claim)
+        if (unleased !== undefined) return left(unleased)
         const head = headIn(log)
         if (!sameHead(head, expected)) return left(conflict(id, expected, head, []))
         for (const { position, leaf, stub } of chosen) {

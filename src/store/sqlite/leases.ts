@@ -3,9 +3,17 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
 import { Damaged } from '../damaged.ts'
-import type { Answer, CheckedAppend } from '../driver.ts'
+import type { Answer } from '../driver.ts'
 import type { StoreFault } from '../fault.ts'
-import { againstClaim, changed, claims, type Lease, type LeaseChange, type LeaseRow } from '../lease.ts'
+import {
+  againstClaim,
+  changed,
+  claims,
+  type Lease,
+  type LeaseChange,
+  type LeaseClaim,
+  type LeaseRow,
+} from '../lease.ts'
 import type { LogRow } from './log.ts'
 import { prepared, type Prepared } from './prepared.ts'
 import type { Writer } from './writer.ts'
@@ -46,9 +54,9 @@ export class Leases {
     )
   }
 
-  /** Why an append can't be made. */
-  against(log: LogRow, append: CheckedAppend): StoreFault | undefined {
-    return claims(append) ? againstClaim(log.id, this.#rowOf(log), append, Date.now()) : undefined
+  /** Why a change can't be made. */
+  against(log: LogRow, claim: LeaseClaim): StoreFault | undefined {
+    return claims(claim) ? againstClaim(log.id, this.#rowOf(log), claim, Date.now()) : undefined
   }
 
   #rowOf(log: LogRow): LeaseRow | undefined {

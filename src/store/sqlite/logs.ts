@@ -5,7 +5,7 @@ import { isLeft, left, right, type JsonObject } from '../../json/index.ts'
 import { emptyRange, type Hash } from '../../proof/index.ts'
 import { momentOf } from '../clock.ts'
 import { Damaged } from '../damaged.ts'
-import type { CheckedQuery, Unchanged } from '../driver.ts'
+import type { CheckedQuery, CheckedUpdate, Unchanged } from '../driver.ts'
 import type { Sharing } from '../erasing.ts'
 import type { StoreFault } from '../fault.ts'
 import { againstChange, againstFork, entriesBefore, hasKey, logInfo, sharedRows, type Growth } from '../rules.ts'
@@ -121,13 +121,14 @@ export class Logs {
   update(
     scope: string,
     id: string,
-    expected: number,
-    meta: JsonObject,
-    ownKey: string | null | undefined,
+    { expected, meta, ownKey }: CheckedUpdate,
+    against: (log: LogRow) => StoreFault | undefined,
   ): Either<StoreFault, LogInfo> {
     return this.on(scope, id, (log, raw) => {
       const info = infoIn(raw)
       if (!hasKey(info.meta, ownKey)) return left({ _tag: 'NoSuchLog', id })
+      const unleased = against(log)
+      if (unleased !== undefined) return left(unleased)
       if (info.version !== expected)
         return left({ _tag: 'MetaConflict', id, expected, actual: info.version, meta: info.meta })
       if (!metaIsSound(raw, info)) throw new Damaged(log.size, 'its metadata is not as it was written')

@@ -139,12 +139,15 @@ const whyNotWritable = (path: string): OpenStoreFault | undefined => {
   }
 }
 
+/** Bytes that a write-ahead log keeps once it has been emptied; one that a long read has held up is longer until then. */
+export const logLimit: number = 64 << 20
+
 /** Nothing is written where nothing has to be: a full disk can be read from. */
 const prepare = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
   const problem =
     check(db, path) ??
     (numberOf(db, 'user_version') < formats.length || modeOf(db, '') !== 'wal' ? bringUpToDate(db, path) : undefined)
-  if (problem === undefined) db.exec('pragma synchronous = normal')
+  if (problem === undefined) db.exec(`pragma synchronous = normal; pragma journal_size_limit = ${logLimit}`)
   return problem
 }
 

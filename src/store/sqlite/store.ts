@@ -11,7 +11,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import { amount, type Task } from '../../task/index.ts'
 import type { Hash } from '../../proof/index.ts'
-import type { StoreFinding, StoreRepair } from '../check.ts'
+import { findingText, type StoreFinding, type StoreRepair } from '../check.ts'
 import { type StoreDriver } from '../driver.ts'
 import { storeOf } from '../handle.ts'
 import { storeTask, type OpenStoreFault, type StoreFault } from '../fault.ts'
@@ -38,9 +38,8 @@ export interface SqliteOptions {
    */
   readonly readOnly?: boolean
   /**
-   * Receives reports: the file was opened for reading only, it is on a network file system, damage was read. Default:
-   * they
-   * are dropped.
+   * Receives reports: the file was opened for reading only, it is on a network file system, its write-ahead log grows because
+   * of a long read, damage was read. Default: they are dropped.
    */
   readonly onNotice?: OnNotice
   /**
@@ -97,7 +96,7 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
       if (reading?.reason !== undefined) onNotice({ _tag: 'OpenedReadOnly', path, reason: reading.reason })
       const network = networkFileSystem(path)
       if (network !== undefined) onNotice({ _tag: 'NetworkFileSystem', path, type: network })
-      const writer = new Writer(db, { path, durability, wait })
+      const writer = new Writer(db, { path, durability, wait, onNotice })
       const driver: StoreDriver = {
         ...sqliteDriver(db, writer, sha256, now),
         check: () => checked(again),
@@ -110,23 +109,37 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
       db.close()
       return left(faultOf(error, path, 'open the file'))
     }
-  })
+  }, 'sqliteStore')
 }
 
 const sha256: Hash = (bytes) => hashOf('sha256', bytes, 'buffer')
 
-/** What a check finds, read by a connection of its own: one moment of the file, while others write. */
+/**
+ * What a check finds, read by a connection of its own in short pieces: a long read keeps the write-ahead log from being
+ * emptied. Pieces of several moments may contradict each other. Only what is found twice while others write is looked at
+ * again at one moment.
+ */
 const checked = async (open: () => DatabaseSync): Promise<Either<StoreFault, readonly StoreFinding[]>> => {
   const db = open()
-  try {
-    db.exec('begin')
+  const pass = async (): Promise<readonly StoreFinding[]> => {
     const findings: StoreFinding[] = []
     let turns = 0
     for (const found of checkDatabase(db, sha256)) {
       if (found !== undefined) findings.push(findingOf(found))
       if (++turns % 200 === 0) await new Promise(setImmediate)
     }
-    return right(Object.freeze(findings))
+    return Object.freeze(findings)
+  }
+  /** Changes when another connection has written. */
+  const version = (): unknown => db.prepare('pragma data_version').get()?.['data_version']
+  try {
+    const before = version()
+    const first = await pass()
+    if (first.length === 0 || version() === before) return right(first)
+    const texts = new Set((await pass()).map(findingText))
+    if (!first.some((found) => texts.has(findingText(found)))) return right([])
+    db.exec('begin')
+    return right(await pass())
   } finally {
     db.close()
   }
@@ -135,10 +148,25 @@ const checked = async (open: () => DatabaseSync): Promise<Either<StoreFault, rea
 const findingOf = ({ rebuild, ...found }: Found): StoreFinding =>
   Object.freeze({ ...found, repairable: rebuild !== undefined })
 
+/** What is damaged may hide more damage: it is looked for until a pass changes nothing. */
 const repaired = (db: DatabaseSync): readonly StoreRepair[] => {
-  // All is found before anything is changed: what one table proves of another is what was stored.
-  const all = [...checkDatabase(db, sha256)].filter((found) => found !== undefined)
-  return Object.freeze(all.map(({ rebuild, ...found }) => Object.freeze({ ...found, done: rebuild?.() })))
+  const repairs = new Map<string, StoreRepair>()
+  for (;;) {
+    // All is found before anything is changed: what one table proves of another is what was stored.
+    const all = new Map(
+      [...checkDatabase(db, sha256)].flatMap((found) => (found === undefined ? [] : [[findingText(found), found]])),
+    )
+    for (const [text, { done, ...found }] of repairs)
+      if (done === undefined && !all.has(text)) repairs.set(text, { ...found, done: 'it was repaired with the rest' })
+    let changed = false
+    for (const [text, { rebuild, ...found }] of all) {
+      // What comes again after it was rebuilt is not rebuilt once more.
+      const done = repairs.has(text) ? undefined : rebuild?.()
+      repairs.set(text, { ...found, done })
+      changed ||= done !== undefined
+    }
+    if (!changed) return Object.freeze([...repairs.values()].map((each) => Object.freeze(each)))
+  }
 }
 
 const known = {

@@ -10,8 +10,10 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { StoreFault } from '../fault.ts'
+import type { OnNotice } from '../notice.ts'
 import { busy, codeOf, faultOf, full, locked } from './fault.ts'
-import { patiently, rollBack } from './open.ts'
+import { readersOf } from './long-reads.ts'
+import { logLimit, patiently, rollBack } from './open.ts'
 
 interface Job {
   readonly work: () => Either<StoreFault, unknown>
@@ -26,7 +28,11 @@ export interface WriterOptions {
   readonly durability: 'disk' | 'os'
   /** Milliseconds to wait for another process's lock. */
   readonly wait: number
+  readonly onNotice: OnNotice
 }
+
+/** The write-ahead log is looked at once in so many transactions. */
+const between = 64
 
 /** As much as is written before everybody else gets a turn. */
 const batchJobs = 64
@@ -37,6 +43,9 @@ const batchBytes = 1 << 20
  * surely has. After another error the log may hold the commit, and the next to recover it finds it.
  */
 class Unsure extends Error {}
+
+/** Another file stands at the path, or none, or one that was cut to nothing. */
+class Replaced extends Error {}
 
 export class Writer {
   readonly #db: DatabaseSync
@@ -49,6 +58,9 @@ export class Writer {
   #wal: number | undefined
   #writing = false
   readonly #file: string | undefined
+  #transactions = 0
+  /** Bytes of the write-ahead log that are told of. */
+  #tellAt = logLimit
   /** The disk has refused a sync: what is on it is not known, so nothing is written any more. */
   #broken: StoreFault | undefined
 
@@ -121,6 +133,10 @@ export class Writer {
     try {
       results = await patiently(this.#options.wait, () => this.#transaction(batch))
     } catch (error) {
+      if (error instanceof Replaced) {
+        this.#broken = { _tag: 'FileReplaced', path: this.#options.path }
+        return this.#refuse(batch, this.#broken)
+      }
       if (error instanceof Unsure)
         return this.#refuse(batch, { _tag: 'Io', operation: 'commit', cause: error.cause, outcome: 'unknown' })
       const code = codeOf(error)
@@ -136,10 +152,6 @@ export class Writer {
           : faultOf(error, this.#options.path, 'write'),
       )
     }
-    if (fileAt(this.#options.path) !== this.#file) {
-      this.#broken = { _tag: 'FileReplaced', path: this.#options.path }
-      return this.#refuse(batch, this.#broken)
-    }
     if (this.#wal !== undefined && results.some((result) => !isLeft(result))) {
       try {
         await this.#sync(this.#wal)
@@ -152,7 +164,19 @@ export class Writer {
         results = results.map((result) => (isLeft(result) ? result : left(unsure)))
       }
     }
+    if (++this.#transactions % between === 0) this.#lookAtLog()
     for (const [index, { answer }] of batch.entries()) answer(results[index] as Either<StoreFault, unknown>)
+  }
+
+  /** Whoever reads an earlier state of the file keeps its write-ahead log from being emptied, and is named. */
+  #lookAtLog(): void {
+    const bytes = statSync(this.#walPath, { throwIfNoEntry: false })?.size ?? 0
+    if (bytes <= logLimit) this.#tellAt = logLimit
+    if (bytes <= this.#tellAt) return
+    const readers = readersOf(this.#walPath)
+    if (readers?.length === 0) return // it is long, and is going to be emptied
+    this.#tellAt = bytes * 2
+    this.#options.onNotice({ _tag: 'LogGrows', path: this.#options.path, bytes, readers: readers ?? [] })
   }
 
   #refuse(batch: readonly Job[], fault: StoreFault): void {
@@ -161,7 +185,10 @@ export class Writer {
 
   #transaction(batch: readonly Job[]): readonly Either<StoreFault, unknown>[] {
     const [first] = batch
-    if (first?.alone === true) return [first.work()]
+    if (first?.alone === true) {
+      this.#checkFile()
+      return [first.work()]
+    }
     let committing = false
     this.#writing = true
     try {
@@ -169,15 +196,22 @@ export class Writer {
       const results = batch.map(({ work }) => work())
       // Before the commit: a file that can't be opened must not make a doubt of what is committed.
       if (this.#options.durability === 'disk') this.#wal ??= openSync(this.#walPath, 'r+')
+      this.#checkFile()
       committing = true
       this.#end.run()
       return results
     } catch (error) {
       const open = rollBack(this.#db)
+      if (!committing) this.#checkFile() // then that is why
       throw committing && !open && codeOf(error) !== full ? new Unsure('a commit failed', { cause: error }) : error
     } finally {
       this.#writing = false
     }
+  }
+
+  /** Throws Replaced. What is refused is not committed: whoever reads by this connection must not see it either. */
+  #checkFile(): void {
+    if (fileAt(this.#options.path) !== this.#file) throw new Replaced()
   }
 
   #sync(file: number): Promise<void> {
@@ -185,8 +219,8 @@ export class Writer {
   }
 }
 
-/** Which file stands at a path; undefined where there is none. */
+/** Which file stands at a path; undefined where there is none, or an empty one: a store never is. */
 const fileAt = (path: string): string | undefined => {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return found && `${found.dev}:${found.ino}`
+  return found === undefined || found.size === 0n ? undefined : `${found.dev}:${found.ino}`
 }

@@ -106,6 +106,13 @@ export const oddRequests: { readonly [name: string]: OddRequest } = {
     status: 200,
     parsed: { method: 'POST', path: `/v1${'/'.repeat(15_000)}x` },
   },
+  'HTTP/2 from the start': {
+    written: ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '\0\0\0\x04\0\0\0\0\0'],
+    status: 505,
+  },
+  'no HTTP': { written: ['\x16\x03\x01\x02\0\x01'], status: 400 },
+  'headers without an end': { written: [`GET /u/a HTTP/1.1\r\nx: ${'x'.repeat(20_000)}`], status: 431 },
+  'a chunk that has no length': { written: [head('POST /u/a', 'transfer-encoding: chunked') + 'x\r\n'], status: 400 },
   'no path': { written: [head('OPTIONS *')], status: 404 },
   'no provider': { written: [head('GET /')], status: 404 },
 }

@@ -1,4 +1,5 @@
 /** The proxy and odd requests: what the provider parses is what the client meant, and no answer reaches another. */
+import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { array, assert, asyncProperty, constantFrom, oneof, string } from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -150,6 +151,50 @@ it('an answer that nobody asked for is not taken for the answer to the next requ
   await ask()
   expect((await client.answer()).body).toBe('answer 2')
   client.end()
+})
+
+it('trailers of a request and of its answer go through, but for those that frame or route', async () => {
+  const seen: unknown[] = []
+  const server = createHttpServer((incoming, outgoing) => {
+    incoming.resume()
+    incoming.on('end', () => {
+      seen.push(incoming.rawTrailers)
+      outgoing.writeHead(200, { 'transfer-encoding': 'chunked' })
+      outgoing.write('hi')
+      outgoing.addTrailers([
+        ['X-Sum', '9'],
+        ['x-sum', '10'],
+      ])
+      outgoing.end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  close.push(() => server.close())
+  const { port } = await proxyTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  for (const [version, body, behind] of [
+    ['1.1', '2\r\nab\r\n', 'X-Sum: 9\r\nx-sum: 10\r\n'],
+    ['1.1', '', 'X-Sum: 9\r\nx-sum: 10\r\n'],
+    ['1.0', '2\r\nab\r\n', ''],
+  ] as const) {
+    const client = new Client(port)
+    const head = [`POST /u/a HTTP/${version}`, 'host: localhost', 'transfer-encoding: chunked', 'connection: close']
+    const trailers = 'X-Got: é\r\nHost: evil\r\nTrailer: x\r\n'
+    await client.write([...head, '', `${body}0\r\n${trailers}\r\n`].join('\r\n'))
+    await client.closed()
+    expect(client.heard.split('\r\n\r\n').slice(1).join('\r\n\r\n')).toBe(
+      version === '1.0' ? 'hi' : `2\r\nhi\r\n0\r\n${behind}\r\n`,
+    )
+  }
+  expect(seen).toEqual(Array.from({ length: 3 }, () => ['X-Got', 'é']))
+})
+
+it('a client that speaks HTTP/2 is told so', async () => {
+  const { port } = await proxyTo('http://provider.invalid')
+  const client = new Client(port)
+  await client.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+  expect(JSON.parse((await client.answer()).body)).toEqual({
+    error: { message: 'indelible record: it speaks HTTP/1.1, and this client HTTP/2' },
+  })
 })
 
 it('a WebSocket goes by the proxy that the environment names', async () => {

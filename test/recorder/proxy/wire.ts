@@ -148,6 +148,11 @@ export class Client {
     await this.#until(() => -1)
   }
 
+  /** What came and was not read. */
+  get heard(): string {
+    return this.#heard
+  }
+
   /** Whether the other side has closed the connection. */
   get over(): boolean {
     return this.#over

@@ -64,7 +64,7 @@ it('an input that was queued while another one was on its way into the record co
           await other.note({ type: 'input', id: 'q', state: 'queued', message: user('q') as never })
         }
         return inner.append(id, given)()
-      }),
+      }, 'store.append'),
   }
   const session = await openSession(store, 's')
   expect(await ended(session, 'b', { id: 'b', whenBusy: 'wait' })).toEqual(['end_turn', 're: b'])
@@ -222,7 +222,7 @@ it('a turn that loses the session before its run begins asks for it again: nobod
           await ended(other, 'b', { id: 'b', ttl: 60_000 })
         }
         return inner.append(id, given)()
-      }),
+      }, 'store.append'),
   }
   for (const whenBusy of ['wait', 'queue'] as const) {
     isFirst = true
@@ -230,4 +230,51 @@ it('a turn that loses the session before its run begins asks for it again: nobod
     const name = `a by ${whenBusy}`
     expect(await ended(session, name, { id: name, whenBusy, ttl: 60_000 })).toEqual(['end_turn', `re: ${name}`])
   }
+})
+
+it('an input whose message was retracted is cancelled, unless it was answered', async () => {
+  const down: Model = { name: 'm', stream: () => { throw new Error('503') } } // oxfmt-ignore
+  const session = await createSession(memoryStore())
+  await ended(session, 'first', { id: 'first' })
+  const before = session.len
+  // One that a dead run had taken: nobody goes on with it.
+  await session.append({ messages: [user('a')], notes: [{ type: 'input', id: 'a', state: 'taken', at: before }] })
+  await session.rewind(before)
+  expect(await ended(session, 'b', { id: 'b' })).toEqual(['end_turn', 're: b'])
+  // One whose run has failed: it is not asked again.
+  expect(await ended(session, 'c', { id: 'c', model: down })).toEqual(['ModelFailed'])
+  await session.pop()
+  // One whose calls wait for an approval.
+  const asking = { id: 'd', model: paying(), tools: [pay] }
+  expect(await ended(session, 'pay', asking)).toEqual(['approval'])
+  await session.rewind(session.len - 1)
+  for (const [id, text] of [
+    ['a', 'a'],
+    ['c', 'c'],
+    ['d', 'pay'],
+  ] as const)
+    // oxfmt-ignore
+    for (const whenBusy of ['fail', 'queue'] as const)
+      expect([id, ...(await ended(session, text, { id, whenBusy }))]).toEqual([id, 'cancelled'])
+  await session.rewind(0)
+  expect(await ended(session, 'first', { id: 'first' })).toEqual(['queued', 're: first'])
+  expect(session.conversation().length).toBe(0)
+  expect(states(session).filter((state) => /^[acd] /.test(state))).toEqual([
+    'a taken',
+    'c taken',
+    'c failed',
+    'd taken',
+    'd waiting',
+  ])
+})
+
+it('a turn that is cancelled before its run begins withdraws an input that a dead run had taken', async () => {
+  const session = await createSession(memoryStore())
+  await session.append({ messages: [user('a')], notes: [{ type: 'input', id: 'a', state: 'taken', at: 0 }] })
+  const stream = turn(session, 'a', { id: 'a', model: echo })
+  stream.cancel()
+  expect((await stream.result()).stopReason).toBe('cancelled')
+  expect(await ended(session, 'b', { id: 'b' })).toEqual(['end_turn', 're: b'])
+  expect(states(session)).toEqual(['a taken', 'a cancelled', 'b taken', 'b answered'])
+  expect(said(session)).toEqual(['user: a', 'user: b', 'assistant: re: b'])
 })

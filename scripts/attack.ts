@@ -1,0 +1,68 @@
+/**
+ * `npm run attack`: every suite that plays an attacker, at full size, closed by the minutes of each. `INDELIBLE_ROUNDS` is the
+ * share of that size (see test/rounds.ts). A new suite is a line below; the tests in it are part of `npm test`, too, with few
+ * rounds.
+ */
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { summaryPath, type Summary } from './reporter.ts'
+import { isBuilt, root, run, runAside } from './run.ts'
+
+process.env['INDELIBLE_ROUNDS'] ??= 'full'
+
+/** What each suite attacks, and its files. */
+const suites: { readonly [what: string]: readonly string[] } = {
+  'a record, with patched built-ins and from inside of the process': [
+    'history/attack',
+    'history/doors',
+    'history/patched',
+  ],
+  'stored rows and blocks': ['session/tamper', 'store/flips', 'store/zeroed-page', 'store/check'],
+  "the library's own logs, and names": ['store/own-logs', 'store/half-pairs'],
+  'a recorder: framing, odd requests, large ones': [
+    ...['recorder/hostile', 'recorder/bounds', 'recorder/budgets', 'recorder/linear'],
+    ...['recorder/proxy/framing.property', 'recorder/proxy/proxy'],
+  ],
+  'parsers of what others wrote': ['transcript/hostile', 'records/hostile', 'codecs/gemini-hostile', 'redact/hidden'],
+  'encrypted sessions': ['encryption/attacks', 'encryption/every-log'],
+  'erasure and its receipts': ['session/erase', 'session/erase-files', 'session/erased-elsewhere', 'store/erase'],
+  'holds, ledgers, signers, bundles': [
+    ...['evidence/holds', 'evidence/holds.property', 'evidence/ledger', 'evidence/signer', 'evidence/signed-note'],
+    ...['evidence/bundle-grammar', 'evidence/go'],
+  ],
+  'the page and its files': ['view/html', 'view/server', 'page/markdown'],
+}
+
+/** Scripts that attack, and need more than Node. */
+const scripts: { readonly [what: string]: string } = { 'bundles, by two verifiers': 'scripts/verifiers.ts' }
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`)
+
+mkdirSync(join(root, '.cache'), { recursive: true })
+rmSync(summaryPath, { force: true })
+if (!isBuilt() && !run(process.execPath, ['scripts/build.ts'])) process.exit(1) // the page's files are of the built page
+
+let isGood = true
+const files = Object.values(suites).flatMap((names) => names.map((name) => `test/${name}.test.ts`))
+const reporters = ['--reporter=default', '--reporter=./scripts/reporter.ts']
+const tests = await runAside('vitest', ['run', '--silent=passed-only', ...reporters, ...files], 'inherit')
+if (!tests.good) isGood = false
+const { passed, failed, leftOut, files: timed } = JSON.parse(readFileSync(summaryPath, 'utf8')) as Summary
+const seconds = new Map<string, number>()
+for (const [path, milliseconds] of timed) seconds.set(path, (seconds.get(path) ?? 0) + milliseconds / 1000)
+for (const [what, names] of Object.entries(suites)) {
+  const all = names.map((name) => seconds.get(`test/${name}.test.ts`))
+  const missing = names.filter((_, index) => all[index] === undefined)
+  if (missing.length > 0) isGood = false
+  const sum = all.reduce<number>((total, one) => total + (one ?? 0), 0)
+  say(`${sum.toFixed(0).padStart(6)} s  ${what}${missing.length === 0 ? '' : `: ${missing.join(', ')} did not run`}`)
+}
+for (const [what, script] of Object.entries(scripts)) {
+  const from = Date.now()
+  const { good, said } = await runAside(process.execPath, [script])
+  if (!good) isGood = false
+  say(`${((Date.now() - from) / 1000).toFixed(0).padStart(6)} s  ${what}: ${said.trimEnd()}`)
+}
+for (const { name, reason } of leftOut) say(`left out: ${name}: ${reason ?? 'NO REASON IS GIVEN'}`)
+say(`${passed} passed, ${failed} failed, at ${process.env['INDELIBLE_ROUNDS']} of the full size`)
+process.exitCode = isGood ? 0 : 1

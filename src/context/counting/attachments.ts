@@ -1,0 +1,142 @@
+/**
+ * Tokens of images and files, as the providers count them: by pixels, pages and seconds, never by their base64.
+ *
+ * | | image of w × h pixels | published at (as others quoted it on 2026-11-21) |
+ * |---|---|---|
+ * | Anthropic | ⌈w/28⌉ × ⌈h/28⌉, scaled down to at most 1,568 (2,576 pixels a side and 4,784 from Opus 4.7 on) | docs.claude.com, build-with-claude/vision |
+ * | OpenAI | scaled into 2,048 × 2,048, the shorter side to 768; 85 and 170 for each tile of 512 × 512 (gpt-4o) | platform.openai.com, guides/images-vision |
+ * | Google | 258 up to 384 × 384, else 258 for each tile of 768 × 768 | ai.google.dev, gemini-api/docs/tokens |
+ *
+ * A PDF takes 1,500 to 3,000 a page (Anthropic), audio 32 and video 263 a second (Google).
+ */
+import type { FilePart, ImagePart, Source } from '../../message/index.ts'
+
+/** The provider whose rule counts the tokens of an image. */
+export type ImageRule = 'anthropic' | 'openai' | 'google'
+
+/**
+ * The tokens of an image.
+ *
+ * @param width its width in pixels
+ * @param height its height in pixels
+ * @param rule the provider whose rule counts. Default: the rule that gives the most tokens
+ * @returns the tokens
+ * @example
+ * imageTokens(1000, 1000, 'anthropic') // => 1296
+ * imageTokens(1000, 1000, 'openai') // => 765
+ */
+export const imageTokens = (width: number, height: number, rule?: ImageRule): number =>
+  rule === undefined
+    ? Math.max(...Object.values(rules).map((tokensOf) => tokensOf(width, height)))
+    : rules[rule](width, height)
+
+/**
+ * The tokens of an image or file by the dearest rule. An image of unknown size counts 1,600. Of a PDF the pages are counted,
+ * 3,000 each; of a text its characters are; audio and video count by their bytes, as if they were 64 kbit and 1 Mbit a
+ * second; other files, and those that are not in the message, count as an image.
+ *
+ * Cost    O(1) for images; O(bytes) for texts and PDF files
+ */
+export const attachmentTokens = (part: ImagePart | FilePart, textTokens: (text: string) => number): number => {
+  const { source } = part
+  if (source.type !== 'base64') return unknownImage
+  if (part.type === 'image') return tokensOfImage(source)
+  const { mediaType, data } = source
+  const bytes = (data.length * 3) / 4
+  if (mediaType.startsWith('image/')) return tokensOfImage(source)
+  if (mediaType === 'application/pdf') return perPage * pagesOf(data)
+  if (mediaType.startsWith('audio/')) return Math.ceil((bytes / bytesPerSecond.audio) * perSecond.audio)
+  if (mediaType.startsWith('video/')) return Math.ceil((bytes / bytesPerSecond.video) * perSecond.video)
+  if (mediaType.startsWith('text/') || mediaType === 'application/json') return textTokens(binary(data, data.length))
+  return unknownImage
+}
+
+type Base64 = Extract<Source, { readonly type: 'base64' }>
+
+const unknownImage = 1600
+const perPage = 3000
+const bytesPerPage = 100_000
+const perSecond = { audio: 32, video: 263 } as const
+const bytesPerSecond = { audio: 8_000, video: 125_000 } as const
+
+const rules: { readonly [Rule in ImageRule]: (width: number, height: number) => number } = Object.freeze({
+  anthropic: (width, height) => {
+    const scale = Math.min(1, 2576 / Math.max(width, height))
+    return Math.min(4784, Math.ceil((width * scale) / 28) * Math.ceil((height * scale) / 28))
+  },
+  openai: (width, height) => {
+    const inBox = Math.min(1, 2048 / Math.max(width, height))
+    const scale = inBox * Math.min(1, 768 / (Math.min(width, height) * inBox))
+    return 85 + 170 * Math.ceil((width * scale) / 512) * Math.ceil((height * scale) / 512)
+  },
+  google: (width, height) =>
+    width <= 384 && height <= 384 ? 258 : 258 * Math.ceil(width / 768) * Math.ceil(height / 768),
+})
+
+const tokensOfImage = ({ data }: Base64): number => {
+  const size = sizeIn(binary(data, headerCharacters))
+  return size === undefined ? unknownImage : imageTokens(size.width, size.height)
+}
+
+/** A JPEG says its size behind what a camera adds, which is at most 64 kB for each block of it. */
+const headerCharacters = 200_000
+
+interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+/** The size that the header of a PNG, GIF, WebP or JPEG says. */
+const sizeIn = (bytes: string): Size | undefined => {
+  const at = (index: number): number => bytes.charCodeAt(index)
+  const big = (index: number): number => (at(index) << 8) | at(index + 1)
+  const little = (index: number): number => at(index) | (at(index + 1) << 8)
+  const size = (width: number, height: number): Size | undefined =>
+    width > 0 && height > 0 ? { width, height } : undefined
+  if (bytes.startsWith('\x89PNG')) return size((big(16) << 16) | big(18), (big(20) << 16) | big(22))
+  if (bytes.startsWith('GIF8')) return size(little(6), little(8))
+  if (bytes.startsWith('RIFF') && bytes.slice(8, 12) === 'WEBP') {
+    const kind = bytes.slice(12, 16)
+    if (kind === 'VP8 ') return size(little(26) & 0x3fff, little(28) & 0x3fff)
+    if (kind === 'VP8L')
+      return size((little(21) & 0x3fff) + 1, ((little(22) >> 6) & 0x3ff) + ((at(24) & 0xf) << 10) + 1)
+    return size((little(24) | (at(26) << 16)) + 1, (little(27) | (at(29) << 16)) + 1)
+  }
+  if (!bytes.startsWith('\xff\xd8')) return undefined
+  for (let index = 2; index + 9 < bytes.length && at(index) === 0xff;) {
+    const marker = at(index + 1)
+    const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
+    if (isFrame) return size(big(index + 7), big(index + 5))
+    index += 2 + big(index + 2)
+  }
+  return undefined
+}
+
+/** The pages that a PDF names; where they are compressed, one for every 100 kB. */
+const pagesOf = (data: string): number =>
+  binary(data, data.length).match(/\/Type\s*\/Page(?![a-zA-Z])/g)?.length ??
+  Math.max(1, Math.ceil((data.length * 3) / 4 / bytesPerPage))
+
+/** The bytes of the first characters of base64, each as a character. What is no base64 is left out. */
+const binary = (data: string, characters: number): string => {
+  const parts: string[] = []
+  let codes: number[] = []
+  let bits = 0
+  let count = 0
+  for (let index = 0; index < data.length && index < characters; index++) {
+    const value = alphabet.indexOf(data.charAt(index))
+    if (value === -1) continue
+    bits = ((bits << 6) | value) & 0xffffff
+    count += 6
+    if (count < 8) continue
+    count -= 8
+    codes.push((bits >> count) & 0xff)
+    if (codes.length === 4096) {
+      parts.push(String.fromCharCode(...codes))
+      codes = []
+    }
+  }
+  return parts.join('') + String.fromCharCode(...codes)
+}
+
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'

@@ -1,0 +1,189 @@
+/**
+ * What models cost, so that a replay can say money. A table of list prices, each with the page and the day it was read;
+ * pass prices of your own where yours differ.
+ */
+import type { Usage } from '../../notes/index.ts'
+import type { Prices } from '../deriving/derive.ts'
+
+/** US dollars for a million tokens. */
+export interface Rates {
+  /** For a token of plain input. */
+  readonly input: number
+  /** For a token of output. */
+  readonly output: number
+  /** Input that the provider read from its cache. */
+  readonly cacheRead: number
+  /**
+   * Input that the provider writes to its cache, for five minutes if there is a choice. The price of plain input, if
+   * writing
+   * is free.
+   */
+  readonly cacheWrite: number
+}
+
+/** The rates of a model, and its rates for long requests. */
+export interface ModelRates extends Rates {
+  /** The rates of a request with more input tokens than `above`. They hold for all of its tokens. */
+  readonly long?: Rates & { readonly above: number }
+}
+
+/** List prices of a model, in US dollars per million tokens, with their source. */
+export interface ModelPrices extends ModelRates {
+  /** The page with the prices. */
+  readonly source: string
+  /** The day on which the page was read, as ISO 8601. */
+  readonly read: string
+}
+
+/**
+ * The list prices of a model. `claude-opus-4-5-20251101` has those of `claude-opus-4-5`, `gemini-3.1-pro-preview` those of
+ * `gemini-3.1-pro`, and a provider in front of the name (`anthropic/`) is ignored.
+ *
+ * @param model the name of the model
+ * @returns the prices; undefined if the model is not in the table
+ */
+export const pricesOf = (model: string): ModelPrices | undefined => {
+  const name = model.toLowerCase().slice(model.lastIndexOf('/') + 1)
+  const known = Object.keys(modelPrices).filter(
+    (other) => name.startsWith(other) && /^(?:-(?:2|0|preview|latest).*)?$/.test(name.slice(other.length)),
+  )
+  return modelPrices[known.toSorted((a, b) => b.length - a.length)[0] ?? '']
+}
+
+/**
+ * The prices of cached and other tokens, in tokens of plain input.
+ *
+ * @param rates US dollars per million tokens
+ * @returns the prices
+ */
+export const unitsOf = ({ input, cacheRead, cacheWrite }: Rates): Prices =>
+  Object.freeze({ cached: cacheRead / input, fresh: cacheWrite / input })
+
+/** What one call's input costs, in US dollars: so many tokens, so many of them in the cached prefix. */
+export const inputDollars = (prices: ModelPrices, tokens: number, cached: number): number => {
+  const { cacheRead, cacheWrite } = ratesAt(prices, tokens)
+  return (cached * cacheRead + (tokens - cached) * cacheWrite) / 1e6
+}
+
+/** What one call's answer costs, in US dollars. */
+export const outputDollars = (prices: ModelPrices, inputTokens: number, outputTokens: number): number =>
+  (outputTokens * ratesAt(prices, inputTokens).output) / 1e6
+
+/**
+ * The price of one call, by the tokens that its provider counted.
+ *
+ * @param prices US dollars per million tokens
+ * @param usage the tokens of the call
+ * @returns US dollars
+ */
+export const callDollars = (prices: ModelRates, { input, output, cacheRead = 0, cacheWrite = 0 }: Usage): number => {
+  const rates = ratesAt(prices, input)
+  const plain = Math.max(0, input - cacheRead - cacheWrite)
+  const sum = plain * rates.input + cacheRead * rates.cacheRead + cacheWrite * rates.cacheWrite + output * rates.output
+  return sum / 1e6
+}
+
+/**
+ * The list price of calls, by the tokens that their provider counted. A sum of several calls says nothing of how long each
+ * was, so it has the price of short ones.
+ *
+ * @param model the name of the model, if it is known
+ * @param usage the tokens
+ * @param calls how many calls they are of. Default: 1
+ * @returns US dollars; undefined if no price of the model is known and there are tokens
+ */
+export const usageDollars = (model: string | undefined, usage: Usage, calls = 1): number | undefined => {
+  if (usage.input + usage.output === 0) return 0
+  const prices = model === undefined ? undefined : pricesOf(model)
+  if (prices === undefined) return undefined
+  const { long: _, ...short } = prices
+  return callDollars(calls === 1 ? prices : short, usage)
+}
+
+const ratesAt = (prices: ModelRates, inputTokens: number): Rates =>
+  prices.long !== undefined && inputTokens > prices.long.above ? prices.long : prices
+
+const rates = (input: number, output: number, cacheRead: number, cacheWrite = input): Rates => ({
+  input,
+  output,
+  cacheRead,
+  cacheWrite,
+})
+
+const listed = (source: string, read: string, base: Rates, long?: ModelPrices['long']): ModelPrices =>
+  Object.freeze({ ...base, ...(long && { long: Object.freeze(long) }), source, read })
+
+const claude = (page: string, ...numbers: Parameters<typeof rates>): ModelPrices =>
+  listed(`https://platform.claude.com/docs/en/models/${page}/overview`, '2026-11-21', rates(...numbers))
+
+/** A table that GitHub keeps of the providers' prices. */
+const tabled = (base: Rates, long?: ModelPrices['long']): ModelPrices =>
+  listed(
+    'https://github.com/github/docs/blob/024f6b0f8c266054134f13dd7d122d8b80d25315/data/tables/copilot/models-and-pricing.yml',
+    '2026-11-21',
+    base,
+    long,
+  )
+
+/** The same table, of models that are no longer in it. */
+const earlier = (base: Rates): ModelPrices =>
+  listed(
+    'https://raw.githubusercontent.com/github/docs/main/data/tables/copilot/models-and-pricing.yml',
+    '2026-11-21',
+    base,
+  )
+
+/** Prices of Google as a page repeats them: of 2.5 Pro, with those of long requests, and of 2.5 Flash. */
+const repeated = (base: Rates, long?: ModelPrices['long']): ModelPrices =>
+  listed('https://deploybase.ai/articles/gemini-api-pricing', '2026-11-22', base, long)
+
+/** List prices by the name of the model. The price of keeping a cache longer is not included. */
+export const modelPrices: Readonly<Record<string, ModelPrices>> = Object.freeze({
+  'claude-opus-5-5': claude('opus-5-5', 4, 20, 0.2, 5),
+  'claude-opus-5': claude('opus-5', 5, 25, 0.5, 6.25),
+  'claude-opus-4-8': tabled(rates(5, 25, 0.5, 6.25)),
+  'claude-opus-4-7': tabled(rates(5, 25, 0.5, 6.25)),
+  'claude-opus-4-6': tabled(rates(5, 25, 0.5, 6.25)),
+  'claude-opus-4-5': tabled(rates(5, 25, 0.5, 6.25)),
+  // Its page said $0.20 for a cached token until 7 October 2026.
+  'claude-sonnet-5-5': listed(
+    'https://github.com/kurofune/claudit/releases/tag/v1.9.2',
+    '2026-10-24',
+    rates(2, 10, 0.1, 2.5),
+  ),
+  'claude-sonnet-5': claude('sonnet-5', 2, 10, 0.2, 2.5),
+  'claude-sonnet-4-6': tabled(rates(3, 15, 0.3, 3.75)),
+  'claude-sonnet-4-5': tabled(rates(3, 15, 0.3, 3.75)),
+  'claude-sonnet-4': tabled(rates(3, 15, 0.3, 3.75)),
+  'claude-fable-5': tabled(rates(10, 50, 1, 12.5)),
+  'claude-haiku-5-5': listed(
+    'https://platform.claude.com/docs/en/models/haiku-5-5/overview',
+    '2026-11-21',
+    rates(0.1, 0.5, 0.01, 0.125),
+    { above: 100_000, ...rates(0.5, 2.5, 0.05, 0.625) },
+  ),
+  'claude-haiku-4-5': tabled(rates(1, 5, 0.1, 1.25)),
+  'gpt-6.2-sol': listed(
+    'https://developers.openai.com/api/docs/models/gpt-6.2-sol',
+    '2026-11-21',
+    rates(2, 10, 0.1, 2.5),
+    { above: 272_000, ...rates(4, 15, 0.2, 5) },
+  ),
+  'gpt-5.6-luna': tabled(rates(0.2, 1.2, 0.02, 0.25), { above: 200_000, ...rates(0.4, 1.8, 0.04, 0.5) }),
+  'gpt-5.6-sol': tabled(rates(5, 30, 0.5, 6.25), { above: 272_000, ...rates(10, 45, 1, 12.5) }),
+  'gpt-5.6-terra': tabled(rates(2, 12, 0.2, 2.5), { above: 272_000, ...rates(4, 18, 0.4, 5) }),
+  'gpt-5.5': tabled(rates(5, 30, 0.5), { above: 272_000, ...rates(10, 45, 1) }),
+  'gpt-5.4': tabled(rates(2.5, 15, 0.25), { above: 272_000, ...rates(5, 22.5, 0.5) }),
+  'gpt-5.4-mini': tabled(rates(0.75, 4.5, 0.075)),
+  'gpt-5.4-nano': tabled(rates(0.2, 1.25, 0.02)),
+  'gpt-5.3-codex': tabled(rates(1.75, 14, 0.175)),
+  'gpt-5.2-codex': earlier(rates(1.75, 14, 0.175)),
+  'gpt-5.2': earlier(rates(1.75, 14, 0.175)),
+  'gpt-5-mini': tabled(rates(0.25, 2, 0.025)),
+  'gemini-3.1-pro': tabled(rates(2, 12, 0.2), { above: 200_000, ...rates(4, 18, 0.4) }),
+  'gemini-3.5-flash': tabled(rates(1.5, 9, 0.15)),
+  'gemini-2.5-pro': repeated(rates(1.25, 10, 0.125), { above: 200_000, ...rates(2.5, 15, 0.25) }),
+  'gemini-2.5-flash': repeated(rates(0.3, 2.5, 0.03)),
+  'grok-4.6': tabled(rates(2, 6, 0.5), { above: 200_000, ...rates(4, 12, 1) }),
+  'grok-4.5': tabled(rates(2, 6, 0.5), { above: 200_000, ...rates(4, 12, 1) }),
+})

@@ -1,0 +1,209 @@
+/**
+ * Estimated tokens: a documented guess that needs no tokenizer and is the same everywhere.
+ *
+ * Text is cut as OpenAI's o200k tokenizer cuts it before it looks anything up: words (a capital after a small letter
+ * begins another), groups of three digits, runs of signs, line ends, longer white space. Each counts what such pieces take
+ * on average, and a little more, so that a context seldom takes more than estimated: on the real transcripts the sum is
+ * between 0 and 20 % above what o200k counts, on prose between 0 and 15 % (bench: tokens). Where it matters more than
+ * that, pass the `tokenizer` of your model. An image counts what the dearest provider takes for its size; see
+ * `attachments.ts`. A message counts 4 more for its frame.
+ */
+import { attachmentTokens } from './attachments.ts'
+import { erasedMark, type Message, type Part } from '../../message/index.ts'
+
+/**
+ * Counts the tokens of a message. It must be pure: the same message always gives the same whole number.
+ *
+ * @param message a message
+ * @returns the tokens
+ */
+export type Estimator = (message: Message) => number
+
+/**
+ * The estimated tokens of a message, at least 4. Cost: O(characters).
+ *
+ * @param message a message
+ * @returns the tokens
+ */
+export const estimateTokens: Estimator = (message) => tokensOfMessage(message, textTokens)
+
+/**
+ * Counts the tokens of a text: `textTokens`, or the tokenizer of a model. It must be pure.
+ *
+ * @param text the text
+ * @returns the tokens
+ */
+export type Tokenizer = (text: string) => number
+
+/**
+ * An estimator that counts texts with a tokenizer, and everything else like `estimateTokens`. The same tokenizer gives
+ * the
+ * same estimator.
+ *
+ * @param tokenizer counts the tokens of a text
+ * @returns the estimator
+ */
+export const estimatorOf = (tokenizer: Tokenizer): Estimator => {
+  const known = estimators.get(tokenizer)
+  if (known !== undefined) return known
+  const estimate: Estimator = (message) => tokensOfMessage(message, tokenizer)
+  estimators.set(tokenizer, estimate)
+  return estimate
+}
+
+/** An estimator that asks `estimate` once for each message. Only for messages that can't change: those of a record. */
+export const remembering = (estimate: Estimator): Estimator => {
+  const known = estimates.get(estimate) ?? new WeakMap<Message, number>()
+  estimates.set(estimate, known)
+  return (message) => {
+    const found = known.get(message)
+    if (found !== undefined) return found
+    const tokens = estimate(message)
+    known.set(message, tokens)
+    return tokens
+  }
+}
+
+/**
+ * The estimated tokens of a text. Cost: O(characters).
+ *
+ * @param text the text
+ * @returns the tokens
+ */
+export const textTokens = (text: string): number => {
+  let sum = 0
+  let before: Class = Class.start
+  const { length } = text
+  // No function is called for a character or a word: a compaction counts tens of thousands of them.
+  for (let index = 0; index < length;) {
+    const from = index
+    const unit = text.charCodeAt(index)
+    const kind = unit < 0x80 ? (classes[unit] as Class) : Class.other
+    switch (kind) {
+      case Class.letter: {
+        let capitals = unit < 0x61
+        let consonants = vowels[unit] === 1 ? 0 : 1
+        let beyondThird = 0
+        for (index += 1; index < length; index += 1) {
+          const next = text.charCodeAt(index)
+          if (next >= 0x80 || classes[next] !== Class.letter) break
+          if (next >= 0x61) capitals = false
+          else if (!capitals) break
+          consonants = vowels[next] === 1 ? 0 : consonants + 1
+          if (consonants > 3) beyondThird += 1
+        }
+        const letters = index - from
+        const weighed =
+          letters < wordWeights.length
+            ? (wordWeights[letters] as number)
+            : (wordWeights.at(-1) as number) + weight.letter15 * (letters - wordWeights.length + 1)
+        const most = weight.mostOfLetter * (letters + 1)
+        const word = weighed + weight.consonant4 * beyondThird
+        sum += (word < most ? word : most) + (before === Class.letter ? weight.glued : 0)
+        break
+      }
+      case Class.digit:
+        for (index += 1; index < length && classes[text.charCodeAt(index)] === Class.digit;) index += 1
+        sum += weight.digits * Math.ceil((index - from) / 3) + (before === Class.space ? weight.spaceBeforeDigit : 0)
+        break
+      case Class.sign:
+        for (index += 1; index < length && classes[text.charCodeAt(index)] === Class.sign;) index += 1
+        sum += weight.sign + weight.moreSigns * (index - from - 1)
+        break
+      case Class.lineEnd:
+        for (index += 1; index < length && classes[text.charCodeAt(index)] === Class.lineEnd;) index += 1
+        if (before !== Class.sign) sum += weight.lineEnd
+        break
+      case Class.space:
+        for (index += 1; index < length && text.charCodeAt(index) === unit;) index += 1
+        if (unit !== 0x20) sum += weight.control * (index - from)
+        else if (index - from > 1) sum += weight.spaces * (1 + ((index - from) >> 4))
+        break
+      default:
+        index += 1
+        sum += beyondAscii(unit)
+    }
+    before = kind
+  }
+  return Math.ceil(sum / 100)
+}
+
+const estimates = new WeakMap<Estimator, WeakMap<Message, number>>()
+const estimators = new WeakMap<Tokenizer, Estimator>()
+
+const perMessage = 4
+
+/** What pieces of text take, in hundredths of a token: fitted to o200k on real transcripts, and 4 % more. */
+const weight = {
+  word: 104,
+  letter6: 9,
+  letter10: 15,
+  letter15: 72,
+  consonant4: 71,
+  mostOfLetter: 60,
+  glued: 81,
+  digits: 121,
+  spaceBeforeDigit: 90,
+  sign: 81,
+  moreSigns: 25,
+  lineEnd: 89,
+  spaces: 126,
+  control: 21,
+} as const
+
+const Class = { start: 0, letter: 1, digit: 2, sign: 3, lineEnd: 4, space: 5, other: 6 } as const
+type Class = (typeof Class)[keyof typeof Class]
+
+const classes = Uint8Array.from({ length: 0x80 }, (_, unit): Class => {
+  const sign = String.fromCharCode(unit)
+  if (/[A-Za-z]/.test(sign)) return Class.letter
+  if (/[0-9]/.test(sign)) return Class.digit
+  if (/[\n\r]/.test(sign)) return Class.lineEnd
+  return unit <= 0x20 || unit === 0x7f ? Class.space : Class.sign
+})
+
+/** `a e i o u y`: more than three letters in a row without any are seldom of one word. */
+const vowels = Uint8Array.from({ length: 0x80 }, (_, unit) => (/[aeiouy]/i.test(String.fromCharCode(unit)) ? 1 : 0))
+
+/** What words of so many letters take; each further letter takes `letter15`. */
+const wordWeights: readonly number[] = Array.from(
+  { length: 16 },
+  (_, letters) =>
+    weight.word +
+    weight.letter6 * Math.max(0, Math.min(letters, 9) - 5) +
+    weight.letter10 * Math.max(0, Math.min(letters, 14) - 9) +
+    weight.letter15 * Math.max(0, letters - 14),
+)
+
+/** Of a UTF-16 unit: letters of two bytes, Chinese and Japanese, Korean, arrows and boxes, half an emoji, and the rest. */
+const beyondAscii = (unit: number): number => {
+  if (unit < 0x800) return 34
+  if (unit >= 0x3040 && unit <= 0x9fff) return 76
+  if (unit >= 0xac00 && unit <= 0xd7af) return 63
+  if (unit >= 0x2000 && unit <= 0x2fff) return 130
+  return unit >= 0xd800 && unit <= 0xdfff ? 150 : 41
+}
+
+const tokensOfMessage = ({ content }: Message, count: Tokenizer): number =>
+  content.reduce((sum, part) => sum + partTokens(part, count), perMessage)
+
+const partTokens = (part: Part, count: Tokenizer): number => {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return count(part.text)
+    case 'reasoning':
+      return count(part.text) + (part.summary ?? []).reduce((sum, text) => sum + count(text), 0)
+    case 'tool_call':
+      return count(part.name) + count(part.arguments)
+    case 'tool_result':
+      return part.content.reduce((sum, inner) => sum + partTokens(inner, count), 0)
+    case 'image':
+    case 'file':
+      return attachmentTokens(part, count)
+    case 'provider':
+      return count(JSON.stringify(part.raw))
+    case 'erased':
+      return count(erasedMark)
+  }
+}

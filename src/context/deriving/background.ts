@@ -1,0 +1,128 @@
+/**
+ * Summaries made in the background: a model sums up what is behind while the agent goes on. No call waits for one; a
+ * summary that is ready is a note of the record, and the next compaction takes it.
+ */
+import { isLeft, isObject } from '../../json/index.ts'
+import type { View } from '../../history/index.ts'
+import { textOf, type Message } from '../../message/index.ts'
+import type { Note, SummaryNote } from '../../notes/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
+import { plain } from '../showing/represent.ts'
+import type { SummaryFault } from '../fault.ts'
+import { prepareSummaries, type PrepareOptions, type Summarizer } from './prepare.ts'
+import { headAndTail, elidedCharacters } from '../showing/shorten.ts'
+
+/** How to make summaries in the background. */
+export interface BackgroundOptions extends PrepareOptions {
+  /** Makes the summaries. */
+  readonly summarizer: Summarizer
+  /**
+   * Stores summaries: `(notes) => session.append({ messages: [], notes })`. It may be asynchronous.
+   *
+   * @param notes the new summaries
+   * @returns anything; a promise is awaited. A rejection, or an `Either` that is a `Left`, is a failure
+   */
+  readonly append: (notes: readonly SummaryNote[]) => unknown
+  /**
+   * Called when a summarizer or `append` fails. Default: nothing; the next `offer` tries again, and asks the model again.
+   *
+   * @param fault the fault
+   */
+  readonly onFault?: (fault: SummaryFault | { readonly _tag: 'AppendFailed'; readonly cause: unknown }) => void
+}
+
+/** Makes the summaries of one record, one batch at a time. */
+export interface BackgroundSummaries {
+  /**
+   * Start a batch for the current record, unless one is running. It returns at once and never throws.
+   *
+   * @param view the record or its conversation
+   * @param notes its notes
+   */
+  readonly offer: (view: View<Message>, notes: Sequence<Note>) => void
+  /**
+   * Wait for the running batch: at the end of a program, and in tests.
+   *
+   * @returns a promise that resolves when no batch is running
+   */
+  readonly idle: () => Promise<void>
+}
+
+/**
+ * Make summaries in the background: `offer` the record after each step.
+ *
+ * Cost    of an offer while a batch is running O(1); of another O(record), after the caller has continued
+ *
+ * @param options the summarizer, and where to store its summaries
+ * @returns the handle to offer the record to
+ * @example
+ * const summaries = summariesInBackground({ summarizer: modelSummarizer('acme-1', complete), append: (notes) => session.append({ messages: [], notes }) })
+ * summaries.offer(session.view(), session.notes())
+ */
+export const summariesInBackground = (options: BackgroundOptions): BackgroundSummaries => {
+  const { summarizer, append, onFault } = options
+  let underWay: Promise<void> | undefined
+  const tell: NonNullable<BackgroundOptions['onFault']> = (fault) => {
+    try {
+      onFault?.(fault)
+    } catch {
+      // There is nobody else to tell.
+    }
+  }
+  const batch = async (view: View<Message>, notes: Sequence<Note>): Promise<void> => {
+    await Promise.resolve() // the caller goes on first
+    const prepared = await prepareSummaries(view, notes, summarizer, options)()
+    if (isLeft(prepared)) tell(prepared.left)
+    const made = isLeft(prepared) ? prepared.left.done : prepared.right
+    if (made.length === 0) return
+    try {
+      const answer: unknown = await append(made)
+      const { _tag, left } = (isObject(answer) ? answer : {}) as { readonly _tag?: unknown; readonly left?: unknown }
+      if (_tag === 'Left') tell({ _tag: 'AppendFailed', cause: left })
+    } catch (cause) {
+      tell({ _tag: 'AppendFailed', cause })
+    }
+  }
+  return Object.freeze<BackgroundSummaries>({
+    offer: (view, notes) => {
+      underWay ??= batch(view, notes).finally(() => {
+        underWay = undefined
+      })
+    },
+    idle: async () => underWay,
+  })
+}
+
+/**
+ * A summarizer that asks a model.
+ *
+ * @param model the model's name, for the note
+ * @param complete sends a prompt to the model and returns its answer
+ * @param prompt the instructions. Default: keep goals, decisions, file names, errors and open work
+ * @returns the summarizer
+ */
+export const modelSummarizer = (
+  model: string,
+  complete: (prompt: string) => string | Promise<string>,
+  prompt: string = summaryPrompt,
+): Summarizer =>
+  Object.freeze<Summarizer>({
+    model,
+    prompt,
+    summarize: ({ messages, maxTokens }) =>
+      complete(`${prompt}\nAt most ${maxTokens} tokens.\n\n${[...messages].map(saidIn).join('\n')}`),
+  })
+
+const summaryPrompt =
+  'Sum up this part of a conversation for somebody who goes on with the work: goals, decisions and their reasons, names of files and what is in them, errors, what is left to do. No introduction.'
+
+const saidIn = (message: Message): string => {
+  const said = [textOf(message), ...message.content.filter(({ type }) => type.startsWith('tool_')).map(plain)]
+  return said
+    .filter((part) => part !== '')
+    .map((part) => `${message.role}: ${headAndTail(part, longestPart, elidedCharacters)}`)
+    .join('\n')
+}
+
+/** Characters of one part that a model is given to sum up. */
+const longestPart = 4000

@@ -1,0 +1,506 @@
+/** Compaction: from the segments of a line and a policy's choice to the line of the next epoch. */
+import type { View } from '../../history/index.ts'
+import type { Message } from '../../message/index.ts'
+import type { SummaryNote } from '../../notes/index.ts'
+import { residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
+import { degrade, measure } from '../policies/degrade.ts'
+import { fittingBriefs, type Brief } from '../showing/brief.ts'
+import { activeFits, filled } from '../policies/fit.ts'
+import {
+  emptyLine,
+  extend,
+  gap,
+  hiddenOf,
+  lentTo,
+  shown,
+  tokensIn,
+  tokensOf,
+  type Gap,
+  type Line,
+  type Segment,
+  type ShownUnit,
+} from './line.ts'
+import { joined, markerFor } from '../showing/marker.ts'
+import { leastUsed, type Candidate, type Choice, type Cut, type Policy, type Selection } from '../policies/policy.ts'
+import { withSummaries } from './summaries.ts'
+import { formsWithin, weigh, type Heard, type Told } from '../policies/talk.ts'
+import { rankOf, type Renderer, type Shown, type ShownLevel, type Unit } from './unit.ts'
+
+export interface Compaction {
+  readonly segments: readonly Segment[]
+  readonly policy: Policy
+  readonly budget: number
+  /** Where the active turn begins. */
+  readonly activeFrom: number
+  /** Up to where the last compaction shortened anything; 0 before the first. */
+  readonly settledTo: number
+  /** The messages of the user that always stay readable. */
+  readonly asked: readonly number[]
+  readonly summaries: readonly SummaryNote[]
+  readonly record: View<Message>
+  readonly renderer: Renderer
+  /** What fits of the lines of ranges, as it is found. */
+  readonly fitting: Map<readonly Brief[], (tokens: number) => readonly Brief[]>
+  /** The ranges that were given a marker, by where they begin: another try seldom gives another. */
+  readonly gaps: Map<number, Gap>
+  readonly epoch: number
+  /** What the conversation has said before: see `talk.ts`. */
+  readonly heard: Heard
+}
+
+/**
+ * The line after a compaction. It fits the budget, unless nothing does: then everything stands at its minimum.
+ *
+ * Cost    O(segments), and the range of each summary that is used for the first time
+ */
+export const compact = (compaction: Compaction): Line => {
+  const { policy, budget, renderer } = compaction
+  const segments = withSummaries(compaction.segments, {
+    ...compaction,
+    pressed: isPressed(compaction),
+    isKept: (unit) => isKept(unit, policy),
+  })
+  // An answer that was moved to its call has no place of its own to choose a level for.
+  const own = segments.filter((segment) => ownerOf(segment) === undefined)
+  const isEpoch = policy.choose === 'epochs'
+  const [largest, smallest] = markerSizes(own, renderer)
+  const lineAs = (choices: readonly Choice[]): Line => lineOf(placed(segments, own, choices, compaction), compaction)
+  if (isEpoch && policy.talks === true && compaction.heard.isTalk) {
+    weighAll(compaction)
+    const line = lineOfTalk(segments, own, compaction, largest)
+    if (line !== undefined) return line
+  }
+  // By the default estimate a line may not stand behind the one that it is shortened by.
+  for (const folds of isEpoch ? [true, false] : [false]) {
+    const candidates = candidatesOf(own, compaction, folds)
+    const selection = { candidates, budget, markerTokens: largest }
+    let chosen = degrade(selection, lawful(selection, policy.select(selection), policy.name))
+    let line = lineAs(chosen)
+    if (tokensOf(line) > budget) continue
+    // Markers were measured by their largest: give what they did not take to the newest that fell.
+    const least = budget * (policy.fills ?? 0)
+    for (let beside = leastFilled; tokensOf(line) < least && beside <= budget * mostFilled; beside *= 2) {
+      const more = filled(selection, chosen, measure(selection, chosen) + least - tokensOf(line) + beside)
+      const fuller = lineAs(more)
+      if (tokensOf(fuller) > budget) break
+      if (tokensOf(fuller) > tokensOf(line)) [chosen, line] = [more, fuller]
+    }
+    if (tokensOf(line) < budget * leastUsed[policy.choose]) {
+      const canShowMore = measure(selection, filled(selection, chosen, budget)) > measure(selection, chosen)
+      line.unused = canShowMore ? 'policy' : 'indivisible'
+    }
+    return line
+  }
+  // Markers are measured by their largest: by the exact count the least of all may fit. More would not: see `packed`.
+  const candidates = candidatesOf(own, compaction, false)
+  return [largest, smallest]
+    .map((markerTokens) => lineAs(leastOfAll(candidates, markerTokens)))
+    .reduce((least, other) => (tokensOf(other) < tokensOf(least) ? other : least))
+}
+
+/** Weigh the messages that were not weighed yet, in the record's order, whatever becomes of them. */
+const weighAll = ({ segments, renderer, heard }: Compaction): void => {
+  for (const segment of segments)
+    if (segment.type === 'unit' && !heard.worths.has(segment.unit))
+      for (const { message } of segment.unit.said)
+        heard.worths.set(segment.unit, weigh(message, renderer.estimate(message), heard))
+}
+
+/**
+ * The line after a compaction of a record without tools; undefined if its turn is too long. Shown are
+ * rules, what the policy keeps, what is asked, the active turn and the newest; the rest is in markers, each message in
+ * the form that it is worth.
+ */
+const lineOfTalk = (
+  segments: readonly Segment[],
+  own: readonly Segment[],
+  compaction: Compaction,
+  markerTokens: number,
+): Line | undefined => {
+  const { budget, renderer, heard, activeFrom, asked, policy } = compaction
+  if (own.length < segments.length) return undefined
+  const told: Told[] = []
+  /** The latest first. */
+  const all: { readonly segment: Segment; readonly isShown: boolean }[] = []
+  let [shownTokens, newest] = [0, budget * newestOfTalk]
+  for (let index = own.length - 1; index >= 0; index--) {
+    const segment = own[index] as Segment
+    const tokens = tokensIn(segment, renderer)
+    if (segment.type !== 'unit') all.push({ segment, isShown: segment.type === 'summary' })
+    else {
+      newest -= tokens
+      const { unit, to } = segment
+      const stays = newest >= 0 || to > activeFrom || asksIn(unit, asked) || isKept(unit, policy)
+      all.push({ segment, isShown: stays || !canBeInMarker(unit, renderer) })
+    }
+    if (all.at(-1)?.isShown === true) shownTokens += tokens
+  }
+  let markers = 0
+  let [before, wasShown]: [Brief | undefined, boolean] = [undefined, true]
+  const inOrder = all.toReversed()
+  for (const { segment, isShown } of inOrder) {
+    if (!isShown && wasShown) markers += 1
+    wasShown = isShown
+    if (isShown) continue
+    const add = (now: Brief | undefined, line: Brief, whole: Brief | undefined, worth: number): void => {
+      told.push({ now, line, lineTokens: renderer.briefTokens(line, before), whole, worth })
+      before = line
+    }
+    if (segment.type === 'gap')
+      for (const brief of segment.briefs) {
+        const line = brief.line ?? brief
+        add(brief, line, brief.line && brief, heard.worths.get(line) ?? 0)
+      }
+    else if (segment.type === 'unit') {
+      const line = renderer.brief(segment.unit)
+      const worth = heard.worths.get(segment.unit) ?? 0
+      heard.worths.set(line, worth)
+      add(undefined, line, renderer.whole(segment.unit), worth)
+    }
+  }
+  const room = budget * lowOfTalk - shownTokens - markers * markerTokens
+  if (room < budget * leastOfTalk) return undefined
+  const forms = formsWithin(told, room)
+  let next = 0
+  const line = lineOf(
+    inOrder.map(({ segment, isShown }): Placed => {
+      if (isShown) return { segment, as: segment, briefs: none }
+      const held = segment.type === 'gap' ? segment.briefs : undefined
+      const chosen = forms.slice(next, (next += held?.length ?? 1)).filter((form) => form !== undefined)
+      const isSame = held?.length === chosen.length && chosen.every((form, index) => form === held[index])
+      return { segment, as: undefined, briefs: isSame ? held : chosen }
+    }),
+    compaction,
+  )
+  if (tokensOf(line) > budget) return undefined
+  line.talks = true
+  if (tokensOf(line) < budget * leastUsed.epochs) line.unused = 'policy'
+  return line
+}
+
+/** A compaction of talk leaves so much of the budget; so much of it at least must be free for what markers hold. */
+const lowOfTalk = 0.6
+const leastOfTalk = 0.1
+const newestOfTalk = 0.02
+
+/** What stands for each segment. An answer that was moved to its call goes the way of the call. */
+const placed = (
+  segments: readonly Segment[],
+  own: readonly Segment[],
+  choices: readonly Choice[],
+  compaction: Compaction,
+): readonly Placed[] => {
+  const all = own.map((segment, index): Placed => {
+    const choice = choices[index] as Choice
+    const as = segmentAs(segment, choice, compaction)
+    return { segment, as, briefs: as === undefined ? briefsAs(segment, choice, compaction) : none }
+  })
+  if (own.length === segments.length) return all
+  const ways = new Map(all.flatMap(({ segment, as }) => (segment.type === 'unit' ? [[segment.unit, as]] : [])))
+  let next = 0
+  return segments.map((segment): Placed => {
+    const owner = ownerOf(segment)
+    if (owner === undefined) return all[next++] as Placed
+    const way = ways.get(owner)
+    const { renderer } = compaction
+    const as = way?.type === 'unit' ? lentTo(way, (segment as ShownUnit).unit, renderer) : undefined
+    return { segment, as, briefs: none }
+  })
+}
+
+const leastOfAll = (candidates: readonly Candidate[], markerTokens: number): readonly Choice[] =>
+  degrade(
+    { candidates, budget: 0, markerTokens },
+    candidates.map(({ asked, level, levels }) => (asked ? nothing : (levels.at(-1) ?? level))),
+  )
+
+/** Tokens beside what is missing: less is not worth filling; a message may be cut in steps of some percent only. */
+const leastFilled = 64
+const mostFilled = 1 / 8
+
+/** A cut to the least that stays readable. */
+const nothing: Cut = Object.freeze({ tokens: 0 })
+
+interface Placed {
+  readonly segment: Segment
+  /** What is shown of it; undefined, if a marker stands for it. */
+  readonly as: Segment | undefined
+  /** What the marker says of it. */
+  readonly briefs: readonly Brief[]
+}
+
+const none: readonly Brief[] = Object.freeze([])
+
+/** Of what a marker stands for, the lines that were chosen. */
+const briefsAs = (segment: Segment, choice: Choice, compaction: Compaction): readonly Brief[] => {
+  if (choice === 'pointer' || segment.type === 'summary') return none
+  if (typeof choice === 'object' && segment.type === 'gap') return fitting(segment.briefs, choice.tokens, compaction)
+  return briefsOf(segment, compaction.renderer)
+}
+
+/** The briefs that fit: weighed once for a range, and asked for by what it takes, and then for its lines. */
+const fitting = (briefs: readonly Brief[], tokens: number, { fitting: known }: Compaction): readonly Brief[] => {
+  let fit = known.get(briefs)
+  if (fit === undefined) known.set(briefs, (fit = fittingBriefs(briefs)))
+  return fit(tokens)
+}
+
+/** All that can be said in lines of a segment. */
+const briefsOf = (segment: Segment, renderer: Renderer): readonly Brief[] => {
+  if (segment.type === 'summary') return none
+  if (segment.type === 'gap') return segment.briefs
+  return segment.unit.said.length === 0 ? none : [renderer.brief(segment.unit)]
+}
+
+/** A segment as it was chosen, on its own; undefined where a marker stands for it. */
+const segmentAs = (segment: Segment, choice: Choice, compaction: Compaction): Segment | undefined => {
+  if (choice === 'pointer' || segment.type === 'gap') return undefined
+  if (segment.type !== 'unit' || choice === 'full') return segment
+  if (choice === 'structured' && isInMarker(segment.unit, compaction)) return undefined
+  const cut = cutOf(segment, choice, compaction)
+  return cut === undefined ? shown(segment.unit, choice as ShownLevel) : shown(segment.unit, cut.level, cut.longest)
+}
+
+/** How a segment is cut: as it stands already, as chosen, or, of what was asked, to the least. */
+const cutOf = (segment: ShownUnit, choice: Choice, { asked, renderer }: Compaction): Shown | undefined => {
+  const { unit, level, longest } = segment
+  if (choice === 'full' || choice === 'structured' || choice === 'pointer') return undefined
+  if (longest !== undefined && choice === level) return segment
+  const isAsked = asksIn(unit, asked)
+  if (typeof choice === 'string' && !isAsked) return undefined
+  const cut = renderer.cutTo(unit, typeof choice === 'string' ? 0 : choice.tokens, isAsked)
+  return cut !== undefined && longest !== undefined && (cut.longest as number) > longest ? segment : cut
+}
+
+const asksIn = ({ pages, said }: Unit, asked: readonly number[]): boolean =>
+  said.length > 0 && pages.some(({ position }) => asked.includes(position))
+
+const ownerOf = (segment: Segment): Unit | undefined =>
+  segment.type === 'unit' && segment.unit.said.length === 0 && segment.unit.strays.length === 0
+    ? segment.unit.lentTo
+    : undefined
+
+/** Whether a unit is `structured` as a line of a marker. */
+const isInMarker = (unit: Unit, { asked, renderer }: Compaction): boolean =>
+  canBeInMarker(unit, renderer) && !asksIn(unit, asked)
+
+const canBeInMarker = (unit: Unit, { factsOf }: Renderer): boolean =>
+  unit.said.length > 0 && factsOf(unit).minimum === 'pointer'
+
+const levelsBetween = (level: ResidencyLevel, least: ResidencyLevel): readonly ResidencyLevel[] =>
+  pathsDown[rankOf(level)]?.[rankOf(least)] ?? []
+
+const pathsDown: readonly (readonly (readonly ResidencyLevel[])[])[] = residencyLevels.map((_, from) =>
+  residencyLevels.map((_, to) => Object.freeze(residencyLevels.slice(from, to + 1))),
+)
+
+/** `folds`: whether a line is measured as if the one before it in the record stood before it. */
+const candidatesOf = (segments: readonly Segment[], compaction: Compaction, folds: boolean): readonly Candidate[] =>
+  segments.map((segment, index) =>
+    segment.type === 'unit'
+      ? new UnitCandidate(
+          segment,
+          compaction,
+          folds && segments[index - 1]?.type === 'unit' ? segments[index - 1] : undefined,
+        )
+      : rangeCandidate(segment, compaction),
+  )
+
+const rangeCandidate = (segment: Exclude<Segment, ShownUnit>, compaction: Compaction): Candidate => {
+  const { activeFrom, settledTo, renderer } = compaction
+  const { from, to } = segment
+  const briefs = segment.type === 'gap' ? segment.briefs : none
+  const tokens = segment.type === 'gap' ? renderer.linesTokens(briefs) : renderer.estimate(segment.message)
+  const cuts = new Map<number, number>()
+  const level = segment.type === 'gap' && briefs.length === 0 ? 'pointer' : 'structured'
+  return {
+    from,
+    to,
+    level,
+    levels: level === 'pointer' ? ['pointer'] : ['structured', 'pointer'],
+    active: to > activeFrom,
+    kept: false,
+    settled: to <= settledTo,
+    asked: false,
+    kinds: [...segment.hidden.kinds.keys()],
+    inMarker: segment.type === 'gap',
+    messages: [],
+    tokens: (choice) => {
+      if (choice === 'pointer') return 0
+      if (typeof choice === 'string') return tokens
+      if (briefs.length === 0) return Infinity
+      const known =
+        cuts.get(choice.tokens) ?? sum(fitting(briefs, choice.tokens, compaction).map((brief) => brief.tokens))
+      cuts.set(choice.tokens, known)
+      return known
+    },
+  }
+}
+
+/** A class, because an object with getters of its own takes a microsecond to make, and a compaction makes one for each unit. */
+class UnitCandidate implements Candidate {
+  readonly from: number
+  readonly to: number
+  readonly level: ShownLevel
+  readonly levels: readonly ResidencyLevel[]
+  readonly active: boolean
+  readonly kept: boolean
+  readonly settled: boolean
+  readonly asked: boolean
+  readonly kinds: readonly PageKind[]
+  readonly inMarker: boolean
+  readonly messages: readonly Message[]
+  readonly tokens: (choice: Choice) => number
+
+  constructor(segment: ShownUnit, compaction: Compaction, before: Segment | undefined) {
+    const { renderer, policy, asked, activeFrom, settledTo } = compaction
+    const { from, to, unit, level, longest } = segment
+    const { kinds, messages, minimum } = renderer.factsOf(unit)
+    this.from = from
+    this.to = to
+    this.level = level
+    this.asked = asksIn(unit, asked)
+    this.levels = levelsBetween(level, this.asked && rankOf(level) <= rankOf('compressed') ? 'compressed' : minimum)
+    this.active = to > activeFrom
+    this.kept = isKept(unit, policy)
+    this.settled = to <= settledTo
+    this.kinds = kinds
+    this.inMarker = !this.asked && canBeInMarker(unit, renderer)
+    this.messages = messages
+    const { inMarker } = this
+    const now = renderer.at(unit, level, longest).tokens
+    let line: number | undefined
+    this.tokens = (choice) => {
+      if (choice === 'pointer') return 0
+      if (choice === level) return now
+      if (choice === 'structured' && inMarker)
+        return (line ??= renderer.briefTokens(renderer.brief(unit), before && briefsOf(before, renderer).at(-1)))
+      const cut = cutOf(segment, choice, compaction)
+      if (cut !== undefined) return renderer.at(unit, cut.level, cut.longest).tokens
+      return typeof choice === 'string' ? renderer.at(unit, choice).tokens : Infinity
+    }
+  }
+}
+
+/** Also where an answer of its calls is kept that came later. */
+const isKept = ({ pages }: Unit, { keeps }: Policy): boolean =>
+  keeps !== undefined && pages.some(({ position }) => keeps.has(position))
+
+/**
+ * What a policy chose, within what each candidate allows. What it keeps falls only where the least of all else would not be
+ * enough, and the active turn only where the least of the rest would not.
+ */
+const lawful = (selection: Selection, chosen: readonly Choice[], name: string): readonly Choice[] => {
+  const { candidates } = selection
+  if (chosen.length !== candidates.length)
+    throw new TypeError(
+      `the policy ${name} chose ${chosen.length} levels for ${candidates.length} candidates; expected one for each`,
+    )
+  let allowed = candidates.map(({ level, levels, tokens }, index): Choice => {
+    const choice = chosen[index] as Choice
+    const isCut = typeof choice === 'object' && choice !== null && typeof choice.tokens === 'number'
+    if (isCut && tokens(choice) < Infinity) return choice
+    const wanted = rankOf(isCut ? 'structured' : (choice as ResidencyLevel))
+    if (wanted === -1)
+      throw new TypeError(`the policy ${name} chose ${String(choice)}; expected a residency level, or { tokens }`)
+    return levels.findLast((at) => rankOf(at) <= wanted) ?? level
+  })
+  for (const [which, fits] of [
+    ['kept', keptFits],
+    ['active', activeFits],
+  ] as const) {
+    if (
+      candidates.every((candidate, index) => !candidate[which] || allowed[index] === candidate.level) ||
+      !fits(selection)
+    )
+      continue
+    allowed = allowed.map((choice, index) => (candidates[index]?.[which] === true ? candidates[index].level : choice))
+  }
+  return allowed
+}
+
+/** Whether the active turn must fall: it exceeds the budget even beside the least of all else. */
+const isPressed = (compaction: Compaction): boolean => {
+  const { segments, summaries, renderer, budget } = compaction
+  if (summaries.length === 0) return false // nobody asks
+  const [markerTokens] = markerSizes(segments, renderer)
+  return !activeFits({ candidates: candidatesOf(segments, compaction, false), budget, markerTokens })
+}
+
+/** Whether what the policy keeps fits as it is, beside the least of all else. */
+const keptFits = (selection: Selection): boolean =>
+  measure(
+    selection,
+    selection.candidates.map(({ kept, level, levels }) => (kept ? level : (levels.at(-1) ?? level))),
+  ) <= selection.budget
+
+/** The most and the least that a marker takes here, by the estimator at hand. */
+const markerSizes = (
+  segments: readonly Segment[],
+  { estimate, recall, factsOf }: Renderer,
+): readonly [largest: number, smallest: number] => {
+  const length = segments.at(-1)?.to ?? 0
+  const kinds = new Set<PageKind>()
+  for (const segment of segments)
+    for (const kind of segment.type === 'unit' ? factsOf(segment.unit).kinds : segment.hidden.kinds.keys())
+      kinds.add(kind)
+  const counts = (count: number) => new Map<PageKind, number>([...kinds].map((kind) => [kind, count]))
+  const marker = (from: number, to: number, kinds: ReadonlyMap<PageKind, number>, tokens: number): number =>
+    estimate(markerFor({ from, to, kinds, tokens }, recall))
+  return [marker(length, 2 * length + 2, counts(length), largestCount), marker(0, 1, new Map([['plan', 1]]), 0)]
+}
+
+const largestCount = 999_999_999
+
+const lineOf = (placed: readonly Placed[], compaction: Compaction): Line => {
+  const { renderer, epoch } = compaction
+  const line = emptyLine(epoch, renderer)
+  const given = new Map<string, number>()
+  for (const { show, hide } of stretchesOf(placed)) {
+    if (show !== undefined) extend(line, show, given)
+    const [only] = hide
+    if (only === undefined) continue
+    const briefs = hide.flatMap((one) => one.briefs)
+    extend(line, isAsBefore(only) ? only.segment : gapOf(hide, briefs, compaction))
+  }
+  return line
+}
+
+/** A range with lines; the one of another try, where that is the same, so that its marker is made and counted once. */
+const gapOf = (hide: readonly Placed[], briefs: readonly Brief[], { gaps, renderer }: Compaction): Gap => {
+  const [from, to] = [hide[0]?.segment.from ?? 0, hide.at(-1)?.segment.to ?? 0]
+  const known = gaps.get(from)
+  if (
+    known?.to === to &&
+    known.briefs.length === briefs.length &&
+    briefs.every((brief, at) => brief === known.briefs[at])
+  )
+    return known
+  const made = gap(joined(hide.map(({ segment }) => hiddenOf(segment, renderer))), briefs)
+  gaps.set(from, made)
+  return made
+}
+
+/** A range whose lines did not change keeps its marker: what was sent of it stays cached. */
+const isAsBefore = (one: Placed | undefined): boolean =>
+  one?.segment.type === 'gap' && one.briefs.length > 0 && one.briefs === one.segment.briefs
+
+/** One segment that is shown, or neighbours that are not and share a marker. */
+interface Stretch {
+  readonly show: Segment | undefined
+  readonly hide: Placed[]
+}
+
+const stretchesOf = (placed: readonly Placed[]): readonly Stretch[] => {
+  const result: Stretch[] = []
+  for (const one of placed) {
+    const last = result.at(-1)
+    if (one.as !== undefined) result.push({ show: one.as, hide: [] })
+    else if (last !== undefined && last.hide.length > 0 && !isAsBefore(one) && !isAsBefore(last.hide[0]))
+      last.hide.push(one)
+    else result.push({ show: undefined, hide: [one] })
+  }
+  return result
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)

@@ -1,0 +1,316 @@
+/** Deriving: from a view and notes to what one model call is sent. */
+import { deriveOptions } from './derive-options.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { rangeDigest, type Note } from '../../notes/index.ts'
+import { type Json, jsonEqual, left, right, optionsOf } from '../../json/index.ts'
+import type { View } from '../../history/index.ts'
+import type { Range } from '../../sequence/index.ts'
+import type { Message, Settled } from '../../message/index.ts'
+import type { ResidencyLevel } from '../../pages/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
+import { tokens, usableTokens, windowParts, type Budget } from './budget.ts'
+import type { ContextFault, MinimumPage } from '../fault.ts'
+import { recallAmong, toolTokensOf, type OfferedTool } from './offered.ts'
+import { hiddenOf, itemsOf, levelIn, shown, tokensIn, type Line, type Segment } from './line.ts'
+import { paged } from '../policies/paged.ts'
+import { endOf } from './positions.ts'
+import { leastUsed, type Policy } from '../policies/policy.ts'
+import { spanOf, type Span } from './span.ts'
+import type { ContextSource } from './source.ts'
+import { estimateTokens, estimatorOf, remembering, type Estimator, type Tokenizer } from '../counting/tokens.ts'
+import { compactNow, continued, factorOf, follow, roomOf, segmentAt, type Settings, type Track } from './track.ts'
+import type { Unit } from './unit.ts'
+
+/** How a context is derived. */
+export interface DeriveOptions {
+  /** The tokens that there are: a number, or a model's window and the tokens of its answer. */
+  readonly budget: Budget
+  /** Default: `paged`. */
+  readonly policy?: Policy
+  /** What has been written about the record: pins, page tags, summaries. Default: nothing. */
+  readonly notes?: Sequence<Note>
+  /**
+   * The tools that are sent along. What they take is taken off the budget, and markers name the recall tool among them, or
+   * none. Default: nobody knows; nothing is taken off, and markers name `recall`. A run gives its own.
+   */
+  readonly tools?: readonly OfferedTool[]
+  /**
+   * The name of the model. The receipts of this model in `notes` correct the estimate by what its provider counted. A context
+   * takes a new correction up only when an epoch begins. Default: no correction.
+   */
+  readonly model?: string
+  /** Tokens of the tool definitions that are sent along. Default: what `tools` take, by the estimator. */
+  readonly toolTokens?: number
+  /** Tokens of a system prompt that is not part of the record. Default: 0. */
+  readonly systemTokens?: number
+  /** Counts a message. Default: `estimateTokens`. It is asked once for each message. */
+  readonly estimate?: Estimator
+  /**
+   * Counts a text, where `estimate` is not given: the tokenizer of your model. Images, files and frames count as by default.
+   * Give the same function each time: a context continues from one of the same tokenizer only.
+   */
+  readonly tokenizer?: Tokenizer
+  /** Default: cached tokens at 0.1, others at 1.25. */
+  readonly prices?: Prices
+  /** What was sent before, of an earlier view of the same record: this context continues it where it can. */
+  readonly previous?: SentContext | undefined
+}
+
+/** The context of the last call. A `DerivedContext` saves work; of other values only the messages are compared. */
+export interface SentContext {
+  /** The messages that were sent. */
+  readonly messages: Sequence<Message>
+}
+
+/** The price of a token, in tokens of plain input. */
+export interface Prices {
+  /** For tokens in the prefix that the last request had, too. */
+  readonly cached: number
+  /** For all other tokens. */
+  readonly fresh: number
+}
+
+/** The context of one model call, the source of each of its messages, and the level of each recorded one. */
+export interface DerivedContext {
+  /** The messages to send. They are always settled. */
+  readonly messages: Settled<Span<Message>>
+  /** The source of each message. */
+  readonly sources: Span<ContextSource>
+  /** The level of each recorded position; `pointer` for positions that are not in the conversation. */
+  readonly residency: Span<ResidencyLevel>
+  /** The ranges that only a marker or a summary represents. Positions up to, not including, `to`. */
+  readonly dropped: readonly Range[]
+  /**
+   * How the context was derived: `policy:paged`, `epoch:2`, `whole` or `degraded`, `mended`, `interrupted`. If it uses
+   * less
+   * than 85 % of the budget (45 % directly after a compaction of a policy with epochs), also the reason:
+   * `unused:indivisible` if nothing that is left out can be cut to the free space, `unused:policy` if the policy chose
+   * so.
+   * `window` and `incremental` never skip a message in their order, so that a larger budget never shows less.
+   */
+  readonly provenance: readonly string[]
+  /** The tokens of the messages, by the estimator. */
+  readonly tokens: number
+  /** The tokens available for messages, by the estimator: with a `factor` of 1.25 four fifths of what there is. */
+  readonly budget: number
+  /** With `model`: the tokens of messages, tools and system prompt by the estimator alone. A receipt keeps it. */
+  readonly estimated?: number
+  /** With `model`: the tokens that the provider counts for each estimated one, by the receipts. */
+  readonly factor?: number
+  /** The number of messages in the record, with retracted ones. */
+  readonly length: number
+  /** The position at which the active turn begins: that of the latest substantive user message, 0 if there is none. */
+  readonly activeFrom: number
+  /** The number of leading messages that equal those of the last context. */
+  readonly stablePrefix: number
+  /** The tokens of these messages: a provider's prompt cache can hold them. */
+  readonly stableTokens: number
+  /** The cost of sending it, in tokens of plain input. */
+  readonly cost: number
+  /** The number of compactions so far. Between two compactions each context extends the last one. */
+  readonly epoch: number
+  /** SHA-256 over the JSON of the messages, one line each. Computed when you read it. */
+  readonly digest: string
+}
+
+/** Cached tokens at 0.1 and others at 1.25 of the price of plain input. */
+export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
+
+/**
+ * Derive the context of a model call: settled, within the budget, and with no page below the minimum of its kind.
+ *
+ * The view is a conversation, or the whole record. Positions in notes, sources, markers and residency are always those
+ * of
+ * the record. Notes about retracted messages have no effect; neither does a summary of any of them.
+ *
+ * The view and the notes do not change. The same view, notes and options give the same context, byte for byte.
+ * `previous`
+ * only saves work.
+ *
+ * Cost    with `previous`, the messages appended since, and from time to time a compaction (bench: context); without,
+ *         O(record)
+ * Source  ClawVM (arXiv 2604.10352)
+ *
+ * @param view the record or its conversation
+ * @param options budget, policy, notes, and the previous context
+ * @returns the context; or `MinimumDoesNotFit`
+ * @throws TypeError if the budget is not a number of tokens
+ * @example
+ * const context = orThrow(deriveContext(session.conversation(), { budget: { window: 200_000, completion: 8_000 }, previous }))
+ */
+export const deriveContext = (view: View<Message>, given: DeriveOptions): Either<ContextFault, DerivedContext> => {
+  const options = optionsOf('deriveContext', given, deriveOptions)
+  const { policy = paged, notes = none, prices = defaultPrices, previous } = options
+  const { estimate = options.tokenizer === undefined ? estimateTokens : estimatorOf(options.tokenizer) } = options
+  const { tools } = options
+  const toolTokens = options.toolTokens ?? toolTokensOf(tools ?? [], remembering(estimate))
+  const reserved = tokens('toolTokens', toolTokens) + tokens('systemTokens', options.systemTokens ?? 0)
+  const budget = Math.max(0, usableTokens(options.budget) - reserved)
+  const settings = { policy, budget, estimate, recall: recallAmong(tools), reserved, model: options.model }
+  const before = previous === undefined ? undefined : states.get(previous)
+  const track =
+    (before && continued(before.track, before.length, view, notes, settings)) ?? follow(view, notes, settings)
+
+  const open = track.settling.open()
+  let state: State = {
+    track,
+    length: view.length,
+    end: endOf(view),
+    line: track.line,
+    count: track.line.messages.length,
+    segments: track.line.segments.length,
+    open,
+  }
+  let total = totalOf(state)
+  const now = factorOf(track, state.end)
+  let factor = policy.choose === 'epochs' ? Math.max(track.factor, now) : now
+  if (total > roomOf(settings, factor)) {
+    // Not kept by the track: the record stands where no call can follow, or the policy chooses anew each time.
+    factor = now
+    const line = compactNow(track, view, policy, roomOf(settings, factor), open)
+    state = { ...state, line, count: line.messages.length, segments: line.segments.length, open: undefined }
+    total = totalOf(state)
+  }
+  const room = roomOf(settings, factor)
+  if (total > room) {
+    const beside = {
+      ...(typeof options.budget === 'object' && { window: windowParts(options.budget) }),
+      ...(reserved > 0 && { reserved }),
+      ...(factor !== 1 && { factor }),
+    }
+    return left(doesNotFit(state, total, room, beside))
+  }
+  return right(contextOf(state, previous, { total, room, factor }, settings, prices))
+}
+
+/** What a context is a span of. */
+interface State {
+  readonly track: Track
+  /** How many messages of the conversation it has read, and where it ends in the record. */
+  readonly length: number
+  readonly end: number
+  readonly line: Line
+  /** Of the line: so many messages, from so many segments. */
+  readonly count: number
+  readonly segments: number
+  /** After them, the unit whose calls are still open. */
+  readonly open: Unit | undefined
+}
+
+const states = new WeakMap<SentContext, State>()
+const none: readonly Note[] = Object.freeze([])
+
+const totalOf = ({ line, count, open }: State): number =>
+  (line.sums[count] as number) + (open === undefined ? 0 : line.renderer.at(open, 'full').tokens)
+
+const contextOf = (
+  state: State,
+  previous: SentContext | undefined,
+  { total, room, factor }: { readonly total: number; readonly room: number; readonly factor: number },
+  { policy, model, reserved }: Settings,
+  prices: Prices,
+): DerivedContext => {
+  const { track, line, count, segments, open, end } = state
+  const last = open && shown(open)
+  const tail = last === undefined ? [] : itemsOf(last, line.renderer)
+  const messages = spanOf(
+    count + tail.length,
+    (index) => (index < count ? line.messages[index] : tail[index - count]?.message) as Message,
+  )
+  const prefix = prefixOf(state, messages, previous)
+  const cached = prefix <= count ? (line.sums[prefix] as number) : total
+  let digest: string | undefined
+  let dropped: readonly Range[] | undefined
+  const context: DerivedContext = Object.freeze({
+    // The cast gives the brand: what settling emits is settled, and each test that derives checks it.
+    messages: messages as Settled<Span<Message>>,
+    sources: spanOf(
+      messages.length,
+      (index) => (index < count ? line.sources[index] : tail[index - count]?.source) as ContextSource,
+    ),
+    residency: spanOf(end, (position) => {
+      const segment = last !== undefined && position >= last.from ? last : segmentAt(line.segments, segments, position)
+      return segment === undefined ? 'pointer' : levelIn(segment, position, line.renderer)
+    }),
+    get dropped() {
+      return (dropped ??= droppedIn(state))
+    },
+    provenance: Object.freeze([
+      `policy:${policy.name}`,
+      `epoch:${line.epoch}`,
+      line.epoch === 0 ? 'whole' : 'degraded',
+      ...(line.mendedAt < count ? ['mended'] : []),
+      ...(tail.some(({ source }) => source.type === 'synthetic') ? ['interrupted'] : []),
+      ...(line.epoch > 0 && total < room * leastUsed[policy.choose] ? [`unused:${line.unused ?? 'policy'}`] : []),
+    ]),
+    tokens: total,
+    budget: room,
+    ...(model !== undefined && { estimated: total + reserved, factor }),
+    length: end,
+    activeFrom: track.activeFrom,
+    stablePrefix: prefix,
+    stableTokens: cached,
+    cost: cached * prices.cached + (total - cached) * prices.fresh,
+    epoch: line.epoch,
+    get digest() {
+      return (digest ??= rangeDigest(messages))
+    },
+  })
+  states.set(context, state)
+  return context
+}
+
+/** How many messages a context begins with as the previous one does. Contexts of one line share what both hold of it. */
+const prefixOf = ({ line, count }: State, messages: Sequence<Message>, previous: SentContext | undefined): number => {
+  if (previous === undefined) return 0
+  const before = states.get(previous)
+  let prefix = before?.line.messages === line.messages ? Math.min(before.count, count) : 0
+  for (; prefix < messages.length && prefix < previous.messages.length; prefix++)
+    if (!jsonEqual(messages.at(prefix) as unknown as Json, previous.messages.at(prefix) as unknown as Json)) break
+  return prefix
+}
+
+const droppedIn = ({ line, segments, open }: State): readonly Range[] => {
+  const ranges: Range[] = []
+  const add = (from: number, to: number): void => void ranges.push(Object.freeze({ from, to }))
+  for (const segment of open === undefined
+    ? line.segments.slice(0, segments)
+    : [...line.segments.slice(0, segments), shown(open)]) {
+    if (segment.type === 'gap') {
+      let from = segment.from
+      for (const brief of segment.briefs) {
+        if (brief.from > from) add(from, brief.from)
+        from = brief.to
+      }
+      if (segment.to > from) add(from, segment.to)
+    } else if (segment.type === 'summary') add(segment.from, segment.to)
+    else
+      for (const position of segment.unit.strays)
+        if (levelIn(segment, position, line.renderer) === 'pointer') add(position, position + 1)
+  }
+  return Object.freeze(ranges)
+}
+
+const doesNotFit = (
+  { line, segments }: State,
+  needed: number,
+  budget: number,
+  beside: Pick<ContextFault, 'window' | 'reserved' | 'factor'>,
+): ContextFault => {
+  const { renderer } = line
+  const pages = line.segments.slice(0, segments).map((segment: Segment): MinimumPage => {
+    const { from, to } = segment
+    const level = segment.type === 'unit' ? segment.level : 'pointer'
+    return Object.freeze({
+      from,
+      to,
+      kinds: Object.freeze([...hiddenOf(segment, renderer).kinds.keys()]),
+      level,
+      tokens: tokensIn(segment, renderer),
+    })
+  })
+  const largest = pages.toSorted((a, b) => b.tokens - a.tokens || a.from - b.from).slice(0, mostPages)
+  return Object.freeze({ _tag: 'MinimumDoesNotFit', needed, budget, ...beside, pages: Object.freeze(largest) })
+}
+
+const mostPages = 10

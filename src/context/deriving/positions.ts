@@ -1,0 +1,17 @@
+/** Positions of the record in a view of it: a conversation has not all of them, and a slice begins later. */
+import type { View } from '../../history/index.ts'
+import type { Range } from '../../sequence/index.ts'
+import type { Message } from '../../message/index.ts'
+
+/** The index in a view of the message at a position of the record; -1 if the view has it not. */
+export const indexIn = (view: View<Message>, position: number): number => {
+  const index = view.before(position)
+  return index < view.length && view.positionAt(index) === position ? index : -1
+}
+
+/** The messages of a view between two positions of the record. */
+export const between = (view: View<Message>, { from, to }: Range): View<Message> =>
+  view.slice(view.before(from), view.before(to))
+
+/** Where a view ends in the record: how many messages the record had. */
+export const endOf = (view: View<Message>): number => view.positionAt(view.length) as number

@@ -1,0 +1,201 @@
+/**
+ * Summaries, ahead of need: notes for the session to append. Deriving uses those it finds and never waits for one.
+ */
+import { describe, left, right } from '../../json/index.ts'
+import type { Task } from '../../task/index.ts'
+import { summaryTask, type SummaryFault } from '../fault.ts'
+import { digestOf } from '../../proof/index.ts'
+import type { View } from '../../history/index.ts'
+import { standIn, type Message } from '../../message/index.ts'
+import { rangeDigest, type Note, type SummaryNote } from '../../notes/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
+import { briefOf, extractName, fittingBriefs, folded, type Brief } from '../showing/brief.ts'
+import { tokensIn, type ShownUnit } from './line.ts'
+import { paged } from '../policies/paged.ts'
+import { between, endOf } from './positions.ts'
+import { isFaithful } from './summaries.ts'
+import { estimateTokens, type Estimator } from '../counting/tokens.ts'
+import { follow } from './track.ts'
+
+/** Summarizes a range of a record, with a model or by a rule. */
+export interface Summarizer {
+  /** The author, for the note: the name of a model or of a rule. */
+  readonly model: string
+  /** The prompt; the note has its digest. Default: none. */
+  readonly prompt?: string
+  /**
+   * Summarize a range.
+   *
+   * @param range the messages, their positions, and the most tokens
+   * @returns the summary
+   */
+  readonly summarize: (range: SummaryRange) => string | Promise<string>
+}
+
+/** The messages to summarize. */
+export interface SummaryRange {
+  /** The recorded messages. */
+  readonly messages: View<Message>
+  /** The first position in the record. */
+  readonly from: number
+  /** The position after the last one. */
+  readonly to: number
+  /** The most tokens that the summary should take. */
+  readonly maxTokens: number
+}
+
+/** How to prepare summaries. */
+export interface PrepareOptions {
+  /** The least tokens of the record for one summary. Default: 4,000. */
+  readonly chunkTokens?: number
+  /** The most tokens that a summary should take. Default: 300. */
+  readonly maxTokens?: number
+  /** The number of latest tokens of the active turn that are not summarized. Default: 8,000. */
+  readonly keepTokens?: number
+  /** Counts tokens. Default: `estimateTokens`. */
+  readonly estimate?: Estimator
+}
+
+/**
+ * The default summarizer: an extract of the questions and actions. It needs no model, and gives the same text every
+ * time.
+ */
+export const extractive: Summarizer = Object.freeze<Summarizer>({
+  model: extractName,
+  summarize: ({ messages, from, maxTokens }) => {
+    const briefs: Brief[] = []
+    for (let index = 0; index < messages.length;) {
+      const first = from + index
+      const said: { readonly message: Message; readonly position: number }[] = []
+      do said.push({ message: messages.at(index) as Message, position: from + index })
+      while (isAnswer(messages.at(++index)))
+      briefs.push(briefOf(said, { from: first, to: from + index }))
+    }
+    return folded(fittingBriefs(briefs)(maxTokens))
+  },
+})
+
+/**
+ * Summarize the parts of a record that no note summarizes yet, one after the other. Ranges are whole turns where
+ * possible.
+ * Instructions and rules are left out, because every context has them, and so is the end of the active turn.
+ *
+ * Nothing is stored: append the notes to the session. Ranges do not overlap, so a later call gives only new ones.
+ *
+ * Cost    O(record), and the summarizer's
+ *
+ * @param view the record or its conversation
+ * @param notes the notes of the record
+ * @param summarizer makes the text. Default: `extractive`
+ * @param given sizes of ranges and summaries
+ * @returns the notes; or `SummarizerFailed` with the notes made before it failed
+ * @example
+ * const notes = await prepareSummaries(session.conversation(), session.notes())
+ */
+export const prepareSummaries = (
+  view: View<Message>,
+  notes: Sequence<Note>,
+  summarizer: Summarizer = extractive,
+  given: PrepareOptions = {},
+): Task<SummaryFault, readonly SummaryNote[]> => {
+  if (typeof view?.length !== 'number')
+    throw new TypeError(`prepareSummaries takes a view of messages, found ${describe(view)}`)
+  const options = { ...given }
+  return summaryTask(async () => {
+    const { maxTokens = 300 } = options
+    const done: SummaryNote[] = []
+    for (const { from, to } of rangesOf(view, notes, options)) {
+      const messages = between(view, { from, to })
+      let text: string
+      try {
+        text = await summarizer.summarize({ messages, from, to, maxTokens })
+        if (typeof text !== 'string' || text === '')
+          throw new TypeError(`the summarizer gave ${text === '' ? 'an empty text' : typeof text}; expected a text`)
+      } catch (cause) {
+        return left({ _tag: 'SummarizerFailed', from, to, cause, done: Object.freeze(done) })
+      }
+      const { model, prompt } = summarizer
+      done.push(
+        Object.freeze({
+          type: 'summary',
+          from,
+          to,
+          sourceDigest: rangeDigest(messages),
+          text,
+          model,
+          ...(prompt !== undefined && { promptDigest: digestOf(prompt) }),
+        }),
+      )
+    }
+    return right(Object.freeze(done))
+  }, 'prepareSummaries')
+}
+
+interface Chunk {
+  readonly from: number
+  to: number
+  tokens: number
+}
+
+const rangesOf = (view: View<Message>, notes: Sequence<Note>, options: PrepareOptions): readonly Chunk[] => {
+  const { chunkTokens = 4000, keepTokens = 8000, estimate = estimateTokens } = options
+  const {
+    line,
+    activeFrom,
+    notes: read,
+  } = follow(view, notes, {
+    policy: paged,
+    budget: Infinity,
+    estimate,
+    recall: 'recall',
+    reserved: 0,
+    model: undefined,
+  })
+  const covered = read.summaries.filter((note) => note.to <= endOf(view) && isFaithful(note, view))
+  const units = line.segments.filter((segment) => segment.type === 'unit')
+  const last = lastToSum(units, activeFrom, keepTokens, (unit) => tokensIn(unit, line.renderer))
+
+  const chunks: Chunk[] = []
+  let chunk: Chunk | undefined
+  const close = (): void => {
+    // What is left between rules may be small; a summary of next to nothing says no less than it.
+    if (chunk !== undefined && chunk.tokens >= chunkTokens / 4) chunks.push(chunk)
+    chunk = undefined
+  }
+  for (const segment of units.slice(0, last)) {
+    const { from, to, unit } = segment
+    const stays = line.renderer.minimumOf(unit) !== 'pointer' || (from <= activeFrom && to > activeFrom)
+    if (stays || covered.some((note) => note.from < to && note.to > from)) {
+      close()
+      continue
+    }
+    const startsTurn = unit.said[0]?.message.role === 'user'
+    if (chunk !== undefined && (chunk.tokens >= 2 * chunkTokens || (chunk.tokens >= chunkTokens && startsTurn))) close()
+    chunk ??= { from, to, tokens: 0 }
+    chunk.to = to
+    chunk.tokens += tokensIn(segment, line.renderer)
+  }
+  // The last is made once it is whole: to sum it up now would cut a turn short.
+  if (chunk !== undefined && chunk.tokens >= chunkTokens) close()
+  return chunks
+}
+
+/** How many units may be summed up: all before the active turn, and of that what the latest so many tokens leave. */
+const lastToSum = (
+  units: readonly ShownUnit[],
+  activeFrom: number,
+  keepTokens: number,
+  tokensOf: (unit: ShownUnit) => number,
+): number => {
+  let kept = 0
+  for (let index = units.length - 1; index >= 0; index--) {
+    const unit = units[index] as ShownUnit
+    if (unit.to <= activeFrom) return index + 1
+    kept += tokensOf(unit)
+    if (kept > keepTokens) return index
+  }
+  return 0
+}
+
+const isAnswer = (message: Message | undefined): boolean =>
+  message !== undefined && standIn(message).content[0]?.type === 'tool_result'

@@ -1,0 +1,36 @@
+/** Why a derived context shows a page as it does, in words. */
+import { minFidelity, residencyLevels, type PageKind } from '../../pages/index.ts'
+import type { DerivedContext } from './derive.ts'
+
+/**
+ * The reason for the level of a page in a derived context.
+ *
+ * Cost    O(messages of the context), if it has summaries
+ *
+ * @param context the context
+ * @param position the position of the page in the record, which is in the conversation
+ * @param kind its page kind
+ * @param policy the name of the policy
+ * @returns a few words, for people
+ */
+export const residencyReason = (context: DerivedContext, position: number, kind: PageKind, policy: string): string => {
+  const residency = context.residency.at(position) ?? 'pointer'
+  const minimum = minFidelity(kind)
+  if (context.epoch === 0) return 'the whole record fits the budget'
+  const summary = [...context.sources].find(
+    (source) => source.type === 'summary' && source.from <= position && position < source.to,
+  )
+  if (summary?.type === 'summary') return `replaced by a summary of ${summary.model}`
+  const active = position >= context.activeFrom
+  if (residency === 'full')
+    return active
+      ? 'part of the active turn, which fits'
+      : minimum === 'structured'
+        ? 'instructions and rules are shortened last'
+        : `${policy} keeps it: worth its tokens`
+  if (position === context.activeFrom) return "the user's question stays readable; only its middle may go"
+  if (active) return 'part of the active turn, which alone exceeds the budget'
+  if (residency === minimum) return `at its minimum: ${policy} needs the room`
+  if (residency === 'structured') return `a line in the marker of its range: ${policy} needs the room`
+  return `shortened: ${residencyLevels.indexOf(minimum) > residencyLevels.indexOf(residency) ? `${minimum} would be allowed` : 'less is not allowed'}`
+}

@@ -1,0 +1,185 @@
+/**
+ * Settling as the record grows: recorded messages in, settled units out, one at a time and never again. What `mend`
+ * does to a whole conversation is done here at the place where it is found: an unanswered call gets an error result, a
+ * result that nothing waits for is left to a pointer, and a call with an id that was used before gets one of its own.
+ *
+ * One thing can't be known in advance: that a result will come after something else was said. Whoever drives the
+ * settling learns of it (`late`) and begins again with the places that `settle` found.
+ */
+import {
+  standIn,
+  createPairing,
+  noResult,
+  renamedCall,
+  renamedResult,
+  text,
+  toolResult,
+  withContent,
+  type Message,
+  type Meta,
+  type Part,
+  type ToolResultPart,
+} from '../../message/index.ts'
+import type { PageKind } from '../../pages/index.ts'
+import type { Page, Said, Unit } from './unit.ts'
+
+/** A result that stands after something else was said, by the place of its call. */
+export interface LateResult {
+  readonly position: number
+  readonly part: number
+  readonly kind: PageKind
+  readonly result: ToolResultPart
+  /** What its message is marked as. */
+  readonly meta?: Meta
+}
+
+/** The late results of a record, by `placeKey` of their call. */
+export type LateResults = ReadonlyMap<string, LateResult>
+
+export interface Settling {
+  /** Take the next message of the conversation, and where it stands in the record. Gives the units that are complete with it, or `late`: begin again. */
+  readonly push: (message: Message, kind: PageKind, position: number) => readonly Unit[] | 'late'
+  /** The unit that calls are still open in, as it would be if the record ended here. */
+  readonly open: () => Unit | undefined
+}
+
+export const placeKey = (position: number, part: number): string => `${position}/${part}`
+
+export const settling = (late: LateResults): Settling => {
+  const borrowed = new Map([...late].map(([call, { position, part }]) => [placeKey(position, part), call]))
+  const pairing = createPairing<Call, true>()
+  const taken = new Set<string>()
+  /** How often each id has been given out, so that one that every call has costs no more than others. */
+  const times = new Map<string, number>()
+  const owners = new Map<string, Unit>()
+  let draft: Draft | undefined
+
+  const close = (): Unit => {
+    const unit = unitOf(draft as Draft, 'unanswered')
+    for (const { key } of (draft as Draft).calls) if (late.has(key)) owners.set(key, unit)
+    draft = undefined
+    return unit
+  }
+
+  const push = (recorded: Message, kind: PageKind, position: number): readonly Unit[] | 'late' => {
+    const done: Unit[] = []
+    const message = standIn(recorded)
+    const { content } = message
+    if (draft !== undefined && content[0]?.type !== 'tool_result') done.push(close())
+    draft ??= { from: position, pages: [], calls: [], entries: [], strays: [], lentTo: undefined }
+
+    const parts: Part[] = []
+    if (content.length === 0) pairing.other(position)
+    for (const [index, part] of content.entries()) {
+      if (part.type === 'tool_result') {
+        const lender = borrowed.get(placeKey(position, index))
+        if (lender === undefined && pairing.isLate(part.callId)) return 'late'
+        const met = lender === undefined ? pairing.result(part.callId, true) : undefined // else it is known
+        if (met?.type === 'answer') {
+          met.of.call.answered = true
+          parts.push(renamedResult(part, met.of.call.id))
+        }
+        // Amid other results a late one is pointed at, too: its call may be degraded without them.
+        else if (lender !== undefined && draft.pages.length === 0) draft.lentTo = owners.get(lender)
+        else draft.strays.push(position)
+        continue
+      }
+      if (part.type !== 'tool_call') {
+        pairing.other(position)
+        parts.push(part)
+        continue
+      }
+      const key = placeKey(position, index)
+      const call: Call = { id: freshId(part.id), name: part.name, answered: false }
+      const lent = late.get(key)
+      pairing.call(part.id, call, position, lent && true)
+      draft.calls.push({ call, position, key, late: lent })
+      parts.push(renamedCall(part, call.id))
+    }
+    const page = Object.freeze({ position, kind })
+    draft.pages.push(page)
+    const said = parts.length === 0 && content.length > 0 ? undefined : withContent(message, parts)
+    draft.entries.push({ page, message: said, mended: said !== message })
+    if (pairing.waiting() === 0) done.push(close())
+    return done
+  }
+
+  /** The id itself, or one with a number where an earlier call has it. */
+  const freshId = (id: string): string => {
+    let count = times.get(id) ?? 0
+    let fresh: string
+    do fresh = (count += 1) === 1 ? id : `${id}_${count}`
+    while (taken.has(fresh))
+    times.set(id, count)
+    taken.add(fresh)
+    return fresh
+  }
+
+  return { push, open: () => draft && unitOf(draft, 'interrupted') }
+}
+
+/** A unit that is being made. */
+interface Draft {
+  readonly from: number
+  readonly pages: Page[]
+  readonly calls: {
+    readonly call: Call
+    readonly key: string
+    readonly position: number
+    readonly late: LateResult | undefined
+  }[]
+  readonly entries: { readonly page: Page; readonly message: Message | undefined; readonly mended: boolean }[]
+  readonly strays: number[]
+  lentTo: Unit | undefined
+}
+
+interface Call {
+  /** The recorded one, or another where that was taken. */
+  readonly id: string
+  readonly name: string
+  answered: boolean
+}
+
+const { freeze } = Object
+
+const unitOf = (draft: Draft, reason: 'unanswered' | 'interrupted'): Unit => {
+  const said: Said[] = []
+  const pages = [...draft.pages]
+  for (const { page, message, mended } of draft.entries) {
+    if (message === undefined) continue
+    said.push({ message, source: freeze({ type: 'clone', position: page.position, ...(mended && { mended }) }), page })
+    for (const { call, position, late } of draft.calls) {
+      if (position !== page.position || call.answered) continue
+      if (late === undefined) {
+        const source = freeze({ type: 'synthetic', callId: call.id, position, reason } as const)
+        said.push({
+          message: toolResult(call.id, [text(missing[reason])], { name: call.name, isError: true }),
+          source,
+          page,
+        })
+      } else {
+        const lent = freeze({ position: late.position, kind: late.kind })
+        pages.push(lent)
+        const source = freeze({ type: 'clone', position: late.position, mended: true } as const)
+        said.push({
+          message: freeze({
+            role: 'tool',
+            content: freeze([renamedResult(late.result, call.id)]),
+            ...(late.meta && { meta: late.meta }),
+          }),
+          source,
+          page: lent,
+        })
+      }
+    }
+  }
+  const { from, strays, lentTo } = draft
+  const tools = new Map(draft.calls.map(({ call }) => [call.id, call.name]))
+  const to = 1 + (draft.pages.at(-1)?.position ?? from)
+  return freeze({ from, to, pages, said, strays: [...new Set(strays)], lentTo, tools })
+}
+
+const missing = {
+  unanswered: noResult,
+  interrupted: 'Interrupted: no result has been recorded for this call.',
+} as const

@@ -1,0 +1,55 @@
+/** Spans of what is computed: sequences of a fixed length over a private buffer that may grow behind them. */
+import {
+  defineGetter,
+  getterFrom,
+  seclude,
+  Span as AnySpan,
+  spanPrototype,
+  type Sequence,
+  type SpanKind,
+} from '../../sequence/index.ts'
+
+/** A readonly run of values that compares, clones and prints as its `items`. */
+export interface Span<T> extends Sequence<T> {
+  /** The values as an array, made when it is first read. It is enumerable and frozen. */
+  readonly items: readonly T[]
+  /**
+   * A new frozen array of the values.
+   *
+   * @returns the array
+   */
+  readonly toArray: () => readonly T[]
+  /**
+   * The value that `JSON.stringify` writes: the same as `toArray()`.
+   *
+   * @returns the array
+   */
+  readonly toJSON: () => readonly T[]
+}
+
+export const spanOf = <T>(length: number, read: (index: number) => T): Span<T> => new ReadSpan(read, length)
+
+class ReadSpan<T> extends AnySpan<T> {
+  readonly #read: (index: number) => T
+  #items: readonly T[] | undefined
+
+  static readonly #kind: SpanKind<ReadSpan<unknown>, unknown> = {
+    name: 'Span',
+    read: (span, index) => span.#read(index),
+    piece: (span, index) => ({ values: [span.#read(index)], index: 0, count: 1 }),
+  }
+
+  constructor(read: (index: number) => T, length: number) {
+    super(ReadSpan.#kind as SpanKind<never, T>, 0, length)
+    this.#read = read
+    defineGetter(this, 'items', items)
+    Object.freeze(this)
+  }
+
+  get items(): readonly T[] {
+    return (this.#items ??= this.toArray())
+  }
+}
+
+const items = getterFrom(ReadSpan.prototype, 'items')
+seclude(ReadSpan.prototype, spanPrototype)

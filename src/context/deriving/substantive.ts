@@ -1,0 +1,42 @@
+/** Which user messages begin a turn: not those that only say to go on. */
+import { isText, type Message } from '../../message/index.ts'
+
+/**
+ * Whether a user message asks for something new. A message that only says to continue ("continue", "ok, go ahead", "yes
+ * please") does not. Neither does the note of an interrupted run (`session.interrupted()`): the earlier question still
+ * holds. Pictures and files always count.
+ *
+ * @param message a user message
+ * @returns true if it does
+ */
+export const isSubstantive = (message: Message): boolean => {
+  if (message.role !== 'user' || saysInterrupted(message)) return false
+  let text = ''
+  for (const part of message.content) {
+    if (isText(part)) text += ` ${part.text}`
+    else if (part.type !== 'tool_result') return true
+    if (text.length > longest) return true
+  }
+  const words = text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}' ]+/gu, ' ')
+    .trim()
+  return words !== '' && !goOn.test(words.replace(/ +/g, ' '))
+}
+
+/** Whether a message has words of the user: not only answers of tools, nor a note that a run was cut off. */
+export const isSpoken = (message: Message): boolean =>
+  message.role === 'user' &&
+  !saysInterrupted(message) &&
+  message.content.some((part) => part.type !== 'tool_result' && !(isText(part) && part.text.trim() === ''))
+
+const saysInterrupted = ({ meta }: Message): boolean => {
+  const ours = meta?.['indelible']
+  return typeof ours === 'object' && ours !== null && 'interrupted' in ours && ours['interrupted'] === true
+}
+
+/** Nobody needs more than this to say go on. */
+const longest = 80
+
+const goOn =
+  /^(?:(?:ok(?:ay)?|k|y|ye[ps]|yeah|sure|alright|right|good|great|nice|perfect|fine|cool|thanks?|thank you|please|now|then|and|so|continue|resume|proceed|next|more|go|go on|go ahead|go for it|keep going|carry on|do it|do that|do so|try again|again|hey|hi|hello|status|weiter|ja|continua|continuez|oui|sí|si|sigue|继续|好的?|続けて|はい)(?: |$))+$/u

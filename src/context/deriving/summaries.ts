@@ -1,0 +1,110 @@
+/** Summaries that notes bring: which of them a compaction uses, and in place of what. */
+import type { View } from '../../history/index.ts'
+import type { Message } from '../../message/index.ts'
+import { rangeDigest, type SummaryNote } from '../../notes/index.ts'
+import type { PageKind } from '../../pages/index.ts'
+import type { Range } from '../../sequence/index.ts'
+import { gap, hiddenOf, summed, tokensIn, type Gap, type Segment } from './line.ts'
+import { joined, type Hidden } from '../showing/marker.ts'
+import { between, endOf } from './positions.ts'
+import type { Renderer, Unit } from './unit.ts'
+
+export interface Summarized {
+  readonly summaries: readonly SummaryNote[]
+  /** The conversation. */
+  readonly record: View<Message>
+  readonly budget: number
+  readonly activeFrom: number
+  readonly renderer: Renderer
+  /** Whether the active turn must fall, too. */
+  readonly pressed: boolean
+  /** Whether the policy keeps a unit: then no summary stands for it. */
+  readonly isKept: (unit: Unit) => boolean
+}
+
+/**
+ * The segments with a summary in place of what it covers exactly: whole messages and their results, all of which may be
+ * as little as a pointer, none of which the policy keeps, and still what the summary was made from; before the active turn, or in it where that must
+ * fall, but never its task. Oldest first, until the context takes no more than half of the budget.
+ *
+ * Cost    O(segments) for each summary, and its range when it is first used
+ */
+export const withSummaries = (segments: readonly Segment[], summarized: Summarized): readonly Segment[] => {
+  const { summaries, record, budget, activeFrom, renderer, pressed } = summarized
+  let result = segments
+  let covered = 0
+  // The widest of those that begin at the same place; the latest of those that are as wide.
+  for (const [, note] of [...summaries.entries()].toSorted(
+    ([i, a], [j, b]) => a.from - b.from || b.to - a.to || j - i,
+  )) {
+    const mayFall = note.to <= activeFrom || (pressed && note.from > activeFrom && note.to <= endOf(record))
+    if (!mayFall || note.from < covered) continue
+    if (result.reduce((sum, segment) => sum + tokensIn(segment, renderer), 0) <= budget / 2) break
+    const replaced = replacing(result, note, summarized)
+    if (replaced === undefined || !isFaithful(note, record)) continue
+    result = replaced
+    covered = note.to
+  }
+  return result
+}
+
+/** The segments with the range of a summary replaced by it; undefined where it does not cover whole segments that may go. */
+const replacing = (
+  segments: readonly Segment[],
+  note: SummaryNote,
+  { record, renderer, isKept }: Summarized,
+): readonly Segment[] | undefined => {
+  const before: Segment[] = []
+  const inside: Hidden[] = []
+  const after: Segment[] = []
+  for (const segment of segments) {
+    const { from, to } = segment
+    if (to <= note.from) before.push(segment)
+    else if (from >= note.to) after.push(segment)
+    else if (segment.type === 'gap') {
+      // A range that only a marker stood for can be divided: nothing of it is whole.
+      if (from < note.from) before.push(gapIn(segment, { from, to: note.from }, record, renderer))
+      inside.push(hiddenRange(Math.max(from, note.from), Math.min(to, note.to), record, renderer))
+      if (to > note.to) after.push(gapIn(segment, { from: note.to, to }, record, renderer))
+    } else if (from < note.from || to > note.to) return undefined
+    else if (segment.type === 'unit' && (renderer.minimumOf(segment.unit) !== 'pointer' || isKept(segment.unit)))
+      return undefined
+    else inside.push(hiddenOf(segment, renderer))
+  }
+  return inside.length === 0
+    ? undefined
+    : [...before, summed(joined(inside), note.text, note.model ?? 'unknown', renderer), ...after]
+}
+
+/** A part of a gap. */
+const gapIn = ({ briefs }: Gap, { from, to }: Range, record: View<Message>, renderer: Renderer): Gap =>
+  gap(
+    hiddenRange(from, to, record, renderer),
+    briefs.filter((brief) => brief.from >= from && brief.to <= to),
+  )
+
+const hiddenRange = (from: number, to: number, record: View<Message>, renderer: Renderer): Hidden => {
+  const kinds = new Map<PageKind, number>()
+  let tokens = 0
+  for (let index = record.before(from); index < record.before(to); index++) {
+    const position = record.positionAt(index) as number
+    const kind = renderer.kindOf({ position, kind: record.pages.at(index) ?? 'conversation' })
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+    tokens += renderer.estimate(record.at(index) as Message)
+  }
+  return { from, to, kinds, tokens }
+}
+
+/** Whether a summary is still of what it was made from. Found out once for each note and range of messages. */
+export const isFaithful = (note: SummaryNote, record: View<Message>): boolean => {
+  const said = between(record, note)
+  if (said.length === 0) return false
+  const ends = [said.at(0), said.at(-1), said.length] as const
+  const known = checked.get(note)
+  if (known !== undefined && known.ends.every((end, index) => end === ends[index])) return known.faithful
+  const faithful = rangeDigest(said) === note.sourceDigest
+  checked.set(note, { ends, faithful })
+  return faithful
+}
+
+const checked = new WeakMap<SummaryNote, { readonly ends: readonly unknown[]; readonly faithful: boolean }>()

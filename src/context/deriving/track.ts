@@ -1,0 +1,356 @@
+/**
+ * Tracks: what a derived context remembers of the record it came from, so that the next one costs the new messages only.
+ *
+ * A track is a fold over the record, message by message. Whether the context has grown to the budget is asked where a
+ * model call can follow: after a user message, or when every call has its result. So it does not matter how often, or
+ * with which earlier context, contexts are derived: the same record, notes and options give the same one.
+ */
+import { isLeft, jsonEqual, type Json } from '../../json/index.ts'
+import type { View } from '../../history/index.ts'
+import { settle, type Message } from '../../message/index.ts'
+import { foldPages, type Note, type SummaryNote } from '../../notes/index.ts'
+import { minFidelity, type PageKind } from '../../pages/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
+import { compact } from './compact.ts'
+import { countsOf, factorAt, withCounts, type Count } from './correction.ts'
+import { emptyLine, extend, gap, lentTo, levelIn, shown, tokensOf, type Line, type Segment } from './line.ts'
+import type { RecallName } from '../showing/marker.ts'
+import { markedAs } from '../policies/marks.ts'
+import type { Policy } from '../policies/policy.ts'
+import { indexIn } from './positions.ts'
+import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
+import { heardNothing, type Heard } from '../policies/talk.ts'
+import { isSpoken, isSubstantive } from './substantive.ts'
+import { remembering, type Estimator } from '../counting/tokens.ts'
+import { rankOf, rendererOf, type Retagged, type Unit } from './unit.ts'
+
+export interface Settings {
+  readonly policy: Policy
+  /** The tokens there are for messages. */
+  readonly budget: number
+  readonly estimate: Estimator
+  /** The tool that markers name. */
+  readonly recall: RecallName
+  /** The tokens of tools and system prompt, beside the budget. */
+  readonly reserved: number
+  /** The model whose receipts correct the estimate. */
+  readonly model: string | undefined
+}
+
+export interface Track {
+  readonly settings: Settings
+  readonly settling: Settling
+  /** The line that grows. Those of earlier epochs are kept by the contexts that are spans of them. */
+  line: Line
+  /** Of the notes: how many have been read, the last of them, and what they say. */
+  notes: ReadNotes
+  /** Messages of the conversation read so far, where the last of them stands in the record, and those of them that contexts in use may not have seen, from `recentFrom` on. */
+  length: number
+  lastAt: number
+  recent: Message[]
+  recentFrom: number
+  /** The tokens up to which the line is not compacted. */
+  compactAt: number
+  /** The calls that could follow since the line began, and the tokens that they read together. */
+  calls: number
+  read: number
+  /** Of the segments of the line, how many have been counted for a compaction. */
+  prepared: number
+  /** What the latest compaction that was not worth its price left, and its price. */
+  declined: { readonly left: number; readonly price: number }
+  /** What the estimate is multiplied by in this epoch. */
+  factor: number
+  /** How many messages had been read when the line began. */
+  lineFrom: number
+  /** Up to where the latest compaction shortened anything: what stands before is not changed again if that is not needed. */
+  settledTo: number
+  /** What a conversation without tools has said, as far as a compaction has weighed it. */
+  readonly heard: Heard
+  /** A few messages of each order of magnitude, to tell another record by. */
+  readonly samples: Map<number, Message>
+  /** Where the active turn begins. */
+  activeFrom: number
+  /** The latest message with words of the user, and the latest that asks for something; -1 while there is none. */
+  asked: readonly [spoken: number, substantive: number]
+}
+
+interface ReadNotes {
+  readonly count: number
+  readonly last: Note | undefined
+  readonly retagged: Retagged
+  readonly summaries: readonly SummaryNote[]
+  readonly counts: readonly Count[]
+}
+
+/** A track that has read all of a record. */
+export const follow = (view: View<Message>, notes: Sequence<Note>, settings: Settings): Track => {
+  const read = readNotes(notes, settings)
+  const track = begin(settings, read, new Map())
+  if (advance(track, view)) return track
+  // A result came late: begin again, knowing where.
+  const again = begin(settings, read, lateResults(view))
+  advance(again, view)
+  return again
+}
+
+/** The track of an earlier context, brought to the end of a view; undefined where it is none of this record, or must change. */
+export const continued = (
+  track: Track,
+  from: number,
+  view: View<Message>,
+  notes: Sequence<Note>,
+  settings: Settings,
+): Track | undefined => {
+  const { policy, budget, estimate, recall, reserved, model } = track.settings
+  // Policies that choose anew at each call leave nothing in a track.
+  const isSame = policy === settings.policy || (policy.choose === 'always' && settings.policy.choose === 'always')
+  if (!isSame || budget !== settings.budget) return undefined
+  if (estimate !== settings.estimate || recall !== settings.recall) return undefined
+  if (reserved !== settings.reserved || model !== settings.model) return undefined
+  if (!isOf(track, from, view) || !annotated(track, view, notes)) return undefined
+  return advance(track, view) ? track : undefined
+}
+
+/** What a compaction of this moment works on. `open`: the unit whose calls wait, as if the record ended there. */
+export const compactNow = (track: Track, view: View<Message>, policy: Policy, budget: number, open?: Unit): Line => {
+  const { line, notes, activeFrom, asked } = track
+  return compact({
+    segments: open === undefined ? line.segments : [...line.segments, shown(open)],
+    policy,
+    budget,
+    activeFrom,
+    settledTo: track.settledTo,
+    asked,
+    summaries: notes.summaries,
+    record: view,
+    renderer: line.renderer,
+    heard: track.heard,
+    fitting: new Map(),
+    gaps: new Map(),
+    epoch: line.epoch + 1,
+  })
+}
+
+/** What the estimate is multiplied by for a call at a length of the record, as the notes have it. */
+export const factorOf = ({ notes, settings }: Track, len: number): number =>
+  factorAt(notes.counts, len, settings.budget + settings.reserved)
+
+/** The tokens there are for messages by the estimate, where the provider counts so many times as much. */
+export const roomOf = ({ budget, reserved }: Settings, factor: number): number =>
+  factor === 1 ? budget : Math.max(0, Math.floor((budget + reserved) / factor) - reserved)
+
+/** The segment of a position among the first `count`. */
+export const segmentAt = (segments: readonly Segment[], count: number, position: number): Segment | undefined => {
+  let low = 0
+  let high = count - 1
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if ((segments[middle] as Segment).from <= position) low = middle
+    else high = middle - 1
+  }
+  const found = count === 0 ? undefined : segments[low]
+  return found !== undefined && position >= found.from && position < found.to ? found : undefined
+}
+
+const begin = (settings: Settings, notes: ReadNotes, late: LateResults): Track => ({
+  settings,
+  settling: settling(late),
+  line: emptyLine(0, rendererOf(remembering(settings.estimate), notes.retagged, settings.recall)),
+  notes,
+  length: 0,
+  lastAt: -1,
+  recent: [],
+  recentFrom: 0,
+  compactAt: settings.budget,
+  calls: 0,
+  read: 0,
+  prepared: 0,
+  declined: { left: 0, price: 0 },
+  factor: 1,
+  lineFrom: 0,
+  settledTo: 0,
+  heard: heardNothing(),
+  samples: new Map(),
+  activeFrom: 0,
+  asked: [-1, -1],
+})
+
+/** Read what a view has more. False, if it turned out that the record must be read with its late results known. */
+const advance = (track: Track, view: View<Message>): boolean => {
+  const { settings, settling, samples } = track
+  for (let index = track.length; index < view.length; index++) {
+    const message = view.at(index) as Message
+    const position = view.positionAt(index) as number
+    const units = settling.push(message, view.pages.at(index) as PageKind, position)
+    if (units === 'late') return false
+    for (const unit of units) extend(track.line, arriving(unit, track.line))
+    track.length = index + 1
+    track.lastAt = position
+    if (message.content.some(({ type }) => type === 'tool_call' || type === 'tool_result')) track.heard.isTalk = false
+    track.recent.push(message)
+    if ((index & (index + 1)) === 0) samples.set(index, message)
+    if (isSubstantive(message)) {
+      track.activeFrom = position
+      track.asked = [position, position]
+    } else if (isSpoken(message)) track.asked = [position, track.asked[1]]
+
+    const callable = message.role !== 'assistant' && settling.open() === undefined
+    if (!callable || settings.policy.choose !== 'epochs') continue
+    const factor = factorOf(track, position + 1)
+    const room = roomOf(settings, factor)
+    const size = tokensOf(track.line)
+    track.calls += 1
+    track.read += size
+    const { calls, read, declined } = track
+    if (size > room / 2) prepareAhead(track)
+    const mustCompact = size > room
+    if (!mustCompact && (size <= track.compactAt || read - calls * declined.left < declined.price)) continue
+    const next = compactNow(track, view, settings.policy, room)
+    const [left, price] = [tokensOf(next), priceOf(track.line, next)]
+    if (!mustCompact && next.talks !== true && read - calls * left < price) {
+      track.declined = { left, price }
+      continue
+    }
+    track.factor = factor
+    track.line = next
+    track.calls = track.read = track.prepared = 0
+    track.declined = { left, price: 0 }
+    track.settledTo = position + 1
+    track.compactAt =
+      next.talks === true ? Math.min(room, left + room * growthOfTalk) : compactAt(left, room, settings.policy)
+    // Contexts of the epoch before last are no longer continued from.
+    track.recent = track.recent.slice(track.lineFrom - track.recentFrom)
+    track.recentFrom = track.lineFrom
+    track.lineFrom = track.length
+  }
+  return true
+}
+
+/** Count a few units at the levels that a compaction asks for, so that it finds most of them counted. */
+const prepareAhead = (track: Track): void => {
+  const { segments, renderer } = track.line
+  for (let left = unitsAhead; left > 0 && track.prepared < segments.length; track.prepared++) {
+    const segment = segments[track.prepared] as Segment
+    if (segment.type === 'unit' && renderer.prepare(segment.unit)) left -= 1
+  }
+}
+
+const unitsAhead = 2
+
+/**
+ * The tokens that calls must have read beyond what a compaction leaves, before it is worth what it rewrites. In between, each
+ * call that waits costs what it reads, and each that does not, what is rewritten the sooner.
+ */
+const priceOf = (line: Line, next: Line): number => {
+  let same = 0
+  while (same < next.messages.length && isSame(line.messages[same], next.messages[same] as Message)) same += 1
+  return timesRead * (tokensOf(next) - (next.sums[same] as number))
+}
+
+const isSame = (one: Message | undefined, other: Message): boolean =>
+  one === other || (one !== undefined && jsonEqual(one as unknown as Json, other as unknown as Json))
+
+/** A token that is written costs as much as about twelve that are read; less than half of that lost the least. */
+const timesRead = 5
+
+/** The high-water mark after a compaction that left so many tokens: above it by enough that the next one gives something. */
+const compactAt = (tokens: number, budget: number, policy: Policy): number =>
+  Math.min(budget, Math.max(budget * (policy.highWater ?? 1), tokens + Math.min(budget * mostGrowth, leastGrowth)))
+
+/** A compaction of talk rewrites most of what it leaves. */
+const growthOfTalk = 0.4
+/** Tokens. What comes from call to call does not get less with the budget. */
+const leastGrowth = 5000
+const mostGrowth = 0.3
+
+/** A unit at the end of a line: in full; but an answer that was moved to its call goes the way of the call. */
+const arriving = (unit: Unit, { segments, renderer }: Line): Segment => {
+  if (unit.lentTo === undefined || unit.said.length > 0) return shown(unit)
+  const owner = segmentAt(segments, segments.length, unit.lentTo.from)
+  return owner?.type === 'unit' && owner.unit === unit.lentTo
+    ? lentTo(owner, unit, renderer)
+    : gap(renderer.hidden(unit))
+}
+
+/** Whether a view is of the record that a track has read, less nothing of it, and goes on from there. */
+const isOf = (track: Track, from: number, view: View<Message>): boolean => {
+  if (view.length < track.length || from < track.recentFrom) return false
+  // What was retracted since moves all that follows.
+  if (track.length > 0 && view.positionAt(track.length - 1) !== track.lastAt) return false
+  for (let index = Math.max(from - 1, track.recentFrom); index < track.length; index++)
+    if (view.at(index) !== track.recent[index - track.recentFrom]) return false
+  for (const [index, message] of track.samples) if (view.at(index) !== message) return false
+  return true
+}
+
+/** Take the notes that are new. False, if they change what has been read or must be shown fuller than it is. */
+const annotated = (track: Track, view: View<Message>, notes: Sequence<Note>): boolean => {
+  const { count, last, retagged, summaries } = track.notes
+  if (notes.length < count || (count > 0 && notes.at(count - 1) !== last)) return false
+  if (notes.length === count) return true
+  const added: Note[] = []
+  for (let index = count; index < notes.length; index++) added.push(notes.at(index) as Note)
+  const counts = countsOf(added, track.settings.model)
+  // A receipt that came late could have changed what was decided since its call.
+  if (counts.some(({ len }) => len <= track.lastAt)) return false
+  const changes = added.some(({ type }) => type === 'page' || type === 'pin' || type === 'unpin')
+  const folded = changes ? foldPages(notes) : retagged
+  track.notes = {
+    count: notes.length,
+    last: added.at(-1),
+    retagged: folded,
+    summaries: [...summaries, ...added.filter((note) => note.type === 'summary')],
+    counts: withCounts(track.notes.counts, counts),
+  }
+  if (!changes) return true
+  const { line } = track
+  const renderer = rendererOf(remembering(track.settings.estimate), folded, track.settings.recall)
+  for (const [position, kind] of folded) {
+    if (
+      indexIn(view, position) === -1 ||
+      position > track.lastAt ||
+      kind === undefined ||
+      retagged.get(position) === kind
+    )
+      continue
+    const segment = segmentAt(line.segments, line.segments.length, position)
+    // A line in a marker is less than what a rule keeps: a message of its own.
+    const isLess =
+      segment?.type === 'unit'
+        ? rankOf(levelIn(segment, position, renderer)) > rankOf(minFidelity(kind))
+        : minFidelity(kind) !== 'pointer'
+    if (segment !== undefined && isLess) return false
+  }
+  track.line = { ...line, renderer }
+  return true
+}
+
+const readNotes = (notes: Sequence<Note>, { model }: Settings): ReadNotes => ({
+  count: notes.length,
+  last: notes.at(-1),
+  retagged: foldPages(notes),
+  summaries: [...notes].filter((note) => note.type === 'summary'),
+  counts: countsOf(notes, model),
+})
+
+const lateResults = (view: View<Message>): LateResults => {
+  const settled = settle(view)
+  if (!isLeft(settled)) return new Map()
+  return new Map(
+    settled.left.problems.flatMap((problem) => {
+      if (problem._tag !== 'ResultNotAdjacent') return []
+      const { part, call } = problem
+      const message = view.at(problem.position)
+      const result = message?.content[part]
+      const kind = view.pages.at(problem.position)
+      if (message === undefined || result?.type !== 'tool_result' || kind === undefined) return []
+      const position = view.positionAt(problem.position) as number
+      return [
+        [
+          placeKey(view.positionAt(call.position) as number, call.part),
+          { position, part, kind, result, ...markedAs(message) },
+        ] as const,
+      ]
+    }),
+  )
+}

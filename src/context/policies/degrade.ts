@@ -1,0 +1,202 @@
+/**
+ * Degrading, the last resort: where what a policy chose takes too much, candidates fall row by row of one table, the
+ * oldest first, until the budget holds.
+ */
+import type { ResidencyLevel } from '../../pages/index.ts'
+import type { Candidate, Choice, Selection } from './policy.ts'
+import { rankOf } from '../deriving/unit.ts'
+
+/**
+ * Lower choices until they fit the budget. If not even the minimum fits, every candidate ends at its minimum.
+ *
+ * What is not of the active turn falls first, to a line and then to a pointer. Then summaries go, and rules fall to
+ * their outline; then the active turn, its evidence first; then the newest messages are cut; then the rules of the
+ * turn fall, and last what the policy keeps.
+ *
+ * Cost    O(candidates) for each row of the table
+ *
+ * @param selection the candidates and the budget
+ * @param from the choices to start from, one for each candidate
+ * @returns a choice for each candidate
+ */
+export const degrade = (selection: Selection, from: readonly Choice[]): readonly Choice[] => {
+  const { candidates, budget } = selection
+  const now = adjusting(selection, from)
+  if (now.total <= budget) return now.levels
+  const newest = newestOf(selection, from)
+  for (const { of, to } of table) {
+    for (const [index, candidate] of candidates.entries()) {
+      if (now.total <= budget) return raisedCheaper(selection, now)
+      if (!of(candidate, index >= newest)) continue
+      lower(now, index, candidate, to === 'cut' ? { tokens: Math.max(0, budget - now.without(index)) } : to)
+    }
+    raisedCheaper(selection, now)
+  }
+  return now.levels
+}
+
+interface Row {
+  readonly of: (candidate: Candidate, isNewest: boolean) => boolean
+  readonly to: ResidencyLevel | 'cut'
+}
+
+const isOutside = ({ active, kept }: Candidate): boolean => !active && !kept
+const isOfTurn = ({ active, kept }: Candidate): boolean => active && !kept
+const isFree = (candidate: Candidate, isNewest: boolean): boolean => !isNewest && !isProtected(candidate)
+const isLast = (candidate: Candidate, isNewest: boolean): boolean =>
+  (isNewest || candidate.asked) && !candidate.kept && !isProtected(candidate)
+
+/** What falls, and to what. */
+const table: readonly Row[] = [
+  { of: (one, isNewest) => isOutside(one) && isFree(one, isNewest) && one.inMarker, to: 'structured' },
+  { of: (one, isNewest) => isOutside(one) && isFree(one, isNewest) && !isSummary(one), to: 'pointer' },
+  { of: (one) => isOutside(one) && isSummary(one), to: 'pointer' },
+  { of: (one) => isOutside(one) && isProtected(one), to: 'structured' },
+  { of: (one, isNewest) => isOfTurn(one) && isFree(one, isNewest) && isEvidence(one), to: 'structured' },
+  { of: (one, isNewest) => isOfTurn(one) && isFree(one, isNewest) && !one.asked, to: 'structured' },
+  { of: (one, isNewest) => isOfTurn(one) && isFree(one, isNewest) && !one.asked, to: 'pointer' },
+  { of: isLast, to: 'cut' },
+  { of: isLast, to: 'structured' },
+  { of: isLast, to: 'pointer' },
+  { of: (one) => isOfTurn(one) && isProtected(one), to: 'structured' },
+  { of: (one) => one.kept && !isProtected(one) && isEvidence(one), to: 'structured' },
+  { of: (one) => one.kept && !isProtected(one), to: 'structured' },
+  { of: (one) => one.kept && !isProtected(one), to: 'pointer' },
+  { of: (one) => one.kept, to: 'structured' },
+]
+
+/** A candidate at what a row says; where that can't be, at its minimum, if the row goes as far. */
+const lower = (now: Levels, index: number, candidate: Candidate, to: Choice): void => {
+  const level = now.levels[index] as Choice
+  if (typeof to === 'object') {
+    if (candidate.tokens(level) > to.tokens && candidate.tokens(to) < candidate.tokens(level)) now.set(index, to)
+    return
+  }
+  const least = candidate.levels.findLast((allowed) => rankOf(allowed) <= rankOf(to))
+  if (least !== undefined && rankOf(least) > rankOf(levelOf(level))) now.set(index, least)
+}
+
+/** Choices that change one at a time, with what they take in all. */
+export interface Levels {
+  readonly levels: Choice[]
+  readonly total: number
+  readonly set: (index: number, to: Choice) => void
+  /** What all would take if this candidate were shown and took nothing. */
+  readonly without: (index: number) => number
+}
+
+/** What candidates take at levels, with the markers of what is not shown. */
+export const measure = (selection: Selection, levels: readonly Choice[]): number => adjusting(selection, levels).total
+
+/** Choices to change one at a time. */
+export const adjusting = ({ candidates, markerTokens }: Selection, from: readonly Choice[]): Levels => {
+  const levels = [...from]
+  const sizes: number[] = []
+  const standings: Standing[] = []
+  let total = 0
+  for (let index = 0; index < candidates.length; index++) {
+    const candidate = candidates[index] as Candidate
+    const level = levels[index] as Choice
+    const size = candidate.tokens(level)
+    sizes.push(size)
+    standings.push(standingOf(candidate, level))
+    total += size
+    if (begins(standings[index - 1], standings[index])) total += markerTokens
+  }
+  /** The tokens of markers that begin at a candidate, or directly after it. */
+  const markersAt = (index: number, own: Standing | undefined): number =>
+    (Number(begins(standings[index - 1], own)) + Number(begins(own, standings[index + 1]))) * markerTokens
+  return {
+    levels,
+    get total() {
+      return total
+    },
+    set: (index, to) => {
+      const candidate = candidates[index] as Candidate
+      if (to === levels[index]) return
+      const [size, own] = [candidate.tokens(to), standingOf(candidate, to)]
+      total += size - (sizes[index] as number)
+      if (own !== standings[index]) total += markersAt(index, own) - markersAt(index, standings[index])
+      levels[index] = to
+      sizes[index] = size
+      standings[index] = own
+    },
+    without: (index) =>
+      total - (sizes[index] as number) - markersAt(index, standings[index]) + markersAt(index, 'shown'),
+  }
+}
+
+/** Whether a candidate stands as messages of its own, shares a marker with its neighbours, or has a marker that did not change. */
+type Standing = 'shown' | 'shares' | 'own'
+
+const standingOf = (candidate: Candidate, choice: Choice): Standing =>
+  !isHidden(candidate, choice) ? 'shown' : isLines(candidate) && choice === candidate.level ? 'own' : 'shares'
+
+/** Whether a marker begins where these two meet. */
+const begins = (before: Standing | undefined, own: Standing | undefined): boolean =>
+  own === 'own' || (own === 'shares' && before !== 'shares')
+
+/**
+ * Where the newest begin: those that together take no more than a small share of the budget, and the very last if it
+ * takes a little more.
+ */
+export const newestOf = ({ candidates, budget }: Selection, choices: readonly Choice[]): number => {
+  let index = candidates.length
+  for (let room = budget * newestShare; index > 0; index--) {
+    const taken = (candidates[index - 1] as Candidate).tokens(choices[index - 1] as Choice)
+    room -= taken
+    if (room < 0 && (index < candidates.length || taken > budget * lastShare)) break
+  }
+  return index
+}
+
+/** The newest, up to this share of the budget, fall last; the very last also if it takes more. */
+const newestShare = 0.04
+const lastShare = 0.07
+
+/** Of a range, what a summary says: little, and all that is left of many. */
+const isSummary = ({ messages, inMarker, level }: Candidate): boolean =>
+  messages.length === 0 && !inMarker && level !== 'pointer'
+
+/** The lines of a range, which a marker holds. */
+export const isLines = ({ messages, inMarker, level }: Candidate): boolean =>
+  messages.length === 0 && inMarker && level !== 'pointer'
+
+/** Whether a marker stands for it, with or without a line of it. */
+const isHidden = ({ inMarker, messages }: Candidate, choice: Choice): boolean =>
+  choice === 'pointer' ||
+  (inMarker && (choice === 'structured' || (messages.length === 0 && typeof choice === 'object')))
+
+/** The level of a choice: a cut is compressed. */
+export const levelOf = (choice: Choice): ResidencyLevel => (typeof choice === 'string' ? choice : 'compressed')
+
+/** Whether it must stay readable, and is not what the user asks now: instructions and rules. */
+export const isProtected = ({ levels, asked }: Candidate): boolean => !asked && levels.at(-1) !== 'pointer'
+
+export const isEvidence = ({ kinds }: Candidate): boolean => kinds.includes('evidence')
+
+/** Where a marker takes more than what it hides, show that instead. */
+const raisedCheaper = ({ candidates, markerTokens }: Selection, now: Levels): readonly Choice[] => {
+  const { levels } = now
+  for (let start = 0; start < levels.length; start++) {
+    if (!isHidden(candidates[start] as Candidate, levels[start] as Choice)) continue
+    let end = start
+    let tokens = 0
+    for (; end < levels.length && isHidden(candidates[end] as Candidate, levels[end] as Choice); end++)
+      tokens += levels[end] === 'pointer' ? (leastShown(candidates[end] as Candidate)?.tokens ?? Infinity) : Infinity
+    if (tokens <= markerTokens)
+      for (let index = start; index < end; index++)
+        now.set(index, leastShown(candidates[index] as Candidate)?.level ?? 'pointer')
+    start = end
+  }
+  return levels
+}
+
+/** The cheapest way to show something of a candidate, and the fullest among those. */
+const leastShown = (candidate: Candidate): { readonly level: ResidencyLevel; readonly tokens: number } | undefined => {
+  let least: { readonly level: ResidencyLevel; readonly tokens: number } | undefined
+  for (const level of candidate.levels)
+    if (!isHidden(candidate, level) && (least === undefined || candidate.tokens(level) < least.tokens))
+      least = { level, tokens: candidate.tokens(level) }
+  return least
+}

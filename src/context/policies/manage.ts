@@ -1,0 +1,139 @@
+/**
+ * Managed histories: what an agent's prompt is given of a long record, by what its messages are marked as. First is kept
+ * what later work rests on; large answers of tools are cut, oldest first; what then does not fit is pointed at.
+ *
+ * It is a policy of `deriveContext`, so the laws of every context hold: nothing is rewritten, calls and results stay
+ * together, and nothing is lost without a word.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight } from '../../json/index.ts'
+import type { View } from '../../history/index.ts'
+import type { Message } from '../../message/index.ts'
+import type { Note } from '../../notes/index.ts'
+import type { ResidencyLevel } from '../../pages/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
+import { tokens } from '../deriving/budget.ts'
+import { adjusting, isEvidence, isProtected } from './degrade.ts'
+import { deriveContext, type DerivedContext, type SentContext } from '../deriving/derive.ts'
+import type { ContextFault } from '../fault.ts'
+import { markInMeta, type MarkOf } from './marks.ts'
+import type { Candidate, Policy } from './policy.ts'
+import { plain } from '../showing/represent.ts'
+import { retainedIn } from './retained.ts'
+import { estimateTokens, type Estimator } from '../counting/tokens.ts'
+
+/** How to derive a managed view: the limit, the marks and the notes. */
+export type ManageOptions = (
+  | { readonly maxTokens: number; readonly maxChars?: undefined; readonly estimate?: Estimator }
+  /** Characters: UTF-16 units of everything a message says. */
+  | { readonly maxChars: number; readonly maxTokens?: undefined }
+) & {
+  /** What a message is marked as. Default: what its `meta` says under `indelible`. */
+  readonly markOf?: MarkOf
+  /** The notes of the record. Default: none. */
+  readonly notes?: Sequence<Note>
+  /** What was sent before; it saves work. */
+  readonly previous?: SentContext | undefined
+}
+
+/** A context derived by the marks of messages. Its sizes are in the unit of the limit. */
+export interface ManagedView extends DerivedContext {
+  /**
+   * True if the kept messages do not fit the limit whole. There is then a line for each range that is left out, and
+   * some kept
+   * messages are shortened. False: every kept message is whole.
+   */
+  readonly overBudget: boolean
+  /** The positions of the kept messages. */
+  readonly retained: readonly number[]
+}
+
+/**
+ * Shorten a record for a prompt, to a limit of tokens or characters.
+ *
+ * It keeps, in this order: the last message with its call or result; the instructions at the beginning, with the first
+ * question; every message marked as feedback, rule or preference; the latest test result, self review and summary, each
+ * with the messages up to the next marked one; reports with their proposals. First it cuts tool results to head and
+ * tail,
+ * oldest first. Then it replaces the remaining messages by pointers, oldest first. If not even the minimum of
+ * everything
+ * fits, it returns that minimum and sets `overBudget`.
+ *
+ * Shortened messages keep their marks. Managing a managed view again changes nothing, if it fitted.
+ *
+ * Cost    O(record)
+ *
+ * @param view the record or its conversation
+ * @param options the limit, and how messages are marked
+ * @returns the shortened view
+ * @throws TypeError if there is no limit, or it is not a number
+ */
+export const manageHistory = (view: View<Message>, options: ManageOptions): ManagedView => {
+  const { markOf = markInMeta, notes = [], previous } = options
+  const limit = options.maxTokens ?? options.maxChars
+  if (limit === undefined) throw new TypeError('manageHistory needs a limit: maxTokens or maxChars')
+  if (options.maxTokens === undefined) tokens('maxChars', limit, 'characters')
+  else tokens('maxTokens', limit)
+  const estimate = options.maxTokens === undefined ? charactersOf : (options.estimate ?? estimateTokens)
+  const retained = retainedIn(view, notes, markOf)
+  const policy = managed(new Set(retained))
+  const within = (budget: number): Either<ContextFault, DerivedContext> =>
+    deriveContext(view, { budget, policy, estimate, notes, previous })
+  let derived = within(limit)
+  const fits = isRight(derived)
+  while (isLeft(derived)) derived = within(Math.ceil(derived.left.needed))
+  const { residency } = derived.right
+  const short = retained.filter((position) => residency.at(position) !== 'full')
+  const overBudget = !fits || (short.length > 0 && canBeWhole(short, within(Number.MAX_SAFE_INTEGER)))
+  return Object.freeze(
+    Object.defineProperties({ overBudget, retained } as ManagedView, Object.getOwnPropertyDescriptors(derived.right)),
+  )
+}
+
+/** An answer that nothing was waiting for is in no context, whatever the limit. */
+const canBeWhole = (positions: readonly number[], unlimited: Either<ContextFault, DerivedContext>): boolean =>
+  isRight(unlimited) && positions.some((position) => unlimited.right.residency.at(position) === 'full')
+
+const managed = (retained: ReadonlySet<number>): Policy => ({
+  name: 'managed',
+  choose: 'always',
+  keeps: retained,
+  select: (selection) => {
+    const { candidates, budget } = selection
+    const now = adjusting(
+      selection,
+      candidates.map(({ level }) => level),
+    )
+    const fall = (which: (candidate: Candidate) => boolean, level: ResidencyLevel): void => {
+      for (const [index, candidate] of candidates.entries()) {
+        if (now.total <= budget) return
+        if (which(candidate) && candidate.levels.includes(level)) now.set(index, level)
+      }
+    }
+    // The active turn goes after all else, what is asked in it last: by the laws it stays while it can.
+    const task = candidates.find(({ active }) => active)
+    const turns = [
+      (candidate: Candidate) => !candidate.active,
+      (candidate: Candidate) => candidate.active && candidate !== task,
+      (candidate: Candidate) => candidate === task,
+    ]
+    for (const isOf of turns) {
+      const goes = (candidate: Candidate): boolean => isOf(candidate) && !candidate.kept
+      fall((candidate) => goes(candidate) && isLargeAnswer(candidate), 'compressed')
+      fall(goes, 'pointer')
+      fall((candidate) => goes(candidate) && isProtected(candidate), 'structured')
+    }
+    fall((candidate) => candidate.kept && isLargeAnswer(candidate), 'compressed')
+    return now.levels
+  },
+})
+
+const isLargeAnswer = (candidate: Candidate): boolean =>
+  isEvidence(candidate) &&
+  candidate.messages.some(({ content }) =>
+    content.some((part) => part.type === 'tool_result' && plain(part).length > large),
+  )
+
+const large = 1000
+
+const charactersOf: Estimator = (message) => message.content.reduce((sum, part) => sum + plain(part).length, 0)

@@ -1,0 +1,56 @@
+/** What a managed history keeps first, by what its messages are marked as. */
+import type { View } from '../../history/index.ts'
+import { pairCalls, type Message } from '../../message/index.ts'
+import { foldPages, type Note } from '../../notes/index.ts'
+import type { PageKind } from '../../pages/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
+import type { Mark, MarkOf } from './marks.ts'
+import { isSubstantive } from '../deriving/substantive.ts'
+
+/** The positions that are kept first, in order, each with the other half of its calls. Cost: O(record). */
+export const retainedIn = (view: View<Message>, notes: Sequence<Note>, markOf: MarkOf): readonly number[] => {
+  const messages = view.toArray()
+  const retagged = foldPages(notes)
+  const kinds = messages.map((_, index) => retagged.get(view.positionAt(index) as number) ?? view.pages.at(index))
+  const marks = messages.map((message, position) => markOf(message) ?? ruleAs(kinds[position]))
+  const retained = new Set<number>()
+
+  for (const position of messages.keys()) {
+    if (kinds[position] !== 'bootstrap') break
+    retained.add(position)
+  }
+  retained.add(messages.findIndex(isSubstantive))
+  for (const latest of ['test_result', 'self_review', 'summary'] as const) {
+    let position = marks.findLastIndex((mark) => mark?.mark === latest)
+    if (position === -1) continue
+    do retained.add(position++)
+    while (position < messages.length && marks[position] === undefined)
+  }
+  const proposals = new Map<string, number>()
+  for (const [position, mark] of marks.entries()) {
+    if (mark?.mark === 'feedback' || isRule(kinds[position])) retained.add(position)
+    if (mark?.mark === 'proposal') proposals.set(mark.id, position)
+    if (mark?.mark === 'report') retained.add(position).add(proposals.get(mark.of) ?? position)
+  }
+  retained.add(messages.length - 1).delete(-1)
+  const indexes = withOtherHalves(retained, view).toSorted((a, b) => a - b)
+  return Object.freeze(indexes.map((index) => view.positionAt(index) as number))
+}
+
+const isRule = (kind: PageKind | undefined): boolean => kind === 'constraint' || kind === 'preference'
+
+const ruleAs = (kind: PageKind | undefined): Mark | undefined => (isRule(kind) ? { mark: 'feedback' } : undefined)
+
+/** Positions, with those that a call and its answer tie to them: of one call that is in, all calls of its message, and their answers. */
+const withOtherHalves = (positions: ReadonlySet<number>, view: View<Message>): readonly number[] => {
+  const others = new Map<number, number[]>()
+  const tie = (from: number, to: number): void => void (others.get(from)?.push(to) ?? others.set(from, [to]))
+  for (const { position, answer } of pairCalls(view)) {
+    if (answer === undefined) continue
+    tie(position, answer.position)
+    tie(answer.position, position)
+  }
+  const all = new Set(positions)
+  for (const position of all) for (const other of others.get(position) ?? []) all.add(other) // a set is read to its end, with what is added
+  return [...all]
+}

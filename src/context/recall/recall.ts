@@ -1,0 +1,320 @@
+/**
+ * Recall: what a context only points at, fetched back from the record. By the position that a marker names, or by a
+ * search; for the application, or as a tool for the model itself.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, optionsOf, right } from '../../json/index.ts'
+import type { View } from '../../history/index.ts'
+import type { JsonObject } from '../../json/index.ts'
+import type { Message } from '../../message/index.ts'
+import type { PageKind } from '../../pages/index.ts'
+import { amount, taskOf, type Task, type TaskOf } from '../../task/index.ts'
+import type { AsyncRecallSearch } from './fused.ts'
+import { recallFaultText, type RecallFault, type RecallRequest } from '../fault.ts'
+import { endOf, indexIn } from '../deriving/positions.ts'
+import { plain } from '../showing/represent.ts'
+import { lexicalSearch, type Found, type RecallSearch } from './search.ts'
+import { beginning, elidedCharacters, foldText, grouped, headAndTail, slicedAt } from '../showing/shorten.ts'
+
+/** How to search, and what may be recalled. */
+export interface RecallOptions {
+  /**
+   * Whether an entry may be recalled. Default: every entry.
+   *
+   * @param position its position
+   * @param page its page kind
+   * @param message the message
+   * @returns true if it may
+   */
+  readonly allow?: (position: number, page: PageKind, message: Message) => boolean
+  /** The most results of a query. Default: 5. */
+  readonly limit?: number
+  /** The number of messages before and after each result that come with it. Default: 1. */
+  readonly around?: number
+  /**
+   * The search. Default: a new `lexicalSearch()`, which reads the whole record. Keep one, and it reads only new
+   * messages.
+   */
+  readonly search?: RecallSearch
+}
+
+/** An entry of the record, whole. */
+export interface RecalledEntry {
+  /** Its position in the record. */
+  readonly position: number
+  /** Its page kind. */
+  readonly page: PageKind
+  /** The recorded message. */
+  readonly message: Message
+}
+
+/** A result. */
+export interface Recalled extends RecalledEntry {
+  /** For a query: the words that matched. */
+  readonly words?: readonly string[]
+  /** For a query: how well the entry matches. Higher is better. */
+  readonly score?: number
+  /** For a query: the messages before and after it, each once in the whole answer. */
+  readonly around?: readonly RecalledEntry[]
+}
+
+/**
+ * Recall entries of a record, by position or by a search. A conversation gives only its own messages; a view of the
+ * whole
+ * record gives retracted ones, too.
+ *
+ * Cost    by position O(1); by query, the messages since the `search` was last used
+ *
+ * @param view the record or its conversation
+ * @param request a position, or a query
+ * @param options the search, and which entries may be recalled
+ * @returns the entries, best first, never empty; or `NoMatch`, `Denied`, `SearchFailed`
+ * @example
+ * recall(view, { position: 12 })
+ * recall(view, { query: 'billing period' }, { search })
+ */
+export const recall = (
+  view: View<Message>,
+  asked: RecallRequest,
+  given: RecallOptions = {},
+): Either<RecallFault, readonly Recalled[]> => {
+  const [request, options] = [optionsOf('recall', asked), optionsOf('recall', given)]
+  const { limit = 5, search = lexicalSearch() } = options
+  checkAmounts(options)
+  try {
+    return allowed(view, request, 'position' in request ? [] : search.search(view, request.query, limit), options)
+  } catch (cause) {
+    return left({ _tag: 'SearchFailed', request, cause })
+  }
+}
+
+/** How to recall with a search that may wait. */
+export interface AsyncRecallOptions extends Omit<RecallOptions, 'search'> {
+  /** The search: `fusedSearch`, or one of your own. */
+  readonly search: AsyncRecallSearch
+}
+
+/**
+ * `recall` with a search that may wait: `fusedSearch`, or one of your own.
+ *
+ * @param view the record or its conversation
+ * @param asked a position, or a query
+ * @param given the search, and which entries may be recalled
+ * @returns the entries, best first, never empty; or `NoMatch`, `Denied`, `SearchFailed`
+ */
+export const recallAsync = (
+  view: View<Message>,
+  asked: RecallRequest,
+  given: AsyncRecallOptions,
+): Task<RecallFault, readonly Recalled[]> => {
+  const [request, options] = [{ ...asked }, { ...given }]
+  checkAmounts(options)
+  return recallTask(async () => {
+    const { limit = 5, search } = options
+    try {
+      return allowed(view, request, 'position' in request ? [] : await search.find(view, request.query, limit), options)
+    } catch (cause) {
+      return left({ _tag: 'SearchFailed', request, cause })
+    }
+  }, 'recallAsync')
+}
+
+const checkAmounts = ({ limit = 5, around = 1 }: Pick<RecallOptions, 'limit' | 'around'>): void => {
+  amount('limit', limit, { unit: 'results', whole: true })
+  amount('around', around, { unit: 'messages', whole: true })
+}
+
+/** Of what was asked for or found, what may be given out. */
+const allowed = (
+  view: View<Message>,
+  request: RecallRequest,
+  matches: readonly Found[],
+  { allow = () => true, around = 1 }: Omit<RecallOptions, 'search'>,
+): Either<RecallFault, readonly Recalled[]> => {
+  const at = (position: number): RecalledEntry | undefined => {
+    const index = Number.isInteger(position) ? indexIn(view, position) : -1
+    const message = index === -1 ? undefined : view.at(index)
+    return message === undefined ? undefined : { position, page: view.pages.at(index) as PageKind, message }
+  }
+  const mayGo = ({ position, page, message }: RecalledEntry): boolean => allow(position, page, message)
+  if ('position' in request) {
+    const entry = at(request.position)
+    if (entry === undefined) return left({ _tag: 'NoMatch', request, length: endOf(view) })
+    return mayGo(entry)
+      ? right(Object.freeze([Object.freeze(entry)]))
+      : left({ _tag: 'Denied', request, positions: [entry.position] })
+  }
+  const found = matches.flatMap(({ position, score, words }) => {
+    const entry = at(position)
+    return entry === undefined ? [] : [{ ...entry, words, score }]
+  })
+  if (found.length === 0) return left({ _tag: 'NoMatch', request, length: endOf(view) })
+  const answers = found.filter(mayGo)
+  if (answers.length === 0) return left({ _tag: 'Denied', request, positions: found.map(({ position }) => position) })
+  const given = new Set(answers.map(({ position }) => position))
+  const beside = (position: number): readonly RecalledEntry[] => {
+    const entries: RecalledEntry[] = []
+    const index = view.before(position)
+    const last = Math.min(view.length - 1, index + around)
+    for (let beside = Math.max(0, index - around); beside <= last; beside++) {
+      const other = view.positionAt(beside) as number
+      const entry = given.has(other) ? undefined : at(other)
+      if (entry === undefined || !mayGo(entry)) continue
+      given.add(other)
+      entries.push(Object.freeze(entry))
+    }
+    return Object.freeze(entries)
+  }
+  return right(Object.freeze(answers.map((one) => Object.freeze({ ...one, around: beside(one.position) }))))
+}
+
+/** Tasks that fail with a recall fault. */
+const recallTask: TaskOf<RecallFault> = taskOf(recallFaultText)
+
+/** How a recall tool searches and answers. */
+export interface RecallToolOptions extends Omit<RecallOptions, 'search'> {
+  /** The search. Default: a new `lexicalSearch()`. With an asynchronous search, the tool returns a promise. */
+  readonly search?: RecallSearch | AsyncRecallSearch
+  /** The name of the tool. Default: `recall`, the name in the markers of contexts. */
+  readonly name?: string
+  /** The most UTF-16 units of one answer; longer entries come in parts. Default: 12,000. */
+  readonly maxCharacters?: number
+}
+
+/** A tool for a run: `run({ tools: [recallTool(() => session.conversation())] })`. */
+export interface RecallTool<Answer extends string | Promise<string> = string> {
+  /** The name of the tool. */
+  readonly name: string
+  /** The description for the model. */
+  readonly description: string
+  /** JSON Schema of its arguments. */
+  readonly parameters: JsonObject
+  /** Undefined: the tool checks its arguments itself. */
+  readonly schema: undefined
+  /** Undefined: the tool has no time limit. */
+  readonly timeout: undefined
+  /** False: the tool only reads. */
+  readonly alone: boolean
+  /**
+   * Answer a call.
+   *
+   * @param input the arguments: `{ position }`, with an `offset` for long entries, or `{ query }`
+   * @returns the text for the model
+   * @throws Error with the fault's sentence; a run makes it an error result
+   */
+  readonly run: (input: unknown) => Answer
+}
+
+/**
+ * A tool by which a model reads the parts of the record that its context does not show. It reads the record as it is
+ * when
+ * called, and keeps its search index between calls.
+ *
+ * @param view gives the current conversation
+ * @param options the search, the name, and the length of an answer
+ * @returns the tool
+ */
+export const recallTool: {
+  (view: () => View<Message>, options?: RecallToolOptions & { readonly search?: RecallSearch }): RecallTool
+  (
+    view: () => View<Message>,
+    options: RecallToolOptions & { readonly search: AsyncRecallSearch },
+  ): RecallTool<Promise<string>>
+} = ((view: () => View<Message>, options: RecallToolOptions = {}): RecallTool | RecallTool<Promise<string>> => {
+  const { name = 'recall', maxCharacters = 12_000, search = lexicalSearch(), ...rest } = options
+  const answer = (request: ToolRequest, recalled: Either<RecallFault, readonly Recalled[]>): string => {
+    if (recalled._tag === 'Left') throw new Error(recallFaultText(recalled.left))
+    const [first] = recalled.right
+    return 'position' in request && first !== undefined
+      ? whole(first, request.offset ?? 0, maxCharacters)
+      : list(recalled.right, maxCharacters)
+  }
+  const tool = <Answer extends string | Promise<string>>(run: (input: unknown) => Answer): RecallTool<Answer> =>
+    Object.freeze({
+      name,
+      description,
+      parameters: recallParameters,
+      schema: undefined,
+      timeout: undefined,
+      alone: false,
+      run,
+    })
+  return 'find' in search
+    ? tool(async (input) => {
+        const request = requestOf(input)
+        return answer(request, await recallAsync(view(), request, { ...rest, search })())
+      })
+    : tool((input) => {
+        const request = requestOf(input)
+        return answer(request, recall(view(), request, { ...rest, search }))
+      })
+}) as typeof recallTool
+
+const description =
+  'Gives back earlier parts of this conversation that are not shown, or only in short. Ask for the position that a marker names, or search for words.'
+
+/** The schema of every recall tool: by it a tool is known as one, whatever it is called. */
+export const recallParameters: JsonObject = Object.freeze({
+  type: 'object',
+  properties: Object.freeze({
+    position: Object.freeze({ type: 'integer', minimum: 0, description: 'the position of one entry' }),
+    offset: Object.freeze({
+      type: 'integer',
+      minimum: 0,
+      description: 'with a position: where to go on in a long entry',
+    }),
+    query: Object.freeze({ type: 'string', description: 'words to search the whole conversation for' }),
+  }),
+})
+
+type ToolRequest = { readonly position: number; readonly offset: number | undefined } | { readonly query: string }
+
+const requestOf = (input: unknown): ToolRequest => {
+  const { position, offset, query } = (typeof input === 'object' && input !== null ? input : {}) as {
+    readonly [field: string]: unknown
+  }
+  const isCount = (value: unknown): value is number =>
+    typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+  if (isCount(position) && (offset === undefined || isCount(offset))) return { position, offset }
+  if (typeof query === 'string' && query.trim() !== '') return { query }
+  throw new Error('give a position (0, 1, 2 …) or a query (words to search for)')
+}
+
+const titleOf = ({ position, page, message }: Recalled): string => `[${position}] ${message.role}, ${page}`
+
+const whole = (entry: Recalled, offset: number, most: number): string => {
+  const said = entry.message.content.map(plain).join('\n')
+  const part = slicedAt(said, offset, most)
+  const end = offset + part.length
+  return `${titleOf(entry)}\n${part}${end < said.length ? `\n[characters ${grouped(offset)}–${grouped(end - 1)} of ${grouped(said.length)}; go on with {"position": ${entry.position}, "offset": ${end}}]` : ''}`
+}
+
+const list = (entries: readonly Recalled[], most: number): string => {
+  const share = Math.floor(most / entries.length)
+  const longest = Math.min(longestLine, Math.floor(share / 8))
+  return entries
+    .map((entry) => {
+      const lines = (entry.around ?? []).map((other) => lineOf(other, entry.position, longest))
+      const left = share - lines.reduce((sum, line) => sum + line.length + 1, 0)
+      return [titleOf(entry), around(entry, left), ...lines].join('\n')
+    })
+    .join('\n\n')
+}
+
+/** What stands beside an answer, in one line. */
+const lineOf = ({ position, message }: RecalledEntry, of: number, most: number): string =>
+  `${position < of ? 'before it' : 'after it'} [${position}] ${message.role}: ${beginning(foldText(slicedAt(message.content.map(plain).join(' '), 0, 4 * most)).replaceAll('\n', ' '), most)}`
+
+const longestLine = 240
+
+/** An entry, or of a long one what stands around the first word that was met. */
+const around = ({ message, words = [] }: Recalled, most: number): string => {
+  const said = message.content.map(plain).join('\n')
+  if (said.length <= most) return said
+  const lower = said.toLowerCase()
+  const places = words.map((word) => lower.indexOf(word)).filter((place) => place >= 0)
+  const from = Math.max(0, Math.min(...places, said.length) - Math.floor(most / 3))
+  return from === 0 || places.length === 0
+    ? headAndTail(said, most, elidedCharacters)
+    : `…${slicedAt(said, from, most)}…`
+}

@@ -1,0 +1,357 @@
+/**
+ * Lexical search over a record: an index that grows with it, so that asking again costs the new messages only.
+ *
+ * A message counts for its own words and, less, for those of its neighbours: an answer seldom repeats the words of its
+ * question. Words are ranked by BM25; a word that stands nowhere is looked for by its near misses. All of it is bounded,
+ * so that no query costs much more than another.
+ */
+import SearchableMap from 'minisearch/SearchableMap'
+import type { View } from '../../history/index.ts'
+import type { Message } from '../../message/index.ts'
+import { plain } from '../showing/represent.ts'
+import { isStopWord, wordsIn } from './words.ts'
+
+/** A search over a record. `lexicalSearch` is one; you may bring another. */
+export interface RecallSearch {
+  /**
+   * Find the positions that match a query.
+   *
+   * @param view the record or its conversation
+   * @param query the words to search for
+   * @param limit the most results
+   * @returns the results, best first; empty if nothing matches. A failure throws
+   */
+  readonly search: (view: View<Message>, query: string, limit: number) => readonly Found[]
+}
+
+/** A result of a search. */
+export interface Found {
+  /** The position in the record: `view.positionAt` of the index in the view. */
+  readonly position: number
+  /** How well it matches. Higher is better. */
+  readonly score: number
+  /** The words that matched; empty if only its neighbours have them. */
+  readonly words: readonly string[]
+}
+
+/**
+ * A search by words, empty until its first query. Keep it beside the record that it searches.
+ *
+ * @returns the search
+ */
+export const lexicalSearch = (): RecallSearch => {
+  let index = emptyIndex()
+  return Object.freeze<RecallSearch>({
+    search: (view, query, limit) => {
+      const shared = Math.min(index.messages.length, view.length)
+      if (shared > 0 && view.at(shared - 1) !== index.messages[shared - 1]) index = emptyIndex() // another record, or a fork of this one
+      for (let position = index.messages.length; position < view.length; position++)
+        add(index, view.at(position) as Message)
+      const asked = termsOf(index, query, view.length)
+      const scores = scoresOf(index, asked, view.length)
+      const found = best(scores, limit).map((at) =>
+        Object.freeze({
+          position: view.positionAt(at) as number,
+          score: scores[at] as number,
+          words: met(index, asked, at),
+        }),
+      )
+      const least = leastOfBest * (found[0]?.score ?? 0)
+      return found.filter(({ score, words }) => words.length > 0 || score >= least)
+    },
+  })
+}
+
+/** Where a term stands: positions in order, and how often it stands at each. */
+interface Postings {
+  readonly at: number[]
+  readonly times: number[]
+}
+
+interface Index {
+  readonly messages: Message[]
+  /** How many words the messages before each position have; one more number than messages. */
+  readonly words: number[]
+  /** Whether a message ends in a question. */
+  readonly asks: boolean[]
+  readonly terms: Map<string, Postings>
+  /** The same, to be walked by their first letters. */
+  readonly tree: SearchableMap<Postings>
+}
+
+/** A word of a query: the terms it is found by, each with what it is worth. */
+type Asked = readonly (readonly [term: string, worth: number])[]
+
+/** How much of a query is read, in UTF-16 units, and how many different words of it are looked for. */
+const longestQuery = 2000
+const mostWords = 20
+/** Of these so many are looked for by other words that begin like them, and by near misses. */
+const mostExpanded = 8
+/** Terms that are looked at for one word of a query, and terms that are taken. */
+const mostVisited = 100
+const mostTaken = 16
+/** Entries of postings that one query reads, the rarest words first. */
+const mostEntries = 50_000
+
+const emptyIndex = (): Index => ({
+  messages: [],
+  words: [0],
+  asks: [],
+  terms: new Map(),
+  tree: new SearchableMap<Postings>(),
+})
+
+const add = (index: Index, message: Message): void => {
+  const position = index.messages.length
+  const said = message.content.map(plain).join('\n')
+  let count = 0
+  for (const { terms } of wordsIn(Object.hasOwn(message, 'name') ? `${message.name}\n${said}` : said)) {
+    count += 1
+    for (const term of terms) {
+      const postings = index.terms.get(term) ?? newTerm(index, term)
+      const last = postings.at.length - 1
+      if (postings.at[last] === position) (postings.times[last] as number) += 1
+      else {
+        postings.at.push(position)
+        postings.times.push(1)
+      }
+    }
+  }
+  index.messages.push(message)
+  index.words.push((index.words[position] as number) + count)
+  index.asks.push(question.test(said.slice(-80)))
+}
+
+const question = /[?？؟]/u
+
+const newTerm = (index: Index, term: string): Postings => {
+  const postings = { at: [], times: [] }
+  index.terms.set(term, postings)
+  index.tree.set(term, postings)
+  return postings
+}
+
+/** The words of a query that stand in the record, or whose kin do. Stop words only where there is nothing else. */
+const termsOf = (index: Index, query: string, length: number): readonly Asked[] => {
+  const words = new Map<string, readonly string[]>()
+  for (const { said, terms } of wordsIn(query.slice(0, longestQuery))) {
+    if (words.size === mostWords) break
+    words.set(said, terms)
+  }
+  const telling = [...words].filter(([said]) => !isStopWord(said))
+  const looked = new Set<string>()
+  const asked: Asked[] = []
+  for (const [, [term = '', ...parts]] of telling.length > 0 ? telling : words) {
+    if (looked.has(term)) continue
+    looked.add(term)
+    const found: (readonly [string, number])[] = [
+      [term, 1],
+      ...parts.map((part) => [part, partWorth] as const),
+      ...(looked.size <= mostExpanded ? kinOf(index, term, length) : []),
+    ]
+    const known = found.filter(([other]) => standsBefore(index, other, length))
+    if (known.length > 0) asked.push(known)
+  }
+  return asked
+}
+
+/**
+ * Terms that begin like a term. If it stands nowhere, those that differ from it in their endings, too, and its near
+ * misses with the same first letter.
+ */
+const kinOf = (index: Index, term: string, length: number): Asked => {
+  if (term.length < 3) return []
+  const kin = beginning(index, term, length).map(
+    (other) => [other, (prefixWorth * term.length) / other.length] as const,
+  )
+  if (standsBefore(index, term, length)) return nearest(kin)
+  const root = term.slice(0, Math.max(3, Math.ceil(term.length * rootPart)))
+  const endings = beginning(index, root, length).flatMap((other) =>
+    other.length > term.length + longestEnding ? [] : [[other, (missWorth * root.length) / term.length] as const],
+  )
+  if (kin.length > 0 || term.length < 6 || term.length > longestMissed) return nearest([...kin, ...endings])
+  const [first = ''] = term
+  const misses = [...index.tree.atPrefix(first).fuzzyGet(term.slice(first.length), term.length < 10 ? 1 : 2)]
+  return nearest([...endings, ...misses.map(([rest, [, distance]]) => [first + rest, missWorth / distance] as const)])
+}
+
+/** Some terms that begin with some letters, but not those letters alone. */
+const beginning = (index: Index, letters: string, length: number): readonly string[] => {
+  const found: string[] = []
+  let visited = 0
+  for (const other of index.tree.atPrefix(letters).keys()) {
+    if (other !== letters && standsBefore(index, other, length)) found.push(other)
+    if (++visited === mostVisited) break
+  }
+  return found
+}
+
+/** The terms that are worth most, each once. */
+const nearest = (terms: Asked): Asked => {
+  const most = new Map<string, number>()
+  for (const [term, worth] of terms) most.set(term, Math.max(worth, most.get(term) ?? 0))
+  return [...most].toSorted(([, a], [, b]) => b - a).slice(0, mostTaken)
+}
+
+/** What a term is worth that is not the word itself. */
+const partWorth = 0.4
+const prefixWorth = 0.4
+const missWorth = 0.5
+/** Near misses of longer words are not looked for, in UTF-16 units. */
+const longestMissed = 20
+/** How much of a word stays as it is where only its ending changes, and by how much a word with an ending is longer. */
+const rootPart = 0.7
+const longestEnding = 2
+
+/** BM25: how soon more of a word says nothing new, and how much a long message has to have of it. */
+const saturation = 0.6
+const lengthPart = 0.5
+/** What the words of a message are worth to its neighbours, by how far they come after it. */
+const neighbours: readonly (readonly [distance: number, share: number])[] = [
+  [-2, 0.2],
+  [-1, 0.35],
+  [1, 0.35],
+  [2, 0.3],
+]
+/** What the words of a question are worth to the message after it. */
+const answerShare = 0.9
+/** Words that so many of the messages have say nothing of their neighbours. */
+const commonShare = 0.25
+const commonLeast = 8
+/** What is left of the score of a message that asks; what is looked for is seldom a question. */
+const questionPart = 0.75
+/** How much it counts to have all of the words, those of neighbours included. */
+const coveragePower = 0.6
+/** Words that a message has when it counts for about two thirds: "Thanks!" answers nothing. */
+const fullLength = 12
+const leastWeight = 0.5
+/** How much of the best score a message must have that has none of the words itself. */
+const leastOfBest = 0.3
+/** More words than a query has: those of the message itself. */
+const own = 128
+
+/** What each position is worth; 0 where it has nothing to do with the query. */
+const scoresOf = (index: Index, asked: readonly Asked[], length: number): Float64Array => {
+  const scores = new Float64Array(length)
+  const covered = new Float64Array(length)
+  const seen = new Int32Array(length)
+  const words = new Uint8Array(length)
+  const average = (index.words[length] as number) / Math.max(1, length)
+  const rarestFirst = asked.map((word) => listsOf(index, word, length)).toSorted((a, b) => entriesIn(a) - entriesIn(b))
+  let [weights, room] = [0, mostEntries]
+  for (const [word, lists] of rarestFirst.entries()) {
+    const entries = entriesIn(lists)
+    if (entries === 0 || (entries > room && word > 0)) continue
+    room -= entries
+    const { at, times } = together(lists)
+    const weight = leastWeight + Math.log(1 + (length - at.length + 0.5) / (at.length + 0.5))
+    weights += weight
+    const give = (position: number, score: number): void => {
+      if (position < 0 || position >= length) return
+      ;(scores[position] as number) += score
+      if (seen[position] === word + 1) return
+      seen[position] = word + 1
+      ;(words[position] as number) += 1
+      ;(covered[position] as number) += weight
+    }
+    const spreads = at.length <= Math.max(commonLeast, length * commonShare)
+    for (const [entry, position] of at.entries()) {
+      const said = (index.words[position + 1] as number) - (index.words[position] as number)
+      const often = times[entry] as number
+      const full = saturation * (1 - lengthPart + (lengthPart * said) / average)
+      const score = (weight * often * (saturation + 1)) / (often + full)
+      give(position, score)
+      words[position] = own
+      if (!spreads) continue
+      for (const [distance, share] of neighbours)
+        give(position + distance, score * (distance === 1 && index.asks[position] === true ? answerShare : share))
+    }
+  }
+  for (let position = 0; position < length; position++) {
+    if (scores[position] === 0) continue
+    if ((words[position] as number) < 2) {
+      scores[position] = 0 // one word of a neighbour says too little
+      continue
+    }
+    const said = (index.words[position + 1] as number) - (index.words[position] as number)
+    ;(scores[position] as number) *=
+      ((covered[position] as number) / weights) ** coveragePower *
+      (1 - Math.exp(-(said + 1) / fullLength)) *
+      (index.asks[position] === true ? questionPart : 1)
+  }
+  return scores
+}
+
+/** The latest postings of a term before a position, and what it is worth. */
+interface Listed extends Postings {
+  readonly worth: number
+}
+
+const listsOf = (index: Index, word: Asked, length: number): readonly Listed[] =>
+  word.map(([term, worth]) => {
+    const { at, times } = index.terms.get(term) as Postings
+    const to = firstFrom(at, length)
+    const from = Math.max(0, to - mostEntries)
+    return from === 0 && to === at.length
+      ? { at, times, worth }
+      : { at: at.slice(from, to), times: times.slice(from, to), worth }
+  })
+
+const entriesIn = (lists: readonly Listed[]): number => lists.reduce((sum, { at }) => sum + at.length, 0)
+
+/** Where a word stands in any of its terms. */
+const together = (lists: readonly Listed[]): Postings => {
+  const [only] = lists
+  if (lists.length === 1 && only?.worth === 1) return only
+  const often = new Map<number, number>()
+  for (const { at, times, worth } of lists)
+    for (const [entry, position] of at.entries())
+      often.set(position, (often.get(position) ?? 0) + worth * (times[entry] as number))
+  return { at: [...often.keys()], times: [...often.values()] }
+}
+
+/** The positions of the highest scores, the earlier of two equal ones first. */
+const best = (scores: Float64Array, limit: number): readonly number[] => {
+  const kept: number[] = []
+  for (const [position, score] of scores.entries()) {
+    if (score === 0 || (kept.length >= limit && score <= (scores[kept.at(-1) as number] as number))) continue
+    let [from, to] = [0, kept.length]
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if ((scores[kept[middle] as number] as number) >= score) from = middle + 1
+      else to = middle
+    }
+    kept.splice(from, 0, position)
+    if (kept.length > limit) kept.pop()
+  }
+  return kept.slice(0, Math.max(0, limit))
+}
+
+/** The words of a message that were asked for, as they stand in it. */
+const met = (index: Index, asked: readonly Asked[], position: number): readonly string[] => {
+  const terms = new Set(asked.flat().flatMap(([term]) => (stands(index.terms.get(term), position) ? [term] : [])))
+  const words = new Set<string>()
+  if (terms.size > 0)
+    for (const word of wordsIn((index.messages[position] as Message).content.map(plain).join('\n'))) {
+      for (const term of word.terms) if (terms.delete(term)) words.add(word.said)
+      if (terms.size === 0) break
+    }
+  return Object.freeze([...words])
+}
+
+const standsBefore = (index: Index, term: string, length: number): boolean =>
+  (index.terms.get(term)?.at[0] ?? length) < length
+
+const stands = (postings: Postings | undefined, position: number): boolean =>
+  postings !== undefined && postings.at[firstFrom(postings.at, position)] === position
+
+/** The index of the first of sorted positions that is not before a position. */
+const firstFrom = (at: readonly number[], position: number): number => {
+  let [from, to] = [0, at.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if ((at[middle] as number) < position) from = middle + 1
+    else to = middle
+  }
+  return from
+}

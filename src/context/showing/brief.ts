@@ -1,0 +1,239 @@
+/**
+ * Briefs: what a message says in one line, beside others in the marker of a range. No model, no waiting, the same from
+ * the same message every time. Of prose the words stay that say something: names, numbers, dates, paths, and no article.
+ * Of a call its arguments, and of its answer the error, or the names that it gives.
+ */
+import { textOf, toolCallsOf, type Message, type ToolCallPart, type ToolResultPart } from '../../message/index.ts'
+import type { Range } from '../../sequence/index.ts'
+import { errorLine, plain } from './represent.ts'
+import { beginning, foldText, grouped, slicedAt } from './shorten.ts'
+import { textTokens, type Tokenizer } from '../counting/tokens.ts'
+import { isStopWord } from '../recall/words.ts'
+
+/** One message in a line; or calls with their results, a line each. */
+export interface Brief extends Range {
+  readonly text: string
+  /** Its tokens, with its line end. */
+  readonly tokens: number
+  /** The positions that it is of: in its range others may have been retracted. */
+  readonly positions: readonly number[]
+  /** Of a message that stands in the marker with all that it says: its line. */
+  readonly line?: Brief
+}
+
+/** Who wrote the briefs that stand as a summary, in notes. */
+export const extractName = 'extract'
+
+/** The brief of some messages, each with its position. */
+export const briefOf = (
+  said: readonly { readonly message: Message; readonly position: number }[],
+  { from, to }: Range,
+  count: Tokenizer = textTokens,
+): Brief => {
+  const lines: string[] = []
+  const answers = new Map<string, ToolResultPart>()
+  for (const { message } of said)
+    for (const part of message.content) if (part.type === 'tool_result') answers.set(part.callId, part)
+  for (const { message, position } of said) {
+    const calls = toolCallsOf(message)
+    const most = message.role === 'user' ? longest.user : calls.length > 0 ? longest.beside : longest.other
+    const words = telling(textOf(message), most)
+    // What is said beside calls is often "Looking.": the calls say more.
+    if (words !== '' && (calls.length === 0 || words.length > shortRemark))
+      lines.push(`${position} ${message.role}: ${words}`)
+    for (const call of calls) {
+      const answer = answers.get(call.id)
+      lines.push(`${position} ${callLine(call, answer)}`)
+    }
+  }
+  if (lines.length === 0) lines.push(`${from} ${said[0]?.message.role ?? 'nothing'}: …`)
+  const text = lines.join('\n')
+  const positions = said.map(({ position }) => position).filter((position) => position >= from && position < to)
+  return { from, to, text, tokens: count(text) + 1, positions }
+}
+
+/** All that a message says, with its line; undefined if it is more than one text. */
+export const wholeOf = (message: Message, line: Brief, count: Tokenizer = textTokens): Brief | undefined => {
+  const [only] = message.content
+  if (message.content.length !== 1 || only?.type !== 'text') return undefined
+  const text = `${line.from} ${message.role}: ${only.text}`
+  return { ...line, text, tokens: count(text) + 1, line }
+}
+
+/** Briefs as a marker says them. A line that begins as the one before it has a ditto mark in place of that. */
+export const folded = (briefs: readonly Brief[]): string => {
+  let before = ''
+  return briefs
+    .flatMap(({ text, line: short }) => {
+      if (short === undefined)
+        return text.split('\n').map((line) => {
+          const said = withDitto(line, before)
+          before = line
+          return said
+        })
+      before = lastLine(short)
+      return text
+    })
+    .join('\n')
+}
+
+const lastLine = ({ text }: Brief): string => text.slice(text.lastIndexOf('\n') + 1)
+
+/** The tokens that a brief takes after another. */
+export const tokensAfter = (brief: Brief, before: Brief, count: Tokenizer): number => {
+  if (brief.line !== undefined) return brief.tokens
+  const last = lastLine(before.line ?? before)
+  const end = brief.text.indexOf('\n')
+  const first = end === -1 ? brief.text : brief.text.slice(0, end)
+  const short = withDitto(first, last)
+  return short === first ? brief.tokens : brief.tokens - count(first) + count(short)
+}
+
+/**
+ * The briefs that fit so many tokens, in their order: those first that have the most words for their tokens that none
+ * before them had. They are weighed once, when they are first asked for.
+ */
+export const fittingBriefs = (briefs: readonly Brief[]): ((tokens: number) => readonly Brief[]) => {
+  let all = 0
+  for (const { tokens } of briefs) all += tokens
+  let weighed: readonly number[] | undefined
+  return (tokens) => {
+    if (all <= tokens) return briefs
+    let room = tokens
+    const fit: Brief[] = []
+    for (const index of (weighed ??= byWorth(briefs))) {
+      const brief = briefs[index] as Brief
+      if (brief.tokens > room) continue
+      room -= brief.tokens
+      fit.push(brief)
+    }
+    return fit.toSorted((a, b) => a.from - b.from)
+  }
+}
+
+/** The indexes of briefs, those first that are worth the most for their tokens, and of equal ones the latest. */
+const byWorth = (briefs: readonly Brief[]): readonly number[] => {
+  const seen = new Set<string>()
+  const worth: number[] = []
+  for (const brief of briefs) {
+    let fresh = 1
+    for (const word of wordsOf(brief)) {
+      if (!seen.has(word)) fresh += 1
+      seen.add(word)
+    }
+    worth.push(fresh / (brief.tokens + 1))
+  }
+  return [...briefs.keys()].toSorted((a, b) => (worth[b] as number) - (worth[a] as number) || b - a)
+}
+
+/** The words of a brief, found once: it is weighed at many compactions. */
+const wordsOf = (brief: Brief): readonly string[] => {
+  const known = words.get(brief)
+  if (known !== undefined) return known
+  const found = brief.text.split(/\s+/)
+  words.set(brief, found)
+  return found
+}
+
+const words = new WeakMap<Brief, readonly string[]>()
+
+/** The words of a text that say something, in one line of at most so many UTF-16 units. */
+export const telling = (text: string, most: number): string => {
+  const words: string[] = []
+  let length = 0
+  for (const said of slicedAt(text, 0, scanned).split(/[\s,;"“”()<>|*_`]+/)) {
+    const word = said.replace(/^[.!?:'’–—-]+|[.!?:'’–—…-]+$/gu, '')
+    const plain = word.toLowerCase().replaceAll('’', "'")
+    if (word === '' || empty.has(plain) || (isStopWord(plain.replace(/'.*$/, '')) && !negation.test(plain))) continue
+    length += word.length + 1
+    if (length > most) {
+      words.push('…')
+      break
+    }
+    words.push(word)
+  }
+  return words.join(' ')
+}
+
+const longest = { user: 240, other: 200, beside: 80, arguments: 60, answer: 140 } as const
+const scanned = 4000
+const shortRemark = 24
+const negation = /^(?:no|not|nor|never)$|n't$/
+/** Words that fill a sentence, beside the stop words of a search. English only. */
+const empty: ReadonlySet<string> = new Set(
+  (
+    "i'm i've i'll i'd it's that's let's hey hi hello thanks thank wow yeah yes yep ok okay well sure oh really also " +
+    'definitely totally actually always like gonna got get going would could please great awesome'
+  ).split(' '),
+)
+
+const callLine = ({ name, arguments: given }: ToolCallPart, answer: ToolResultPart | undefined): string => {
+  const asked = beginning(argumentsIn(given), longest.arguments)
+  const call = asked === '' ? name : `${name} ${asked}`
+  return answer === undefined ? call : `${call}: ${answerIn(answer, given)}`
+}
+
+/** The values of arguments, without their names. */
+const argumentsIn = (given: string): string => {
+  const values: string[] = []
+  const add = (value: unknown): void => {
+    if (typeof value === 'object' && value !== null) Object.values(value).forEach(add)
+    else if (values.length < mostValues) values.push(oneLine(slicedAt(String(value), 0, longest.arguments)))
+  }
+  try {
+    add(JSON.parse(given))
+  } catch {
+    return oneLine(slicedAt(given, 0, longest.arguments)) // what a model wrote need not be JSON
+  }
+  return values.join(' ')
+}
+
+const mostValues = 6
+
+const answerIn = (answer: ToolResultPart, given: string): string => {
+  const whole = answer.content.map(plain).join('\n').trim()
+  if (whole.length <= shortAnswer) return oneLine(whole)
+  const error = answer.isError === true ? errorLine(whole, true) : undefined
+  if (error !== undefined) return `failed, ${beginning(oneLine(error), longest.answer)}`
+  const names = namesIn(whole, given)
+  return `${grouped(whole.length)} characters${names === '' ? '' : `, ${names}`}`
+}
+
+const shortAnswer = 80
+
+/** The paths and names of a text that are not in the arguments, each once, first those that stand first. */
+const namesIn = (whole: string, given: string): string => {
+  const found = new Set<string>()
+  let room = Math.min(mostNames, Math.max(leastNames, whole.length / charactersForName))
+  for (const [name] of slicedAt(whole, 0, scannedForNames).matchAll(nameLike)) {
+    if (name.length < 6 || name.length > 80 || found.has(name) || given.includes(name)) continue
+    room -= name.length + 1
+    if (room < 0) break
+    found.add(name)
+  }
+  return [...found].join(' ')
+}
+
+/** A longer result has more names: so many characters of them for its own, within limits. */
+const leastNames = 320
+const mostNames = 1000
+const charactersForName = 30
+const scannedForNames = 16_000
+
+/** A path, or a name that no sentence has: `src/a.ts`, `read_file`, `parseRow`. */
+const nameLike = /(?:[\w@.~-]*\/)+[\w@.~-]+|\b\w+(?:[_.]\w+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b/g
+
+const oneLine = (text: string): string => foldText(text).replaceAll('\n', ' ').trim()
+
+/** `13 user: " works` after `12 user: 8 May 2023 asks`, for `13 user: 8 May 2023 works`. */
+const withDitto = (line: string, before: string): string => {
+  const [head, head2] = [line.indexOf(': ') + 2, before.indexOf(': ') + 2]
+  if (head === 1 || head2 === 1) return line
+  let same = 0
+  for (let index = 0; line[head + index] !== undefined && line[head + index] === before[head2 + index]; index++)
+    if (line[head + index] === ' ') same = index + 1
+  return same < leastSame ? line : `${line.slice(0, head)}" ${line.slice(head + same)}`
+}
+
+/** A ditto mark for less saves nothing. */
+const leastSame = 8

@@ -1,0 +1,120 @@
+/**
+ * What goes by between clients and their providers, as frames of bytes: a spool keeps them, and a worker reads them.
+ *
+ * A record is its length in 4 bytes and its content: a frame, or in a spool with a key 12 random bytes, the frame
+ * encrypted with AES-256-GCM, and a tag of 16 bytes. A frame is its kind in 1 byte, the number of its call in 4, when it was
+ * made in 8 (milliseconds since 1970), and its bytes. Numbers are big endian.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+
+/** What a frame says of its call. */
+export const kinds = {
+  /** What a file of a spool begins with. JSON, never encrypted. */
+  spool: 0,
+  /** A request begins: JSON. */
+  asked: 1,
+  /** A piece of its body. */
+  body: 2,
+  /** The body is whole; with bytes: it can't be recorded, and why. */
+  sent: 3,
+  /** The status and headers of the answer: JSON. */
+  answered: 4,
+  /** A piece of its body. */
+  chunk: 5,
+  /** The answer is whole. */
+  end: 6,
+  /** It broke off, and why. */
+  fail: 7,
+  /** The session in which the call's receipt is about to be appended. */
+  place: 8,
+  /** The call is recorded, or never will be. */
+  over: 9,
+} as const
+
+/** One thing that is said of a call. */
+export interface Frame {
+  readonly kind: number
+  readonly call: number
+  readonly at: number
+  readonly bytes: Uint8Array
+}
+
+/** Bytes before those of a frame: the length of its record, its kind, its call, its time. */
+const ahead = 17
+
+/** A frame as a record. */
+export const recordOf = ({ kind, call, at, bytes }: Frame): Buffer => {
+  const record = Buffer.allocUnsafe(ahead + bytes.length)
+  record.writeUInt32BE(ahead - 4 + bytes.length, 0)
+  record.writeUInt8(kind, 4)
+  record.writeUInt32BE(call, 5)
+  record.writeDoubleBE(at, 9)
+  record.set(bytes, ahead)
+  return record
+}
+
+/** The same as a record that only a key opens. */
+export const sealedRecord = (record: Buffer, key: Uint8Array): Buffer => {
+  const content = sealed(record.subarray(4), key)
+  const length = Buffer.allocUnsafe(4)
+  length.writeUInt32BE(content.length)
+  return Buffer.concat([length, content])
+}
+
+const purpose = Buffer.from('indelible.recorder.spool 1')
+
+/** Bytes that only a key opens. */
+export const sealed = (bytes: Uint8Array, key: Uint8Array): Buffer => {
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(purpose)
+  return Buffer.concat([nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()])
+}
+
+/** What was sealed. Throws Error, if it was changed or is of another key. */
+export const unsealed = (content: Uint8Array, key: Uint8Array): Buffer => {
+  const decipher = createDecipheriv('aes-256-gcm', key, content.subarray(0, 12)).setAAD(purpose)
+  decipher.setAuthTag(content.subarray(-16))
+  return Buffer.concat([decipher.update(content.subarray(12, -16)), decipher.final()])
+}
+
+/** The length of the record that begins with these bytes; undefined if they are too few to tell. */
+export const recordLength = (bytes: Buffer): number | undefined =>
+  bytes.length < 4 ? undefined : 4 + bytes.readUInt32BE(0)
+
+/** The frame that is the content of a record; undefined if it is none. */
+export const frameOf = (content: Buffer): Frame | undefined => {
+  if (content.length < ahead - 4 || (content[0] ?? 255) > kinds.over) return undefined
+  return {
+    kind: content.readUInt8(0),
+    call: content.readUInt32BE(1),
+    at: content.readDoubleBE(5),
+    bytes: content.subarray(ahead - 4),
+  }
+}
+
+/** The frames of whole records. */
+export function* framesIn(records: Uint8Array): Generator<Frame> {
+  const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength)
+  for (let from = 0; from < bytes.length;) {
+    const length = recordLength(bytes.subarray(from)) ?? bytes.length
+    const frame = frameOf(bytes.subarray(from + 4, from + length))
+    if (frame !== undefined) yield frame
+    from += length
+  }
+}
+
+/** A value as the bytes of a frame. */
+export const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
+
+/** The same back; undefined if it is no JSON. */
+export const jsonIn = ({ bytes }: Frame): unknown => {
+  try {
+    return JSON.parse(textIn({ bytes })) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** The text of a frame. */
+export const textIn = ({ bytes }: Pick<Frame, 'bytes'>): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()

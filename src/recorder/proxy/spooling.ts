@@ -1,0 +1,189 @@
+/**
+ * A recorder as the process that forwards has it: what goes by is written to the spool and handed to a worker, which reads it. None of it
+ * waits, and its cost does not depend on what the bytes say.
+ */
+import { createHmac, randomBytes } from 'node:crypto'
+import { isIdentity, mostWaiting } from '../body.ts'
+import type { ObservedCall } from '../observed-call.ts'
+import { reasonOf } from '../../task/index.ts'
+import { credentials, namesInHeaders, shownUrl, type ObservedRequest } from '../wire.ts'
+import { jsonBytes, kinds, recordOf } from './frames.ts'
+import type { Segment, Spool } from './spool.ts'
+
+/** How frames get to a worker. */
+export interface FramesOptions {
+  /** Where calls are written; undefined: a kill loses those that are open. */
+  readonly spool: Spool | undefined
+  /** Hands records to the worker, with the file in which their new calls are. */
+  readonly post: (records: Uint8Array, segment: Segment | undefined) => void
+  /** Milliseconds. Default: the system's clock. */
+  readonly now?: () => number
+}
+
+/** What a request says beside its body. Headers are those that a recorder asks for, without credentials. */
+export interface AskedFrame {
+  readonly scope: string
+  readonly method: string
+  readonly url: string
+  readonly headers: { readonly [name: string]: string }
+}
+
+/** What an answer says beside its body. */
+export interface AnsweredFrame {
+  readonly status: number
+  readonly headers: { readonly [name: string]: string }
+}
+
+/** A call that the worker has not recorded. */
+interface OpenCall {
+  readonly segment: Segment | undefined
+  /** Its request went by whole. */
+  isSent: boolean
+  readonly resolve: () => void
+}
+
+/** Makes frames of what goes by. */
+export class Frames {
+  readonly #options: FramesOptions
+  /** Who calls is compared, and never written: its digest has a key that no file has. */
+  readonly #secret = randomBytes(32)
+  readonly #open = new Map<number, OpenCall>()
+  #calls = 0
+  /** Records for the worker, and the file of their new calls. */
+  #pending: Buffer[] = []
+  #bytes = 0
+  #segment: Segment | undefined
+  #flushing: NodeJS.Immediate | undefined
+  /** Bytes that the worker has not taken. */
+  #waiting = 0
+  #unanswered = 0
+
+  constructor(options: FramesOptions) {
+    this.#options = options
+  }
+
+  /** How many calls have their request recorded and not their answer: the worker could not take it in time. */
+  get unanswered(): number {
+    return this.#unanswered
+  }
+
+  /** How many calls are not recorded yet. */
+  get open(): number {
+    return this.#open.size
+  }
+
+  /** Begin to observe a call. */
+  observe(scope: string, request: ObservedRequest): ObservedCall {
+    const call = (this.#calls = (this.#calls + 1) >>> 0)
+    const segment = this.#options.spool?.begin()
+    if (segment !== this.#segment) this.flush()
+    this.#segment = segment
+    let resolve = (): void => {}
+    const over = new Promise<void>((resolved) => (resolve = resolved))
+    const known: OpenCall = { segment, isSent: false, resolve }
+    this.#open.set(call, known)
+    let isWritten = segment !== undefined
+    let isLost = false
+    const add = (kind: number, bytes: Uint8Array): void => {
+      if (isLost) return
+      if (this.#waiting + this.#bytes + bytes.length > mostWaiting) {
+        isLost = true
+        if (known.isSent) this.#unanswered++
+        else this.#hand(recordOf({ kind: kinds.sent, call, at: this.#now(), bytes: slow }))
+        this.#hand(recordOf({ kind: kinds.fail, call, at: this.#now(), bytes: slow }))
+        return
+      }
+      const record = recordOf({ kind, call, at: this.#now(), bytes })
+      if (segment !== undefined && isWritten) isWritten = this.#options.spool?.write(segment, record) === true
+      if (kind === kinds.sent) known.isSent = true
+      this.#hand(record)
+    }
+    const asked: AskedFrame = {
+      scope,
+      method: request.method,
+      url: shownUrl(request.url),
+      headers: this.#headers(request),
+    }
+    add(kinds.asked, jsonBytes(asked))
+    return {
+      piece: (bytes) => add(kinds.body, bytes),
+      sent: (body) => {
+        if (body !== undefined && !(body instanceof Error)) add(kinds.body, Buffer.from(body))
+        add(kinds.sent, body instanceof Error ? Buffer.from(reasonOf(body)) : none)
+      },
+      answered: (status, header) => {
+        const answered: AnsweredFrame = { status, headers: named(['content-type', 'content-encoding'], header) }
+        add(kinds.answered, jsonBytes(answered))
+      },
+      chunk: (bytes) => add(kinds.chunk, bytes),
+      end: () => add(kinds.end, none),
+      fail: (reason) => add(kinds.fail, Buffer.from(reasonOf(reason ?? 'the client gave up').slice(0, 500))),
+      over,
+    }
+  }
+
+  /** The worker has taken so many bytes. */
+  taken(bytes: number): void {
+    this.#waiting -= bytes
+  }
+
+  /** The worker has recorded a call, or it never will be. */
+  over(call: number): void {
+    const known = this.#open.get(call)
+    this.#open.delete(call)
+    known?.resolve()
+    if (known?.segment !== undefined) this.#options.spool?.over(known.segment, call)
+  }
+
+  /** Hand over what is pending. */
+  flush(): void {
+    clearImmediate(this.#flushing)
+    this.#flushing = undefined
+    if (this.#pending.length === 0) return
+    const records = new Uint8Array(this.#bytes) // of its own memory, so that it can be given away
+    let at = 0
+    for (const record of this.#pending) {
+      records.set(record, at)
+      at += record.length
+    }
+    this.#pending = []
+    this.#waiting += this.#bytes
+    this.#bytes = 0
+    this.#options.post(records, this.#segment)
+  }
+
+  /** Once what is to be forwarded was forwarded. Pieces of answers may wait until somebody needs them. */
+  #hand(record: Buffer): void {
+    this.#pending.push(record)
+    this.#bytes += record.length
+    const kind = record[4]
+    const isNeeded = kind === kinds.sent || kind === kinds.end || kind === kinds.fail
+    if (isNeeded || this.#bytes > 2 ** 16) this.#flushing ??= setImmediate(() => this.flush())
+  }
+
+  #now(): number {
+    return this.#options.now === undefined ? Date.now() : this.#options.now()
+  }
+
+  #headers({ header }: ObservedRequest): { readonly [name: string]: string } {
+    const who = JSON.stringify(credentials.map((name) => header(name) ?? null))
+    const encoding = header('content-encoding')
+    return {
+      ...named(namesInHeaders, header),
+      ...named(['content-length'], header),
+      ...(!isIdentity(encoding) && { 'content-encoding': encoding as string }),
+      authorization: createHmac('sha256', this.#secret).update(who).digest('base64'),
+    }
+  }
+}
+
+const none = new Uint8Array(0)
+const slow = Buffer.from(`the recorder could not keep up: ${mostWaiting} bytes waited for it`)
+
+const named = (
+  names: readonly string[],
+  header: (name: string) => string | undefined,
+): { readonly [name: string]: string } =>
+  Object.fromEntries(names.map((name) => [name, header(name)]).filter(([, value]) => value !== undefined)) as {
+    readonly [name: string]: string
+  }

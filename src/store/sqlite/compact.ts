@@ -1,0 +1,66 @@
+/** Giving the room back that a store file does not need any more: what was removed, and what its write-ahead log has. */
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { isLeft, left, optionsOf, right } from '../../json/index.ts'
+import type { Task } from '../../task/index.ts'
+import { storeTask, type StoreFault } from '../fault.ts'
+import { busy, codeOf, faultOf, locked } from './fault.ts'
+import { readersOf } from './long-reads.ts'
+import { openDatabase, patiently } from './open.ts'
+
+/** The file to compact. */
+export interface CompactOptions {
+  /** The store file. */
+  readonly path: string
+  /** How long to wait for another process that writes, in milliseconds, before `Busy`. Default: 5,000. */
+  readonly wait?: number
+}
+
+/** What a compaction has done. */
+export interface Compacted {
+  /** Bytes of the file and its write-ahead log before. */
+  readonly before: number
+  /** Bytes of both after. */
+  readonly after: number
+  /**
+   * The ids of the processes that read an earlier state, so that the write-ahead log could not be emptied. Absent if it was
+   * emptied; empty where the system does not tell.
+   */
+  readonly readers?: readonly number[]
+}
+
+/**
+ * Rewrite a store file without the room that removed logs have left, and empty its write-ahead log. Other processes may read
+ * meanwhile; those that write wait.
+ *
+ * Cost    O(file), in this thread; as much room again on the disk while it lasts
+ *
+ * @param options the file
+ * @returns its sizes; or `NoStore`, `Busy`, `Full`, `ReadOnly`
+ */
+export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compacted> =>
+  storeTask(async () => {
+    const { path: given, wait = 5000 } = optionsOf('compactSqlite', options)
+    const path = resolve(given)
+    const opened = await openDatabase(path, { wait, create: false, readOnly: false })
+    if (isLeft(opened)) return opened
+    const { db, reading } = opened.right
+    try {
+      if (reading !== undefined) return left(reading.reason ?? { _tag: 'ReadOnly', path })
+      const sizes = (): number => sizeOf(path) + sizeOf(`${path}-wal`)
+      const before = sizes()
+      await patiently(wait, () => db.exec('vacuum'))
+      const emptied = db.prepare('pragma wal_checkpoint(truncate)').get() as { readonly busy: number }
+      const readers = emptied.busy === 0 ? undefined : (readersOf(`${path}-wal`) ?? [])
+      return right(Object.freeze({ before, after: sizes(), ...(readers && { readers: Object.freeze(readers) }) }))
+    } catch (error) {
+      const code = codeOf(error)
+      return left(
+        code === busy || code === locked ? { _tag: 'Busy', waited: wait } : faultOf(error, path, 'compact it'),
+      )
+    } finally {
+      db.close()
+    }
+  }, 'compactSqlite')
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0

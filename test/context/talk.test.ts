@@ -1,0 +1,116 @@
+/** Talk: a record without tools keeps whole messages in its markers, those that questions will most probably ask for. */
+import * as fc from 'fast-check'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { assistant, textOf, toolCall, toolResult, user, type Message, type View } from 'indelible'
+import { deriveContext, replay, type DerivedContext } from 'indelible/context'
+import { rounds } from '../rounds.ts'
+import { recordOf } from './conversations.ts'
+
+const small = ['How are you?', 'Fine, thanks.', 'That sounds great!', 'Yes, I think so, too.', 'What happened next?']
+const names = ['Anna', 'Ben', 'Carla', 'Lisbon', 'Oslo', 'Kyoto', 'Lake Garda']
+const things = ['violin', 'greenhouse', 'bicycle', 'pottery course', 'marathon', 'telescope', 'dissertation']
+
+/** A message of a conversation: mostly small talk, sometimes a fact with a name and a number. */
+const sayingOf = (index: number, seed: number): Message => {
+  const pick = <T>(from: readonly T[], salt: number): T => from[(index * 7 + seed * 13 + salt) % from.length] as T
+  const said =
+    (index + seed) % 3 === 0
+      ? `Last spring ${pick(names, 1)} and ${pick(names, 3)} bought a ${pick(things, 2)} for ${100 + index * 3} euros, and it took ${index % 40} days.`
+      : `${pick(small, 4)} Well, remark ${index}.`
+  return index % 2 === 0 ? user(said) : assistant(said)
+}
+
+const talkOf = (length: number, seed = 0): readonly Message[] =>
+  Array.from({ length }, (_, index) => sayingOf(index, seed))
+
+const derive = (view: View<Message>, budget: number, previous?: DerivedContext): DerivedContext => {
+  const derived = deriveContext(view, { budget, previous })
+  if (isLeft(derived)) throw new Error(derived.left._tag)
+  return derived.right
+}
+
+/** The positions whose whole text a marker has. */
+const wholeIn = (context: DerivedContext, view: View<Message>): ReadonlySet<number> => {
+  const whole = new Set<number>()
+  for (const [index, message] of [...context.messages].entries()) {
+    const source = context.sources.at(index)
+    if (source?.type !== 'representation' || source.briefs === undefined) continue
+    const lines = new Set(textOf(message).split('\n'))
+    for (const position of source.briefs) {
+      const recorded = view.at(position) as Message
+      if (lines.has(`${position} ${recorded.role}: ${textOf(recorded)}`)) whole.add(position)
+    }
+  }
+  return whole
+}
+
+describe('a record without tools', () => {
+  const view = recordOf(talkOf(300))
+  it('keeps facts whole in its markers, and of small talk less', () => {
+    const context = derive(view, 4000)
+    const whole = wholeIn(context, view)
+    const isFact = (position: number): boolean => position % 3 === 0
+    expect(whole.size).toBeGreaterThan(20)
+    const facts = [...whole].filter(isFact).length // of 100, and 200 are small talk
+    expect(facts / 100).toBeGreaterThan((3 * (whole.size - facts)) / 200)
+    expect(context.tokens).toBeGreaterThan(0.45 * 4000)
+  })
+  it('breaks no law at any budget', () => {
+    for (const budget of [600, 1500, 4000]) {
+      const { unfit, faults } = replay(view, { budget })
+      expect([unfit, Object.values(faults).every((count) => count === 0)]).toEqual([0, true])
+    }
+  })
+  it('never gives a message a fuller form than it had', () => {
+    let previous: DerivedContext | undefined
+    let before: ReadonlySet<number> = new Set()
+    let seen = 0
+    for (let length = 1; length <= view.length; length++) {
+      const context = derive(view.slice(0, length), 3000, previous)
+      const whole = wholeIn(context, view)
+      for (let position = 0; position < seen; position++)
+        if (whole.has(position)) expect(before.has(position) || previous?.residency.at(position) === 'full').toBe(true)
+      ;[previous, before, seen] = [context, whole, length]
+    }
+    expect(previous?.epoch).toBeGreaterThan(2)
+  })
+  it('with its first tool call is work, and has lines only for what comes', () => {
+    const mixed = recordOf([
+      ...talkOf(200),
+      ...Array.from({ length: 40 }, (_, index) => [
+        assistant(toolCall(`c${index}`, 'look', { at: index })),
+        toolResult(`c${index}`, `Result ${index} is here.\n`.repeat(20)),
+      ]).flat(),
+    ])
+    const context = derive(mixed, 4000)
+    for (const position of wholeIn(context, mixed)) expect(position).toBeLessThan(200)
+  })
+  it('gives the same context however often it was derived before', () => {
+    const given = fc.record({
+      length: fc.integer({ min: 60, max: 120 }),
+      seed: fc.nat(50),
+      budget: fc.integer({ min: 500, max: 3000 }),
+      every: fc.integer({ min: 5, max: 30 }),
+      paste: fc.option(fc.record({ at: fc.nat(), words: fc.integer({ min: 50, max: 600 }) })),
+    })
+    fc.assert(
+      fc.property(given, ({ length, seed, budget, every, paste }) => {
+        const messages = [...talkOf(length, seed)]
+        if (paste !== null) messages.splice(paste.at % length, 0, user('a long paste of Words '.repeat(paste.words)))
+        const view = recordOf(messages)
+        let previous: DerivedContext | undefined
+        for (let at = every; at <= view.length; at += every) {
+          const seen = view.slice(0, at)
+          const derived = deriveContext(seen, { budget, previous })
+          const fresh = deriveContext(seen, { budget })
+          expect(derived._tag).toBe(fresh._tag)
+          if (isLeft(derived) || isLeft(fresh)) continue
+          expect(derived.right.digest).toBe(fresh.right.digest)
+          previous = derived.right
+        }
+      }),
+      { numRuns: rounds(5, 100) },
+    )
+  })
+})

@@ -1,0 +1,321 @@
+/** The spool: what is written before it is forwarded, and what becomes of it when its recorder is gone. */
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeEach, expect, it, vi } from 'vitest'
+import { listSessions, memoryStore, openSession, textOf, type Message, type Store } from 'indelible'
+import { newHostKey } from 'indelible/encryption'
+import { createRecorder, detailsOf, type ObservedCall, type Recorder } from 'indelible/recorder'
+import {
+  decompress,
+  FrameReader,
+  Frames,
+  framesIn,
+  isSpooledBefore,
+  replayLeft,
+  setAside,
+  Spool,
+  type Segment,
+  type SpoolOptions,
+} from 'indelible/recorder/proxy'
+import { ok } from '../../answers.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'indelible-spool-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+let near: string
+let notices: string[]
+let folders = 0
+beforeEach(() => {
+  near = join(mkdtempSync(join(root, `${folders++}-`)), 's.db')
+  notices = []
+})
+
+const files = (): readonly string[] => readdirSync(join(near, '..')).filter((name) => !name.endsWith('.lock'))
+const made = (options: Partial<SpoolOptions> = {}): Spool =>
+  new Spool({ near, onNotice: (reason) => notices.push(reason), ...options })
+const request = { method: 'POST', url: 'http://me:pass@x/chat/completions?key=hidden' }
+const headers: { readonly [name: string]: string } = { authorization: 'Bearer hidden', 'x-other': 'hidden' }
+const observed = (frames: Frames, question: string): ObservedCall => {
+  const call = frames.observe('default', { ...request, header: (name) => headers[name] })
+  const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: question }] })
+  call.piece(Buffer.from(body.slice(0, 10)))
+  call.piece(Buffer.from(body.slice(10)))
+  call.sent()
+  return call
+}
+const json = JSON.stringify({
+  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'heard' } }],
+})
+const answer = (call: ObservedCall, body: string | Uint8Array = json, encoding?: string): void => {
+  call.answered(200, (name) => (name === 'content-encoding' ? encoding : 'application/json'))
+  call.chunk(Buffer.from(body))
+}
+/** Frames that a worker never takes, and the spool as a kill leaves it. */
+const untaken = (spool: Spool): Frames => new Frames({ spool, post: () => undefined })
+
+/** What the next recorder records of what is left. */
+const replayed = async (store: Store, keys?: SpoolOptions['keys']) => {
+  let now: () => number = Date.now
+  const recorder: Recorder = createRecorder({ store, decompress, now: () => now() })
+  const calls = await replayLeft({
+    near,
+    keys,
+    storeOf: () => store,
+    recorderOf: (_, clock) => {
+      now = clock
+      return recorder
+    },
+    onNotice: (reason) => notices.push(reason),
+  })
+  await recorder.settled()
+  return { calls, summary: recorder.summary() }
+}
+const recordedIn = async (store: Store): Promise<readonly (readonly string[])[]> => {
+  const { sessions } = await ok(listSessions(store, { limit: 100 }))
+  const all: (readonly string[])[] = []
+  for (const { id } of sessions) {
+    const session = await ok(openSession(store, id))
+    const said = [...session.conversation()].map((message) => textOf(message as Message))
+    const details = [...session.notes()].map((note) => (note.type === 'receipt' ? detailsOf(note, session) : undefined))
+    all.push([...said, ...details.flatMap((one) => (one?.error === undefined ? [] : [one.error]))])
+  }
+  return all.toSorted()
+}
+
+it('each piece is in the file before anybody can forward it, readable for its owner alone', () => {
+  const spool = made()
+  const frames = untaken(spool)
+  const call = frames.observe('default', { ...request, header: (name) => headers[name] })
+  call.piece(Buffer.from('the first piece'))
+  const [file = ''] = files()
+  const path = join(near, '..', file)
+  expect(readFileSync(path, 'latin1')).toContain('the first piece')
+  answer(call)
+  expect(readFileSync(path, 'latin1')).toContain('heard')
+  expect(readFileSync(path, 'latin1')).not.toMatch(/hidden|pass/) // no credentials, no other header, no query
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  spool.close()
+})
+
+it('a file is cut when its calls are over, and nothing is left of a recorder that ends', () => {
+  const spool = made()
+  const frames = untaken(spool)
+  observed(frames, 'one')
+  observed(frames, 'two')
+  const path = join(near, '..', files()[0] ?? '')
+  frames.over(1)
+  expect(statSync(path).size).toBeGreaterThan(0)
+  frames.over(2)
+  expect(statSync(path).size).toBe(0)
+  spool.close()
+  expect(readdirSync(join(near, '..'))).toEqual([])
+})
+
+it('while calls overlap without end, files are removed all the same', () => {
+  let now = 1000
+  const spool = made({ now: () => now })
+  const frames = untaken(spool)
+  observed(frames, 'long')
+  for (let call = 2; call < 20; call++, now += 6000) {
+    observed(frames, 'short')
+    if (call > 2) frames.over(call - 1)
+    expect(files().length).toBeLessThanOrEqual(3) // that of the long one, that of the last, and the current one
+  }
+  frames.over(1)
+  frames.over(19)
+  expect(files().length).toBe(1)
+  spool.close()
+})
+
+it('the next recorder records what is left: whole answers, cut ones, and those that never came', async () => {
+  const spool = made()
+  const frames = untaken(spool)
+  const whole = observed(frames, 'whole')
+  answer(whole)
+  whole.end()
+  answer(observed(frames, 'whole, though nobody saw its end'))
+  answer(observed(frames, 'cut'), json.slice(0, 30))
+  answer(observed(frames, 'cut and compressed'), gzipSync(json).subarray(0, 20), 'gzip')
+  observed(frames, 'unanswered')
+  frames.observe('default', { ...request, header: () => undefined }).piece(Buffer.from('{"mod')) // was never made
+  const body = Buffer.from('{"model":"m","messages":[{"role":"user","content":"whole by its length"}]}')
+  const header = (name: string) => (name === 'content-length' ? String(body.length) : undefined)
+  frames.observe('default', { ...request, header }).piece(body)
+  const store = memoryStore()
+  expect((await replayed(store)).calls).toBe(0) // its recorder lives
+  spool.close()
+  const { calls, summary } = await replayed(store)
+  expect([calls, summary.calls, summary.lost]).toEqual([6, 6, 0])
+  const killed = 'the recorder was killed before the answer was whole'
+  expect(await recordedIn(store)).toEqual([
+    ['cut and compressed', killed],
+    ['cut', killed],
+    ['unanswered', killed],
+    ['whole by its length', killed],
+    ['whole, though nobody saw its end', 'heard'],
+    ['whole', 'heard'],
+  ])
+  expect(readdirSync(join(near, '..'))).toEqual([])
+  expect((await replayed(store)).calls).toBe(0)
+})
+
+it('a call whose receipt is stored is not recorded again, whenever the kill came', async () => {
+  const store = memoryStore()
+  const spool = made()
+  const handed: [Uint8Array, Segment | undefined][] = []
+  const frames = new Frames({ spool, post: (records, segment) => handed.push([records, segment]) })
+  for (const question of ['one', 'two']) {
+    const call = observed(frames, question)
+    answer(call)
+    call.end()
+  }
+  frames.flush()
+  // A worker that stores the first of them, and nobody hears that it has.
+  const recorder: Recorder = createRecorder({ store, now: () => reader.now() })
+  const reader: FrameReader = new FrameReader(
+    () => recorder,
+    () => undefined,
+  )
+  for (const [records, segment] of handed)
+    for (const frame of framesIn(records)) if (frame.call === 1) reader.take(frame, segment)
+  await recorder.settled()
+  expect(await recordedIn(store)).toEqual([['one', 'heard']])
+  spool.close()
+  expect((await replayed(store)).summary.calls).toBe(1)
+  expect(await recordedIn(store)).toEqual([
+    ['one', 'heard'],
+    ['two', 'heard'],
+  ])
+})
+
+it('what was removed after it was stored does not come back', async () => {
+  const store = memoryStore()
+  const spool = made()
+  const frames = untaken(spool)
+  observed(frames, 'stays')
+  const call = observed(frames, 'removed')
+  answer(call)
+  call.end()
+  frames.over(2)
+  spool.close()
+  await replayed(store)
+  expect(await recordedIn(store)).toEqual([['stays', expect.stringContaining('killed')]])
+})
+
+it('with keys it is encrypted; without its key it stays', async () => {
+  const key = newHostKey()
+  const keys = { current: key, byId: (id: string) => (id === key.id ? key.key : undefined) }
+  const spool = made({ keys })
+  const frames = untaken(spool)
+  answer(observed(frames, 'a secret question'))
+  const path = join(near, '..', files()[0] ?? '')
+  expect(readFileSync(path, 'latin1')).not.toMatch(/secret|heard|completions/)
+  spool.close()
+  const store = memoryStore()
+  expect((await replayed(store)).calls).toBe(0)
+  expect(notices).toEqual([expect.stringContaining(`its key is wrapped by ${key.id}, which is not there`)])
+  expect(isSpooledBefore(near, Date.now())).toBe(true)
+  expect((await replayed(store, keys)).calls).toBe(1)
+  expect(await recordedIn(store)).toEqual([['a secret question', 'heard']])
+  expect(isSpooledBefore(near, Date.now())).toBe(false)
+})
+
+it.each([
+  ['a torn end is the end', (bytes: Buffer) => bytes.subarray(0, -5), 2, 0],
+  ['a changed byte is told, and the file stays', (bytes: Buffer) => bytes.fill(255, 200, 201), 0, 1],
+])('%s', async (_, change, calls, told) => {
+  const key = newHostKey()
+  const keys = { current: key, byId: () => key.key }
+  const spool = made({ keys })
+  const frames = untaken(spool)
+  for (const question of ['one', 'two']) answer(observed(frames, question))
+  spool.close()
+  const path = join(near, '..', files()[0] ?? '')
+  writeFileSync(path, change(readFileSync(path)))
+  const found = await replayed(memoryStore(), keys)
+  expect(notices).toEqual(told === 0 ? [] : [expect.stringContaining("can't be recorded")])
+  expect(found.calls).toBe(calls)
+  expect(existsSync(path)).toBe(told > 0)
+})
+
+it('a file that was set aside, because it ended its recorder, is told and not read', async () => {
+  const spool = made()
+  observed(untaken(spool), 'one')
+  spool.close()
+  const path = join(near, '..', files()[0] ?? '')
+  renameSync(path, `${path}${setAside}`)
+  expect((await replayed(memoryStore())).calls).toBe(0)
+  expect(notices).toEqual([expect.stringContaining(`${setAside} has calls of a recorder that was killed`)])
+  expect(existsSync(`${path}${setAside}`)).toBe(true)
+})
+
+it('the traffic goes on when it is full, when it can not be written, and when its folder is gone', () => {
+  const full = made({ most: 1000 })
+  const frames = untaken(full)
+  observed(frames, 'x'.repeat(2000))
+  observed(frames, 'fits')
+  expect(notices).toEqual([expect.stringMatching(/^the spool has 1000 bytes; .* a kill loses calls$/)])
+  const size = statSync(join(near, '..', files()[0] ?? '')).size
+  expect(size).toBeLessThanOrEqual(1000)
+  frames.over(1)
+  frames.over(2)
+  observed(frames, 'again')
+  expect(statSync(join(near, '..', files()[0] ?? '')).size).toBeGreaterThan(0)
+  full.close()
+
+  const broken = made()
+  const segment = broken.begin()
+  closeSync(segment?.fd ?? -1)
+  expect(broken.write(segment as Segment, Buffer.from('0123456789'))).toBe(false)
+  expect(notices.at(-1)).toMatch(/^the spool can't be written: EBADF/)
+  expect(broken.begin()).toBeUndefined() // for a second
+
+  rmSync(join(near, '..'), { recursive: true, force: true })
+  const gone = untaken(full)
+  answer(observed(gone, 'goes on'))
+})
+
+it('a worker that takes nothing loses calls, which are counted, and holds no more than 256 MiB', () => {
+  const sizes: number[] = []
+  const frames = new Frames({ spool: undefined, post: (records) => sizes.push(records.length) })
+  const call = observed(frames, 'one')
+  const piece = new Uint8Array(2 ** 24)
+  for (let count = 0; count < 40; count++) {
+    call.chunk(piece)
+    frames.flush()
+  }
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(2 ** 28 + 1000)
+  expect(frames.unanswered).toBe(1)
+  expect(frames.open).toBe(1)
+})
+
+it('forwarding does the same for a request of any length: nothing of it is read', () => {
+  const [handed, parse] = [[] as Uint8Array[], vi.spyOn(JSON, 'parse')]
+  const spool = made()
+  const frames = new Frames({ spool, post: (records) => handed.push(records) })
+  const recordsOf = (messages: number): number => {
+    const before = handed.length
+    const body = JSON.stringify({ messages: Array.from({ length: messages }, () => ({ role: 'user', content: 'a' })) })
+    const call = frames.observe('default', { ...request, header: () => undefined })
+    call.piece(Buffer.from(body))
+    call.sent()
+    frames.flush()
+    return handed.slice(before).reduce((sum, records) => sum + [...framesIn(records)].length, 0)
+  }
+  expect([recordsOf(1), recordsOf(400), recordsOf(4000)]).toEqual([3, 3, 3])
+  expect(parse).not.toHaveBeenCalled()
+  parse.mockRestore()
+  spool.close()
+})

@@ -1,0 +1,163 @@
+/**
+ * A store that fails, once, at any of its commands: whoever asked is given that fault, and no other one. A failure that
+ * somebody takes for an answer would be a value that is wrong, or a program that ends.
+ */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { expect, it } from 'vitest'
+import {
+  assistant,
+  createSession,
+  file,
+  forkSession,
+  listSessions,
+  memoryStore,
+  openSession,
+  orThrow,
+  readSession,
+  user,
+  verifySession,
+  type Fault,
+  type Store,
+} from 'indelible'
+import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from 'indelible/encryption'
+import {
+  holdSession,
+  lastCheckpoint,
+  listCheckpoints,
+  newKey,
+  proveHead,
+  proveInLedger,
+  readLedger,
+  releaseSession,
+  removeRecorded,
+  signerOf,
+  signLedger,
+  signSession,
+  updateLedger,
+  verifyLedger,
+} from 'indelible/evidence'
+import {
+  copySession,
+  createFork,
+  describeSession,
+  eraseMessages,
+  exportSession,
+  findMessages,
+  listUnfinished,
+  proveEntry,
+  proveErased,
+  readRange,
+} from 'indelible/session'
+import { storeTask, type StoreFault } from 'indelible/store'
+import type { Task } from '../../src/task/index.ts'
+import { isFull } from '../rounds.ts'
+
+const injected: StoreFault = { _tag: 'Io', operation: 'fail', cause: new Error('the disk is gone') }
+
+/** A store whose command number `at` fails. */
+const failing = (inner: Store, at: number): { readonly store: Store; readonly failed: () => string | undefined } => {
+  let count = 0
+  let failed: string | undefined
+  const through = Object.entries(inner).flatMap(([name, method]) => {
+    if (typeof method !== 'function' || ['now', 'hash', 'close', 'release'].includes(name)) return []
+    const command = (...given: readonly unknown[]): unknown => {
+      if (count++ !== at) return (method as (...given: readonly unknown[]) => unknown).apply(inner, [...given])
+      failed = name
+      return storeTask(async () => ({ _tag: 'Left', left: injected }) as never, name)
+    }
+    return [[name, command]]
+  })
+  return { store: { ...inner, ...Object.fromEntries(through) }, failed: () => failed }
+}
+
+const attached = file({
+  type: 'base64',
+  data: btoa('an attachment of some length'.repeat(90)),
+  mediaType: 'text/plain',
+} as never)
+const ring = keyRing([newHostKey('host')])
+const { skey } = newKey('example.com/agents')
+const signing = { origin: 'example.com/agents/default', signers: [orThrow(signerOf(skey))] }
+
+/** A session with an attachment and a fork, and one that was erased from; the ledger knows them. */
+const filled = async (store: Store): Promise<void> => {
+  const messages = [user('a first secret'), user('look', attached), assistant('fine')]
+  const session = await createSession(store, { id: 's', erasable: true, messages })
+  await session.note({ type: 'application', namespace: 'test', content: 'a first secret' })
+  await forkSession(store, 's', { id: 'f' })
+  await createSession(store, { id: 'erased', erasable: true, messages: [user('gone'), user('stays')] })
+  await updateLedger(store)
+  await eraseMessages(store, 'erased', [0], { reason: 'asked to' })
+  await signLedger(store, signing)
+}
+
+type Doing = (store: Store, other: Store) => Task<Fault, unknown>
+const doings: { readonly [name: string]: Doing } = {
+  openSession: (store) => openSession(store, 's'),
+  readSession: (store) => readSession(store, 's'),
+  describeSession: (store) => describeSession(store, 's'),
+  listSessions: (store) => listSessions(store),
+  createFork: (store) => createFork(store, 's', { id: 'new' }),
+  readRange: (store) => readRange(store, 's', 0, 2),
+  findMessages: (store) => findMessages(store, 's', { matching: /secret/ }),
+  verifySession: (store) => verifySession(store, 's'),
+  exportSession: (store) => exportSession(store, 's'),
+  'copySession from it': (store, other) => copySession(store, other, 's'),
+  'copySession into it': (store, other) => copySession(other, store, 'o'),
+  listUnfinished: (store) => listUnfinished(store),
+  proveEntry: (store) => proveEntry(store, 's', 0),
+  proveErased: (store) => proveErased(store, 'erased', 0),
+  eraseMessages: (store) => eraseMessages(store, 's', [0, 1], { reason: 'asked to' }),
+  updateLedger: (store) => updateLedger(store),
+  'updateLedger of one': (store) => updateLedger(store, ['s', 'nobody']),
+  verifyLedger: (store) => verifyLedger(store),
+  readLedger: (store) => readLedger(store),
+  removeRecorded: (store) => removeRecorded(store, 'f'),
+  signLedger: (store) => signLedger(store, signing),
+  signSession: (store) => signSession(store, 's', signing),
+  listCheckpoints: (store) => listCheckpoints(store),
+  lastCheckpoint: (store) => lastCheckpoint(store),
+  proveInLedger: (store) => proveInLedger(store, 's', 0),
+  proveHead: (store) => proveHead(store, 's'),
+  holdSession: (store) => holdSession(store, 's'),
+  releaseSession: (store) => releaseSession(store, 's'),
+}
+/** These are of the keys, and take the store below them. */
+const doingsOfKeys: { readonly [name: string]: Doing } = {
+  rotateKeys: (store) => rotateKeys(store, ring),
+  checkKeys: (store) => checkKeys(store, ring),
+  destroyKey: (store) => destroyKey(store, 'f', ring),
+}
+
+/** The most commands that anything here gives. */
+const most = 400
+
+const fails = async (name: string, does: Doing, keys: 'none' | 'both' | 'setup'): Promise<void> => {
+  const keyed = (store: Store): Store => (keys === 'none' ? store : withKeys(store, ring))
+  for (let at = 0; at < most; at++) {
+    const inner = memoryStore()
+    await filled(keyed(inner))
+    const other = keyed(memoryStore())
+    await createSession(other, { id: 'o', messages: [user('of another store')] })
+    const { store, failed } = failing(inner, at)
+    const answer = await does(keys === 'both' ? withKeys(store, ring) : store, other)()
+    if (failed() === undefined) return expect([name, answer._tag]).toEqual([name, 'Right'])
+    if (isLeft(answer)) expect([name, at, failed(), answer.left]).toEqual([name, at, failed(), injected])
+  }
+  throw new Error(`${name} gives more than ${most} commands`)
+}
+
+it.each(Object.entries(doings))('%s gives the fault of a store that fails at any command', (name, does) =>
+  fails(name, does, 'none'),
+)
+
+/** What reads or writes by keys; everything at full size, but what proves messages, which nobody can where they are encrypted. */
+const ofKeys = isFull
+  ? Object.keys(doings).filter((name) => name !== 'proveEntry' && name !== 'proveInLedger')
+  : ['openSession', 'createFork', 'copySession from it', 'copySession into it', 'eraseMessages', 'proveErased']
+it.each(ofKeys)('%s gives the fault of a store below keys that fails at any command', (name) =>
+  fails(name, doings[name] as Doing, 'both'),
+)
+it.each(Object.entries(doingsOfKeys))('%s gives the fault of a store that fails at any command', (name, does) =>
+  fails(name, does, 'setup'),
+)
