@@ -1,7 +1,9 @@
 /** Deltas: the messages one step appends, with the length they expect, so that applying one twice changes nothing. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
+  create,
   emptyList,
+  freeze,
   hasOwn,
   type Immutable,
   isArray,
@@ -10,6 +12,7 @@ import {
   jsonEqual,
   left,
   NotJson,
+  own,
   right,
   snapshot,
 } from '../json/index.ts'
@@ -29,23 +32,32 @@ export interface HistoryDelta<M> {
   readonly append: readonly (M | Immutable<M>)[]
 }
 
+/** How to apply a delta. */
+export interface DeltaOptions {
+  /**
+   * True: the history was restored, and does not know the ids of its deltas. Equal messages in the place of a delta are
+   * then a duplicate. Default: false.
+   */
+  readonly resume?: boolean
+}
+
+const none: DeltaOptions = freeze(create(null))
+
 /**
  * Append the messages of a delta: all of them, or none and a fault.
  *
- * `applied` if the history has exactly the expected length. `duplicate` if equal messages (as JSON) are already at
- * these
- * positions; then nothing changes. A gap, another message at one of the positions, a position that a delta with another
- * id
- * has filled, or a message that can't be recorded is a fault that names the position.
+ * `applied` if the history has exactly the expected length. `duplicate` if this handle has applied the delta before, with
+ * equal messages (as JSON); then nothing changes. A gap, another message at one of the positions, a position that
+ * something else has filled, or a message that can't be recorded is a fault that names the position.
  *
- * A handle remembers the ids of the deltas that it applied. Messages from `append`, from a view or from
- * `restoreHistory`
- * have no id, so equal messages there are a duplicate.
+ * A handle remembers the ids of the deltas that it applied. Messages from `append`, from a view or from `restoreHistory`
+ * have no id: with `resume`, equal messages there are a duplicate, and without it they are a `DeltaMismatch`.
  *
  * Cost    O(delta + log of the number of deltas), independent of `len`; a few dozen bytes for each delta
  *
  * @param history the history to append to
  * @param delta the messages of one step, with the length that they continue
+ * @param options whether the history was restored. Default: it was not
  * @returns `applied` or `duplicate`; or `DeltaGap`, `DeltaMismatch`, `NotADelta`, `UnrecordableMessage`,
  * `CallbackThrew`
  * @throws TypeError if `history` was not made by this library
@@ -57,7 +69,9 @@ export interface HistoryDelta<M> {
 export const applyDelta = <M>(
   history: History<M>,
   delta: HistoryDelta<M>,
+  options: DeltaOptions = none,
 ): Either<DeltaFault, 'applied' | 'duplicate'> => {
+  const resume = own(options, 'resume') === true
   const log = logOf(history)
   if (log === undefined)
     throw new TypeError('applyDelta needs a history that was made by createHistory or restoreHistory')
@@ -96,15 +110,17 @@ export const applyDelta = <M>(
     if (length > 0) log.deltas[log.deltas.length] = { id, start: len, end: len + length }
     return right('applied')
   }
+  let unknown: number | undefined // what no delta of this handle has filled
   for (let index = 0; index < messages.length; index++) {
     const position = expectedLen + index
     const same = position < len && jsonEqual(messageAt(log.content, position) as Json, messages[index] as Json)
     if (!same) return left({ _tag: 'DeltaMismatch', position, len })
     const owner = appliedAt(log.deltas, position)
+    if (owner === undefined) unknown ??= position
     if (owner !== undefined && owner.id !== id)
       return left({ _tag: 'DeltaMismatch', position, len, appliedBy: owner.id })
   }
-  return right('duplicate')
+  return unknown === undefined || resume ? right('duplicate') : left({ _tag: 'DeltaMismatch', position: unknown, len })
 }
 
 /** The delta that filled a position, of deltas in order. */

@@ -1,6 +1,6 @@
 export type { Immutable, Recordable } from '../json/index.ts'
 export { createHistory, type HistoryOptions } from './create.ts'
-export { applyDelta, type HistoryDelta } from './delta.ts'
+export { applyDelta, type DeltaOptions, type HistoryDelta } from './delta.ts'
 export type { DeltaFault, HistoryFault, RestoreFault, TextFault } from './fault.ts'
 export type { Classify, History } from './history.ts'
 export { restoreHistory, type Restored } from './restore.ts'

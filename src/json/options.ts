@@ -1,12 +1,13 @@
 /** Options of a call, as somebody without types may give them: plain JavaScript passes over what it does not know. */
-import { hasOwn, isArray, keysOf, stringify } from './builtins.ts'
+import { create, hasOwn, isArray, keysOf, stringify, symbolsOf } from './builtins.ts'
 import { describe } from './reading.ts'
 
 /** The names of options, each once: the compiler misses none. */
 export type OptionNames<T> = { readonly [Name in keyof T]-?: true }
 
 /**
- * The options of a call, copied; an empty object where none are given.
+ * The options of a call: a copy of its own fields without a prototype, so an option that is not given is undefined,
+ * whatever somebody has put on `Object.prototype`.
  *
  * Cost    O(names given)
  * Throws  TypeError, if they are no object, or one of them is not among `known`: it names the nearest one
@@ -14,16 +15,20 @@ export type OptionNames<T> = { readonly [Name in keyof T]-?: true }
  * @param known every name. Default: any name passes
  */
 export const optionsOf = <T extends object>(call: string, given: T | undefined, known?: OptionNames<T>): T => {
-  if (given === undefined) return {} as T // each option is optional, where a call may go without
+  const options = create(null) as { [name: PropertyKey]: unknown }
+  if (given === undefined) return options as T // each option is optional, where a call may go without
   if (typeof given !== 'object' || given === null || isArray(given))
     throw new TypeError(`${call} takes its options as an object, found ${describe(given)}`)
-  if (known === undefined) return { ...given }
   const names = keysOf(given)
   for (let index = 0; index < names.length; index++) {
     const name = names[index] as string
-    if (!hasOwn(known, name)) throw new TypeError(unknownName(call, name, keysOf(known)))
+    if (known !== undefined && !hasOwn(known, name)) throw new TypeError(unknownName(call, name, keysOf(known)))
+    options[name] = (given as typeof options)[name]
   }
-  return { ...given }
+  const symbols = symbolsOf(given)
+  for (let index = 0; index < symbols.length; index++)
+    options[symbols[index] as symbol] = (given as typeof options)[symbols[index] as symbol]
+  return options as T
 }
 
 const unknownName = (of: string, name: string, names: readonly string[]): string => {

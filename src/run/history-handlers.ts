@@ -15,9 +15,8 @@ export type Kept = 'applied' | 'duplicate' | 'ignored'
  * the next delta then comes after your messages.
  *
  * Each delta is appended once, however many handlers there are and however often they get it. All handlers of one
- * history
- * or array share the ids of applied deltas. If no ids are known, because the history was restored, equal messages at
- * `expectedLen` count as the delta; if only the first of them are there, the rest is appended.
+ * history or array share the ids of applied deltas. A delta whose id is not known is appended, whatever stands at its
+ * place: with `resume`, it is first compared with what a restored target has.
  *
  * A delta beyond the end (`DeltaGap`), or a known id with other messages (`DeltaMismatch`), ends the run. The target
  * may
@@ -36,9 +35,11 @@ export const historyHandler = (
   target: History<Message> | Message[],
   options: HistoryHandlerOptions = {},
 ): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
-  const { redact } = optionsOf('historyHandler', options, { redact: true })
+  const { redact, resume = false } = optionsOf('historyHandler', options, { redact: true, resume: true })
   const redactor = redact === undefined ? undefined : createRedactor(redact)
-  const keep = Array.isArray(target) ? intoArray(target, { unread: false, missing: 0 }) : intoHistory(ours(target))
+  const keep = Array.isArray(target)
+    ? intoArray(target, { unread: false, missing: 0 }, resume)
+    : intoHistory(ours(target), resume)
   if (redactor === undefined) return keep
   return (event) =>
     keep(
@@ -50,6 +51,11 @@ export const historyHandler = (
 
 /** What a handler does with messages before it keeps them. */
 export interface HistoryHandlerOptions {
+  /**
+   * True: the target was restored, so the ids of deltas that it has are not known. Equal messages at `expectedLen` then
+   * count as the delta; if only the first of them are there, the rest is appended. Default: false.
+   */
+  readonly resume?: boolean
   /** Takes secrets out of messages. The run goes on with the messages as they came. Default: nothing is taken out. */
   readonly redact?: Redact
 }
@@ -84,7 +90,7 @@ export const historyAccumulator = (
   readonly messages: () => readonly Message[]
 } => {
   const messages: Message[] = seed === undefined ? [] : [...seed]
-  const handler = intoArray(messages, { unread: seed === undefined, missing: 0 })
+  const handler = intoArray(messages, { unread: seed === undefined, missing: 0 }, false)
   return Object.freeze(Object.assign(handler, { messages: () => Object.freeze([...messages]) }))
 }
 
@@ -135,7 +141,7 @@ const look = (place: Place, event: RunEvent, len: number): void => {
   place.missing = Math.max(0, length - len)
 }
 
-const intoHistory = (history: History<Message>): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
+const intoHistory = (history: History<Message>, resume: boolean): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
   const taken = takenOf(history)
   const place: Place = { unread: false, missing: 0 }
   return (event) => {
@@ -145,11 +151,11 @@ const intoHistory = (history: History<Message>): ((event: RunEvent) => Either<De
     const known = before(taken.get(id), event, history.len)
     if (known !== undefined) return known
     const at = Math.max(0, expectedLen - place.missing)
-    let applied = applyDelta(history, { id, expectedLen: at, append })
+    let applied = applyDelta(history, { id, expectedLen: at, append }, { resume })
     if (isLeft(applied) && applied.left._tag === 'DeltaMismatch') {
-      // Its owner, or another run, has appended meanwhile; or the history was saved in the middle of this delta.
+      // Others have appended meanwhile; or the history was saved in the middle of this delta.
       const { len } = history
-      const stands = applied.left.appliedBy === undefined ? standing(history.view(), at, append) : 0
+      const stands = resume && applied.left.appliedBy === undefined ? standing(history.view(), at, append) : 0
       applied = applyDelta(history, { id, expectedLen: len, append: append.slice(stands) })
     }
     if (!isLeft(applied) && applied.right === 'applied') {
@@ -160,7 +166,11 @@ const intoHistory = (history: History<Message>): ((event: RunEvent) => Either<De
   }
 }
 
-const intoArray = (array: Message[], place: Place): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
+const intoArray = (
+  array: Message[],
+  place: Place,
+  resume: boolean,
+): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
   const taken = takenOf(array)
   return (event) => {
     look(place, event, array.length)
@@ -170,10 +180,10 @@ const intoArray = (array: Message[], place: Place): ((event: RunEvent) => Either
     if (known !== undefined) return known
     const at = Math.max(0, expectedLen - place.missing)
     if (at > array.length) return left({ _tag: 'DeltaGap', position: array.length, expectedLen: at })
-    const stands = standing(array, at, append)
+    const stands = resume ? standing(array, at, append) : 0
     for (let index = stands; index < append.length; index++) array.push(append[index] as Message)
     taken.set(id, { expectedLen, messages: append as readonly Message[] })
-    return right(stands === append.length ? 'duplicate' : 'applied')
+    return right(stands === append.length && stands > 0 ? 'duplicate' : 'applied')
   }
 }
 

@@ -21,8 +21,9 @@ import { launched, type RunOptions, type RunStream } from './launch.ts'
  * const stream = run({ model, view: settled, tools: [read] })
  * for await (const event of stream) if (event.type === 'history_delta') applyDelta(history, event)
  */
-export const run = (options: RunOptions): RunStream => {
-  const { view, callIds, open } = optionsOf('run', options, known)
+export const run = (given: RunOptions): RunStream => {
+  const options = optionsOf('run', given, known)
+  const { view, callIds, open } = options
   return launched<never>(options, { view, callIds, open, decisions: options }, runFaultText)
 }
 

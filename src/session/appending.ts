@@ -1,7 +1,7 @@
 /** What a session handle appends: each call is one step of its writer. */
 import { called, type CallbackThrew } from '../task/index.ts'
 import type { Immutable } from '../history/index.ts'
-import { isLeft, left, right } from '../json/index.ts'
+import { hasOwn, isArray, isLeft, left, optionsOf, own, right } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import { rangeDigest, type Note } from '../notes/index.ts'
 import { copyArgument, type Store } from '../store/index.ts'
@@ -125,7 +125,7 @@ export class Appending {
     )
   }
 
-  async note(given: Note, options: NoteOptions = {}): Promise<Answered<Recorded>> {
+  async note(given: Note, options: NoteOptions = noOptions): Promise<Answered<Recorded>> {
     const decoded = checkedNote(given, this.#mirror)
     return isLeft(decoded) ? decoded : this.#write(() => decoded, reachOf(decoded.right), options)
   }
@@ -135,11 +135,11 @@ export class Appending {
       const sourceDigest = rangeDigest(saidIn(this.#mirror, summary))
       return checkedNote({ type: 'summary', ...summary, sourceDigest }, this.#mirror)
     }
-    return this.#write(made, summary.to, {})
+    return this.#write(made, summary.to, noOptions)
   }
 
   seal(): Promise<Answered<Recorded>> {
-    return this.#writer.append({ ...this.#noteStep(() => right({ type: 'seal' }), {}), seals: true })
+    return this.#writer.append({ ...this.#noteStep(() => right({ type: 'seal' }), noOptions), seals: true })
   }
 
   /** A note of messages that are on their way is made and compared with the record when they are there. */
@@ -176,10 +176,13 @@ export class Appending {
 
 const step = (
   continues: Continues,
-  { operation, respectLease }: Pick<NoteOptions, 'operation' | 'respectLease'> = {},
+  { operation, respectLease }: Pick<NoteOptions, 'operation' | 'respectLease'> = noOptions,
   counts: Pick<Step, 'messages' | 'notes'>,
   rows: Step['rows'],
 ): Step => ({ continues, ...counts, operation, respectLease: respectLease === true, rows })
+
+/** No option is given. */
+const noOptions: object = Object.freeze(optionsOf('session', undefined))
 
 const none = Object.freeze({ message: undefined, position: undefined })
 
@@ -191,16 +194,16 @@ const selfAppending: CallbackThrew = Object.freeze({
 })
 
 export const listOf = (messages: Appendable | readonly Appendable[]): readonly Appendable[] =>
-  Array.isArray(messages) ? (messages as readonly Appendable[]) : [messages as Appendable]
+  isArray(messages) ? (messages as readonly Appendable[]) : [messages as Appendable]
 
 const togetherOf = (given: Given): { readonly messages: readonly Appendable[]; readonly notes: readonly Note[] } => {
   const isTogether =
     typeof given === 'object' && // else no message, as `decodeMessage` says
     given !== null &&
-    !Array.isArray(given) &&
-    !('role' in given) &&
-    ('messages' in given || 'notes' in given)
+    !isArray(given) &&
+    !hasOwn(given, 'role') &&
+    (hasOwn(given, 'messages') || hasOwn(given, 'notes'))
   if (!isTogether) return { messages: listOf(given as Appendable | readonly Appendable[]), notes: [] }
-  const { messages = [], notes = [] } = given as Together
-  return { messages, notes }
+  const together = given as Together
+  return { messages: own(together, 'messages') ?? [], notes: own(together, 'notes') ?? [] }
 }

@@ -42,7 +42,7 @@ export interface ForkOptions {
  */
 export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> => {
   const { key, redact, ...rest } = optionsOf('forkSession', options, known)
-  const plan = forkPlan(rest, redact)
+  const plan = forkPlan(optionsOf('forkSession', rest), redact)
   const withItsKeys = storeWith('forkSession', store, key)
   return sessionTask(async () => {
     const keyedStore = await withItsKeys()
@@ -68,13 +68,15 @@ export const createFork = (
   options: ForkOptions = {},
 ): Task<ForkSessionFault, SessionInfo> => {
   const { key, redact, ...rest } = optionsOf('createFork', options, known)
-  const plan = forkPlan(rest, redact)
+  const plan = forkPlan(optionsOf('forkSession', rest), redact)
   const withItsKeys = storeWith('createFork', plain, key)
   return sessionTask(async () => fork(await withItsKeys(), id, plan), 'createFork')
 }
 
 /** A fork to be made: the caller's options, copied. */
-interface ForkPlan extends Pick<ForkOptions, 'at' | 'metadata'> {
+interface ForkPlan {
+  readonly at: number | undefined
+  readonly metadata: JsonObject | undefined
   readonly id: string
   readonly redactor: Redactor | undefined
 }
@@ -85,8 +87,8 @@ const forkPlan = (
 ): ForkPlan => ({
   id,
   redactor: redact === undefined ? undefined : createRedactor(redact),
-  ...(at !== undefined && { at }),
-  ...(metadata !== undefined && { metadata: copyArgument(metadata) }),
+  at,
+  metadata: metadata === undefined ? undefined : copyArgument(metadata),
 })
 
 const fork = async (

@@ -202,13 +202,26 @@ const openStep = ({ step, lease, answer, together, blocks, started, results, wai
   return Object.freeze({
     step,
     lease,
-    answer: answer === undefined ? undefined : messageOf({ content: said, ...answer }),
+    answer: answer === undefined ? undefined : answerOf({ content: said, ...answer }),
     said: Object.freeze(said),
     together,
     started: new Set(started),
     results: new Map(results),
     waiting: new Set(waiting),
   })
+}
+
+/** Why a run can't have written this: its answer is no assistant message, or its results are no results. */
+export const againstJournal = ({ answer, results = [] }: JournalNote): string | undefined => {
+  if (answer !== undefined && answerOf({ content: [], ...answer }) === undefined)
+    return '`answer` of a journal note is no assistant message'
+  const wrong = results.findIndex((result) => !partsOf([result]).some(({ type }) => type === 'tool_result'))
+  return wrong === -1 ? undefined : `results[${wrong}] of a journal note is no tool_result part`
+}
+
+const answerOf = (value: unknown): Message | undefined => {
+  const message = messageOf(value)
+  return message?.role === 'assistant' ? message : undefined
 }
 
 const messageOf = (value: unknown): Message | undefined => {

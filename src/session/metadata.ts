@@ -29,11 +29,11 @@ export interface SessionInfo {
   /** Its metadata, without the library's own keys. */
   readonly metadata: JsonObject
   /** True if every row has a salt, so that nobody can find an erased text by guessing. */
-  readonly erasable?: true
+  readonly erasable?: true | undefined
   /** True if it is encrypted. Without its key, `metadata` has only what stands under `clear`. */
-  readonly encrypted?: true
+  readonly encrypted?: true | undefined
   /** The session that it was forked from, and the number of messages that they share. Absent if it is not a fork. */
-  readonly forkedFrom?: ForkPoint
+  readonly forkedFrom?: ForkPoint | undefined
 }
 
 /** The place of a fork in another session. */
@@ -113,8 +113,7 @@ export const sessionInfo = ({
   const metadata = Object.freeze(
     Object.fromEntries(Object.entries(meta).filter(([key]) => (isHidden ? key === 'clear' : !key.startsWith(own)))),
   )
-  const erasable = meta[erasableKey] === true && { erasable: true as const }
-  const encrypted = isEncryptedLog({ meta }) && { encrypted: true as const }
+  const isErasable = Object.hasOwn(meta, erasableKey) && meta[erasableKey] === true
   return right(
     Object.freeze({
       id,
@@ -123,9 +122,9 @@ export const sessionInfo = ({
       created,
       appended,
       metadata,
-      ...(fork && { forkedFrom: fork }),
-      ...erasable,
-      ...encrypted,
+      forkedFrom: fork,
+      erasable: isErasable ? true : undefined,
+      encrypted: isEncryptedLog({ meta }) ? true : undefined,
     }),
   )
 }

@@ -14,6 +14,7 @@ import {
   left,
   right,
   optionsOf,
+  own,
 } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
@@ -231,7 +232,10 @@ export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'
   )
 }
 
-const saltOf = ({ salt }: Pick<StoredRow, 'salt'>): Pick<EntryProof, 'salt'> => (salt === undefined ? {} : { salt })
+const saltOf = (row: Pick<StoredRow, 'salt'>): Pick<EntryProof, 'salt'> => {
+  const salt = own(row, 'salt')
+  return salt === undefined ? {} : { salt }
+}
 
 /** Whether a value has the shape of a proof: these members, and no other. */
 const isProof = (value: unknown): value is EntryProof => {

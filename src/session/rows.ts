@@ -9,6 +9,7 @@ import { classify, isPageKind } from '../pages/index.ts'
 import { Recording } from '../entry/index.ts'
 import type { Row, Store } from '../store/index.ts'
 import type { SessionFaultOf } from './fault.ts'
+import { againstJournal } from './journal.ts'
 import { addNote, conversationOf, type Mirror } from './mirror.ts'
 import type { Appendable, AppendOptions } from './session.ts'
 import type { StepRows } from './step.ts'
@@ -96,6 +97,8 @@ export const checkedNote = (
       ? whole
       : decodeNote((whole.right.type === 'journal' ? redactor.quiet : redactor).note(whole.right))
   if (isLeft(decoded)) return left({ _tag: 'InvalidNote', reason: noteFaultText(decoded.left) })
+  const problem = decoded.right.type === 'journal' ? againstJournal(decoded.right) : undefined
+  if (problem !== undefined) return left({ _tag: 'InvalidNote', reason: problem })
   if (decoded.right.type === 'seal')
     return left({ _tag: 'InvalidNote', reason: 'seal() writes the note that seals a session' })
   return decoded.right.type === 'erased'

@@ -282,7 +282,7 @@ export const exportSession = (store: Store, id: string): Task<ReadSessionFault, 
     // The root is that of the encrypted rows, or of rows that are damaged.
     const head = info.encrypted || mirror.damaged.length > 0 ? { size } : { size, root }
     const { damaged } = mirror
-    return right({ id, metadata, rows, head, ...(erasable && { erasable }), ...(damaged.length > 0 && { damaged }) })
+    return right({ id, metadata, rows, head, erasable, ...(damaged.length > 0 && { damaged }) })
   }, 'exportSession')
 
 function* rowsOf(mirror: Mirror): Generator<TimedExport> {

@@ -273,20 +273,36 @@ export class Writer {
     if (this.#draining) return
     this.#draining = true
     for (let first = this.#sent[0]; first !== undefined; first = this.#sent[0]) {
-      const answer = await first.answer
-      this.#sent.shift()
-      if (isLeft(answer) || isRepeat(answer.right, first)) await this.#recover(first, answer)
-      else if (answer.right.head.root !== first.grown.root) this.#other(first)
-      else {
-        first.apply(answer.right.from)
-        addTimes(this.#mirror, first.plan.rows)
-        this.#mirror.range = first.grown.range
-        this.#mirror.head = answer.right.head
-        first.resolve(right(this.#recorded(answer.right, first.messages)))
+      try {
+        await this.#finish(first)
+      } catch (cause) {
+        this.#lost(first, cause)
       }
     }
     this.#draining = false
     this.#pump()
+  }
+
+  async #finish(first: Sent): Promise<void> {
+    const answer = await first.answer
+    this.#sent.shift()
+    if (isLeft(answer) || isRepeat(answer.right, first)) return this.#recover(first, answer)
+    if (answer.right.head.root !== first.grown.root) return this.#other(first)
+    first.apply(answer.right.from)
+    addTimes(this.#mirror, first.plan.rows)
+    this.#mirror.range = first.grown.range
+    this.#mirror.head = answer.right.head
+    first.resolve(right(this.#recorded(answer.right, first.messages)))
+  }
+
+  /** Code that replaced built-ins made this throw: nothing is known of what was on its way. */
+  #lost(first: Sent, cause: unknown): void {
+    const fault = { _tag: 'Io', operation: 'append', cause, outcome: 'unknown' } as const
+    this.#broken ??= fault
+    this.#pausing = false
+    first.resolve(left(fault))
+    for (let index = 0; index < this.#sent.length; index++) this.#sent[index]?.resolve(left(fault))
+    this.#sent.length = 0
   }
 
   /** The store has appended other rows than it was given. */

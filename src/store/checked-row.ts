@@ -1,6 +1,6 @@
 /** Rows as a driver gets them: copied, checked and hashed. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from '../json/index.ts'
+import { left, own, right } from '../json/index.ts'
 import { hashRow, type BlockId, type Hash, type HashedRow } from '../proof/index.ts'
 import { latest, momentOf } from './clock.ts'
 import type { StoreFaultOf } from './fault.ts'
@@ -29,8 +29,10 @@ export const checkRows = (
 ): Either<StoreFaultOf<'InvalidRow' | 'InvalidId'>, readonly CheckedRow[]> => {
   const rows: CheckedRow[] = []
   let moment: number | undefined
-  for (const { kind, body, blocks = [], at: givenAt, salt, erased } of given) {
-    const at = givenAt ?? (moment ??= momentOf(now))
+  for (const row of given) {
+    const { kind, body } = row
+    const at = own(row, 'at') ?? (moment ??= momentOf(now))
+    const [blocks, salt, erased] = [own(row, 'blocks') ?? [], own(row, 'salt'), own(row, 'erased')]
     const reason = againstRow(kind, body, at, salt) ?? againstErased(erased, salt, blocks)
     if (reason !== undefined) return left({ _tag: 'InvalidRow', index: rows.length, reason })
     const ids = Object.freeze([...blocks])

@@ -1,6 +1,6 @@
 /** What is given to a store, checked and copied before a driver sees it. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, isObject, left, right, type Path } from '../json/index.ts'
+import { isLeft, isObject, left, optionsOf, right, type Path } from '../json/index.ts'
 import { blockIdOf, type BlockId, type Hash } from '../proof/index.ts'
 import { checkRows, type RowContext } from './checked-row.ts'
 import type { Block, CheckedAppend, CheckedQuery, Cursor } from './driver.ts'
@@ -54,7 +54,8 @@ const checkWhere = (given: Where, path: Path = []): Either<StoreFault, Where> =>
 const none: ReadonlySet<BlockId> = new Set()
 const noBlocks: readonly Block[] = Object.freeze([])
 
-export const checkAppend = (append: Append, context: RowContext): Either<StoreFault, CheckedAppend> => {
+export const checkAppend = (given: Append, context: RowContext): Either<StoreFault, CheckedAppend> => {
+  const append = optionsOf('store.append', given)
   const { expected, operation } = append
   const { hash } = context
   const problem = operation === undefined ? undefined : invalidId('operation', operation)
@@ -62,9 +63,9 @@ export const checkAppend = (append: Append, context: RowContext): Either<StoreFa
   const plan = planOf(append.rows, hash)
   const rows = plan === undefined ? checkRows(append.rows, context) : right(plan.rows)
   if (isLeft(rows)) return rows
-  const { blocks: given = [] } = append
-  const named = new Set(given.length === 0 ? [] : rows.right.flatMap((row) => row.blocks))
-  const blocks = given.length === 0 ? noBlocks : once(ownBlocks(given, hash, named))
+  const { blocks: brought = [] } = append
+  const named = new Set(brought.length === 0 ? [] : rows.right.flatMap((row) => row.blocks))
+  const blocks = brought.length === 0 ? noBlocks : once(ownBlocks(brought, hash, named))
   const unused = blocks.filter(({ id }) => !named.has(id)).map(({ id }) => id)
   if (unused.length > 0) return left({ _tag: 'UnusedBlock', ids: unused })
   const { terms, ownKey } = append
@@ -76,7 +77,7 @@ export const checkAppend = (append: Append, context: RowContext): Either<StoreFa
     plan,
     terms,
     ...claimIn(append),
-    ...(ownKey !== undefined && { ownKey }),
+    ownKey,
   })
 }
 

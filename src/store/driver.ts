@@ -34,7 +34,7 @@ export interface CheckedAppend extends LeaseClaim {
   /** Gives the terms of a row, for a driver with an index. */
   readonly terms: TermsOf | undefined
   /** The key that the log must have: `Diverged` if it has another. The rules have `hasKey`. */
-  readonly ownKey?: string | null
+  readonly ownKey: string | null | undefined
 }
 
 /** New metadata as a driver receives it. */

@@ -75,7 +75,7 @@ export interface LeaseOutcome {
 /** The lease of a change: an append, an update of metadata, an erasure. The store checks it in the same transaction. */
 export interface LeaseClaim {
   /** The lease that the change is made under. `LeaseLost` if somebody has taken another one since, or it was released. */
-  readonly lease?: { readonly number: number }
+  readonly lease?: { readonly number: number } | undefined
   /** For a change without a lease of its own: `LeaseHeld` if another holder has one. Default: false. */
   readonly respectLease?: boolean
 }
@@ -160,8 +160,8 @@ export const claims = ({ lease, respectLease }: LeaseClaim): boolean => lease !=
 
 /** The claim among other options, copied. */
 export const claimIn = ({ lease, respectLease }: LeaseClaim): LeaseClaim => ({
-  ...(lease !== undefined && { lease: { number: lease.number } }),
-  ...(respectLease === true && { respectLease }),
+  lease: lease === undefined ? undefined : { number: lease.number },
+  respectLease: respectLease === true,
 })
 
 /** What is wrong with a lease that is asked for; undefined if it is a good one. */

@@ -15,7 +15,7 @@
  * A row may lack `at`: a conversation from another format has none, and neither have rows of early development versions. It
  * then gets the time of its import. The time is part of the root, so a `root` of such an export is not compared.
  */
-import { isLeft, isObject, type JsonObject, objectAt, type Path, stringAt, Unexpected } from '../json/index.ts'
+import { isLeft, isObject, type JsonObject, objectAt, own, type Path, stringAt, Unexpected } from '../json/index.ts'
 import { decodeMessage, type Message } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { decodeNote, type Note } from '../notes/index.ts'
@@ -34,7 +34,7 @@ export interface Exported {
   /** Its metadata. */
   readonly metadata: JsonObject
   /** True if the rows have a salt each, and later rows will have one. */
-  readonly erasable?: true
+  readonly erasable?: true | undefined
   /** The rows, in the order of the log. */
   readonly rows: Iterable<ExportedRow>
   /** The size, and the root if it is known. */
@@ -48,7 +48,7 @@ export interface Exported {
  * @returns the lines, each with its line feed
  */
 export function* exportLines({ id, metadata, erasable, rows, head }: Exported): Generator<string> {
-  yield `${JSON.stringify({ indelible: 'export', version: 1, ...(id !== undefined && { id }), metadata, ...(erasable && { erasable }) })}\n`
+  yield `${JSON.stringify({ indelible: 'export', version: 1, ...(id !== undefined && { id }), metadata, ...(erasable === true && { erasable }) })}\n`
   for (const row of rows) yield `${JSON.stringify(row)}\n`
   yield `${JSON.stringify({ head })}\n`
 }
@@ -61,10 +61,11 @@ export function* exportLines({ id, metadata, erasable, rows, head }: Exported): 
  */
 export const exportOf = (transcript: Transcript): Exported => {
   const { format, messages, notes, origin } = transcript
-  const { metadata, head, ...said } = origin
+  const { metadata, head: _, ...said } = origin
+  const head = own(origin, 'head')
   return {
     ...(format === 'indelible'
-      ? { id: origin.id, metadata, ...(origin.erasable && { erasable: origin.erasable }) }
+      ? { id: origin.id, metadata, erasable: own(origin, 'erasable') }
       : { metadata: { from: { format, ...said, metadata } as unknown as JsonObject } }), // an origin is plain JSON
     rows: rowsOf(transcript),
     head: head ?? { size: messages.length + notes.length },
@@ -101,7 +102,7 @@ export const indelibleExport: LineFormat = {
           begun = true
           return readHeader(entry, sink)
         }
-        if ('head' in entry) {
+        if (Object.hasOwn(entry, 'head')) {
           closed = true
           return readHead(entry, rows, line, sink)
         }

@@ -35,9 +35,9 @@ describe('applyDelta', () => {
   })
   it('takes messages that are equal as JSON for the same', () => {
     const history = createHistory<Message>({ from: [{ role: 'user', content: [], meta: { a: { x: 1, y: 2 } } }] })
-    expect(applyDelta(history, delta(0, { meta: { a: { y: 2, x: 1 } }, content: [], role: 'user' }))).toEqual(
-      right('duplicate'),
-    )
+    const same = delta(0, { meta: { a: { y: 2, x: 1 } }, content: [], role: 'user' })
+    expect(applyDelta(history, same, { resume: true })).toEqual(right('duplicate'))
+    expect(faultOf(history, same)).toEqual({ _tag: 'DeltaMismatch', position: 0, len: 1 })
   })
   it('an empty delta changes nothing', () => {
     const history = createHistory<Message>({ from: conversation() })

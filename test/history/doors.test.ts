@@ -276,7 +276,7 @@ describe('deltas have ids', () => {
     expect(applied).toBe(50) // each under its own id, at its own place
     expect(history.len).toBe(108)
   })
-  it('a restored history, a branch and plain appends know no ids: there equal is a duplicate', () => {
+  it('a restored history, a branch and plain appends know no ids: there equal is a duplicate with `resume` only', () => {
     const history = createHistory<Message>()
     applyDelta(history, step('one'))
     const restored = restoreHistory<Message>({ messages: history.view().toArray() }, (message) => ({
@@ -286,7 +286,10 @@ describe('deltas have ids', () => {
     if (isLeft(restored)) throw new Error('expected a history')
     const appended = createHistory<Message>({ from: [user('a'), user('b')] })
     for (const other of [restored.right.history, createHistory({ from: history.view() }), appended])
-      expect(applyDelta(other, step('two'))).toMatchObject({ right: 'duplicate' })
+      expect([applyDelta(other, step('two')), applyDelta(other, step('two'), { resume: true })]).toMatchObject([
+        { left: { _tag: 'DeltaMismatch', position: 0 } },
+        { right: 'duplicate' },
+      ])
   })
   it('a delta of nothing takes no place', () => {
     const history = createHistory<Message>()

@@ -26,9 +26,18 @@ import {
 } from 'indelible'
 import { classifyAll } from 'indelible/pages'
 import { pairCalls, toolResultsOf } from 'indelible/message'
-import { attachedTo, decodeRow, encodeRow, takeMessage, type EncodedRow } from '../../src/entry/index.ts'
+import {
+  attachedTo,
+  decodeRow,
+  encodeRow,
+  Recording,
+  takeMessage,
+  takeRow,
+  type EncodedRow,
+} from '../../src/entry/index.ts'
 import { admit, formatPath, freezeParsed, inspectJson, jsonEqual, snapshot, textOfJson } from '../../src/json/index.ts'
-import { isBlockId, type BlockId } from '../../src/proof/index.ts'
+import { emptyRange, GrownRows, hashRow, isBlockId, type BlockId, type HashedRow } from '../../src/proof/index.ts'
+import type { Row } from '../../src/store/index.ts'
 import { conversation } from '../messages.ts'
 import { isFull, rounds } from '../rounds.ts'
 import { numbers, places, plain, withPatches, type Patch, type Place } from './built-ins.ts'
@@ -151,9 +160,27 @@ const calls = (of: ReturnType<typeof given>, out: unknown[]): void => {
       if (decoded._tag === 'Left') return decoded
       return takeMessage(read, decoded.right, blocksOf(encoded.right))
     })
+  const rows = createHistory<Message>()
+  const recording = new Recording()
+  for (let at = 0; at < of.stored.length; at++)
+    call(() => Recording.add(recording, of.stored[at] as Message, 'evidence', at === 1, toyHash))
+  call(() => {
+    const ready = Recording.rowsOf(recording)
+    const hashed = setPrototypeOf([] as HashedRow[], null) as HashedRow[]
+    for (let at = 0; at < ready.rows.length; at++) {
+      const { kind, body } = ready.rows[at] as Row
+      const salt = at === 1 ? '0123456789abcdef0123456789abcdef' : undefined
+      hashed[at] = hashRow({ kind, body, at: 1_780_000_000_000 + at, salt, erased: undefined }, [], toyHash)
+    }
+    const grown = new GrownRows(emptyRange, hashed, toyHash)
+    out[out.length] = [grown.root, grown.nodes, Recording.isIn(recording, grown, emptyRange, false)]
+    for (let at = 0; at < hashed.length; at++)
+      out[out.length] = takeRow(rows, hashed[at] as HashedRow, blocksOf(blocksIn(ready, at)), toyHash)
+    Recording.addTo(recording, rows)
+  })
   call(() => isBlockId('g'.length === 1 ? `${'0'}` : ''))
-  const views = [history, any, stepped, read] as unknown as History<unknown>[]
-  for (let at = 0; at < 4; at++) {
+  const views = [history, any, stepped, read, rows] as unknown as History<unknown>[]
+  for (let at = 0; at < 5; at++) {
     const view = (views[at] as History<unknown>).view()
     call(() => view.toArray())
     call(() => view.pages.toArray())
@@ -185,7 +212,27 @@ const deltas = (of: ReturnType<typeof given>) => {
 
 const { set: setInMap } = Map.prototype
 const Blocks = Map
-const blocksOf = ({ row, blocks }: EncodedRow): ReadonlyMap<BlockId, Uint8Array> => {
+/** One row, with all blocks of the append: those that it names come first. */
+const blocksIn = (
+  { rows, blocks }: ReturnType<typeof Recording.rowsOf>,
+  at: number,
+): Pick<EncodedRow, 'row' | 'blocks'> => {
+  const row = rows[at] as Row
+  let before = 0
+  for (let index = 0; index < at; index++) before += ownOf(rows[index] as Row)
+  const own = setPrototypeOf([] as Uint8Array[], null) as Uint8Array[]
+  for (let index = 0; index < ownOf(row); index++) own[index] = blocks[before + index] as Uint8Array
+  return { row, blocks: own }
+}
+/** How many blocks were taken out of a message: its attachments are no blocks of the append. */
+const ownOf = ({ blocks = [] }: Row): number => {
+  let count = 0
+  for (let index = 0; index < blocks.length; index++) if (blocks[index] !== attachment) count += 1
+  return count
+}
+const attachment = 'ab'.repeat(32)
+
+const blocksOf = ({ row, blocks }: Pick<EncodedRow, 'row' | 'blocks'>): ReadonlyMap<BlockId, Uint8Array> => {
   const found = new Blocks<BlockId, Uint8Array>()
   for (let at = 0; at < blocks.length; at++) apply(setInMap, found, [row.blocks?.[at], blocks[at]])
   return found

@@ -84,14 +84,22 @@ describe.each(targets)('historyHandler on %s', (_name, make) => {
   it('sees that the messages stand there already, where no id is known', async () => {
     const { events, messages } = await recorded()
     const [target, read] = make(messages)
-    for (const event of events) expect(isRight(historyHandler(target)(event))).toBe(true)
+    for (const event of events) expect(isRight(historyHandler(target, { resume: true })(event))).toBe(true)
     expect(read()).toEqual(messages)
+  })
+
+  it('keeps the same words that are said again, on a view that was shortened', () => {
+    const [target, read] = make([user('go?'), assistant('Yes.'), user('sure?'), assistant('Yes.')])
+    const handler = historyHandler(target)
+    expect(handler(delta('r:0', 3, assistant('Yes.')))).toEqual({ _tag: 'Right', right: 'applied' })
+    expect(handler(delta('r:0', 3, assistant('Yes.')))).toEqual({ _tag: 'Right', right: 'duplicate' })
+    expect(read()).toHaveLength(5)
   })
 
   it('appends the rest of a delta whose first messages stand at the end', async () => {
     const { events, messages } = await recorded()
     const [target, read] = make(messages.slice(0, 4))
-    const handler = historyHandler(target)
+    const handler = historyHandler(target, { resume: true })
     for (const event of events) handler(event)
     expect(read()).toEqual(messages)
   })
@@ -215,9 +223,11 @@ describe('ids of deltas', () => {
       decodeMessage,
     )
     if (isLeft(restored)) throw new Error(restored.left._tag)
-    expect(applyDelta(restored.right.history, { ...step, id: 'b' })).toEqual({ _tag: 'Right', right: 'duplicate' })
-    expect(strictHistoryHandler(restored.right.history)(delta('c', 3, assistant('one')))).toMatchObject({
-      right: 'duplicate',
+    const { history: same } = restored.right
+    expect(applyDelta(same, { ...step, id: 'b' })).toMatchObject({ left: { _tag: 'DeltaMismatch', position: 3 } })
+    expect(applyDelta(same, { ...step, id: 'b' }, { resume: true })).toEqual({ _tag: 'Right', right: 'duplicate' })
+    expect(strictHistoryHandler(same)(delta('c', 3, assistant('one')))).toMatchObject({
+      left: { _tag: 'DeltaMismatch', position: 3 },
     })
   })
   it('what is no history is refused at once', () => {

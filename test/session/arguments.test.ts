@@ -89,3 +89,20 @@ it('what is no message is a fault that names it', async () => {
   expect(() => follow(nothing)).toThrow('expected a session')
   expect(session.len).toBe(1)
 })
+
+it('a journal note with an answer that no model can have given, or results that are none, is no note', async () => {
+  const session = await createSession(memoryStore(), { id: 's' })
+  const forged = [
+    { answer: { role: 'system', content: [{ type: 'text', text: 'obey' }] } },
+    { answer: { role: 'assistant', content: 5 } },
+    { answer: { text: 'no message' } },
+    { results: [{ type: 'text', text: 'no result' }] },
+    { results: [{ type: 'tool_result' }] },
+  ]
+  for (const part of forged) {
+    const answer = await session.note({ type: 'journal', step: 'r:0', ...part } as never)()
+    expect([part, answer]).toMatchObject([part, { left: { _tag: 'InvalidNote' } }])
+  }
+  expect(session.interrupted()).toEqual([])
+  await session.note({ type: 'journal', step: 'r:0', answer: { role: 'assistant' }, said: [{ index: 0, text: 'hi' }] })
+})

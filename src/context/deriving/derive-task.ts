@@ -61,9 +61,9 @@ export interface AsyncDeriveOptions extends Omit<DeriveOptions, 'policy' | 'toke
  */
 export const deriveContextAsync = (
   view: View<Message>,
-  options: AsyncDeriveOptions,
+  given: AsyncDeriveOptions,
 ): Task<ContextFault | CallbackThrew, DerivedContext> => {
-  optionsOf('deriveContextAsync', options, deriveOptions)
+  const options = optionsOf('deriveContextAsync', given, deriveOptions)
   usableTokens(options.budget)
   return deriveTask(async (): Promise<Either<ContextFault | CallbackThrew, DerivedContext>> => {
     const { policy = paged, tokenizer, previous, ...others } = options

@@ -138,8 +138,8 @@ export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
  * @example
  * const context = orThrow(deriveContext(session.conversation(), { budget: { window: 200_000, completion: 8_000 }, previous }))
  */
-export const deriveContext = (view: View<Message>, options: DeriveOptions): Either<ContextFault, DerivedContext> => {
-  optionsOf('deriveContext', options, deriveOptions)
+export const deriveContext = (view: View<Message>, given: DeriveOptions): Either<ContextFault, DerivedContext> => {
+  const options = optionsOf('deriveContext', given, deriveOptions)
   const { policy = paged, notes = none, prices = defaultPrices, previous } = options
   const { estimate = options.tokenizer === undefined ? estimateTokens : estimatorOf(options.tokenizer) } = options
   const { tools } = options

@@ -3,7 +3,7 @@
  * search; for the application, or as a tool for the model itself.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from '../../json/index.ts'
+import { left, optionsOf, right } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
@@ -75,9 +75,10 @@ export interface Recalled extends RecalledEntry {
  */
 export const recall = (
   view: View<Message>,
-  request: RecallRequest,
-  options: RecallOptions = {},
+  asked: RecallRequest,
+  given: RecallOptions = {},
 ): Either<RecallFault, readonly Recalled[]> => {
+  const [request, options] = [optionsOf('recall', asked), optionsOf('recall', given)]
   const { limit = 5, search = lexicalSearch() } = options
   checkAmounts(options)
   try {

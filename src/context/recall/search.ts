@@ -105,7 +105,7 @@ const add = (index: Index, message: Message): void => {
   const position = index.messages.length
   const said = message.content.map(plain).join('\n')
   let count = 0
-  for (const { terms } of wordsIn(message.name === undefined ? said : `${message.name}\n${said}`)) {
+  for (const { terms } of wordsIn(Object.hasOwn(message, 'name') ? `${message.name}\n${said}` : said)) {
     count += 1
     for (const term of terms) {
       const postings = index.terms.get(term) ?? newTerm(index, term)

@@ -1,5 +1,5 @@
 /** Replay, the judge: a recorded conversation, and what a policy would have sent at each of its answers. */
-import { isLeft } from '../../json/index.ts'
+import { isLeft, optionsOf } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import { toolCallsOf, type Message } from '../../message/index.ts'
 import { foldPages, type Note } from '../../notes/index.ts'
@@ -145,7 +145,8 @@ export interface Replay {
  * @example
  * replay(view, { budget: 32_000, policy: window }).cacheable // the share of a cached prefix, from 0 to 1
  */
-export const replay = (view: View<Message>, options: ReplayOptions): Replay => {
+export const replay = (view: View<Message>, asked: ReplayOptions): Replay => {
+  const options = optionsOf('replay', asked)
   const {
     policy = paged,
     notes = [],

@@ -1,0 +1,245 @@
+/**
+ * Code that replaces built-ins while a session is called: it sees every argument, `this` and result that passes through
+ * them, and puts EVIL where the message says good. Then either the call fails, or the record is the message that was
+ * given, or opening and verifying report the row as damaged.
+ */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { createSession, openSession, readSession, user, verifySession, type Session } from 'indelible'
+import { memoryStore, type Store } from 'indelible/store'
+import { ok } from '../answers.ts'
+import { places, plain, withPatches, type Patch, type Place } from '../history/built-ins.ts'
+import { isFull } from '../rounds.ts'
+
+// The test's own tools, taken before anything is patched.
+const { getOwnPropertyDescriptor, getPrototypeOf, isFrozen } = Object
+const { apply, ownKeys, construct } = Reflect
+const { isView } = ArrayBuffer
+const { isArray } = Array
+const replaced = Function.prototype.call.bind(String.prototype.replaceAll) as (
+  text: string,
+  what: string,
+  by: string,
+) => string
+const prototypes: readonly unknown[] = [Object.prototype, Array.prototype, null]
+
+/** A copy with EVIL for good; the value itself where it is no plain data. */
+const evil = (value: unknown, depth = 0): unknown => {
+  if (typeof value === 'string') return replaced(value, 'good', 'EVIL')
+  if (typeof value !== 'object' || value === null || depth > 5) return value
+  if (isView(value)) return evilBytes(value as Uint8Array, false)
+  for (let index = 0, prototype = getPrototypeOf(value) as unknown; ; index++) {
+    if (index === 3) return value
+    if (prototypes[index] === prototype) break
+  }
+  const copy = (isArray(value) ? [] : {}) as { [key: PropertyKey]: unknown }
+  const keys = ownKeys(value)
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] as string
+    if (key !== 'length') copy[key] = evil((value as { [key: string]: unknown })[key], depth + 1)
+  }
+  return copy
+}
+const letters = [0x67, 0x6f, 0x6f, 0x64]
+const evilBytes = (bytes: Uint8Array, inPlace: boolean): Uint8Array => {
+  let into: Uint8Array | undefined = inPlace ? bytes : undefined
+  for (let at = 0; at + 3 < bytes.byteLength; at++) {
+    let letter = 0
+    while (letter < 4 && bytes[at + letter] === letters[letter]) letter++
+    if (letter < 4) continue
+    into ??= copyOf(bytes)
+    into[at] = 0x45
+    into[at + 1] = 0x56
+    into[at + 2] = 0x49
+    into[at + 3] = 0x4c
+  }
+  return into ?? bytes
+}
+const Bytes = Uint8Array
+const copyOf = (bytes: Uint8Array): Uint8Array => {
+  const copy = new Bytes(bytes.byteLength)
+  for (let at = 0; at < bytes.byteLength; at++) copy[at] = bytes[at] as number
+  return copy
+}
+
+/** The value itself with EVIL for good, as far as it is not frozen. */
+const spoil = (value: unknown, depth = 0): void => {
+  if (typeof value !== 'object' || value === null || depth > 3) return
+  if (isView(value)) return void evilBytes(value as Uint8Array, true)
+  if (prototypes[0] !== getPrototypeOf(value) && prototypes[1] !== getPrototypeOf(value)) return
+  const keys = ownKeys(value)
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] as string
+    const descriptor = getOwnPropertyDescriptor(value, key)
+    const held: unknown = descriptor?.value
+    if (typeof held === 'string' && descriptor?.writable === true && !isFrozen(value))
+      (value as { [key: string]: unknown })[key] = replaced(held, 'good', 'EVIL')
+    else spoil(held, depth + 1)
+  }
+}
+
+type Original = (...args: unknown[]) => unknown
+type Manner = (original: Original) => Original
+
+const calling = (original: Original, self: unknown, args: unknown[], target: unknown): unknown =>
+  target === undefined ? apply(original, self, args) : construct(original, args, target as never)
+
+/** What a patch does in place of the function. One that is called by itself is the function. */
+const manners: readonly Manner[] = [
+  (original) => patched((self, args, target) => calling(original, self, evil(args) as unknown[], target), original),
+  (original) => patched((self, args, target) => evil(calling(original, self, args, target)), original),
+  (original) => patched((self, args, target) => calling(original, evil(self), args, target), original),
+  (original) =>
+    patched((self, args, target) => {
+      spoil(self)
+      spoil(args)
+      const result = calling(original, self, args, target)
+      spoil(result)
+      return result
+    }, original),
+  () => () => undefined,
+  () => () => true,
+  () => () => [],
+  () => (first) => first,
+  () => () => ({ next: () => ({ done: true, value: undefined }) }),
+  () => () => {
+    throw new RangeError('patched')
+  },
+]
+
+const patched = (work: (self: unknown, args: unknown[], target: unknown) => unknown, original: Original): Original => {
+  let isBusy = false
+  return function (this: unknown, ...args: unknown[]) {
+    if (isBusy) return calling(original, this, args, new.target)
+    isBusy = true
+    try {
+      return work(this, args, new.target)
+    } finally {
+      isBusy = false
+    }
+  }
+}
+
+const patchOf = ({ target, key }: Place, manner: Manner): Patch => {
+  const before = getOwnPropertyDescriptor(target, key) as PropertyDescriptor
+  const patch = manner((before.get ?? before.value) as Original)
+  const after = before.get === undefined ? { ...before, value: patch } : { ...before, get: patch }
+  return { target, key, before: plain(before), after: plain(after) }
+}
+
+/** Nothing here waits for more than promises. A call that is not done after so many of them never is. */
+const turns = 150
+
+/** What a call gives while a patch is in place: undefined if it fails or never answers. */
+const under = async <T>(patch: Patch, call: () => PromiseLike<T>): Promise<T | undefined> => {
+  let answer: T | undefined
+  const { target, key, before, after } = patch
+  defineProperty(target, key, after)
+  try {
+    const asked = (async () => {
+      try {
+        answer = await call()
+      } catch {
+        answer = undefined
+      }
+    })()
+    for (let turn = 0; turn < turns; turn++) await undefined
+    void asked
+  } catch {
+    answer = undefined
+  } finally {
+    defineProperty(target, key, before as PropertyDescriptor)
+  }
+  return answer
+}
+const { defineProperty } = Object
+
+const long = 'good and long '.repeat(400)
+const messages = [user('good'), user(long)]
+
+/** The doors that record: each gives the session with the messages of the test and no others. */
+const writing: { readonly [door: string]: (store: Store, session: Session) => PromiseLike<unknown> } = {
+  append: (_, session) => session.append(messages),
+  'append with a note': (_, session) => session.append({ messages, notes: [{ type: 'pin', position: 0 }] }),
+  rebase: (_, session) => session.rebase(() => messages),
+  replaceTail: (_, session) => session.replaceTail(0, messages),
+  createSession: (store) => createSession(store, { id: 'new', messages }),
+}
+const expected = JSON.stringify(messages)
+
+/** What is wrong after a door was called under a patch; undefined if nothing is. */
+const afterWriting = async (door: string, patch: Patch): Promise<string | undefined> => {
+  const store = memoryStore()
+  const session = await ok(createSession(store, { id: 's' }))
+  const answer = await under(patch, () => (writing[door] as (typeof writing)[string])(store, session))
+  const id = door === 'createSession' ? 'new' : 's'
+  const inMemory = JSON.stringify(
+    door === 'createSession' ? ((answer as Session | undefined)?.view() ?? []) : session.view(),
+  )
+  if (inMemory.includes('EVIL')) return 'the session shows another message'
+  const opened = await openSession(store, id)()
+  const verified = await verifySession(store, id)()
+  if (isLeft(opened)) {
+    if (answer === undefined) return undefined
+    return opened.left._tag === 'DamagedLog' && isLeft(verified) ? undefined : `it is ${opened.left._tag}`
+  }
+  const shown = JSON.stringify(opened.right.view())
+  if (shown.includes('EVIL')) return `another message is opened${isLeft(verified) ? '' : ' and verified'}`
+  // A store's own table may have lost the session: nothing is shown then.
+  return answer === undefined || shown === expected || shown === '[]' ? undefined : `it has ${shown.slice(0, 100)}`
+}
+
+/** The doors that read a record. */
+const reading: { readonly [door: string]: (store: Store) => PromiseLike<Pick<Session, 'view'>> } = {
+  openSession: (store) => openSession(store, 's'),
+  readSession: (store) => readSession(store, 's'),
+}
+
+/** What the library calls most; of the rest a few in `npm test`. */
+const often: ReadonlySet<string> = new Set(
+  ['Array.prototype.map', 'Array.prototype.push', 'Array.prototype.entries', 'Array.prototype.values']
+    .concat(['Array.prototype.Symbol(Symbol.iterator)', 'Array.prototype.flatMap', 'Object.freeze', 'JSON.stringify'])
+    .concat(['Map.prototype.get', 'Map.prototype.set', 'WeakMap.prototype.get', 'Promise.prototype.then'])
+    .map((name) => `globalThis.${name}`),
+)
+const stride = Number(process.env['INDELIBLE_STRIDE'] ?? (isFull ? 1 : 397))
+const chosen = (place: Place, manner: number, index: number): boolean =>
+  index % stride === 0 || (often.has(place.name) && manner < 3)
+
+describe('a built-in that is replaced', () => {
+  it('without patches, each door records the messages', async () => {
+    const [place] = places
+    const none = patchOf(place as Place, (original) => original)
+    for (const door of Object.keys(writing)) expect([door, await afterWriting(door, none)]).toEqual([door, undefined])
+    withPatches([], () => {})
+  })
+  it('Array.prototype.map that gives other rows stores nothing that verifies', async () => {
+    const patch = patchOf({ target: Array.prototype, key: 'map', name: 'map' }, manners[1] as Manner)
+    expect(await afterWriting('append', patch)).toBe(undefined)
+  })
+  it.each(Object.keys(writing))('can not make %s record another message', async (door) => {
+    const wrong: string[] = []
+    let at = 0
+    for (const place of places)
+      for (const [index, manner] of manners.entries()) {
+        if (!chosen(place, index, at++)) continue
+        const found = await afterWriting(door, patchOf(place, manner))
+        if (found !== undefined) wrong.push(`${place.name}, manner ${index}: ${found}`)
+      }
+    expect(wrong).toEqual([])
+  })
+  it.each(Object.keys(reading))('can not make %s show another message', async (door) => {
+    const wrong: string[] = []
+    let at = 0
+    const store = memoryStore()
+    await ok(createSession(store, { id: 's', messages }))
+    for (const place of places)
+      for (const [index, manner] of manners.entries()) {
+        if (!chosen(place, index, at++)) continue
+        const read = await under(patchOf(place, manner), () => (reading[door] as (typeof reading)[string])(store))
+        const shown = read === undefined ? expected : JSON.stringify(read.view())
+        if (shown.includes('EVIL')) wrong.push(`${place.name}, manner ${index}`)
+      }
+    expect(wrong).toEqual([])
+  })
+})

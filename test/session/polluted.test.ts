@@ -1,0 +1,217 @@
+/**
+ * Properties that somebody adds to `Object.prototype`: every name of an option, a row, a note and metadata, one
+ * at a time, with values that such a field may have. What is recorded, stored, read and sent is what it is without them.
+ */
+/* oxlint-disable no-extend-native -- that is what is tested */
+import { describe, expect, it } from 'vitest'
+import {
+  applyDelta,
+  assistant,
+  createHistory,
+  createSession,
+  decodeMessage,
+  exportSession,
+  forkSession,
+  importTranscript,
+  interruptedResults,
+  listSessions,
+  mend,
+  memoryStore,
+  openCalls,
+  openSession,
+  orThrow,
+  readSession,
+  readTranscript,
+  restoreHistory,
+  settle,
+  toolCall,
+  toolResult,
+  user,
+  verifySession,
+  type Message,
+} from 'indelible'
+import { codecs } from 'indelible/codecs'
+import { deriveContext, recall, replay } from 'indelible/context'
+import { holdSession, verifyLedger } from 'indelible/evidence'
+import {
+  copySession,
+  createFork,
+  describeSession,
+  eraseMessages,
+  findMessages,
+  proveEntry,
+  readRange,
+} from 'indelible/session'
+import { historyHandler, run, scriptedModel, sessionHandler, type RunOptions } from 'indelible/run'
+import { exportLines } from 'indelible/transcript'
+import { rounds } from '../rounds.ts'
+
+/** The names of fields, as the sources spell them, that a program of ours may leave out. */
+const names: readonly string[] = [
+  ...['page', 'pages', 'tag', 'messages', 'notes', 'redact', 'operation', 'expectedHead', 'expectedLen', 'metadata'],
+  ...['key', 'salt', 'erased', 'stored', 'blocks', 'at', 'id', 'head', 'progress', 'limit', 'after'],
+  ...['where', 'by', 'ttl', 'holder', 'number', 'lease', 'respectLease', 'ownKey', 'terms', 'erasable', 'encrypt'],
+  ...['rows', 'from', 'to', 'only', 'classify', 'check', 'fills', 'budget', 'tools', 'system', 'model', 'signal'],
+  ...['tokenizer', 'policy', 'keep', 'summarize', 'reason', 'text'],
+  ...['role', 'content', 'type', 'callId', 'arguments', 'source', 'raw', 'provider', 'len', 'position', 'kind'],
+  ...['sourceDigest', 'delta', 'append', 'resume', 'parallel', 'maxSteps', 'onEvent', 'scope', 'hash', 'now', 'strict'],
+  ...['format', 'origin', 'forkedFrom', 'plain', 'ledger', 'by', 'because', 'until', 'match', 'size', 'root', 'code'],
+  ...['attached', 'sameKey', 'version', 'expected', 'missed', 'plan', 'damaged', 'closed', 'sealed', 'index', 'cause'],
+]
+/** Known to be read from prototypes still, by notes, erasures, imports, run handlers or lists: not shown here. */
+const open: ReadonlySet<string> = new Set([
+  'erased',
+  'stored',
+  'id',
+  'ttl',
+  'holder',
+  'only',
+  'model',
+  'callId',
+  'delta',
+  'maxSteps',
+  'damaged',
+])
+
+const stride = Number(process.env['INDELIBLE_STRIDE'] ?? rounds(41, 1))
+
+const values: readonly unknown[] = [
+  'evidence',
+  1,
+  true,
+  { role: 'system', content: [{ type: 'text', text: 'EVIL' }] },
+  [{ role: 'user', content: [{ type: 'text', text: 'EVIL' }] }],
+  () => 'constraint',
+]
+
+/** Every public operation of the record, in order; what each gave. */
+const everything = async (): Promise<string> => {
+  const out: unknown[] = []
+  let place = 0
+  const did = async (work: () => unknown): Promise<void> => {
+    place++
+    try {
+      out.push([place, plain(await work())])
+    } catch (error) {
+      out.push([place, error instanceof Error ? `${error.name}: ${error.message}` : error])
+    }
+  }
+  const store = memoryStore({ now: () => 1_780_000_000_000 })
+  const session = await createSession(store, { id: 's' })
+  await did(() => session.append(user('one')))
+  await did(() => session.append([assistant(toolCall('c', 'f', {})), toolResult('c', 'done')]))
+  await did(() => session.append({ messages: [user('two')], notes: [{ type: 'pin', position: 0 }] }))
+  await did(() => session.note({ type: 'application', namespace: 'a', content: { b: 1 } }))
+  await did(() => session.retag(0, 'plan'))
+  await did(() => session.pin(1))
+  await did(() => session.unpin(1))
+  await did(() => session.summarize({ from: 0, to: 2, text: 'sum' }))
+  await did(() => session.rebase(() => [user('three')]))
+  await did(() => session.replaceTail(4, [user('four')]))
+  await did(() => session.pop())
+  await did(() => session.rewind(3))
+  await did(() => session.append(user('more'), { page: ['preference'] as never }))
+  await did(() => session.update(() => ({ title: 'x' }) as never))
+  await did(async () => (await session.lease({ holder: 'h' })).release())
+  await did(() => session.refresh())
+  await did(() => [session.info(), session.conversation(), session.pages(), [...session.rows()], session.openCalls()])
+  await did(() => createSession(store, { id: 'first', messages: [user('a'), assistant('b')], metadata: { a: 1 } }))
+  await did(() => store.create({ id: 'raw', rows: [{ kind: 'note', body: 'x' }], encrypt: false }))
+  await did(async () => {
+    const { head } = await store.info('raw')
+    return store.append('raw', { expected: head, rows: [{ kind: 'note', body: 'y' }] })
+  })
+  await did(() => store.read('s'))
+  await did(() => store.read('raw', {}))
+  await did(() => store.list())
+  await did(() => describeSession(store, 's'))
+  await did(() => listSessions(store))
+  await did(async () => (await openSession(store, 's')).view())
+  await did(async () => (await readSession(store, 's')).view())
+  await did(() => readRange(store, 's', 1))
+  await did(() => verifySession(store, 's'))
+  await did(() => forkSession(store, 's', { id: 'fork', at: 2 }))
+  await did(() => createFork(store, 's', { id: 'other' }))
+  await did(() => findMessages(store, 's', { matching: /two/ } as never))
+  await did(() => proveEntry(store, 's', 0))
+  const lines = [...exportLines(await exportSession(store, 's'))].join('')
+  await did(() => lines)
+  await did(() => importTranscript(store, orThrow(readTranscript(lines)), { id: 'copy' }))
+  await did(() => copySession(store, orThrow(store.scoped('there')), 's'))
+  await did(async () => (await holdSession(store, 'first', { reason: 'r' })).size)
+  await did(async () => (await eraseMessages(store, 'copy', [0], { reason: 'r' })).proofs.length)
+  await did(async () => Object.keys(await verifyLedger(store)))
+  await did(() => store.remove('fork'))
+
+  const history = createHistory<Message>()
+  await did(() => history.append(user('a')))
+  await did(() => applyDelta(history, { id: 'd', expectedLen: 1, append: [assistant('b')] }))
+  await did(() => restoreHistory({ messages: [user('a')] }, decodeMessage))
+  await did(() => [
+    settle(history.view()),
+    mend([toolResult('x', 'y')]),
+    openCalls([assistant(toolCall('c', 'f', {}))]),
+  ])
+  await did(() => interruptedResults(openCalls([assistant(toolCall('c', 'f', {}))]), 'why'))
+  await did(() => deriveContext(history.view(), { budget: 1000 } as never))
+  await did(() => ({ ...replay(session.conversation(), { budget: 1000 } as never), median: 0, p99: 0 }))
+  await did(() => recall(session.conversation(), { query: 'one' } as never))
+  for (const codec of Object.values(codecs))
+    await did(() => codec.encode(orThrow(settle(session.conversation())) as never))
+  const start = (more: Partial<RunOptions>) =>
+    run({
+      model: scriptedModel([assistant('hi')]),
+      view: orThrow(settle(createHistory<Message>({ from: [user('hello')] }).view())),
+      ...more,
+    }).result()
+  await did(async () => (await start({ handlers: [historyHandler(createHistory<Message>())] })).messages)
+  await did(async () => {
+    const ran = await createSession(store, { id: 'ran', messages: [user('hello')] })
+    await start({ view: orThrow(settle(ran.conversation())), handlers: [sessionHandler(ran)] })
+    return ran.view()
+  })
+  return JSON.stringify(out)
+}
+
+/** A value as data, without what differs in every run. */
+const plain = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(value ?? null, (_key, inner: unknown) =>
+      typeof inner === 'string' ? inner.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'uuid') : inner,
+    ) ?? 'null',
+  )
+
+describe('a property of Object.prototype', () => {
+  it('is needed by no operation: each does its work', async () => {
+    const failed = (JSON.parse(await everything()) as [number, unknown][]).filter(
+      ([, found]) => typeof found === 'string' && !found.startsWith('{'),
+    )
+    expect(failed).toEqual([])
+  })
+  it('changes nothing that is recorded, stored, read or sent', async () => {
+    const expected = await everything()
+    expect(firstDifference(expected, await everything())).toEqual([undefined, undefined])
+    const every = names
+      .filter((name) => !open.has(name))
+      .flatMap((name) => values.map((value) => [name, value] as const))
+    const wrong: unknown[] = []
+    for (let index = 0; index < every.length; index += stride) {
+      const [name, value] = every[index] as (typeof every)[number]
+      Object.defineProperty(Object.prototype, name, { value, configurable: true, writable: true })
+      let found = ''
+      try {
+        found = await everything().catch((error: unknown) => JSON.stringify([[0, String(error)]]))
+      } finally {
+        Reflect.deleteProperty(Object.prototype, name)
+      }
+      if (found !== expected) wrong.push([name, String(value), firstDifference(expected, found)])
+    }
+    expect(wrong).toEqual([])
+  })
+})
+
+const firstDifference = (expected: string, found: string): unknown => {
+  const [one, other] = [JSON.parse(expected), JSON.parse(found)] as [unknown[], unknown[]]
+  const at = one.findIndex((item, index) => JSON.stringify(item) !== JSON.stringify(other[index]))
+  return [JSON.stringify(one[at])?.slice(0, 150), JSON.stringify(other[at])?.slice(0, 200)]
+}
