@@ -6,12 +6,8 @@ import { isFull } from './test/rounds.ts'
 const src = (path: string): string => fileURLToPath(new URL(`src/${path}`, import.meta.url))
 const test = (path: string): string => fileURLToPath(new URL(`test/${path}`, import.meta.url))
 
-/** Tests of commands and servers, which share a folder, a thread or a database with a file. */
-const apart = [
-  'test/cli/*.test.ts',
-  'test/**/{command,copy,check,redact}.test.ts',
-  'test/**/{*postgres*,together,soak}.test.ts',
-]
+/** Tests that have a server or a store of their own, which a file would share with others. */
+const apart = ['test/**/{*postgres*,together,soak}.test.ts']
 /** Tests that patch built-ins: V8 does not take its fast paths back, for whatever else the process runs. */
 const patching = ['test/history/{attack,doors,patched}.test.ts']
 

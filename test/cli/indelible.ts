@@ -5,12 +5,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { root } from '../../scripts/run.ts'
+import { forEachFile } from '../for-each-file.ts'
 import type { CommandLine, Ended } from './command-run.ts'
 
 export const main: string = join(root, 'src/cli/main.ts')
 
+const newFolder = (): string => mkdtempSync(join(tmpdir(), 'indelible-cli-'))
+
 /** A folder for the files of one test file. */
-export const folder: string = mkdtempSync(join(tmpdir(), 'indelible-cli-'))
+export let folder: string = newFolder()
+forEachFile.add(() => (folder = newFolder()))
 
 export const written = (name: string, content: string | Uint8Array): string => {
   const path = join(folder, name)

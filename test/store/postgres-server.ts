@@ -128,9 +128,11 @@ export const startPostgres = async (): Promise<PostgresServer | undefined> => {
     server = undefined
     if (ending?.pid === undefined || ending.exitCode !== null) return
     const ended = new Promise((resolve) => ending.once('exit', resolve))
-    if (signal === 'SIGKILL') killTree(ending.pid)
-    else ending.kill(signal)
+    const killed = signal === 'SIGKILL' ? killTree(ending.pid) : []
+    if (signal !== 'SIGKILL') ending.kill(signal)
     await ended
+    // A process that is still ending has the memory that they share: a server that starts meanwhile refuses to.
+    while (killed.some(isRunning)) await new Promise((resolve) => setTimeout(resolve, 20))
   }
   // A test run that is cut short leaves no server behind.
   const onExit = (): void => void (server?.pid !== undefined && killTree(server.pid))
@@ -181,10 +183,14 @@ const emptyCluster = async (
 /**
  * SIGKILL to a server and all of its processes. Each of them has a process group of its own, so a signal to the server's
  * reaches none of them: they are looked up while it stands still and can start no more.
+ *
+ * @returns the processes
  */
-const killTree = (server: number): void => {
+const killTree = (server: number): readonly number[] => {
   signalTo(server, 'SIGSTOP')
-  for (const pid of [...childrenOf(server), server]) signalTo(pid, 'SIGKILL')
+  const all = [...childrenOf(server), server]
+  for (const pid of all) signalTo(pid, 'SIGKILL')
+  return all
 }
 
 /** The processes that a process has started. */
