@@ -18,10 +18,11 @@ const suites: { readonly [what: string]: readonly string[] } = {
     'history/patched',
   ],
   'stored rows and blocks': ['session/tamper', 'store/flips', 'store/zeroed-page', 'store/check'],
+  'a session, with patched built-ins and polluted names': ['session/patched', 'session/polluted'],
   "the library's own logs, and names": ['store/own-logs', 'store/half-pairs'],
   'a recorder: framing, odd requests, large ones': [
     ...['recorder/hostile', 'recorder/bounds', 'recorder/budgets', 'recorder/linear'],
-    ...['recorder/proxy/framing.property', 'recorder/proxy/proxy'],
+    ...['recorder/proxy/framing.property', 'recorder/proxy/proxy', 'recorder/proxy/spool'],
   ],
   'parsers of what others wrote': ['transcript/hostile', 'records/hostile', 'codecs/gemini-hostile', 'redact/hidden'],
   'encrypted sessions': ['encryption/attacks', 'encryption/every-log'],

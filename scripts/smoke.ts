@@ -101,6 +101,16 @@ try {
       `const view: View<Message> = history.view()`,
       `// @ts-expect-error a view has no push`,
       `const forbidden = () => view.push(user('again'))`,
+      // What a history takes and refuses has to be the same in the oldest TypeScript.
+      `class Hidden { private readonly count = 0; seen() { return this.count } }`,
+      `interface Tree<T> { value: T; children: Tree<T>[] }`,
+      `interface Named { name: string; message: string }`,
+      `const taken = () => [createHistory<Tree<Named>>(), createHistory<Named | { type: 'said'; n?: number }>()]`,
+      ...['Iterable<string>', 'object', '{}', '{ [Symbol.iterator]: string }', 'Hidden', 'Error', 'Tree<Date>'].flatMap(
+        (type, index) => [`// @ts-expect-error ${type}`, `const refused${index} = () => createHistory<${type}>()`],
+      ),
+      `// @ts-expect-error a view's iterator is readonly`,
+      `const replaced = () => { view[Symbol.iterator] = () => [][Symbol.iterator]() }`,
       `const empty = [${entries.map((_, index) => `entry${index}`).join(', ')}].filter((entry) => Object.keys(entry).length === 0).length`,
       `if (view.length !== 1 || view.pages.at(0) !== 'conversation' || empty > 0 || typeof forbidden !== 'function') throw new Error('wrong')`,
     ].join('\n'),

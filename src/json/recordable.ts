@@ -30,7 +30,7 @@ type Checked<M> = unknown extends M
                 ? 'a bigint can not be recorded: write it as a string'
                 : M extends symbol
                   ? 'a symbol can not be recorded: write it as a string'
-                  : M extends (...args: never) => unknown
+                  : M extends ((...args: never) => unknown) | (abstract new (...args: never) => unknown)
                     ? 'a function can not be recorded: record the data that it is made from'
                     : M extends Date
                       ? 'a Date can not be recorded: write date.toISOString()'
@@ -46,6 +46,33 @@ type Checked<M> = unknown extends M
                                 ? number extends M['length']
                                   ? readonly Checked<Item>[]
                                   : { readonly [Index in keyof M]: Checked<M[Index]> }
-                                : { readonly [Key in keyof M]: Key extends symbol ? unknown : Property<M[Key]> }
+                                : CheckedObject<M>
+
+type CheckedObject<M> =
+  M extends Iterable<unknown>
+    ? 'an iterable can not be recorded: write [...values]'
+    : [keyof M, object] extends [never, M]
+      ? 'object and {} can not be recorded: name the properties, or write JsonObject'
+      : IsError<M> extends true
+        ? 'an Error can not be recorded: write { name: error.name, message: error.message }'
+        : Public<M> extends M
+          ? { readonly [Key in keyof M]: Key extends symbol ? SymbolKey<M, Key> : Property<M[Key]> }
+          : 'a class with private or protected members can not be recorded: write a plain object'
 
 type Property<T> = T extends undefined ? undefined : Checked<T>
+
+/** A symbol key that may be absent is a brand that no value has. */
+type SymbolKey<M, Key extends keyof M> =
+  {} extends Pick<M, Key> ? unknown : 'a symbol key can not be recorded: write a string key'
+
+/** `name` and `message` alone make no error: data may have both. Nor does an index signature. */
+type IsError<M> = M extends Error
+  ? string extends keyof M
+    ? false
+    : [keyof Error] extends [keyof M]
+      ? true
+      : false
+  : false
+
+/** A copy of a type by its keys: a class with private members does not take it. */
+type Public<M> = { [Key in keyof M]: M[Key] }

@@ -39,6 +39,8 @@ export interface Pages extends PagesBrand, Iterable<PageKind> {
    * @returns the array
    */
   readonly toJSON: () => readonly PageKind[]
+  /** The kinds in order, for `for … of` and spreads. */
+  readonly [Symbol.iterator]: () => Iterator<PageKind>
 }
 
 /** Where the kinds of a view are, as codes. A rank is a place in the record less what the view leaves out. */

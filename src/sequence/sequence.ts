@@ -12,4 +12,6 @@ export interface Sequence<T> extends Iterable<T> {
    * @returns the value; undefined outside
    */
   readonly at: (position: number) => T | undefined
+  /** The values in order, for `for … of` and spreads. */
+  readonly [Symbol.iterator]: () => Iterator<T>
 }

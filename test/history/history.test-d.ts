@@ -17,6 +17,7 @@ import {
   type Part,
   type Position,
   type Sequence,
+  type Settled,
   type View,
 } from 'indelible'
 import { type Pages } from 'indelible/pages'
@@ -35,6 +36,8 @@ declare const entry: Immutable<Message>
 declare const loose: View<Loose>
 declare const item: Immutable<Loose>
 declare const pages: Pages
+declare const sequence: Sequence<Message>
+declare const settled: Settled<View<Message>>
 
 describe('what infers', () => {
   it('an append takes a message and gives a position', () => {
@@ -226,6 +229,18 @@ describe('a view can only be read', () => {
     pages.push('plan')
     // @ts-expect-error the array is readonly
     pages.toArray()[0] = 'plan'
+  })
+  it('has iterators that cannot be replaced', () => {
+    // @ts-expect-error of a view
+    view[Symbol.iterator] = () => [entry][Symbol.iterator]()
+    // @ts-expect-error of its page kinds
+    pages[Symbol.iterator] = () => ['plan' as const][Symbol.iterator]()
+    // @ts-expect-error of a sequence
+    sequence[Symbol.iterator] = () => [entry][Symbol.iterator]()
+    // @ts-expect-error of a settled view
+    settled[Symbol.iterator] = () => [entry][Symbol.iterator]()
+    expectTypeOf(view).toExtend<Iterable<Message>>()
+    expectTypeOf<readonly Message[]>().toExtend<Sequence<Message>>()
   })
 })
 

@@ -57,7 +57,7 @@ describe('append', () => {
     ])
   })
   it('refuses an Immer draft whose producer has ended', () => {
-    const history = createHistory<object>()
+    const history = createHistory<unknown>()
     let late: object = {}
     produce({ a: 1 }, (draft) => void (late = draft))
     expect(() => history.append(late)).toThrow(TypeError)

@@ -28,6 +28,42 @@ interface Turn {
   free: unknown
   json: Json
 }
+interface Tree<T> {
+  value: T
+  children: Tree<T>[]
+  parent?: Tree<T>
+}
+type Event = { type: 'said'; text: string } | { type: 'called'; args: { [name: string]: Json } } | Tree<number>
+interface Named {
+  name: string
+  message: string
+}
+interface Failure extends Named {
+  stack?: string
+  cause?: unknown
+}
+interface Open extends Named {
+  [other: string]: Json
+}
+interface Branded {
+  text: string
+  [brand]: true
+}
+class Hidden {
+  role = 'user'
+  readonly #count = 0
+  get seen(): number {
+    return this.#count
+  }
+}
+class OldHidden {
+  role = 'user'
+  private readonly count: number = 0
+  static readonly of = (hidden: OldHidden): number => hidden.count
+}
+class Guarded {
+  protected readonly count: number = 0
+}
 declare const brand: unique symbol
 declare const view: View<Message>
 class Mine {
@@ -48,6 +84,16 @@ describe('a history takes', () => {
     createHistory<string | null>()
     createHistory<unknown>()
     createHistory<{ deep: { er: unknown }[] }>()
+    createHistory<Tree<string>>()
+    createHistory<Tree<Event>>()
+    createHistory<Event>()
+    createHistory<Named>()
+    createHistory<Event | Named | string>()
+    createHistory<Open>()
+    createHistory<Record<string, string>>()
+    createHistory<Partial<Turn>>()
+    createHistory<Readonly<Record<'a' | 'b', Turn[]>>>()
+    createHistory<{ text: string; [brand]?: true }>()
     expectTypeOf(createHistory({ from: view })).toEqualTypeOf<History<Message>>()
     expectTypeOf(
       createHistory({ from: [{ a: 1, b: undefined }] })
@@ -108,6 +154,68 @@ describe('a history refuses, with a sentence where it is wrong', () => {
       readonly at: 'a Date can not be recorded: write date.toISOString()'
     }>()
     expectTypeOf<Recordable<Message>>().toEqualTypeOf<unknown>()
+  })
+  it('iterables, which an array is made of', () => {
+    type Sentence = 'an iterable can not be recorded: write [...values]'
+    expectTypeOf<Recordable<Iterable<string>>>().toEqualTypeOf<Sentence>()
+    expectTypeOf<Recordable<Generator<number>>>().toEqualTypeOf<Sentence>()
+    expectTypeOf<Recordable<View<Message>>>().toEqualTypeOf<Sentence>()
+    expectTypeOf<Recordable<{ of: Iterable<string> }>>().toEqualTypeOf<{ readonly of: Sentence }>()
+    // @ts-expect-error 'an iterable can not be recorded: …'
+    createHistory<Iterable<string>>()
+    // @ts-expect-error the same, deep inside
+    createHistory<{ a: { of?: Iterable<string> }[] }>()
+  })
+  it('object and {}, which say nothing of their properties', () => {
+    type Sentence = 'object and {} can not be recorded: name the properties, or write JsonObject'
+    expectTypeOf<Recordable<object>>().toEqualTypeOf<Sentence>()
+    expectTypeOf<Recordable<{}>>().toEqualTypeOf<Sentence>()
+    expectTypeOf<Recordable<{ a: object }>>().toEqualTypeOf<{ readonly a: Sentence }>()
+    // @ts-expect-error 'object and {} can not be recorded: …'
+    createHistory<object>()
+    // @ts-expect-error the same
+    createHistory<{}>()
+    // @ts-expect-error one of several types
+    createHistory<Named | { a: {}[] }>()
+  })
+  it('a symbol key that is always there', () => {
+    expectTypeOf<Recordable<Branded>>().toEqualTypeOf<{
+      readonly text: string
+      readonly [brand]: 'a symbol key can not be recorded: write a string key'
+    }>()
+    // @ts-expect-error 'a symbol key can not be recorded: …'
+    createHistory<Branded>()
+    // @ts-expect-error the same, deep inside
+    createHistory<Tree<Branded>>()
+  })
+  it('classes with private or protected members', () => {
+    type Sentence = 'a class with private or protected members can not be recorded: write a plain object'
+    expectTypeOf<Recordable<Hidden>>().toEqualTypeOf<Sentence>()
+    expectTypeOf<Recordable<OldHidden>>().toEqualTypeOf<Sentence>()
+    expectTypeOf<Recordable<Guarded>>().toEqualTypeOf<Sentence>()
+    expectTypeOf<Recordable<Mine>>().toEqualTypeOf<{
+      readonly role: string
+      readonly say: 'a function can not be recorded: record the data that it is made from'
+    }>()
+    // @ts-expect-error a #private member
+    createHistory<Hidden>()
+    // @ts-expect-error a private member
+    createHistory<{ list: OldHidden[] }>()
+    // @ts-expect-error a protected member
+    createHistory<Guarded>()
+    // @ts-expect-error the class itself
+    createHistory<typeof Guarded>()
+  })
+  it('errors, and interfaces that an error fits', () => {
+    type Sentence = 'an Error can not be recorded: write { name: error.name, message: error.message }'
+    expectTypeOf<Recordable<Error>>().toEqualTypeOf<Sentence>()
+    expectTypeOf<Recordable<AggregateError>>().toEqualTypeOf<Sentence>()
+    expectTypeOf<Recordable<Failure>>().toEqualTypeOf<Sentence>()
+    expectTypeOf<Recordable<{ error?: TypeError }>>().toEqualTypeOf<{ readonly error?: Sentence | undefined }>()
+    // @ts-expect-error 'an Error can not be recorded: …'
+    createHistory<Error>()
+    // @ts-expect-error the same, deep inside
+    createHistory<{ failed: Failure[] }>()
   })
 })
 

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { dequal } from 'dequal'
 import fastDeepEqual from 'fast-deep-equal'
-import { castDraft, produce } from 'immer'
+import { castDraft, createDraft, produce } from 'immer'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { createHistory, decodeMessage, restoreHistory, user, type Message, type View } from 'indelible'
@@ -172,9 +172,17 @@ describe('Immer', () => {
   })
   it('says in its own words that a handle and a view are no drafts', () => {
     const history = createHistory<Message>({ from: conversation() })
-    for (const value of [history, history.view(), history.view().pages])
-      expect(() => produce(value as object, () => {})).not.toThrow('primitive')
-    for (const value of [history, history.view(), history.view().pages])
-      expect(() => produce(value as object, (draft) => void (draft as { x: number }).x)).toThrow(/produce|draft/)
+    const refused = { History: history, View: history.view(), Pages: history.view().pages }
+    for (const [name, value] of Object.entries(refused)) {
+      const sentence = new RegExp(
+        `^\\[Immer\\] produce can only be called on things that are draftable: .* Got '${name}\\(6\\)'$`,
+      )
+      expect(() => produce(value as object, () => {})).toThrow(sentence)
+      expect(() => produce(value as object, (draft: { length?: number }) => void (draft.length = 0))).toThrow(sentence)
+      expect(() => produce(() => {})(value as never)).toThrow(sentence)
+      expect(() => createDraft(value as object)).toThrow(
+        '[Immer] First argument to `createDraft` must be a plain object',
+      )
+    }
   })
 })
