@@ -39,20 +39,8 @@ let good = run('tsc', ['-p', here])
 
 const isFine = (step: Step): boolean => step.wrong.length === 0 && step.sessions === 1 && step.forks === 0
 
-/**
- * The steps of an agent, or why there are none. Agents are programs of others, with clocks of their own: one that failed is
- * tried once more, as every test is, and what was wrong is printed.
- */
-const stepsOf = async (agent: Agent): Promise<readonly Step[] | string> => {
-  const steps = await triedSteps(agent)
-  if (typeof steps !== 'string' && steps.every(isFine)) return steps
-  const wrong =
-    typeof steps === 'string' ? [steps] : steps.flatMap((step) => (isFine(step) ? [] : [JSON.stringify(step)]))
-  say(`${agent.name} is tried once more: ${wrong.join(' ')}`)
-  return triedSteps(agent)
-}
-
-const triedSteps = (agent: Agent): Promise<readonly Step[] | string> =>
+/** The steps of an agent, or why there are none. */
+const stepsOf = (agent: Agent): Promise<readonly Step[] | string> =>
   new Promise((resolve) => {
     const folder = mkdtempSync(join(tmpdir(), 'indelible-client-'))
     const script = `ip link set lo up && exec "$@"`

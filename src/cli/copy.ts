@@ -120,7 +120,7 @@ const copyOne = async (plain: Stores, keyed: Stores, given: string, terminal: Te
   const { len, head } = copied.right
   if (isEncrypted && stores.from.encryption === undefined)
     terminal.tell([
-      `${id}: encrypted; the tools and instructions that its receipts name were not copied: that needs --key-file FILE`,
+      `${id}: encrypted; if its receipts name tools and instructions, they were not copied: that needs --key-file FILE`,
     ])
   await terminal.print([
     `${id}: ${counted(len, 'message')}, head ${shownHead(head, terminal)}${stored || head.size === 0 ? '' : ', already copied'}`,

@@ -3,9 +3,9 @@
  *
  * What an item says beyond the message model (a `rawItem`, fields of the application's, whether arguments were text or
  * a value) is kept in the `meta.aioc` of its part. An item of an unknown type becomes a `provider` part and comes back
- * as it was. What a message says beyond the items (pictures, reasoning, names) is carried by the first of its items, in
- * `rawItem.indelible`, without anything that the items say themselves: who redacts an item redacts the texts of the message,
- * and not its reasoning.
+ * as it was. Reasoning, pictures and whatever else no item of aioc's can say are items of their own. What else a message
+ * has (an id, a name, `meta`) is carried by the first of its items, in `rawItem.indelible`, without anything that the items
+ * say themselves: who redacts the items redacts the message.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
@@ -27,6 +27,7 @@ import {
   type Meta,
   type Part,
   type ResultPart,
+  type TextPart,
   type ToolResultPart,
 } from '../message/index.ts'
 import { type DecodeFault } from '../codecs/index.ts'
@@ -77,9 +78,9 @@ export const decodeThread = (history: readonly unknown[]): Either<DecodeFault, r
 /**
  * Encode messages as the items of a thread.
  *
- * `decodeThread` gives equal messages for them. A text stands in its item only: if you redact or change the `content`
- * of an item, the decoded message has the changed text. Its reasoning is in `rawItem.indelible`, and stays: redact the
- * message, or delete the `rawItem`.
+ * `decodeThread` gives equal messages for them. What an item says stands there only: if you redact or change the `content`
+ * of an item, the decoded message has the changed text. Reasoning, pictures and other parts that the items of aioc can't
+ * say are items of the type `part_item`: delete one, and the decoded message is without that part.
  *
  * Cost    O(everything in the messages), twice
  * @param messages an array or a view of messages
@@ -244,19 +245,20 @@ const itemOf = (part: Part, role: 'user' | 'assistant' | 'system'): Item | undef
   }
 }
 
-/**
- * A message without what its items say: the form in which the first of them carries it. Each part is there whole, or
- * is what an item lacks of it.
- */
+/** A message without what its items say: the form in which the first of them carries it. */
 interface Carried {
   readonly role: Message['role']
   readonly id?: string
   readonly name?: string
   readonly meta?: Meta
-  readonly parts: readonly ({ readonly part: Part } | { readonly item: string; readonly lacks: JsonObject })[]
+  /** What its item lacks of each part. */
+  readonly parts: readonly (typeof apart | { readonly item: string; readonly lacks: JsonObject })[]
   /** How many items of unknown types follow its own. */
   readonly after?: number
 }
+
+/** In the place of a part that is an item of its own. */
+const apart = null
 
 /** The items of a message, the first of them carrying what they can't say. */
 const carrying = (message: Message): readonly Item[] => {
@@ -264,17 +266,25 @@ const carrying = (message: Message): readonly Item[] => {
   const { content, ...others } = followers.length > 0 ? following(message, []) : message
   const role = itemRole(message)
   const items: Item[] = []
-  const parts = content.map((part): Carried['parts'][number] => {
+  const own: Item[] = []
+  const setApart = (part: Part | ResultPart, ...at: readonly number[]): typeof apart => {
+    own.push({ type: 'part_item', at, part } as unknown as Item)
+    return apart
+  }
+  const parts = content.map((part, index): Carried['parts'][number] => {
     const item = itemOf(part, role)
-    if (item === undefined) return { part }
+    if (item === undefined) return setApart(part, index)
     items.push(item)
-    return { item: item.type, lacks: lacking(part, item, items.length === 1) }
+    const lacks = lacking(part, item, items.length === 1)
+    if (part.type !== 'tool_result' || lacks['content'] === undefined) return { item: item.type, lacks }
+    const slots = part.content.map((each, at) => (isText(each) ? withoutText(each) : setApart(each, index, at)))
+    return { item: item.type, lacks: { ...lacks, content: slots } }
   })
   // An item that is not known stays as it is: it carries nothing.
   if (items[0] === undefined || !isKnown(items[0])) items.unshift({ type: 'message', role, content: '' })
   const [first, ...rest] = items
   const carried: Carried = { ...others, parts, ...(followers.length > 0 && { after: followers.length }) }
-  return [{ ...(first as Item), rawItem: { indelible: carried } } as unknown as Item, ...rest, ...followers]
+  return [{ ...(first as Item), rawItem: { indelible: carried } } as unknown as Item, ...rest, ...own, ...followers]
 }
 
 /** What of a part is not in its item. The first item has no place for a `rawItem` of its own. */
@@ -284,17 +294,13 @@ const lacking = (part: Part, item: Item, isFirst: boolean): JsonObject => {
   const lacks: { [field: string]: Json } = {}
   for (const [field, value] of Object.entries(part as unknown as JsonObject)) {
     if (Object.hasOwn(said, field) && jsonEqual(said[field] as Json, value)) continue
-    lacks[field] = part.type === 'tool_result' && field === 'content' ? (part.content.map(withoutText) as never) : value
+    lacks[field] = value
   }
   return lacks
 }
 
 /** A text of a result says how long it is, and not what it is: that is in the item's output. */
-const withoutText = (part: ResultPart): JsonObject => {
-  if (!isText(part)) return part as unknown as JsonObject
-  const { text, ...others } = part
-  return { ...others, length: text.length }
-}
+const withoutText = ({ text, ...others }: TextPart): JsonObject => ({ ...others, length: text.length })
 
 /** The message that an item carries, with the texts of it and of those after it; undefined if it carries none. */
 const carriedBy = (
@@ -306,19 +312,26 @@ const carriedBy = (
   const carried = asObject(asObject(first.rawItem as Json | undefined)['indelible'])
   const { parts, after, ...others } = carried
   if (!Array.isArray(parts)) return undefined
-  const saying = (parts as readonly Json[]).map(asObject).find((part) => Object.hasOwn(part, 'item'))
-  let at = index + (saying !== undefined && isKnown(saying, 'item') ? 0 : 1)
+  const said = (parts as readonly Json[]).map((part) => (part === apart ? undefined : asObject(part)))
+  const saying = said.find((part) => part !== undefined)
+  const from = index + (saying !== undefined && isKnown(saying, 'item') ? 0 : 1)
+  const end = from + said.filter((part) => part !== undefined).length
+  const own = ownItems(items, end, placesApart(said))
+  let at = from
   const content: Json[] = []
-  for (const each of (parts as readonly Json[]).map(asObject)) {
-    if (each['part'] !== undefined) content.push(each['part'])
-    else {
-      const item = items[at]
-      if (item === undefined || item.type !== each['item']) return undefined
-      const { rawItem: _, ...bare } = item
-      content.push(filled(partOf((at === index ? bare : item) as Item), asObject(each['lacks'])))
-      at += 1
+  for (const [place, each] of said.entries()) {
+    if (each === undefined) {
+      content.push(...own.partAt(place))
+      continue
     }
+    const item = items[at]
+    if (item === undefined || item.type !== each['item']) return undefined
+    const { rawItem: _, ...bare } = item
+    const lacks = asObject(each['lacks'])
+    content.push(filled(partOf((at === index ? bare : item) as Item), lacks, (slot) => own.partAt(place, slot)))
+    at += 1
   }
+  at += own.length
   const message = decodeMessage({ ...others, content })
   if (!isRight(message)) return undefined
   const followers = items.slice(at, at + (typeof after === 'number' ? after : 0))
@@ -329,8 +342,33 @@ const carriedBy = (
   }
 }
 
+/** The parts that are items of their own, from an index on. One that was deleted, or is no object any more, is no part. */
+const ownItems = (
+  items: readonly Item[],
+  from: number,
+  places: ReadonlySet<string>,
+): { readonly length: number; readonly partAt: (...at: readonly number[]) => readonly Json[] } => {
+  const parts = new Map<string, readonly Json[]>()
+  for (const item of items.slice(from)) {
+    const { at, part } = item as unknown as JsonObject
+    if (item.type !== 'part_item' || !places.has(String(at)) || parts.has(String(at))) break
+    parts.set(String(at), typeof part === 'object' ? [part] : [])
+  }
+  return { length: parts.size, partAt: (...at) => parts.get(String(at)) ?? [] }
+}
+
+/** The places of a message whose parts are items of their own. */
+const placesApart = (said: readonly (JsonObject | undefined)[]): ReadonlySet<string> =>
+  new Set(
+    said.flatMap((each, place) => {
+      if (each === undefined) return [String(place)]
+      const { content } = asObject(each['lacks'])
+      return Array.isArray(content) ? content.flatMap((slot, at) => (slot === apart ? [`${place},${at}`] : [])) : []
+    }),
+  )
+
 /** A part of what its item says and of what that lacks. */
-const filled = (said: Part, lacks: JsonObject): Json => {
+const filled = (said: Part, lacks: JsonObject, partAt: (slot: number) => readonly Json[]): Json => {
   const { content, ...others } = lacks
   const part = { ...(said as unknown as JsonObject), ...others }
   if (said.type !== 'tool_result' || !Array.isArray(content)) return part
@@ -338,14 +376,14 @@ const filled = (said: Part, lacks: JsonObject): Json => {
   const slots = (content as readonly Json[]).map(asObject).filter((slot) => typeof slot['length'] === 'number')
   const isWhole = slots.reduce((sum, slot) => sum + (slot['length'] as number), 0) === text.length
   let from = 0
-  const parts = (content as readonly Json[]).map((each): Json => {
+  const parts = (content as readonly Json[]).flatMap((each, index): readonly Json[] => {
     const { length, ...slot } = asObject(each)
-    if (typeof length !== 'number') return each
+    if (typeof length !== 'number') return partAt(index)
     // An output that was changed stands in the first of its texts.
     const to = isWhole ? from + length : text.length
     const own = { text: text.slice(from, to) }
     from = to
-    return Object.assign(slot, own)
+    return [Object.assign(slot, own)]
   })
   return { ...part, content: parts }
 }

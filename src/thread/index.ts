@@ -2,7 +2,16 @@ export { checkThread } from './check.ts'
 export type { ItemPlace, ThreadProblem } from './fault.ts'
 export { decodeThread, encodeThread } from './codec.ts'
 export { appendUserMessage, toThreadHistory } from './history.ts'
-export type { MessageItem, ThreadItem, ToolCallItem, ToolCallOutputItem, UserItem, WithUser } from './item.ts'
+export type {
+  MessageItem,
+  PartItem,
+  RuntimeItem,
+  ThreadItem,
+  ToolCallItem,
+  ToolCallOutputItem,
+  UserItem,
+  WithUser,
+} from './item.ts'
 export {
   applyRunResultHistory,
   replaceThreadHistory,

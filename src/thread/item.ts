@@ -1,9 +1,10 @@
 /**
  * The items of a thread. The functions here take the caller's own item type; these are the default: the runtime items
- * of aioc, which stand one call or one result an entry.
+ * of aioc, which stand one call or one result an entry, and one of our own, which its providers pass by.
  *
  * Source  axiastudio/aioc `src/types.ts` (`AgentInputItem`), 0.2 (2026-05)
  */
+import type { Part, ResultPart } from '../message/index.ts'
 
 /** One message. */
 export interface MessageItem {
@@ -13,7 +14,7 @@ export interface MessageItem {
   readonly role: 'user' | 'assistant' | 'system'
   /** The text. */
   readonly content: string
-  /** The item as its provider sent it, or (`rawItem.indelible`) what `encodeThread` could not say otherwise. */
+  /** The item as its provider sent it, or (`rawItem.indelible`) what other items can't say of its message. */
   readonly rawItem?: unknown
 }
 
@@ -43,8 +44,21 @@ export interface ToolCallOutputItem {
   readonly rawItem?: unknown
 }
 
+/** A part of a message that no other item can say: reasoning, a picture, a file. It belongs to the items before it. */
+export interface PartItem {
+  /** Marks a part. */
+  readonly type: 'part_item'
+  /** Its index in the content of its message; in a tool result, the index of that and its own there. */
+  readonly at: readonly number[]
+  /** The part. */
+  readonly part: Part | ResultPart
+}
+
 /** An item of aioc's runtime. */
-export type ThreadItem = MessageItem | ToolCallItem | ToolCallOutputItem
+export type RuntimeItem = MessageItem | ToolCallItem | ToolCallOutputItem
+
+/** An item of a thread: of aioc's runtime, or a part that it has no item for. */
+export type ThreadItem = RuntimeItem | PartItem
 
 /** The item of a user message. */
 export interface UserItem {

@@ -5,7 +5,7 @@
 import { describe } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import { encodeThread } from './codec.ts'
-import type { ThreadItem } from './item.ts'
+import type { RuntimeItem } from './item.ts'
 
 /** Any object with a history in it. */
 export interface Thread {
@@ -17,13 +17,13 @@ export interface Thread {
 export type ItemOf<T extends Thread> = T['history'][number]
 
 /**
- * A finished result: one with a `history` of the thread's items, or (if a `ThreadItem` is assignable to them) one with
+ * A finished result: one with a `history` of the thread's items, or (if a `RuntimeItem` is assignable to them) one with
  * the `messages` and the `stopReason` of a run of this library.
  *
  * A promise or a stream is not finished, even if it has a `history`: wait for it, and pass what it ended with.
  */
 export type FinishedResult<Item> = NotRunning &
-  ({ readonly history: readonly Item[] } | (ThreadItem extends Item ? FinishedRun : never))
+  ({ readonly history: readonly Item[] } | (RuntimeItem extends Item ? FinishedRun : never))
 
 /** The result of a run of this library, as far as it matters here. */
 export interface FinishedRun {
@@ -81,7 +81,7 @@ export const applyRunResultHistory = <T extends Thread>(thread: T, result: Finis
     throw new TypeError(
       `applyRunResultHistory takes a result with \`history\`, or with the \`messages\` of a run that has ended (of an Either, its \`right\`), not ${describe(result)}`,
     )
-  // The cast: messages are in the type only where a ThreadItem is an item of T.
+  // The cast: messages are in the type only where a RuntimeItem is an item of T. A thread of aioc's passes other items by.
   return replaceThreadHistory(thread, encodeThread(messages) as readonly ItemOf<T>[])
 }
 

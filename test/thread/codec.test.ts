@@ -8,13 +8,14 @@ import {
   openCalls,
   settle,
   toolCall,
+  reasoning,
   toolResult,
   user,
   type Message,
   type Part,
   type Role,
 } from 'indelible'
-import { provider, type Meta } from 'indelible/message'
+import { provider, type Meta, type ResultPart } from 'indelible/message'
 import { decodeThread, encodeThread, type ThreadItem } from 'indelible/thread'
 import { conversation, everyPart } from '../messages.ts'
 
@@ -179,6 +180,58 @@ describe('and back', () => {
   })
 })
 
+describe('a part that no item of the runtime can say is an item of its own', () => {
+  const picture: Part = { type: 'image', source: { type: 'url', url: 'https://example.com/my-secret.png' } }
+  const messages: readonly Message[] = [
+    { ...assistant(reasoning('my-secret, I think'), 'my-secret', toolCall('c1', 'f', '{}'), picture), id: 'm1' },
+    toolResult('c1', [{ type: 'text', text: 'a' }, picture as ResultPart, { type: 'text', text: 'b' }]),
+    { role: 'user', content: [picture] },
+  ]
+  it('and nothing of it stands in another item, so that redacting each item redacts the message', () => {
+    const items = encodeThread(messages)
+    expect(decoded(items)).toEqual(messages)
+    expect(items.map(({ type }) => type)).toEqual([
+      'message',
+      'tool_call_item',
+      'part_item',
+      'part_item',
+      'tool_call_output_item',
+      'part_item',
+      'message',
+      'part_item',
+    ])
+    const redacted = items.flatMap((item): ThreadItem[] =>
+      item.type === 'part_item' ? [] : item.type === 'message' ? [{ ...item, content: '[gone]' }] : [item],
+    )
+    expect(JSON.stringify(redacted)).not.toContain('my-secret')
+    expect(decoded(redacted)).toEqual([
+      { ...assistant('[gone]', toolCall('c1', 'f', '{}')), id: 'm1' },
+      toolResult('c1', [
+        { type: 'text', text: 'a' },
+        { type: 'text', text: 'b' },
+      ]),
+      { role: 'user', content: [] },
+    ])
+  })
+  it('that can be changed, or emptied, alone', () => {
+    const [thought, ...others] = messages[0]?.content ?? []
+    const redacted = encodeThread(messages).map((item) =>
+      item.type !== 'part_item'
+        ? item
+        : item.part.type === 'reasoning'
+          ? Object.assign({}, item, { part: { ...item.part, text: '[gone]' } })
+          : { type: item.type, at: item.at, part: '[gone]' },
+    )
+    expect(decoded(redacted)[0]?.content).toEqual([{ ...thought, text: '[gone]' }, ...others.slice(0, 2)])
+    expect(decoded(redacted)).toHaveLength(3)
+  })
+  it('and is not mistaken for an item of that type of an application', () => {
+    const strange = { type: 'part_item', at: [0], part: { type: 'text', text: 'x' } }
+    const thread = [...encodeThread(messages), strange, strange]
+    expect(encodeThread(decoded(thread))).toEqual(thread)
+  })
+})
+
 describe('items of an unknown type', () => {
   const approved = [
     { type: 'message', role: 'user', content: 'Pay it.' },
@@ -226,7 +279,7 @@ const item = fc
         { requiredKeys: ['type', 'callId'] },
       ),
       fc.record(
-        { type: fc.constantFrom('approval', 'handoff', ''), callId: id, content: json },
+        { type: fc.constantFrom('approval', 'handoff', 'part_item', ''), callId: id, content: json },
         { requiredKeys: ['type'] },
       ),
     ),
@@ -264,7 +317,7 @@ const part: fc.Arbitrary<Part> = fc.oneof(
     .tuple(id, text)
     .map(([callId, text]): Part => ({ type: 'tool_result', callId, content: [{ type: 'text', text }] })),
   fc.constantFrom(...everyPart.content),
-  fc.constantFrom('message', 'approval').map((type): Part => provider('aioc', { type, role: 'user' })),
+  fc.constantFrom('message', 'approval', 'part_item').map((type): Part => provider('aioc', { type, role: 'user' })),
 )
 const message = fc.record(
   {

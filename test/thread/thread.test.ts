@@ -7,6 +7,7 @@ import {
   checkThread,
   replaceThreadHistory,
   toThreadHistory,
+  type MessageItem,
   type ThreadItem,
 } from 'indelible/thread'
 
@@ -43,11 +44,11 @@ describe('toThreadHistory', () => {
     const frozen = toThreadHistory(history, { deep: true })
     raw.parts.push(2)
     expect(frozen).toStrictEqual([{ type: 'message', role: 'user', content: 'a', rawItem: { id: 'r1', parts: [1] } }])
-    expect([Object.isFrozen(frozen), Object.isFrozen(frozen[0]), Object.isFrozen(frozen[0]?.rawItem)]).toEqual([
-      true,
-      true,
-      true,
-    ])
+    expect([
+      Object.isFrozen(frozen),
+      Object.isFrozen(frozen[0]),
+      Object.isFrozen((frozen[0] as MessageItem).rawItem),
+    ]).toEqual([true, true, true])
     expect(Object.isFrozen(history[0])).toBe(false)
     expect(toThreadHistory('x', { deep: true })).toStrictEqual([said('x')])
   })
