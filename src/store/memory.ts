@@ -1,6 +1,6 @@
 /** A store in memory: for tests, for browsers, and to see what a store does. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, optionsOf } from '../json/index.ts'
+import { isLeft, left, right, optionsOf, own } from '../json/index.ts'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import {
   portableSha256,
@@ -314,11 +314,12 @@ const rangeAt = (segment: Segment, size: number): CompactRange => ({
 })
 
 const rowsOf = (log: Log, range: RowRange): readonly StoredRow[] => {
+  const only = own(range, 'only')
   const { start, end } = positionsOf(log.info, range, (position) => rowAt(log.segment, position))
   const rows: StoredRow[] = []
   for (let position = start; position < end; position++) {
     const row = rowAt(log.segment, position)
-    if (range.only === undefined || row.kind === range.only) rows.push(row)
+    if (only === undefined || row.kind === only) rows.push(row)
   }
   return Object.freeze(rows)
 }
