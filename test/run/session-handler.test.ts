@@ -141,7 +141,7 @@ describe('sessionHandler', () => {
       expect(again.right.digest).toBe(contextDigest)
       previous = again.right
     }
-    expect(requests[0]?.messages.length === 3 && JSON.stringify(requests[0].messages).length).toBeLessThan(2000) // not all was sent
+    expect(JSON.stringify(requests[0]?.messages).length).toBeLessThan(2000) // not all was sent
 
     const silent = await begun(memoryStore())
     await run({
