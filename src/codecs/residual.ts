@@ -5,7 +5,7 @@
  * It is kept where it belongs (message or part) and holds no content, so that it stays true when a text is shortened
  * or a call gets another id.
  */
-import { difference, isObject, type Json, type JsonObject } from '../json/index.ts'
+import { difference, isObject, own, ownFields, type Json, type JsonObject } from '../json/index.ts'
 import type { Message, Meta, Part } from '../message/index.ts'
 
 /** A codec's entry in `meta`. */
@@ -43,8 +43,10 @@ export const keep = (
 
 /** Put back what was kept. Changes and returns `written`, which must be the caller's own. */
 export const restore = <T extends object>(written: T, kept: Kept | undefined): T => {
-  if (kept?.fields !== undefined) merge(written as Fresh, kept.fields)
-  for (const path of kept?.absent ?? []) remove(written as Fresh, path)
+  if (kept === undefined) return written
+  const fields = own(kept, 'fields')
+  if (fields !== undefined) merge(written as Fresh, fields)
+  for (const path of own(kept, 'absent') ?? []) remove(written as Fresh, path)
   return written
 }
 
@@ -70,12 +72,13 @@ const remove = (target: Fresh, path: readonly string[]): void => {
 }
 
 /** What a codec kept with a message or part. Whatever somebody else put under its name is ignored, not trusted. */
-export const keptBy = (format: string, { meta }: { readonly meta?: Meta }): Kept | undefined => {
+export const keptBy = (format: string, owner: { readonly meta?: Meta }): Kept | undefined => {
+  const meta = own(owner, 'meta')
   if (meta === undefined || !Object.hasOwn(meta, format)) return undefined
   const kept = meta[format]
   if (!isObject(kept)) return undefined
-  const { fields, absent, as } = kept
-  return {
+  const { fields, absent, as } = ownFields(kept)
+  return ownFields({
     ...(isObject(fields) && { fields }),
     ...(Array.isArray(absent) && {
       absent: (absent as readonly Json[]).filter(
@@ -83,23 +86,25 @@ export const keptBy = (format: string, { meta }: { readonly meta?: Meta }): Kept
       ),
     }),
     ...(typeof as === 'string' && { as }),
-  }
+  })
 }
 
 /** The formats other than `format` that kept fields with a message or part: fields that `format` can't say. */
 export const foreignFields = (
   format: string,
-  { meta }: Message | Part,
+  owner: Message | Part,
   understood: { readonly [format: string]: readonly string[] } = {},
-): readonly string[] =>
-  meta === undefined
+): readonly string[] => {
+  const meta = own(owner, 'meta')
+  return meta === undefined
     ? none
     : Object.keys(meta).filter((name) => {
         if (name === format || !formats.has(name)) return false
-        return Object.keys(keptBy(name, { meta })?.fields ?? {}).some(
+        return Object.keys(keptBy(name, owner)?.fields ?? {}).some(
           (field) => understood[name]?.includes(field) !== true,
         )
       })
+}
 
 const none: readonly string[] = []
 

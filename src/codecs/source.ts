@@ -1,5 +1,5 @@
 /** Sources of images and files as most formats spell them: a URL, or a data URL that holds the bytes. */
-import { isLeft, type Path } from '../json/index.ts'
+import { isLeft, type Path, own } from '../json/index.ts'
 import { called } from '../task/index.ts'
 import type { EncodeFault } from './fault.ts'
 import type { EncodeOptions } from './codec.ts'
@@ -35,13 +35,14 @@ export class BlockMissing {
 /** A source with its bytes or its URL at hand. Throws BlockMissing. */
 export const resolve = (
   source: Source,
-  { block }: EncodeOptions,
+  options: EncodeOptions,
   format: string,
   position: number,
   path: Path,
 ): Exclude<Source, { type: 'block' }> => {
   if (source.type !== 'block') return source
   const { id } = source
+  const block = own(options, 'block')
   const found = called('block', () => block?.(id))
   if (isLeft(found)) throw new BlockMissing(found.left)
   const content = found.right

@@ -74,6 +74,9 @@ export const define = (target: object, key: PropertyKey, value: unknown): void =
 export const own = <T extends object, Key extends keyof T>(value: T, key: Key): T[Key] | undefined =>
   hasOwn(value, key) || !hasOwn(objectPrototype, key) ? value[key] : undefined
 
+/** A copy of the own fields, without a prototype: for patterns, `const { id, name } = ownFields(message)`. Not of arrays. */
+export const ownFields = <T extends object>(value: T): T => ({ __proto__: null, ...value })
+
 /** A Map whose methods are its own. To go through it, use `forEach`: its iterators are everybody's. */
 export class OwnMap<Key, Value> extends Map<Key, Value> {}
 

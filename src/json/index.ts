@@ -26,6 +26,7 @@ export {
   keysOf,
   lengthOfBytes,
   own,
+  ownFields,
   OwnMap,
   OwnSet,
   parseText,

@@ -1,5 +1,5 @@
 /** Reading a foreign value field by field. What is not as expected is thrown as `Unexpected` and becomes a fault where the codec begins. */
-import { define, isArray, keysOf, sliceText, stringify } from './builtins.ts'
+import { define, isArray, keysOf, own, sliceText, stringify } from './builtins.ts'
 import type { Json, JsonObject } from './json.ts'
 import { joinPaths, type Path } from './path.ts'
 
@@ -38,7 +38,7 @@ export const readEach = <T>(list: readonly Json[], read: (item: Json, index: num
 /** Read what stands at `key`. What is unexpected in it is told with the key. */
 export const readIn = <T>(owner: JsonObject, key: string, read: (value: Json | undefined) => T): T => {
   try {
-    return read(owner[key])
+    return read(own(owner, key))
   } catch (error) {
     throw error instanceof Unexpected ? error.within(key) : error
   }

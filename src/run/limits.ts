@@ -1,4 +1,5 @@
 /** When a run ends though the model would go on. */
+import { own } from '../json/index.ts'
 import type { Usage } from '../notes/index.ts'
 import { amount, type Amount } from '../task/index.ts'
 import type { RunStep, StopReason } from './result.ts'
@@ -74,10 +75,10 @@ export const limitsOf = (given: Partial<Limits> = {}): Limits => {
   if (unknown !== undefined)
     throw new TypeError(`limits.${unknown} is no limit of a run; there are ${names.join(', ')}`)
   const limit = (name: keyof typeof amounts): number => {
-    const value = given[name]
+    const value = own(given, name)
     return value === undefined ? amounts[name].usually : amount(`limits.${name}`, value, amounts[name])
   }
-  const { stopWhen } = given
+  const stopWhen = own(given, 'stopWhen')
   if (stopWhen !== undefined && typeof stopWhen !== 'function') throw new TypeError('limits.stopWhen is no function')
   return Object.freeze({
     maxSteps: limit('maxSteps'),

@@ -5,7 +5,7 @@
  * recorded leaves it as a delta. At every moment at which it can end, the deltas so far make a settled record.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, snapshot } from '../json/index.ts'
+import { isLeft, left, right, snapshot, own, hasOwn } from '../json/index.ts'
 import type { HistoryDelta, View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import {
@@ -397,12 +397,13 @@ export class Loop {
 
   /** A call has an id of its own from its first event on: readers are told the id that is recorded. */
   #withOwnId(event: ModelEvent): ModelEvent {
-    if (event.type === 'block_start' && event.callId !== undefined) {
-      const { id } = withOwnCallId(toolCall(event.callId, event.name ?? '', ''), this.#callIds)
+    const callId = event.type === 'block_start' ? own(event, 'callId') : undefined
+    if (event.type === 'block_start' && callId !== undefined) {
+      const { id } = withOwnCallId(toolCall(callId, own(event, 'name') ?? '', ''), this.#callIds)
       this.#given.set(event.index, id)
-      return id === event.callId ? event : Object.freeze({ ...event, callId: id })
+      return id === callId ? event : Object.freeze({ ...event, callId: id })
     }
-    const given = this.#given.get('index' in event ? event.index : -1)
+    const given = this.#given.get(hasOwn(event, 'index') ? (event as { readonly index: number }).index : -1)
     if (given === undefined || event.type !== 'block_end' || event.part.type !== 'tool_call') return event
     this.#callIds.delete(given)
     return Object.freeze({ ...event, part: withOwnCallId(event.part, this.#callIds) })

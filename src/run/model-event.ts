@@ -1,6 +1,6 @@
 /** What a model gives out, as the run goes on with it: a frozen copy of its known fields, so that it stays what it was. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { formatPath, freeze, isLeft, left, NotJson, right, snapshot } from '../json/index.ts'
+import { define, formatPath, freeze, isLeft, left, NotJson, right, snapshot, own } from '../json/index.ts'
 import type { Usage } from '../notes/index.ts'
 import type { ModelEvent } from './model.ts'
 
@@ -52,13 +52,13 @@ const of = (
   const type = given['type'] as string
   const event: { [field: string]: unknown } = { type }
   for (const [field, kind] of [...common, ...Object.entries(fields)]) {
-    const value = given[field]
+    const value = own(given, field)
     if (kind === 'json') {
       const copy = jsonOf(value, `the ${field} of its ${type}`)
       if (isLeft(copy)) return copy
-      event[field] = copy.right
+      define(event, field, copy.right)
     } else if (value === undefined && kind === 'string?') continue
-    else if (typeof value === kind.replace('?', '')) event[field] = value
+    else if (typeof value === kind.replace('?', '')) define(event, field, value)
     else return left(`${field} of its ${type} is ${shown(value)}; expected a ${kind.replace('?', '')}`)
   }
   return right(freeze(event) as unknown as ModelEvent) // its fields were looked at above; the loop decodes messages and parts

@@ -1,6 +1,6 @@
 /** The lease of a run: taken when it begins, given back when it ends. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, right, ownFields } from '../json/index.ts'
 import type { LeaseSessionFault, Session, SessionLease } from '../session/index.ts'
 import type { Clock } from '../task/index.ts'
 import { reasonOf } from './fault.ts'
@@ -45,11 +45,12 @@ const ofRuns = new WeakSet<SessionLease>()
  */
 export const heldBy = async (
   session: Partial<Pick<Session, 'id' | 'lease' | 'held'>>,
-  { holder = 'run', ttl = defaultTtl, whenBusy = 'fail', wait = Infinity, clock }: RunLeaseOptions,
+  options: RunLeaseOptions,
   stop: (reason: string, isLost: boolean) => void,
 ): Promise<Either<LeaseSessionFault, RunLease | undefined>> => {
   const { lease, held } = session
   if (lease === undefined) return right(undefined)
+  const { holder = 'run', ttl = defaultTtl, whenBusy = 'fail', wait = Infinity, clock } = ownFields(options)
   const given = held?.()
   const own = given !== undefined && given.held && !ofRuns.has(given)
   const taken = own

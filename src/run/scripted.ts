@@ -1,4 +1,5 @@
 /** A model without a provider: it says what it is told to. For demonstrations, and for tests of what is built on `run`. */
+import { ownFields } from '../json/index.ts'
 import { textOf, type Message, type Part } from '../message/index.ts'
 import { amount, longestTimer } from '../task/index.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
@@ -23,10 +24,8 @@ export type Line = Message | ((request: ModelRequest) => Message)
  * @param options name and pauses
  * @returns the model. Its stream throws when the script has no more lines
  */
-export const scriptedModel = (
-  lines: Iterable<Line>,
-  { name = 'scripted', results = 'perCall', pause = 0 }: ScriptOptions = {},
-): Model => {
+export const scriptedModel = (lines: Iterable<Line>, options: ScriptOptions = {}): Model => {
+  const { name = 'scripted', results = 'perCall', pause = 0 } = ownFields(options)
   amount('pause', pause, { unit: 'milliseconds', most: longestTimer })
   const script = lines[Symbol.iterator]()
   return Object.freeze({

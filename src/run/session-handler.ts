@@ -7,7 +7,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { HistoryDelta } from '../history/index.ts'
-import { isLeft, jsonEqual, right, type Json, type JsonObject } from '../json/index.ts'
+import { isLeft, jsonEqual, right, type Json, type JsonObject, ownFields, optionsOf } from '../json/index.ts'
 import type { Message, Part } from '../message/index.ts'
 import type { InputNote, JournalBlock, JournalNote, Note, ReceiptNote } from '../notes/index.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
@@ -86,7 +86,7 @@ export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'>
  * @returns the handler
  */
 export const sessionHandler = (session: RecordingSession, options: SessionHandlerOptions = {}): SessionHandler =>
-  handlerOf(new Recording(session, options, undefined, undefined))
+  handlerOf(new Recording(session, optionsOf('sessionHandler', options), undefined, undefined))
 
 /** The same under a lease that is held already, and is not given back. The last delta says that `input` is answered. */
 export const recordingUnder = (
@@ -94,7 +94,15 @@ export const recordingUnder = (
   journalEvery: SessionHandlerOptions['journalEvery'],
   lease: RunLease,
   input: string | undefined,
-): SessionHandler => handlerOf(new Recording(session, journalEvery === undefined ? {} : { journalEvery }, lease, input))
+): SessionHandler =>
+  handlerOf(
+    new Recording(
+      session,
+      optionsOf('sessionHandler', journalEvery === undefined ? {} : { journalEvery }),
+      lease,
+      input,
+    ),
+  )
 
 const handlerOf = (recording: Recording): SessionHandler =>
   Object.freeze(
@@ -189,7 +197,7 @@ class Recording {
     this.#given = lease
     this.#lease = lease
     this.#options = options
-    const { ms = 1000, bytes = Infinity } = options.journalEvery ?? {}
+    const { ms = 1000, bytes = Infinity } = ownFields(options.journalEvery ?? {})
     this.#every = {
       ms: amount('journalEvery.ms', ms, { unit: 'milliseconds' }),
       bytes: amount('journalEvery.bytes', bytes, { unit: 'bytes' }),
@@ -211,7 +219,8 @@ class Recording {
     if (this.#given === undefined) await this.#lease?.release()
   }
 
-  async take(event: RunEvent, ahead: Ahead | undefined): Promise<Answer> {
+  async take(event: RunEvent, given: Ahead | undefined): Promise<Answer> {
+    const ahead = given && ownFields(given)
     if (this.#failed !== undefined) return this.#failed
     switch (event.type) {
       case 'step_start': {

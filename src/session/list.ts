@@ -1,6 +1,6 @@
 /** What sessions a store has. */
 import { checkStore } from './store-of.ts'
-import { isLeft, right, optionsOf } from '../json/index.ts'
+import { isLeft, right, optionsOf, ownFields } from '../json/index.ts'
 import type { DamagedEntry, ListFault, ListQuery, Store } from '../store/index.ts'
 import { sessionTask, type NoSessionFault } from './fault.ts'
 import type { Task } from '../task/index.ts'
@@ -37,7 +37,7 @@ export const listSessions = (store: Store, options: ListQuery = {}): Task<ListFa
       if (isLeft(info)) return info
       sessions.push(info.right)
     }
-    const { next, damaged } = page.right
+    const { next, damaged } = ownFields(page.right)
     return right(
       Object.freeze({
         sessions: Object.freeze(sessions),

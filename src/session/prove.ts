@@ -15,6 +15,7 @@ import {
   right,
   optionsOf,
   own,
+  ownFields,
 } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
@@ -240,7 +241,7 @@ const saltOf = (row: Pick<StoredRow, 'salt'>): Pick<EntryProof, 'salt'> => {
 /** Whether a value has the shape of a proof: these members, and no other. */
 const isProof = (value: unknown): value is EntryProof => {
   if (!isObject(value)) return false
-  const { indelible, version, session, row, body, at, salt, blocks, head, path } = value
+  const { indelible, version, session, row, body, at, salt, blocks, head, path } = ownFields(value)
   return (
     hasOnly(value, ['indelible', 'version', 'session', 'row', 'body', 'at', 'salt', 'blocks', 'head', 'path']) &&
     indelible === 'proof' &&

@@ -1,7 +1,7 @@
 /** Moving records: a transcript becomes a session, and a session an export. */
 import { checkStore } from './store-of.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { describe, isLeft, isObject, left, right, optionsOf } from '../json/index.ts'
+import { describe, isLeft, isObject, left, right, optionsOf, ownFields, own } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { isErased, type Message, type MessageFault } from '../message/index.ts'
 import { classify } from '../pages/index.ts'
@@ -171,8 +171,9 @@ const storeImported = async (
   store: Store,
   own: string,
   start: Head,
-  { id, head, rows, erased, reasons, progress, from }: Imported,
+  imported: Imported,
 ): Promise<Head | ImportFault> => {
+  const { id, head, rows, erased, reasons, progress, from } = ownFields(imported)
   const stubs: PlacedRow[] = []
   for (const { position, index, row } of erased) {
     const sealed = store.encryption?.rows(own, { expected: { ...start, size: position }, rows: [row] })
@@ -507,7 +508,7 @@ const rowsErased = (rows: Iterable<TimedExport>, store: Store): readonly PlacedR
   let position = 0
   let messages = 0
   for (const row of rows) {
-    if (row.erased !== undefined) {
+    if (own(row, 'erased') !== undefined) {
       const encoded = encodedOf(row, store)
       const index = 'message' in row ? messages : position - messages
       if (!isLeft(encoded)) found.push({ position, index, row: encoded.right.row })
@@ -751,7 +752,7 @@ const storeRows = async (
 type TimedEncoded = EncodedRow & { readonly row: TimedRow }
 
 const encodedOf = (row: TimedExport, { hash }: Store): Either<MessageFault, TimedEncoded> => {
-  const { at, salt, erased } = row
+  const { at, salt, erased } = ownFields(row)
   const moment = { at, ...(salt !== undefined && { salt }), ...(erased !== undefined && { erased }) }
   if ('message' in row && erased === undefined && isErased(row.message)) return left(erasedCause(row.message))
   const tagged = 'message' in row && row.page !== classify(row.message)

@@ -10,7 +10,7 @@
  * each is looked at again: whether it still continues what it was meant for.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { hasOwn, isLeft, left, right } from '../json/index.ts'
 import { Recording, termsOf } from '../entry/index.ts'
 import { consequenceOf } from '../task/index.ts'
 import type { CompactRange, GrownRows } from '../proof/index.ts'
@@ -73,6 +73,8 @@ interface Sent extends Waiting {
 interface Pause {
   readonly pause: () => Promise<void>
 }
+
+const isPause = (step: object): step is Pause => hasOwn(step, 'pause')
 
 export class Writer {
   readonly #store: Store
@@ -157,7 +159,7 @@ export class Writer {
     }
     for (const step of this.#sent) count(step)
     if (this.#looking !== undefined) count(this.#looking)
-    for (const step of this.#waiting) if (!('pause' in step)) count(step)
+    for (const step of this.#waiting) if (!isPause(step)) count(step)
     return { messages, notes }
   }
 
@@ -165,10 +167,10 @@ export class Writer {
     for (;;) {
       const next = this.#pausing ? undefined : this.#waiting[0]
       if (next === undefined) return
-      const now = !('pause' in next) && this.#fits(next)
+      const now = !isPause(next) && this.#fits(next)
       if (!now && this.#sent.length > 0) return // the drain calls again
       this.#waiting.shift()
-      if ('pause' in next) void this.#paused(next.pause)
+      if (isPause(next)) void this.#paused(next.pause)
       else if (now) this.#send(next)
       else void this.#paused(() => this.#resolve(next))
     }
@@ -435,8 +437,7 @@ export class Writer {
   /** Those that were to follow a step: called behind it, without a length of their own. */
   #followers(): readonly Waiting[] {
     return this.#waiting.filter(
-      (next): next is Waiting =>
-        !('pause' in next) && next.continues.type === 'len' && next.continues.len === undefined,
+      (next): next is Waiting => !isPause(next) && next.continues.type === 'len' && next.continues.len === undefined,
     )
   }
 

@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, right, ownFields } from '../json/index.ts'
 import { emptyRange } from '../proof/index.ts'
 import { checkAppend } from './checked.ts'
 import type { CheckedErasure, StoreDriver } from './driver.ts'
@@ -30,8 +30,9 @@ export const attempts = 50
 export const eraseRows = async (
   driver: StoreDriver,
   store: InnerStore,
-  { logs, reason, by, copied }: EraseRequest,
+  request: EraseRequest,
 ): Promise<Either<EraseFault, Erased>> => {
+  const { logs, reason, by, copied } = ownFields(request)
   const { erasing } = driver
   if (erasing === undefined) return left({ _tag: 'CannotErase' })
   for (let attempt = 1; ; attempt++) {

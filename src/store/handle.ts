@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../task/index.ts'
-import { isLeft, left, optionsOf, right } from '../json/index.ts'
+import { isLeft, left, optionsOf, right, own } from '../json/index.ts'
 import { Lately } from '../sequence/index.ts'
 import { blockIdOf, emptyRange, type Hash } from '../proof/index.ts'
 import { behind, blockHandle, defaultScope, guarded, type Run } from './block-handle.ts'
@@ -273,7 +273,7 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
           if (isLeft(checked)) return checked
           const page = await driver.list(scope, checked.right)
           if (!isLeft(page))
-            for (const { id, reason } of page.right.damaged ?? [])
+            for (const { id, reason } of own(page.right, 'damaged') ?? [])
               calls.tell({ _tag: 'DamagedLog', id, position: 0, reason })
           return isLeft(page)
             ? page
@@ -487,7 +487,7 @@ const intact =
     })
 
 const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
-  const { index } = driver
+  const index = own(driver, 'index')
   if (index === undefined) return {}
   return {
     index: Object.freeze<RowIndex>({

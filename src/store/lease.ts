@@ -6,7 +6,7 @@
  * time of the store's own clock: the server's (PostgreSQL), the machine's (SQLite), its own (memory).
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from '../json/index.ts'
+import { left, right, own } from '../json/index.ts'
 import type { StoreFault } from './fault.ts'
 import { againstId } from './id.ts'
 
@@ -159,10 +159,13 @@ export const againstClaim = (
 export const claims = ({ lease, respectLease }: LeaseClaim): boolean => lease !== undefined || respectLease === true
 
 /** The claim among other options, copied. */
-export const claimIn = ({ lease, respectLease }: LeaseClaim): LeaseClaim => ({
-  lease: lease === undefined ? undefined : { number: lease.number },
-  respectLease: respectLease === true,
-})
+export const claimIn = (options: LeaseClaim): LeaseClaim => {
+  const lease = own(options, 'lease')
+  return {
+    lease: lease === undefined ? undefined : { number: lease.number },
+    respectLease: own(options, 'respectLease') === true,
+  }
+}
 
 /** What is wrong with a lease that is asked for; undefined if it is a good one. */
 export const invalidLease = ({ holder, ttl }: NewLease): StoreFault | undefined => {

@@ -1,6 +1,6 @@
 /** What a ledger's rows say, and what all of them come to. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isArray, isLeft, isObject, left, parseJson, right, type JsonObject } from '../json/index.ts'
+import { isArray, isLeft, isObject, left, parseJson, right, type JsonObject, own, ownFields } from '../json/index.ts'
 import { isLeaf } from './checked-row.ts'
 import type { StoreFaultOf } from './fault.ts'
 import type { LogIdentity } from './identity.ts'
@@ -59,13 +59,14 @@ export type LedgerRow = Because &
 
 /** A row of a ledger as it is stored: a note whose body is JSON. */
 export const ledgerRow = (said: LedgerRow, at: number): Row => {
-  const { type, id, head, reason, by } = said
+  const { type, id, head } = said
+  const { reason, by } = ownFields(said)
   const more =
-    type === 'erased'
-      ? { rows: said.rows, copied: said.copied } // JSON leaves out what is undefined
-      : type === 'destroyed'
+    said.type === 'erased'
+      ? { rows: said.rows, copied: own(said, 'copied') } // JSON leaves out what is undefined
+      : said.type === 'destroyed'
         ? { key: said.key }
-        : type === 'held'
+        : said.type === 'held'
           ? { logs: said.logs }
           : {}
   const because = type === 'head' ? {} : { reason, by }
@@ -81,7 +82,7 @@ export const readLedgerRow = ({
     left({ _tag: 'NotALedger', id: ledgerId, reason: `its row ${position} ${reason}` })
   const parsed = parseJson(body)
   if (isLeft(parsed) || !isObject(parsed.right)) return bad('is not a JSON object')
-  const { type, id, size, root, reason, by, rows, copied, key, logs } = parsed.right
+  const { type, id, size, root, reason, by, rows, copied, key, logs } = ownFields(parsed.right)
   if (typeof type !== 'string') return bad('has no type')
   if (!isKnownType(type)) return right(undefined)
   if (typeof id !== 'string' || !isCount(size) || typeof root !== 'string' || !/^[0-9a-f]{64}$/.test(root))

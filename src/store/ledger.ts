@@ -3,7 +3,7 @@
  * writes heads into it, and every erasure is a row of it.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, right, ownFields, own } from '../json/index.ts'
 import type { LogFault, StoreFault, StoreFaultOf } from './fault.ts'
 import {
   ledgerId,
@@ -127,16 +127,10 @@ const readOn = async (
   return right(Object.freeze({ head, sessions, held, destroyed, erasures: Object.freeze(erasures), erased }))
 }
 
-const becauseOf = ({
-  reason,
-  by,
-}: {
-  readonly reason?: string
-  readonly by?: string
-}): Pick<Hold, 'reason' | 'by'> => ({
-  ...(reason !== undefined && { reason }),
-  ...(by !== undefined && { by }),
-})
+const becauseOf = (said: { readonly reason?: string; readonly by?: string }): Pick<Hold, 'reason' | 'by'> => {
+  const { reason, by } = ownFields(said)
+  return { ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) }
+}
 
 const keyOf = ({ log, row, kind, leaf, stub }: Omit<ErasedRow, 'index'>): string =>
   JSON.stringify([log, row, kind, leaf, stub])
@@ -160,8 +154,9 @@ export const erasureOf = (
   identities: readonly LogIdentity[],
   hash: Hash,
 ): Erasure | undefined => {
-  if (row.erased === undefined) return undefined
-  const { position, kind, erased: leaf } = row
+  const { position, kind } = row
+  const leaf = own(row, 'erased')
+  if (leaf === undefined) return undefined
   return erased.get(
     keyOf({ log: identityAt(identities, position), row: position, kind, leaf, stub: stubLeaf(row, hash) }),
   )
@@ -174,10 +169,8 @@ export const erasureOf = (
  * @param hash the hash function: SHA-256
  * @returns 64 hexadecimal digits
  */
-export const stubLeaf = (
-  { kind, body, stored = body, at }: Pick<StoredRow, 'kind' | 'body' | 'stored' | 'at'>,
-  hash: Hash,
-): string => bytesToHex(rowLeaf({ kind, body: stored, at }, hash))
+export const stubLeaf = (row: Pick<StoredRow, 'kind' | 'body' | 'stored' | 'at'>, hash: Hash): string =>
+  bytesToHex(rowLeaf({ kind: row.kind, body: own(row, 'stored') ?? row.body, at: row.at }, hash))
 
 /** The first row without a text that the ledger does not say was erased; undefined: there is none. */
 export const unaccounted = (

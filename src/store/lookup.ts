@@ -1,5 +1,5 @@
 /** Finding rows and logs: what every driver computes alike. */
-import { isObject, type JsonObject } from '../json/index.ts'
+import { isObject, type JsonObject, ownFields } from '../json/index.ts'
 import { sliceBounds } from '../sequence/index.ts'
 import type { Placed } from './rules.ts'
 import type { LogInfo, RowRange, Where } from './store.ts'
@@ -23,9 +23,10 @@ export interface Positions {
  */
 export const positionsOf = (
   log: Pick<LogInfo, 'head' | 'entries'>,
-  { from, to, only }: RowRange,
+  range: RowRange,
   rowAt: (position: number) => Placed,
 ): Positions => {
+  const { from, to, only } = ownFields(range)
   const { size } = log.head
   if (only === undefined) return sliceBounds(size, from, to)
   const { start, end } = sliceBounds(only === 'entry' ? log.entries : size - log.entries, from, to)

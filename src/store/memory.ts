@@ -1,6 +1,6 @@
 /** A store in memory: for tests, for browsers, and to see what a store does. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, optionsOf } from '../json/index.ts'
+import { isLeft, left, right, optionsOf, own, OwnMap } from '../json/index.ts'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import {
   portableSha256,
@@ -136,7 +136,7 @@ export const memoryDriver = ({
   hash = portableSha256,
   now = Date.now,
 }: Omit<MemoryOptions, 'scope'> = {}): StoreDriver => {
-  const memory: Memory = { hash, now, scopes: new Map(), created: 0 }
+  const memory: Memory = { hash, now, scopes: new OwnMap(), created: 0 }
   return {
     hash,
     now,
@@ -180,7 +180,7 @@ export const memoryDriver = ({
 const scopeOf = ({ scopes }: Memory, name: string): Scope => {
   const found = scopes.get(name)
   if (found !== undefined) return found
-  const fresh: Scope = { logs: new Map(), blocks: new Map() }
+  const fresh: Scope = { logs: new OwnMap(), blocks: new OwnMap() }
   scopes.set(name, fresh)
   return fresh
 }
@@ -215,7 +215,7 @@ const start = (
     version: 1,
   })
   memory.created += 1
-  const log: Log = { order: memory.created, segment, operations: new Map(), info, range, lease: undefined }
+  const log: Log = { order: memory.created, segment, operations: new OwnMap(), info, range, lease: undefined }
   scopeOf(memory, scope).logs.set(id, log)
   return log
 }
@@ -277,7 +277,7 @@ const lease = (log: Log, change: LeaseChange, now: () => number): Either<StoreFa
 
 /** The contents of those blocks that are held. */
 const copied = (ids: readonly BlockId[], blocks: ReadonlyMap<BlockId, Held>): ReadonlyMap<BlockId, Uint8Array> =>
-  new Map(
+  new OwnMap(
     ids.flatMap((id) => {
       const held = blocks.get(id)
       return held === undefined ? [] : [[id, held.bytes.slice()]]
@@ -314,11 +314,12 @@ const rangeAt = (segment: Segment, size: number): CompactRange => ({
 })
 
 const rowsOf = (log: Log, range: RowRange): readonly StoredRow[] => {
+  const only = own(range, 'only')
   const { start, end } = positionsOf(log.info, range, (position) => rowAt(log.segment, position))
   const rows: StoredRow[] = []
   for (let position = start; position < end; position++) {
     const row = rowAt(log.segment, position)
-    if (range.only === undefined || row.kind === range.only) rows.push(row)
+    if (only === undefined || row.kind === only) rows.push(row)
   }
   return Object.freeze(rows)
 }

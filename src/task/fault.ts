@@ -1,6 +1,6 @@
 /** What an await throws, and the fault of a callback. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from '../json/index.ts'
+import { left, own, right } from '../json/index.ts'
 
 /** A fault, thrown: by awaiting a task, and by `orThrow`. Its message is the fault's sentence. */
 export class FaultError<F = unknown> extends Error {
@@ -58,4 +58,4 @@ export const callbackFaultText = ({ callback, cause }: CallbackThrew): string =>
   `the function given as \`${callback}\` threw: ${reasonOf(cause)}; nothing was changed`
 
 const causeOf = (fault: unknown): unknown =>
-  typeof fault === 'object' && fault !== null && 'cause' in fault ? fault.cause : undefined
+  typeof fault === 'object' && fault !== null ? own(fault as { readonly cause?: unknown }, 'cause') : undefined

@@ -15,7 +15,17 @@
  * A row may lack `at`: a conversation from another format has none, and neither have rows of early development versions. It
  * then gets the time of its import. The time is part of the root, so a `root` of such an export is not compared.
  */
-import { isLeft, isObject, type JsonObject, objectAt, own, type Path, stringAt, Unexpected } from '../json/index.ts'
+import {
+  isLeft,
+  isObject,
+  type JsonObject,
+  objectAt,
+  own,
+  type Path,
+  stringAt,
+  Unexpected,
+  ownFields,
+} from '../json/index.ts'
 import { decodeMessage, type Message } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { decodeNote, type Note } from '../notes/index.ts'
@@ -126,7 +136,7 @@ const readHeader = (entry: JsonObject, { origin }: Sink): void => {
   origin.version = '1'
   origin.ownId(entry['id'] === undefined ? undefined : stringAt(entry['id'], ['id']))
   origin.metadata = objectAt(entry['metadata'], ['metadata'])
-  const { erasable } = entry
+  const erasable = own(entry, 'erasable')
   if (erasable !== undefined && erasable !== true) throw new Unexpected(['erasable'], 'true or absent', erasable)
   origin.erasable = erasable === true
 }
@@ -163,7 +173,8 @@ const readMessage = (entry: JsonObject, line: number, sink: Sink): void => {
   sink.message(line, message.right, page, momentIn(entry))
 }
 
-const momentIn = ({ at, salt, erased }: JsonObject): RowMoment | undefined => {
+const momentIn = (entry: JsonObject): RowMoment | undefined => {
+  const { at, salt, erased } = ownFields(entry)
   if (at === undefined && salt === undefined && erased === undefined) return undefined
   if (at !== undefined && !(typeof at === 'number' && Number.isSafeInteger(at) && Math.abs(at) <= 8.64e15))
     throw new Unexpected(['at'], 'whole milliseconds since 1970', at)

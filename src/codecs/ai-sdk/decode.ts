@@ -10,6 +10,8 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
+  own,
+  ownFields,
 } from '../../json/index.ts'
 import type { DecodeFault } from '../fault.ts'
 import type { Decoded } from '../codec.ts'
@@ -98,7 +100,7 @@ const messageOf = (role: Role, wire: JsonObject, content: readonly Part[]): Mess
 const wordFor = (role: Role, content: readonly Part[], isText: boolean): 'parts' | 'text' | undefined => {
   if (isText) return role === 'tool' ? 'text' : undefined
   const [only] = content
-  const isPlainText = content.length === 1 && only?.type === 'text' && only.meta === undefined
+  const isPlainText = content.length === 1 && only?.type === 'text' && own(only, 'meta') === undefined
   return role === 'system' || isPlainText || !content.every(({ type }) => usual[role].includes(type))
     ? 'parts'
     : undefined
@@ -180,7 +182,7 @@ const readCall = (wire: JsonObject): ToolCallPart => {
 const readResult = (wire: JsonObject): ToolResultPart => {
   const callId = readIn(wire, 'toolCallId', aString)
   const name = readIn(wire, 'toolName', aString)
-  const { content, isError, written, as } = readIn(wire, 'output', readOutput)
+  const { content, isError, written, as } = ownFields(readIn(wire, 'output', readOutput))
   return freeze({
     type: 'tool_result',
     callId,

@@ -1,4 +1,5 @@
 /** To the wire of AI SDK model messages: results in tool messages, instructions as one text, pictures as files. */
+import { own } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
@@ -192,7 +193,7 @@ class Writer {
       translate({ type: 'tool-call', toolCallId: part.id, toolName: part.name, input }, part, uiFormat, callNames),
       kept,
     )
-    if (written['providerExecuted'] === true) this.#byProvider.add(part.id)
+    if (own(written, 'providerExecuted') === true) this.#byProvider.add(part.id)
     return written
   }
 

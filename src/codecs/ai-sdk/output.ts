@@ -8,6 +8,7 @@ import {
   type Json,
   type JsonObject,
   type Path,
+  ownFields,
 } from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
 import type { FilePart, ImagePart, ProviderPart, ResultPart, TextPart, ToolResultPart } from '../../message/index.ts'
@@ -40,7 +41,7 @@ export interface ReadOutput {
 
 export const readOutput = (output: Json | undefined): ReadOutput => {
   if (output === undefined) return { content: freeze([]), written: { type: 'text', value: '' } }
-  const { type, value, reason } = isObject(output) ? output : ({} as JsonObject)
+  const { type, value, reason } = ownFields(isObject(output) ? output : ({} as JsonObject))
   const error = type === 'error-text' || type === 'error-json' ? ({ isError: true } as const) : undefined
   if ((type === 'text' || type === 'error-text') && typeof value === 'string')
     return { content: texts(value), ...error, written: { type, value } }

@@ -4,7 +4,7 @@
  * Source  `@ai-sdk/anthropic` (`signature`, `redactedData`) and `@ai-sdk/openai` (`itemId`, `reasoningEncryptedContent`
  *         of the Responses API, whose text is the summary), as read and written by their prompt converters, 2026-11
  */
-import { aString, isObject, readIn, type Json, type JsonObject, type Path } from '../../json/index.ts'
+import { aString, isObject, readIn, type Json, type JsonObject, type Path, own, ownFields } from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
 import type { ReasoningPart } from '../../message/index.ts'
 import { keep, keptBy } from '../residual.ts'
@@ -15,10 +15,10 @@ export type OptionsKey = 'providerOptions' | 'providerMetadata'
 /** @param usual what is written beside text and options */
 export const readReasoning = (format: string, wire: JsonObject, key: OptionsKey, usual: JsonObject): ReasoningPart => {
   const text = readIn(wire, 'text', aString)
-  const signature = option(wire[key], 'anthropic', 'signature')
-  const redacted = option(wire[key], 'anthropic', 'redactedData')
-  const encrypted = option(wire[key], 'openai', 'reasoningEncryptedContent') ?? redacted
-  const isSummary = encrypted !== redacted || option(wire[key], 'openai', 'itemId') !== undefined
+  const signature = option(own(wire, key), 'anthropic', 'signature')
+  const redacted = option(own(wire, key), 'anthropic', 'redactedData')
+  const encrypted = option(own(wire, key), 'openai', 'reasoningEncryptedContent') ?? redacted
+  const isSummary = encrypted !== redacted || option(own(wire, key), 'openai', 'itemId') !== undefined
   const part: ReasoningPart = {
     type: 'reasoning',
     text: isSummary ? '' : text,
@@ -42,7 +42,7 @@ export const writeReasoning = (
   { lose }: Writing,
   path: Path,
 ): { [field: string]: unknown } => {
-  const { text, summary = [] } = part
+  const { text, summary = [] } = ownFields(part)
   if (text !== '' && summary.length > 0)
     lose([...path, 'summary'], 'reasoning of ai has one text: the text is written, its summary is not')
   if (text === '' && summary.length > 1)
@@ -53,7 +53,7 @@ export const writeReasoning = (
 
 /** Reasoning that is sealed whole is Anthropic's, but for what OpenAI's own codec read; the other seals are OpenAI's. */
 const optionsOf = (part: ReasoningPart, as: string | undefined): JsonObject | undefined => {
-  const { text, summary, signature, encrypted } = part
+  const { text, summary, signature, encrypted } = ownFields(part)
   if (signature === undefined && encrypted === undefined) return undefined
   const sealedWhole = text === '' && summary === undefined && keptBy('openai-responses', part) === undefined
   const isRedacted = encrypted !== undefined && (as === 'redacted' || sealedWhole)
@@ -66,8 +66,8 @@ const optionsOf = (part: ReasoningPart, as: string | undefined): JsonObject | un
 }
 
 const option = (options: Json | undefined, provider: string, name: string): string | undefined => {
-  const own = isObject(options) && Object.hasOwn(options, provider) ? options[provider] : undefined
-  const value = isObject(own) ? own[name] : undefined
+  const found = isObject(options) ? own(options, provider) : undefined
+  const value = isObject(found) ? own(found, name) : undefined
   return typeof value === 'string' ? value : undefined
 }
 

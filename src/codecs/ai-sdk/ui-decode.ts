@@ -13,6 +13,8 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
+  own,
+  ownFields,
 } from '../../json/index.ts'
 import type { DecodeFault } from '../fault.ts'
 import type { Decoded } from '../codec.ts'
@@ -102,7 +104,7 @@ class Turn {
       step.content.push(tool.call)
       if (tool.result === undefined) return
       // What its provider answered stands where it was called; what the application answered comes next.
-      if (wire['providerExecuted'] === true) step.content.push(tool.result)
+      if (own(wire, 'providerExecuted') === true) step.content.push(tool.result)
       else this.#results.push(tool.result)
     }
   }
@@ -151,7 +153,7 @@ class Turn {
 
 /** What somebody said to the assistant between two of its steps. */
 const readSteering = (wire: JsonObject): Draft | undefined => {
-  const { type, id, parts } = wire
+  const { type, id, parts } = ownFields(wire)
   if (type !== 'steering-message' || typeof id !== 'string' || !Array.isArray(parts) || !parts.every(isObject))
     return undefined
   const content = readIn(wire, 'parts', () =>

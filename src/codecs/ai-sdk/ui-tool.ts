@@ -1,5 +1,5 @@
 /** A tool part of a UI message: a call, its state, and what became of it. */
-import { aString, isObject, readIn, type JsonObject, type Path } from '../../json/index.ts'
+import { aString, isObject, readIn, type JsonObject, type Path, own, ownFields } from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
 import type { ResultPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { keep, keptBy, restore } from '../residual.ts'
@@ -11,10 +11,14 @@ import { denied, isJson, texts } from './output.ts'
 const waiting = ['input-streaming', 'input-available', 'approval-requested', 'approval-responded']
 const states: ReadonlySet<unknown> = new Set([...waiting, 'output-available', 'output-error', 'output-denied'])
 
-export const isToolPart = ({ type, state, toolName }: JsonObject): boolean =>
-  typeof type === 'string' &&
-  (type.startsWith('tool-') || (type === 'dynamic-tool' && typeof toolName === 'string')) &&
-  states.has(state)
+export const isToolPart = (wire: JsonObject): boolean => {
+  const { type, state, toolName } = ownFields(wire)
+  return (
+    typeof type === 'string' &&
+    (type.startsWith('tool-') || (type === 'dynamic-tool' && typeof toolName === 'string')) &&
+    states.has(state)
+  )
+}
 
 /** Fields that belong to the answer. All others belong to the call. */
 const ofAnswer = ['output', 'errorText', 'resultProviderMetadata', 'preliminary', 'approval']
@@ -25,7 +29,7 @@ export const readTool = (wire: JsonObject): { readonly call: ToolCallPart; reado
   const id = readIn(wire, 'toolCallId', aString)
   const dynamic = type === 'dynamic-tool'
   const name = dynamic ? (wire['toolName'] as string) : type.slice('tool-'.length)
-  const { input, rawInput } = wire
+  const { input, rawInput } = ownFields(wire)
   const args = input === undefined && typeof rawInput === 'string' ? rawInput : argumentsOf(input)
   const result = readAnswer(wire, state, id, name)
   const written = {
@@ -46,10 +50,8 @@ export const readTool = (wire: JsonObject): { readonly call: ToolCallPart; reado
 }
 
 const readAnswer = (wire: JsonObject, state: string, callId: string, name: string): ToolResultPart | undefined => {
-  const { output, approval } = wire
-  const fields = Object.fromEntries(
-    ofAnswer.flatMap((field) => (wire[field] === undefined ? [] : [[field, wire[field]]])),
-  )
+  const { output, approval } = ownFields(wire)
+  const fields: JsonObject = Object.fromEntries(Object.entries(wire).filter(([field]) => ofAnswer.includes(field)))
   const made = (content: readonly ResultPart[], isError: boolean, written: JsonObject, as?: string): ToolResultPart =>
     freeze({
       type: 'tool_result',
@@ -69,7 +71,7 @@ const readAnswer = (wire: JsonObject, state: string, callId: string, name: strin
     const errorText = readIn(wire, 'errorText', aString)
     return made(texts(errorText), true, { errorText })
   }
-  const { approved, reason } = isObject(approval) ? approval : ({} as JsonObject)
+  const { approved, reason } = ownFields(isObject(approval) ? approval : ({} as JsonObject))
   // A call that a person refused is answered, whether or not the model has been told.
   if (state === 'output-denied' || (state === 'approval-responded' && approved === false))
     return made(
@@ -109,7 +111,7 @@ export class ToolPart {
   }
 
   get providerExecuted(): boolean {
-    return this.written['providerExecuted'] === true
+    return own(this.written, 'providerExecuted') === true
   }
 
   answer(part: ToolResultPart, writing: Writing, path: Path): void {

@@ -12,6 +12,8 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
+  own,
+  ownFields,
 } from '../../json/index.ts'
 import { decodeWire, lossesBeside } from '../admit.ts'
 import type { DecodeFault } from '../fault.ts'
@@ -91,7 +93,7 @@ const readResponse = (body: JsonObject): Message => {
     role: 'assistant',
     content: freeze(parts),
     ...(id !== undefined && { id }),
-    ...((rest !== undefined || kept.meta !== undefined) && {
+    ...((rest !== undefined || own(kept, 'meta') !== undefined) && {
       meta: freeze({ ...kept.meta, ...(rest !== undefined && { [responseMeta]: freeze(rest) }) }),
     }),
   })
@@ -201,7 +203,7 @@ interface Place {
 
 const readContent = (wire: Json | undefined, place: Place): Content => {
   if (typeof wire === 'string')
-    return { parts: [readPart({ type: 'text', text: wire }, place, place.last)], short: false }
+    return { parts: [readPart({ type: 'text', text: wire }, place, own(place, 'last'))], short: false }
   if (!isArray(wire)) throw new Unexpected([], 'a string or an array of blocks', wire)
   return {
     parts: readEach(wire, (block, index) => readPart(block, place, place.last === true && index === wire.length - 1)),
@@ -355,7 +357,8 @@ const readResult = (wire: JsonObject, { asFound }: Place): ToolResultPart => {
   const { parts, short }: Content = isContent
     ? readIn(wire, 'content', (content) => readContent(content, { role: 'result', asFound }))
     : { parts: [], short: false }
-  const isError = typeof wire['is_error'] === 'boolean' ? wire['is_error'] : undefined
+  const { is_error: error } = ownFields(wire)
+  const isError = typeof error === 'boolean' ? error : undefined
   const broken =
     !fitsId(callId) ||
     (isError === true && !parts.some(isSaid)) ||

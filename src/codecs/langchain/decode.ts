@@ -67,7 +67,7 @@ const readFields = (wire: JsonObject, fields: JsonObject, said: Role, spelling: 
     name,
     calls: calls.map(({ wire: call }) => call),
     isError,
-    ...(callId !== undefined && { callId }),
+    callId,
   })
   const outside =
     spelling === 'flat' ? [] : Object.keys(wire).filter((key) => key !== (spelling === 'stored' ? 'data' : 'kwargs'))

@@ -104,7 +104,7 @@ const writeSaid = (
       if (written.block !== undefined) content.push(written.block)
     } else writeBlock(part, content, writing, path)
   }
-  return around(role, content, wires.fieldsOf(role, { id, name, calls }), kept)
+  return around(role, content, wires.fieldsOf(role, { id, name, calls, callId: undefined, isError: false }), kept)
 }
 
 /** The fields of a message in what stands around them. */

@@ -49,13 +49,13 @@ export const fieldsOf = (
     readonly id: string | undefined
     readonly name: string | undefined
     readonly calls: readonly unknown[]
-    readonly callId?: string
-    readonly isError?: boolean
+    readonly callId: string | undefined
+    readonly isError: boolean
   },
 ): Fresh => ({
   ...(callId !== undefined && { tool_call_id: callId }),
   ...(role === 'assistant' && { tool_calls: calls, invalid_tool_calls: [] }),
-  ...(isError === true && { status: 'error' }),
+  ...(isError && { status: 'error' }),
   ...(name !== undefined && { name }),
   ...(id !== undefined && { id }),
   additional_kwargs: role === 'developer' ? { ...developer } : {},

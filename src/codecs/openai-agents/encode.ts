@@ -1,6 +1,6 @@
 /** To items of the OpenAI Agents SDK: one item a call, one item a result, one item a text of the assistant. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Path } from '../../json/index.ts'
+import { own, type Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
@@ -69,12 +69,12 @@ const writeSaid = (message: Message, wire: items.Fresh[], writing: Writing, call
       { item: items.messageItem('assistant', []), ...(part.type !== 'provider' && { part: spoken }) },
       opens && kept?.as === 'more' ? undefined : kept,
     )
-    const own = part.type === 'provider' ? spoken : (both({ part: spoken }, kept).part ?? spoken)
+    const fresh = part.type === 'provider' ? spoken : (both({ part: spoken }, kept).part ?? spoken)
     if (opens) {
       open = []
       wire.push({ ...written.item, content: open })
     }
-    open?.push(own)
+    open?.push(fresh)
   }
 }
 
@@ -162,8 +162,8 @@ const writeContent = (part: Part, content: items.Fresh[], writing: Writing, path
 const writeCall = (part: ToolCallPart, calls: Calls, writing: Writing, path: Path): items.Fresh => {
   const kept = keptBy(format, part)
   const kind = kindOfCall.get(kept?.as) ?? functionCall
-  const asked = kind.name === undefined ? part.arguments : parsed(part.arguments)
-  const changed = kind.name !== undefined && (typeof asked !== 'object' || asked === null)
+  const asked = own(kind, 'name') === undefined ? part.arguments : parsed(part.arguments)
+  const changed = own(kind, 'name') !== undefined && (typeof asked !== 'object' || asked === null)
   if (changed)
     writing.lose([...path, 'arguments'], `is not the JSON that a ${kind.call} asks with: written as a function call`)
   calls.set(part.id, { kind: changed ? functionCall : kind, name: part.name, changed })

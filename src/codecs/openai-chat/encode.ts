@@ -1,4 +1,5 @@
 /** To the wire of OpenAI Chat Completions: one tool message a result, all text of a turn before its calls. */
+import { own } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
@@ -52,7 +53,7 @@ const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: 
   const speaks = message.role === 'tool' ? 'user' : message.role
   const flush = (): void => {
     if (turn !== undefined) {
-      const role = turn.calls.length > 0 || turn.fields['function_call'] !== undefined ? 'assistant' : speaks
+      const role = turn.calls.length > 0 || own(turn.fields, 'function_call') !== undefined ? 'assistant' : speaks
       if (role !== message.role)
         writing.lose(['role'], `a ${message.role} message with more than results: written as ${role}`)
       wire.push(written(role, turn, message, first))
@@ -82,7 +83,7 @@ const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: 
 const written = (role: string, { content, calls, fields }: Turn, message: Message, first: boolean): Fresh => {
   const kept = first ? keptBy(format, message) : undefined
   const silent =
-    calls.length > 0 || fields['function_call'] !== undefined || fields['refusal'] !== undefined ? null : ''
+    calls.length > 0 || own(fields, 'function_call') !== undefined || own(fields, 'refusal') !== undefined ? null : ''
   const result: Fresh = { role, content: asContent(content, kept?.as === 'parts', silent) }
   if (message.name !== undefined) result['name'] = message.name
   Object.assign(result, fields)

@@ -10,6 +10,8 @@ import {
   type Json,
   type JsonObject,
   type Path,
+  own,
+  ownFields,
 } from '../../json/index.ts'
 import { decodeWire, lossesBeside } from '../admit.ts'
 import { fitsCallId, fitsName } from '../call-ids.ts'
@@ -189,7 +191,10 @@ const readParts = (
 ): { readonly parts: ResultPart[]; readonly as?: 'parts' } => {
   const parts = readEach(list, (part) => readPart(anObject(part), mayHoldAudio))
   const [only] = parts
-  return { parts, ...(parts.length === 1 && only?.type === 'text' && only.meta === undefined && { as: 'parts' }) }
+  return {
+    parts,
+    ...(parts.length === 1 && only?.type === 'text' && own(only, 'meta') === undefined && { as: 'parts' }),
+  }
 }
 
 const readPart = (wire: JsonObject, mayHoldAudio: boolean): ResultPart => {
@@ -251,13 +256,13 @@ const readReasoning = (wire: JsonObject): ReasoningPart => {
 const readCall = (wire: JsonObject, kind: CallKind, reading: Reading): ToolCallPart | undefined => {
   const asked = kind.call === 'computer_call' && Array.isArray(wire['actions']) ? wire['actions'] : wire[kind.asks]
   if (
-    kind.asText !== true &&
-    (asked === undefined || (kind.name !== 'tool_search' && typeof asked !== 'object') || asked === null)
+    own(kind, 'asText') !== true &&
+    (asked === undefined || (own(kind, 'name') !== 'tool_search' && typeof asked !== 'object') || asked === null)
   )
     return undefined
   const id = aString(wire[kind.id])
-  const name = kind.name ?? readIn(wire, 'name', aString)
-  const args = kind.asText === true ? readIn(wire, kind.asks, aString) : JSON.stringify(asked)
+  const name = own(kind, 'name') ?? readIn(wire, 'name', aString)
+  const args = own(kind, 'asText') === true ? readIn(wire, kind.asks, aString) : JSON.stringify(asked)
   const { environment } = wire
   reading.calls.set(id, {
     kind,
@@ -283,7 +288,7 @@ const readOutput = (wire: JsonObject, kind: CallKind, reading: Reading): ToolRes
     kind.output === 'apply_patch_call_output'
       ? wire['status'] === 'failed'
       : kind.output === 'mcp_approval_response' && wire['approve'] === false
-  const { content, written, as } = readIn(wire, kind.answers, (value) => readAnswer(value, kind))
+  const { content, written, as } = ownFields(readIn(wire, kind.answers, (value) => readAnswer(value, kind)))
   const call = reading.calls.get(callId)
   const mark =
     as === undefined &&

@@ -1,4 +1,5 @@
 /** To the wire of the OpenAI Responses API: one item a call, one item a result, one item a text of the assistant. */
+import { own } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Json, Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
@@ -211,10 +212,10 @@ const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, p
   const kept = keptBy(format, part)
   const kind = kindOfCall.get(kept?.as) ?? functionCall
   const asItIs = kept?.as === kind.call
-  const asked = kind.asText === true ? part.arguments : parsed(part.arguments)
+  const asked = own(kind, 'asText') === true ? part.arguments : parsed(part.arguments)
   const changed =
-    kind.asText !== true &&
-    (kind.name === 'tool_search' ? asked === undefined : typeof asked !== 'object' || asked === null)
+    own(kind, 'asText') !== true &&
+    (own(kind, 'name') === 'tool_search' ? asked === undefined : typeof asked !== 'object' || asked === null)
   if (changed)
     writing.lose([...path, 'arguments'], `is not the JSON that a ${kind.call} asks with: written as a function call`)
   const { id, name } = ids.ofCall(part, asItIs && !changed, writing, path)

@@ -1,4 +1,5 @@
 /** Items as they are written by default: `encode` writes them, `decode` keeps what stood there beyond them. */
+import { own } from '../../json/index.ts'
 import type { FilePart, ReasoningPart, Source } from '../../message/index.ts'
 import { urlOf } from '../source.ts'
 import type { CallKind } from './kinds.ts'
@@ -51,7 +52,7 @@ export const reasoningItem = ({
 export const callItem = (kind: CallKind, id: string, name: string, asked: unknown): Fresh => ({
   type: kind.call,
   [kind.id]: id,
-  ...(kind.name === undefined && { name }),
+  ...(own(kind, 'name') === undefined && { name }),
   ...(kind.call === 'tool_search_call' && { execution: 'client' }),
   // A computer is asked for one action or, by later models, for several.
   [kind.call === 'computer_call' && Array.isArray(asked) ? 'actions' : kind.asks]: asked,

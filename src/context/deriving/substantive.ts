@@ -1,4 +1,5 @@
 /** Which user messages begin a turn: not those that only say to go on. */
+import { own } from '../../json/index.ts'
 import { isText, type Message } from '../../message/index.ts'
 
 /**
@@ -30,8 +31,8 @@ export const isSpoken = (message: Message): boolean =>
   !saysInterrupted(message) &&
   message.content.some((part) => part.type !== 'tool_result' && !(isText(part) && part.text.trim() === ''))
 
-const saysInterrupted = ({ meta }: Message): boolean => {
-  const ours = meta?.['indelible']
+const saysInterrupted = (message: Message): boolean => {
+  const ours = own(message, 'meta')?.['indelible']
   return typeof ours === 'object' && ours !== null && 'interrupted' in ours && ours['interrupted'] === true
 }
 
