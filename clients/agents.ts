@@ -27,6 +27,8 @@ export interface Agent {
   readonly compact?: readonly string[]
   /** Where it keeps the conversation, below its home. */
   readonly transcript: string
+  /** Where all of its conversations are, those of sub-agents too. Default: `transcript`. */
+  readonly files?: string
 }
 
 const found = (...patterns: readonly string[]): string | undefined =>
@@ -42,6 +44,7 @@ export const agents: readonly Agent[] = [
     ask: (question, goesOn) => ['-p', ...(goesOn ? ['-c'] : []), question, '--autocompact', '100000'],
     compact: ['-p', '-c', '/compact'],
     transcript: '.claude/projects/*/*.jsonl',
+    files: '.claude/projects/**/*.jsonl',
   },
   {
     name: 'Codex',
@@ -112,5 +115,6 @@ export const agents: readonly Agent[] = [
       question,
     ],
     transcript: '.gemini/tmp/*/chats/*.json*',
+    files: '.gemini/tmp/*/chats/**/*.json*',
   },
 ]

@@ -2,7 +2,7 @@
  * One agent, recorded between it and the scripted provider: it reads a file, is resumed, and compacts. Prints JSON: what
  * was recorded after each step, beside what the agent's own files say. Started by `run.ts` where there is no way out.
  */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
@@ -72,7 +72,7 @@ const run = (args: readonly string[]): Promise<string | undefined> =>
     let said = ''
     child.stdout.on('data', (chunk) => (said += String(chunk)))
     child.stderr.on('data', (chunk) => (said += String(chunk)))
-    const timer = setTimeout(() => child.kill('SIGKILL'), 120_000)
+    const timer = setTimeout(() => child.kill('SIGKILL'), 600_000) // ends a hang
     child.on('close', (code) => {
       clearTimeout(timer)
       resolve(code === 0 ? undefined : `exit code ${code}: ${said.slice(-1500)}`)
@@ -86,6 +86,16 @@ const transcript = (): readonly Message[] => {
   const read = file.endsWith('.db') ? readTranscriptDatabase(file) : readTranscript(readFileSync(file))
   if (isLeft(read)) throw new Error(`its session file can't be read: ${JSON.stringify(read.left)}`)
   return read.right.messages as readonly Message[]
+}
+
+/** What `indelible check` says of the agent's own files that it can't read whole, those of sub-agents too. */
+const damaged = (): readonly string[] => {
+  const files = globSync(join(place.home, agent.files ?? agent.transcript))
+  if (files.length === 0) return ['it has left no session file']
+  return files.flatMap((file) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'check', file], { encoding: 'utf8' })
+    return status === 0 && stdout.includes('damage: none') ? [] : [`${file}: ${stdout.slice(-500)}${stderr}`]
+  })
 }
 
 /** What the recorder notes where a client has compacted its conversation. */
@@ -182,6 +192,7 @@ if (agent.isNamed)
 await step('and resumed', agent.ask('Is there more?', true))
 const before = steps.at(-1) as Step
 await step('two sub-agents', agent.ask('Please let two helpers read it for you.', true))
-steps.push(await withHelpers(before, steps.pop() as Step))
+const helped = await withHelpers(before, steps.pop() as Step)
+steps.push({ ...helped, wrong: [...helped.wrong, ...damaged()] })
 await provider.close()
 process.stdout.write(JSON.stringify(steps))

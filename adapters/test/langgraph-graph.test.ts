@@ -18,10 +18,16 @@ import { afterAll, expect, it } from 'vitest'
 import { memoryStore, settle, textOf } from 'indelible'
 import { IndelibleSaver } from 'indelible/adapters/langgraph'
 import { sqliteStore } from 'indelible/store/sqlite'
+import { postgresStore } from 'indelible/store/postgres'
 import { fileURLToPath } from 'node:url'
+import { startPostgres } from '../../test/store/postgres-server.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-graph-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const server = await startPostgres()
+afterAll(async () => {
+  await server?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
 
 const State = Annotation.Root({ ...MessagesAnnotation.spec, steps: Annotation<number> })
 
@@ -105,26 +111,35 @@ it('a graph does on it what it does on its own saver, each step by another handl
   await store.close()
 })
 
-it.each(['memory', 'SQLite'])('stores each message once, whatever the durability: %s', async (kind) => {
-  for (const durability of ['async', 'sync', 'exit'] as const) {
-    const path = join(folder, `${durability}.db`)
-    const store = kind === 'memory' ? memoryStore() : await sqliteStore({ path })
-    const saver = new IndelibleSaver(store)
-    const graph = new StateGraph(MessagesAnnotation)
-      .addNode('model', ({ messages }) => ({ messages: [new AIMessage(`heard ${messages.length}`)] }))
-      .addEdge(START, 'model')
-      .addEdge('model', END)
-      .compile({ checkpointer: saver })
-    const thread = { configurable: { thread_id: 'chat' }, durability }
-    for (let turn = 0; turn < 30; turn++)
-      await graph.invoke({ messages: [new HumanMessage(`question ${turn}`)] }, thread)
-    const session = await saver.record('chat')
-    expect([durability, session.len, session.conversation().length]).toEqual([durability, 60, 60])
-    const { values } = await graph.getState(thread)
-    expect((values as { messages: unknown[] }).messages).toHaveLength(60)
-    await store.close()
-  }
-})
+const places = {
+  memory: async () => memoryStore(),
+  SQLite: async (scope: string) => sqliteStore({ path: join(folder, 'once.db'), scope }),
+  PostgreSQL: async (scope: string) =>
+    postgresStore({ connectionString: server?.url ?? '', schema: `graph ${process.pid}`, scope, connections: 2 }),
+} as const
+
+it.each((['memory', 'SQLite', 'PostgreSQL'] as const).filter((name) => name !== 'PostgreSQL' || server !== undefined))(
+  'stores each message once, whatever the durability: %s',
+  async (name) => {
+    for (const durability of ['async', 'sync', 'exit'] as const) {
+      const store = await places[name](durability)
+      const saver = new IndelibleSaver(store)
+      const graph = new StateGraph(MessagesAnnotation)
+        .addNode('model', ({ messages }) => ({ messages: [new AIMessage(`heard ${messages.length}`)] }))
+        .addEdge(START, 'model')
+        .addEdge('model', END)
+        .compile({ checkpointer: saver })
+      const thread = { configurable: { thread_id: 'chat' }, durability }
+      for (let turn = 0; turn < 30; turn++)
+        await graph.invoke({ messages: [new HumanMessage(`question ${turn}`)] }, thread)
+      const session = await saver.record('chat')
+      expect([durability, session.len, session.conversation().length]).toEqual([durability, 60, 60])
+      const { values } = await graph.getState(thread)
+      expect((values as { messages: unknown[] }).messages).toHaveLength(60)
+      await store.close()
+    }
+  },
+)
 
 it('the program of the page runs', async () => {
   const page = readFileSync(fileURLToPath(new URL('../../docs/adapters/langgraph.md', import.meta.url)), 'utf8')

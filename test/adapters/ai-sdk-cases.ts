@@ -140,6 +140,12 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     await expect(saveChat({ chatId, messages: [{ id: 'x', role: 'data', parts: [] } as never] })).rejects.toThrow(
       '[0].role should be one of system, user, assistant',
     )
+    const { len } = await openChat(chatId)
+    for (const id of ['', 'same']) {
+      const twice = { chatId, messages: [said(id, 'user', 'one'), said(id, 'assistant', 'two')] }
+      await expect(saveChat(twice)).rejects.toThrow(`messages[1] has the id "${id}" of messages[0]`)
+    }
+    expect((await openChat(chatId)).len).toBe(len)
   })
 
   it('a run streams to a client what loadChat gives later', async () => {

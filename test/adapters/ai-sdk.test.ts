@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
 import {
   convertToModelMessages,
   createUIMessageStreamResponse,
@@ -14,9 +17,10 @@ import {
 } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { afterAll, describe, expect, it } from 'vitest'
-import { assistant, orThrow, settle, toolCall, user } from 'indelible'
+import { assistant, orThrow, settle, textOf, toolCall, user, type Message } from 'indelible'
 import { chatStore, toUIMessageStream } from 'indelible/adapters/ai-sdk'
-import { run, scriptedModel } from 'indelible/run'
+import { run, scriptedModel, turn, type Model } from 'indelible/run'
+import { root } from '../../scripts/run.ts'
 import { aiSdkCases } from './ai-sdk-cases.ts'
 import { inFiles, inMemory } from './places.ts'
 import { rounds } from '../rounds.ts'
@@ -157,3 +161,45 @@ it('a run that fails, or is cancelled, tells its client', async () => {
   cancelled.cancel()
   expect((await types(stream)).at(-1)).toBe('abort')
 })
+
+it('a route whose process is killed after a tool had finished goes on with its result', async () => {
+  const store = await files.fresh()
+  const chats = chatStore(store)
+  const chatId = await chats.createChat()
+  const child = spawn(process.execPath, [join(root, 'test/adapters/ai-sdk-process.ts'), files.path(), chatId], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'close')
+  const [finished] = (await Promise.race([once(child.stdout, 'data'), ended])) as readonly unknown[]
+  expect(String(finished)).toBe('finished')
+  child.kill('SIGKILL')
+  await ended
+
+  const scripted = scriptedModel([assistant('A cat.'), assistant('Well.')])
+  const sent: (readonly string[])[] = []
+  const model: Model = {
+    ...scripted,
+    stream: (request, signal) => {
+      sent.push([...request.messages].map((message) => `${message.role}: ${settledText(message)}`))
+      return scripted.stream(request, signal)
+    },
+  }
+  const session = await chats.openChat(chatId)
+  const answer = turn(session, user('Well?'), { model, id: 'u2', whenBusy: 'wait', ttl: 1000 })
+  await createUIMessageStreamResponse({ stream: toUIMessageStream(answer) }).text()
+  const before = ['user: What is there?', 'assistant: I look.', 'tool: a cat']
+  expect(sent).toEqual([before, [...before, 'assistant: A cat.', 'user: Well?']])
+  const parts = (await chats.loadChat(chatId)).flatMap(({ parts }) => parts)
+  expect(parts.filter(({ type }) => type === 'tool-look')).toMatchObject([
+    { state: 'output-available', output: 'a cat' },
+  ])
+  expect(parts.at(-1)).toMatchObject({ type: 'text', text: 'Well.' })
+})
+
+/** What a message says, or the results in it. */
+const settledText = (message: Message): string =>
+  textOf(message) +
+  message.content
+    .flatMap((part) => (part.type === 'tool_result' ? part.content : []))
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .join('')

@@ -126,6 +126,8 @@ describe('a policy of your own', () => {
 })
 
 describe('prepareSummaries', () => {
+  it('of what is no view is a TypeError that names it', () =>
+    expect(() => prepareSummaries(null as never, [])).toThrow('prepareSummaries takes a view of messages, found null'))
   const view = recordOf(messages)
   const prepare = async (...given: Parameters<typeof prepareSummaries>) => {
     const prepared = await prepareSummaries(...given)()

@@ -42,6 +42,7 @@ const samples: readonly (readonly [rule: string, secret: string, before?: string
   ['openai-key', `sk-proj-${filled(74)}T3BlbkFJ${filled(74)}`],
   ['openai-key', `sk-${filled(20)}T3BlbkFJ${filled(20)}`],
   ['openai-key', `sk-${hex(32)}`],
+  ...[20, 21, 47].map((length) => ['openai-key', `sk-${filled(length - 1)}7`, 'KEY=', ' '] as const),
   ['openai-key', `sk-${filled(24)}7`, 'KEY=', ' '],
   ['google-key', `AIza${filled(35)}`],
   ['google-oauth', `GOCSPX-${filled(28)}`],
@@ -108,6 +109,7 @@ describe('the formats of secrets', () => {
       'commit 3f786850e387550fdab836ed7e6dc881de23001b',
       '4f9f0a1e-7a0c-4a53-9a83-9a0f5a9e2f11',
       'const task-management = risk-assessment-of-the-following-items-in-the-list',
+      'risk-admin-0123456789abcdefghijklmn and risk-admin-Aa0123456789abcdefghijklmn',
       'https://example.com:8080/path?x=1@2 and mailto:ada@example.com',
       'postgres://localhost:5432/app',
       ...['${PASSWORD}', '${PASSWORD:-none}', '$(PASSWORD)', '$PASSWORD', '{{password}}', '{password}'].map(

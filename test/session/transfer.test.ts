@@ -50,6 +50,10 @@ const exported = async (): Promise<string> => {
 }
 
 describe('export and import', () => {
+  it('of what is no transcript, or into what is no store, is a TypeError that names it', () => {
+    expect(() => importTranscript(memoryStore(), null as never)).toThrow('importTranscript takes a transcript')
+    expect(() => importTranscript(null as never, null as never)).toThrow('importTranscript takes a store')
+  })
   it('gives the same record: the same bytes when it is exported again, and the same head', async () => {
     const text = await exported()
     const store = await withAttachment()
