@@ -134,6 +134,7 @@ const blocked = async (schema: string): Promise<number> => {
 }
 /** The answer of a call that waits for a lock. A tenth more than its timeout passes, and then no time at all. */
 const heldUp = async (schema: string, timeout: number, call: () => Promise<string>): Promise<string> => {
+  while ((await blocked(schema)) > 0) await new Promise((resolve) => setImmediate(resolve)) // of an earlier call
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   const answer = call()
   let isWaiting = true

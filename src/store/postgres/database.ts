@@ -224,13 +224,13 @@ export class Database {
     try {
       return await work(async (text, values = [], isNamed = true) => {
         const most = how === 'alone' ? this.#most() : undefined
-        const timer =
-          most === undefined
-            ? undefined
-            : setTimeout(() => {
-                broken = true // the request may come late, and must not end what this connection is used for next
-                this.#limit?.cancel(client)
-              }, most)
+        let timer: ReturnType<typeof setTimeout> | undefined
+        const end = (every: number): void => {
+          broken = true // the request may come late, and must not end what this connection is used for next
+          this.#limit?.cancel(client)
+          timer = setTimeout(end, every, every) // one that comes before the statement ends nothing
+        }
+        if (most !== undefined) timer = setTimeout(end, most, Math.max(50, most / 10))
         try {
           const { rows } = await client.query({
             text,
