@@ -208,8 +208,13 @@ const afterChanging = async (door: string, patch: Patch): Promise<string | undef
   const store = memoryStore()
   const session = await ok(createSession(store, { id: 's', messages }))
   await under(patch, () => (changing[door] as (typeof changing)[string])(store, session))
-  if (JSON.stringify([session.view(), session.conversation()]).includes('EVIL'))
-    return 'the session shows another message'
+  for (const shown of [() => session.view(), () => session.conversation()]) {
+    try {
+      if (JSON.stringify(shown()).includes('EVIL')) return 'the session shows another message'
+    } catch {
+      // it shows none
+    }
+  }
   for (const id of ['s', 'fork']) {
     const opened = await openSession(store, id)()
     if (!isLeft(opened) && JSON.stringify([opened.right.view(), opened.right.conversation()]).includes('EVIL'))
@@ -226,8 +231,10 @@ const often: ReadonlySet<string> = new Set(
     .map((name) => `globalThis.${name}`),
 )
 const stride = Number(process.env['INDELIBLE_STRIDE'] ?? (isFull ? 1 : 397))
+/** An iterator that never ends: no call that reads it answers. */
+const isEndless = ({ key }: Place, manner: number): boolean => key === 'next' && (manner === 6 || manner === 8)
 const chosen = (place: Place, manner: number, index: number): boolean =>
-  index % stride === 0 || (often.has(place.name) && manner < 3)
+  !isEndless(place, manner) && (index % stride === 0 || (often.has(place.name) && manner < 3))
 
 describe('a built-in that is replaced', () => {
   it('without patches, each door records the messages', async () => {
