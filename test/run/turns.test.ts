@@ -15,7 +15,8 @@ import { openAt } from '../session/open-at.ts'
 import { startPostgres } from '../store/postgres-server.ts'
 import { isFull, rounds } from '../rounds.ts'
 
-const [processes, turns, kills] = [isFull ? 8 : 3, rounds(3, 60), rounds(1, 200)]
+const [processes, turns] = [isFull ? 8 : 3, rounds(3, 60)]
+const kills = isFull ? 200 : Math.ceil(turns / 3)
 const folder = mkdtempSync(join(tmpdir(), 'indelible-turns-'))
 const server = isFull ? await startPostgres() : undefined
 afterAll(async () => {

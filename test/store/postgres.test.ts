@@ -521,7 +521,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
-  it('what only reads is asked once more, where its connection is cut', async () => {
+  it('what only reads is asked again, where its connection is cut', async () => {
     const schema = fresh()
     const store = await open({ connectionString: named(schema), schema })
     const { head } = await done(store.create({ id: 'log', encrypt: false }))

@@ -113,14 +113,15 @@ export class Database {
     pool.on?.('connect', (client) => void client.on('error', () => undefined))
   }
 
-  /** A statement that changes nothing. If the connection is lost, another one is asked once, a moment later: by then the pool knows which others are lost too. */
+  /** A statement that changes nothing. If its connection is lost another one is asked, and any of the pool may be lost unseen. */
   async read(text: string, values: readonly unknown[] = []): Promise<Rows> {
-    try {
-      return await this.write(text, values)
-    } catch (error) {
-      if (!(error instanceof Lost)) throw error
-      await new Promise((resolve) => setTimeout(resolve, 20))
-      return this.write(text, values)
+    for (let others = this.#pool.options?.max ?? 1; ; others--) {
+      try {
+        return await this.write(text, values)
+      } catch (error) {
+        if (!(error instanceof Lost) || others === 0) throw error
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
     }
   }
 
