@@ -9,7 +9,7 @@ import { basename, dirname, join } from 'node:path'
 import { textOf, type Message } from '../message/index.ts'
 import type { Transcript } from '../transcript/index.ts'
 
-/** A transcript with the results that stand in files. Those that are not there, or are very large, are left out. */
+/** Add the results that Claude Code keeps in files of their own. Missing and very large ones are left out. */
 export const withResultFiles = async (path: string, transcript: Transcript): Promise<Transcript> => {
   if (transcript.format !== 'claude-code') return transcript
   const folder = dirname(path)

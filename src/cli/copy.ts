@@ -91,7 +91,7 @@ interface Stores {
   readonly to: Store
 }
 
-/** Whether one session was copied. If not, the reason is told. Keys are for encrypted sessions: plain ones stay plain. */
+/** Copy one session; false, with the reason printed, if it could not be copied. Keys are used for encrypted sessions only. */
 const copyOne = async (plain: Stores, keyed: Stores, given: string, terminal: Terminal): Promise<boolean> => {
   const { from } = plain
   let id: string

@@ -86,7 +86,7 @@ const importOnce = async (
   const { terminal } = call
   const { sources, unread } = await sourcesOf(program, terminal.env)
   for (const reason of unread.filter((one) => !read.has(one))) {
-    read.add(reason) // it is told once
+    read.add(reason) // printed once
     terminal.tell([reason])
   }
   const news = sources.filter((source) => !read.has(stateOf(source)))

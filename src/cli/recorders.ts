@@ -33,7 +33,7 @@ export interface RecordersOptions {
   readonly sample: number
   /** Days that sessions are kept. Default: for ever. */
   readonly days?: number | undefined
-  /** The clock of what is told. */
+  /** The clock of the calls that are recorded. */
   readonly now: () => number
   /** Whether calls that a killed recorder left open are marked. */
   readonly marks: boolean

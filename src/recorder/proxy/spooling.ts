@@ -1,6 +1,6 @@
 /**
- * A recorder as the process that forwards has it: what goes by is written to the spool and handed to a worker, which reads it. None of it
- * waits, and its cost does not depend on what the bytes say.
+ * The recorder in the process that forwards: traffic is written to the spool and handed to a worker, which parses it. Forwarding
+ * waits for neither, and the cost does not depend on the content.
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import { isIdentity, mostWaiting } from '../body.ts'
