@@ -13,6 +13,7 @@ import { findingText, storeTask, verifyLog, type Head, type Row, type Store, typ
 import { postgresStore, type PostgresOptions } from 'indelible/store/postgres'
 import { storeContract, type StorePlace } from 'indelible/testing'
 import { root } from '../../scripts/run.ts'
+import type { PostgresPool } from '../../src/store/postgres/database.ts'
 import { endingProxy } from './postgres-ending-proxy.ts'
 import { bouncerVersion, hasTransactionMode, startBouncer, type Bouncer } from './pgbouncer.ts'
 import { faultyPool } from './faulty-postgres.ts'
@@ -552,6 +553,33 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await holder.end()
     expect(await reading).toMatchObject({ _tag: 'Right', right: [{ body: 'x' }] })
     await done(store.close())
+  })
+
+  it('what only reads is asked again on every connection of the pool that is lost unseen', async () => {
+    const pool = new Pool({ connectionString: url, max: 3 })
+    pool.on('error', () => {})
+    let toCut = 0
+    const connect = async () => {
+      const client = await pool.connect()
+      const { processID } = client as unknown as { readonly processID: number }
+      return {
+        query: async (query: { readonly text: string; readonly values: unknown[] }) => {
+          if (toCut > 0) await sql(`select pg_terminate_backend(${processID})`)
+          toCut -= 1
+          return client.query(query)
+        },
+        release: (destroy?: boolean) => client.release(destroy),
+        on: (event: 'error', listener: (cause: Error) => void) => client.on(event, listener),
+        off: (event: 'error', listener: (cause: Error) => void) => client.off(event, listener),
+      }
+    }
+    const lossy = { connect, options: { max: 3 }, end: () => pool.end() } as unknown as PostgresPool
+    const store = await done(postgresStore({ pool: lossy, schema: fresh() }))
+    await done(store.create({ id: 'log', encrypt: false, rows: [row('x')] }))
+    toCut = 3
+    expect(await done(store.read('log'))).toMatchObject([{ body: 'x' }])
+    await done(store.close())
+    await pool.end()
   })
 
   it('connections that are cut while nothing is on them are not noticed', async () => {
