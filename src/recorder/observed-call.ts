@@ -44,7 +44,7 @@ export interface Recording {
 }
 
 /** Milliseconds after a request in which the answer goes first; then the request is recorded while its provider thinks. */
-const beforeBegin = 20
+export const beforeBegin = 20
 
 /** Observe a call. */
 export const observeCall = (

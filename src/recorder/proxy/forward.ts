@@ -78,8 +78,13 @@ export const forward = (
     } catch (cause) {
       return broken(cause) // what Node's client reads and its server does not write
     }
-    outgoing.flushHeaders()
+    // With the first piece of the body, if that came together with them.
+    let isBegun = false
+    setImmediate(() => {
+      if (!isBegun) outgoing.flushHeaders()
+    })
     answer.on('data', (chunk: Buffer) => {
+      isBegun = true
       call?.chunk(chunk)
       if (!outgoing.write(chunk)) {
         answer.pause()
@@ -87,6 +92,7 @@ export const forward = (
       }
     })
     answer.on('end', () => {
+      isBegun = true
       if (over) return
       try {
         endAs(answer, outgoing)

@@ -42,32 +42,38 @@ export interface Frame {
 /** Bytes before those of a frame: the length of its record, its kind, its call, its time. */
 const ahead = 17
 
+/** A record in two pieces, so that the bytes of a frame need no copy: what is ahead of them, and they themselves. */
+export type FrameRecord = readonly [start: Buffer, bytes: Uint8Array]
+
 /** A frame as a record. */
-export const recordOf = ({ kind, call, at, bytes }: Frame): Buffer => {
-  const record = Buffer.allocUnsafe(ahead + bytes.length)
-  record.writeUInt32BE(ahead - 4 + bytes.length, 0)
-  record.writeUInt8(kind, 4)
-  record.writeUInt32BE(call, 5)
-  record.writeDoubleBE(at, 9)
-  record.set(bytes, ahead)
-  return record
+export const recordOf = ({ kind, call, at, bytes }: Frame): FrameRecord => {
+  const start = Buffer.allocUnsafe(ahead)
+  start.writeUInt32BE(ahead - 4 + bytes.length, 0)
+  start.writeUInt8(kind, 4)
+  start.writeUInt32BE(call, 5)
+  start.writeDoubleBE(at, 9)
+  return [start, bytes]
 }
 
-/** The same as a record that only a key opens. */
-export const sealedRecord = (record: Buffer, key: Uint8Array): Buffer => {
-  const content = sealed(record.subarray(4), key)
+/** The bytes of a record. */
+export const lengthOf = ([, { length }]: FrameRecord): number => ahead + length
+
+/** The same as a record that only a key opens, in pieces. */
+export const sealedRecord = ([start, bytes]: FrameRecord, key: Uint8Array): readonly Uint8Array[] => {
+  const content = sealed([start.subarray(4), bytes], key)
   const length = Buffer.allocUnsafe(4)
-  length.writeUInt32BE(content.length)
-  return Buffer.concat([length, content])
+  length.writeUInt32BE(content.reduce((sum, piece) => sum + piece.length, 0))
+  return [length, ...content]
 }
 
 const purpose = Buffer.from('indelible.recorder.spool 1')
 
-/** Bytes that only a key opens. */
-export const sealed = (bytes: Uint8Array, key: Uint8Array): Buffer => {
+/** Bytes that only a key opens, in pieces as they come. */
+export const sealed = (pieces: readonly Uint8Array[], key: Uint8Array): readonly Uint8Array[] => {
   const nonce = randomBytes(12)
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(purpose)
-  return Buffer.concat([nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()])
+  const content = pieces.map((piece) => cipher.update(piece))
+  return [nonce, ...content, cipher.final(), cipher.getAuthTag()]
 }
 
 /** What was sealed. Throws Error, if it was changed or is of another key. */

@@ -15,15 +15,26 @@ import {
   readdirSync,
   readSync,
   rmSync,
-  writeSync,
+  writevSync,
 } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isObject } from '../../json/index.ts'
 import { reasonOf } from '../../task/index.ts'
-import { frameOf, jsonBytes, jsonIn, kinds, recordLength, recordOf, sealed, sealedRecord, unsealed } from './frames.ts'
-import type { Frame } from './frames.ts'
+import {
+  frameOf,
+  jsonBytes,
+  jsonIn,
+  kinds,
+  lengthOf,
+  recordLength,
+  recordOf,
+  sealed,
+  sealedRecord,
+  unsealed,
+} from './frames.ts'
+import type { Frame, FrameRecord } from './frames.ts'
 
 /** The keys of a host, as far as a spool needs them: it is encrypted with one of its own, which the current one wraps. */
 export interface SpoolKeys {
@@ -119,17 +130,20 @@ export class Spool {
     return this.#current
   }
 
-  /** Write a record of one of its calls. False: it could not be written whole, and no other of this call may be. */
-  write(segment: Segment, record: Buffer): boolean {
+  /** Write records of one of its calls, at once. False: they could not be written whole, and no other of this call may be. */
+  write(segment: Segment, records: readonly FrameRecord[]): boolean {
     const { most = 2 ** 28 } = this.#options
     if (segment.isBroken) return false
-    if (this.#size + record.length > most && record.length > 100) {
+    const length = records.reduce((sum, record) => sum + lengthOf(record), 0)
+    if (this.#size + length > most && length > 100) {
       this.#tell(`the spool has ${most} bytes`)
       return false
     }
     try {
-      if (segment.size === 0) this.#put(segment, this.#head(segment))
-      this.#put(segment, this.#key === undefined ? record : sealedRecord(record, this.#key))
+      const pieces = piecesOf(records, this.#key)
+      const written = append(segment.fd, segment.size === 0 ? [...this.#head(segment), ...pieces] : pieces)
+      segment.size += written
+      this.#size += written
       return true
     } catch (cause) {
       segment.isBroken = true
@@ -144,7 +158,7 @@ export class Spool {
   over(segment: Segment, call: number): void {
     segment.open--
     if (segment.open > 0) {
-      this.write(segment, recordOf({ kind: kinds.over, call, at: this.#now(), bytes: new Uint8Array(0) }))
+      this.write(segment, [recordOf({ kind: kinds.over, call, at: this.#now(), bytes: new Uint8Array(0) })])
       return
     }
     this.#size -= segment.size
@@ -181,22 +195,15 @@ export class Spool {
     return segment
   }
 
-  #head(segment: Segment): Buffer {
+  #head(segment: Segment): readonly Uint8Array[] {
     segment.since = this.#now()
     const current = this.#options.keys?.current
     const key =
       current === undefined || this.#key === undefined
         ? undefined
-        : { id: current.id, wrapped: sealed(this.#key, current.key).toString('base64') }
+        : { id: current.id, wrapped: Buffer.concat(sealed([this.#key], current.key)).toString('base64') }
     const bytes = jsonBytes({ version: 1, ...(key !== undefined && { key }) })
     return recordOf({ kind: kinds.spool, call: 0, at: segment.since, bytes })
-  }
-
-  #put(segment: Segment, record: Buffer): void {
-    const written = writeSync(segment.fd, record)
-    segment.size += written
-    this.#size += written
-    if (written < record.length) throw new Error('the disk is full')
   }
 
   #remove(segment: Segment): void {
@@ -214,8 +221,20 @@ export class Spool {
 
 /** Append a record to a file of a spool, beside its writer. Throws Error, if it can't be written. */
 export const appendFrame = ({ fd, key }: Pick<Segment, 'fd' | 'key'>, frame: Frame): void => {
-  const record = recordOf(frame)
-  writeSync(fd, key === undefined ? record : sealedRecord(record, key))
+  append(fd, piecesOf([recordOf(frame)], key))
+}
+
+const piecesOf = (records: readonly FrameRecord[], key: Uint8Array | undefined): readonly Uint8Array[] =>
+  key === undefined ? records.flat() : records.flatMap((record) => sealedRecord(record, key))
+
+/** Append all of it to a file, or nothing. Gives its bytes. Throws Error, if it can't be written. */
+const append = (fd: number, pieces: readonly Uint8Array[]): number => {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  const written = writevSync(fd, pieces)
+  if (written === length) return length
+  // Half a record would swallow those behind it.
+  ftruncateSync(fd, fstatSync(fd).size - written)
+  throw new Error('the disk is full')
 }
 
 /** A spool whose process is gone, with its lock. */

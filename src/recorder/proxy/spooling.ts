@@ -3,11 +3,11 @@
  * waits for neither, and the cost does not depend on the content.
  */
 import { createHmac, randomBytes } from 'node:crypto'
-import { isIdentity, mostWaiting } from '../body.ts'
-import type { ObservedCall } from '../observed-call.ts'
+import { isIdentity, joined, mostWaiting } from '../body.ts'
+import { beforeBegin, type ObservedCall } from '../observed-call.ts'
 import { reasonOf } from '../../task/index.ts'
 import { credentials, namesInHeaders, shownUrl, type ObservedRequest } from '../wire.ts'
-import { jsonBytes, kinds, recordOf } from './frames.ts'
+import { jsonBytes, kinds, lengthOf, recordOf, type FrameRecord } from './frames.ts'
 import type { Segment, Spool } from './spool.ts'
 
 /** How frames get to a worker. */
@@ -47,13 +47,16 @@ export class Frames {
   readonly #options: FramesOptions
   /** Who calls is compared, and never written: its digest has a key that no file has. */
   readonly #secret = randomBytes(32)
+  /** The last one, who calls again and again. */
+  #caller = { who: '', digest: '' }
   readonly #open = new Map<number, OpenCall>()
   #calls = 0
   /** Records for the worker, and the file of their new calls. */
-  #pending: Buffer[] = []
+  #pending: FrameRecord[] = []
   #bytes = 0
   #segment: Segment | undefined
   #flushing: NodeJS.Immediate | undefined
+  #waitingFor: NodeJS.Timeout | undefined
   /** Bytes that the worker has not taken. */
   #waiting = 0
   #unanswered = 0
@@ -72,7 +75,7 @@ export class Frames {
     return this.#open.size
   }
 
-  /** Begin to observe a call. */
+  /** Begin to observe a call. Bytes that it is told are not copied at once: they must not change. */
   observe(scope: string, request: ObservedRequest): ObservedCall {
     const call = (this.#calls = (this.#calls + 1) >>> 0)
     const segment = this.#options.spool?.begin()
@@ -84,19 +87,32 @@ export class Frames {
     this.#open.set(call, known)
     let isWritten = segment !== undefined
     let isLost = false
+    /** Bytes of its body that did not come yet, if it said how many there are. */
+    let missing = Number(request.header('content-length'))
+    let unwritten: FrameRecord[] = []
+    const write = (record: FrameRecord, canWait: boolean): void => {
+      if (segment === undefined || !isWritten) return
+      unwritten.push(record)
+      if (canWait) return
+      isWritten = this.#options.spool?.write(segment, unwritten) === true
+      unwritten = []
+    }
     const add = (kind: number, bytes: Uint8Array): void => {
       if (isLost) return
       if (this.#waiting + this.#bytes + bytes.length > mostWaiting) {
         isLost = true
         if (known.isSent) this.#unanswered++
-        else this.#hand(recordOf({ kind: kinds.sent, call, at: this.#now(), bytes: slow }))
-        this.#hand(recordOf({ kind: kinds.fail, call, at: this.#now(), bytes: slow }))
+        else this.#hand(kinds.sent, recordOf({ kind: kinds.sent, call, at: this.#now(), bytes: slow }))
+        this.#hand(kinds.fail, recordOf({ kind: kinds.fail, call, at: this.#now(), bytes: slow }))
         return
       }
       const record = recordOf({ kind, call, at: this.#now(), bytes })
-      if (segment !== undefined && isWritten) isWritten = this.#options.spool?.write(segment, record) === true
+      if (kind === kinds.body) missing -= bytes.length
       if (kind === kinds.sent) known.isSent = true
-      this.#hand(record)
+      // Nothing was forwarded of a request without a piece of its body or its end, nor of an answer without one.
+      const isWhole = kind === kinds.sent && missing === 0 && bytes.length === 0 && unwritten.length === 0
+      write(record, kind === kinds.asked || kind === kinds.answered || isWhole)
+      this.#hand(kind, record)
     }
     const asked: AskedFrame = {
       scope,
@@ -138,27 +154,23 @@ export class Frames {
   /** Hand over what is pending. */
   flush(): void {
     clearImmediate(this.#flushing)
-    this.#flushing = undefined
+    clearTimeout(this.#waitingFor)
+    this.#flushing = this.#waitingFor = undefined
     if (this.#pending.length === 0) return
-    const records = new Uint8Array(this.#bytes) // of its own memory, so that it can be given away
-    let at = 0
-    for (const record of this.#pending) {
-      records.set(record, at)
-      at += record.length
-    }
+    const records = joined(this.#pending.flat()) // of its own memory, so that it can be given away
     this.#pending = []
     this.#waiting += this.#bytes
     this.#bytes = 0
     this.#options.post(records, this.#segment)
   }
 
-  /** Once what is to be forwarded was forwarded. Pieces of answers may wait until somebody needs them. */
-  #hand(record: Buffer): void {
+  /** Once what is to be forwarded was forwarded: a request goes with its answer, unless its provider thinks. */
+  #hand(kind: number, record: FrameRecord): void {
     this.#pending.push(record)
-    this.#bytes += record.length
-    const kind = record[4]
-    const isNeeded = kind === kinds.sent || kind === kinds.end || kind === kinds.fail
-    if (isNeeded || this.#bytes > 2 ** 16) this.#flushing ??= setImmediate(() => this.flush())
+    this.#bytes += lengthOf(record)
+    if (kind === kinds.end || kind === kinds.fail || this.#bytes > mostPending)
+      this.#flushing ??= setImmediate(() => this.flush())
+    else if (kind === kinds.sent) this.#waitingFor ??= setTimeout(() => this.flush(), beforeBegin)
   }
 
   #now(): number {
@@ -167,17 +179,23 @@ export class Frames {
 
   #headers({ header }: ObservedRequest): { readonly [name: string]: string } {
     const who = JSON.stringify(credentials.map((name) => header(name) ?? null))
+    if (who !== this.#caller.who)
+      this.#caller = { who, digest: createHmac('sha256', this.#secret).update(who).digest('base64') }
     const encoding = header('content-encoding')
     return {
       ...named(namesInHeaders, header),
       ...named(['content-length'], header),
       ...(!isIdentity(encoding) && { 'content-encoding': encoding as string }),
-      authorization: createHmac('sha256', this.#secret).update(who).digest('base64'),
+      authorization: this.#caller.digest,
     }
   }
 }
 
 const none = new Uint8Array(0)
+
+/** Bytes that are handed over even if nobody needs them yet. */
+const mostPending = 2 ** 22
+
 const slow = Buffer.from(`the recorder could not keep up: ${mostWaiting} bytes waited for it`)
 
 const named = (

@@ -278,7 +278,7 @@ it('the traffic goes on when it is full, when it can not be written, and when it
   const broken = made()
   const segment = broken.begin()
   closeSync(segment?.fd ?? -1)
-  expect(broken.write(segment as Segment, Buffer.from('0123456789'))).toBe(false)
+  expect(broken.write(segment as Segment, [[Buffer.from('0123456789'), new Uint8Array(0)]])).toBe(false)
   expect(notices.at(-1)).toMatch(/^the spool can't be written: EBADF/)
   expect(broken.begin()).toBeUndefined() // for a second
 
