@@ -30,6 +30,8 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
   const ready = Promise.withResolvers<{ readonly scope: string; readonly near: string | undefined }>()
   const ended = Promise.withResolvers<readonly ScopeSummary[]>()
   let isAlive = true
+  /** The thread has said all that it has to say. */
+  let isOver = false
   let passed = 0
   let frames: Frames | undefined
   /** The file of a killed recorder that the thread reads. */
@@ -40,16 +42,30 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
     if ('reads' in said) ({ reads } = said)
     if ('tell' in said) terminal.tell([said.tell.replace(/\n$/, '')])
     if ('ready' in said) ready.resolve(said.ready)
-    if ('summaries' in said) ended.resolve(said.summaries)
+    if ('summaries' in said) {
+      isOver = true
+      ended.resolve(said.summaries)
+    }
     if ('failed' in said) {
+      isOver = true
       const { message, misuse, exitCode } = said.failed
       ready.reject(misuse ? new Misuse(message) : new Unreadable(message, exitCode))
     }
   })
+  let reason = 'nobody knows why'
   worker.on('error', (cause: Error) => {
-    isAlive = false
     ready.reject(cause)
-    tell(`nothing more is recorded, for what records has ended: ${cause.message}`)
+    reason = cause.message
+  })
+  worker.on('exit', () => {
+    isAlive = false
+    frames?.ended()
+    ready.reject(new Error(reason))
+    ended.resolve([])
+    if (isOver) return
+    tell(
+      `the thread that records has ended (${reason}): nothing more is recorded${isSpooled ? ' until the next start' : ''}`,
+    )
     if (reads === undefined) return
     try {
       renameSync(reads, `${reads}${setAside}`)
@@ -57,16 +73,11 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
       tell(`${reads} ended it: move this file away, or the next one ends as well`)
     }
   })
-  worker.on('exit', () => {
-    isAlive = false
-    ended.resolve([])
-  })
   const { scope, near } = await ready.promise
   const spool = isSpooled ? madeSpool(near, keys, tell) : undefined
   const known = (frames = new Frames({
     spool,
     post: (records, segment) => {
-      if (!isAlive) return
       const said: ToThread = { records, ...(segment && { segment: { fd: segment.fd, key: segment.key } }) }
       worker.postMessage(said, [records.buffer as ArrayBuffer])
     },

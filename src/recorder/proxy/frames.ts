@@ -78,7 +78,7 @@ export const sealed = (pieces: readonly Uint8Array[], key: Uint8Array): readonly
 
 /** What was sealed. Throws Error, if it was changed or is of another key. */
 export const unsealed = (content: Uint8Array, key: Uint8Array): Buffer => {
-  const decipher = createDecipheriv('aes-256-gcm', key, content.subarray(0, 12)).setAAD(purpose)
+  const decipher = createDecipheriv('aes-256-gcm', key, content.subarray(0, 12), { authTagLength: 16 }).setAAD(purpose)
   decipher.setAuthTag(content.subarray(-16))
   return Buffer.concat([decipher.update(content.subarray(12, -16)), decipher.final()])
 }

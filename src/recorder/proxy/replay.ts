@@ -3,6 +3,7 @@ import { isLeft, isObject } from '../../json/index.ts'
 import { openSession } from '../../session/index.ts'
 import type { Store } from '../../store/index.ts'
 import { reasonOf } from '../../task/index.ts'
+import { problem } from '../conversation.ts'
 import type { ObservedCall } from '../observed-call.ts'
 import type { Recorder } from '../recorder.ts'
 import { jsonIn, kinds, textIn, type Frame } from './frames.ts'
@@ -123,7 +124,7 @@ export interface ReplayOptions {
  */
 export const replayLeft = async (options: ReplayOptions): Promise<number> => {
   let calls = 0
-  for (const { paths, close } of leftSpools(options.near)) {
+  for (const { paths, close } of leftSpools(options.near, options.onNotice)) {
     let recorded = true
     for (const path of paths) {
       try {
@@ -166,33 +167,45 @@ const recordedIn = async (
   storeOf: ReplayOptions['storeOf'],
 ): Promise<ReadonlySet<number> | undefined> => {
   const asked = new Map<number, { readonly scope: string; readonly at: number }>()
-  const places = new Map<number, Set<string>>()
+  const places: { readonly call: number; readonly session: string }[] = []
   const over = new Set<number>()
   for (const frame of segment.frames()) {
     if (frame.kind === kinds.asked) asked.set(frame.call, { scope: (jsonIn(frame) as AskedFrame).scope, at: frame.at })
-    if (frame.kind === kinds.place) places.set(frame.call, (places.get(frame.call) ?? new Set()).add(textIn(frame)))
+    if (frame.kind === kinds.place) places.push({ call: frame.call, session: textIn(frame) })
     if (frame.kind === kinds.over) over.add(frame.call)
   }
-  for (const [call, sessions] of places) {
-    const known = asked.get(call)
-    const store = known === undefined ? undefined : storeOf(known.scope)
-    if (known === undefined || store === undefined || over.has(call)) continue
-    for (const session of sessions) if (await hasReceipt(store, session, known.at)) over.add(call)
+  const nameOf = ({ call, session }: (typeof places)[number]): string =>
+    JSON.stringify([asked.get(call)?.scope, session])
+  const unsure = new Set(places.filter(({ call }) => !over.has(call)).map(nameOf))
+  /** The times of receipts that are of no call yet; undefined: the session is gone. */
+  const receipts = new Map<string, number[] | undefined>()
+  const seen = new Set<number>()
+  // One receipt is of one call, and they were appended in this order.
+  for (const place of places) {
+    const { scope = '', at = Number.NaN } = asked.get(place.call) ?? {}
+    const [name, store] = [nameOf(place), storeOf(scope)]
+    if (store === undefined || seen.has(place.call) || !unsure.has(name)) continue
+    if (!receipts.has(name)) receipts.set(name, await receiptTimes(store, place.session))
+    const times = receipts.get(name)
+    if (times?.includes(at) === false) continue
+    times?.splice(times.indexOf(at), 1)
+    seen.add(place.call)
+    over.add(place.call)
   }
   return [...asked.keys()].every((call) => over.has(call)) ? undefined : over
 }
 
-/** Whether the receipt of a call is in a session, or the session can't be had any more. Throws Error, if a store fails. */
-const hasReceipt = async (store: Store, id: string, at: number): Promise<boolean> => {
+/** When the calls were made whose receipts are in a session; undefined: it was removed, or its key destroyed. Throws Error, if it can't be told. */
+const receiptTimes = async (store: Store, id: string): Promise<number[] | undefined> => {
   const opened = await openSession(store, id)()
   if (isLeft(opened)) {
-    if (opened.left._tag === 'Io') throw new Error(opened.left.operation, { cause: opened.left })
-    return true // it was there when the call was recorded
+    if (opened.left._tag === 'NoSuchLog' || opened.left._tag === 'NoKey') return undefined
+    throw problem('look for receipts in', id, opened.left)
   }
   const session = opened.right
-  const found = [...session.notes()].some(
-    (note) => note.type === 'receipt' && isObject(note.details) && note.details['at'] === at,
+  const times = [...session.notes()].flatMap((note) =>
+    note.type === 'receipt' && isObject(note.details) ? [note.details['at'] as number] : [],
   )
   await session.close()()
-  return found
+  return times
 }

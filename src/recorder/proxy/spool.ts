@@ -8,14 +8,18 @@
  */
 import {
   closeSync,
+  constants,
   existsSync,
   fstatSync,
   ftruncateSync,
+  lstatSync,
   openSync,
   readdirSync,
   readSync,
   rmSync,
+  statSync,
   writevSync,
+  type Stats,
 } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
@@ -72,8 +76,6 @@ export interface Segment {
   size: number
   /** Its calls that are not recorded. */
   open: number
-  /** It could not be written, and takes nothing more. */
-  isBroken: boolean
 }
 
 /** A file takes new calls for so long, and until it has so many bytes. */
@@ -133,7 +135,6 @@ export class Spool {
   /** Write records of one of its calls, at once. False: they could not be written whole, and no other of this call may be. */
   write(segment: Segment, records: readonly FrameRecord[]): boolean {
     const { most = 2 ** 28 } = this.#options
-    if (segment.isBroken) return false
     const length = records.reduce((sum, record) => sum + lengthOf(record), 0)
     if (this.#size + length > most && length > 100) {
       this.#tell(`the spool has ${most} bytes`)
@@ -146,7 +147,6 @@ export class Spool {
       this.#size += written
       return true
     } catch (cause) {
-      segment.isBroken = true
       if (this.#current === segment) this.#current = undefined
       this.#notBefore = this.#now() + 1000
       this.#tell(`the spool can't be written: ${reasonOf(cause)}`)
@@ -190,7 +190,7 @@ export class Spool {
   #made(): Segment {
     const path = `${this.#base}.${this.#count++}`
     const fd = openSync(path, 'ax', 0o600)
-    const segment = { path, fd, key: this.#key, since: 0, size: 0, open: 0, isBroken: false }
+    const segment = { path, fd, key: this.#key, since: 0, size: 0, open: 0 }
     this.#segments.add(segment)
     return segment
   }
@@ -245,10 +245,23 @@ export interface LeftSpool {
   readonly close: (recorded: boolean) => void
 }
 
-/** The spools beside a store whose processes are gone, the oldest first. Their locks are taken, until each is closed. */
-export const leftSpools = (near: string): readonly LeftSpool[] =>
+/**
+ * The spools beside a store whose processes are gone, the oldest first. Their locks are taken, until each is closed.
+ *
+ * @param onNotice told, in words, of a spool with calls whose lock can't be asked
+ */
+export const leftSpools = (near: string, onNotice: (reason: string) => void): readonly LeftSpool[] =>
   [...filesNear(near)].flatMap(([base, paths]) => {
-    const lock = lockOf(base)
+    let lock: DatabaseSync | undefined
+    try {
+      const found = lstatSync(`${base}.lock`, { throwIfNoEntry: false })
+      if (found !== undefined) checkOwner(found, base)
+      lock = lockOf(base)
+    } catch (cause) {
+      const hasCalls = paths.some((path) => (lstatSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0)
+      if (hasCalls)
+        onNotice(`${base}.lock can't be locked, so the calls in its spool can't be recorded: ${reasonOf(cause)}`)
+    }
     if (lock === undefined) return []
     const close = (recorded: boolean): void => {
       if (recorded) for (const path of paths) rmSync(path, { force: true })
@@ -275,24 +288,41 @@ export interface OpenedSegment extends Pick<Segment, 'fd' | 'key'> {
   readonly close: () => void
 }
 
-/** Open a file of a spool. Throws Error, if its key is missing. */
+/**
+ * Open a file of a spool. Throws Error, if its key is missing, if it is not encrypted though there are keys, or if it is of
+ * another user: whoever can put a file beside a store must not have it recorded.
+ */
 export const openSegment = async (path: string, keys: SpoolKeys | undefined): Promise<OpenedSegment> => {
-  const first = firstFrame(path)
-  const head = first === undefined ? undefined : jsonIn(first)
-  const wrapping = isObject(head) ? head['key'] : undefined
-  let key: Uint8Array | undefined
-  if (isObject(wrapping)) {
-    const id = String(wrapping['id'])
-    const host = await keys?.byId(id)
-    if (host === undefined) throw new Error(`its key is wrapped by ${id}, which is not there`)
-    key = unsealed(Buffer.from(String(wrapping['wrapped']), 'base64'), host)
+  const fd = openOwned(path, constants.O_RDWR | constants.O_APPEND)
+  try {
+    const key = await keyIn(fd, keys)
+    // What a kill left torn would stand before what is appended.
+    let whole = 0
+    for (const content of recordsOf(fd)) whole += 4 + content.length
+    ftruncateSync(fd, whole)
+    return { fd, key, frames: () => framesOf(fd, key), close: () => closeSync(fd) }
+  } catch (cause) {
+    closeSync(fd)
+    throw cause
   }
-  const fd = openSync(path, 'a+')
-  // What a kill left torn would stand before what is appended.
-  let whole = 0
-  for (const content of recordsOf(fd)) whole += 4 + content.length
-  ftruncateSync(fd, whole)
-  return { fd, key, frames: () => framesOf(fd, key), close: () => closeSync(fd) }
+}
+
+/** What a file is encrypted with. */
+const keyIn = async (fd: number, keys: SpoolKeys | undefined): Promise<Uint8Array | undefined> => {
+  const first = recordsOf(fd).next()
+  if (first.done === true) return undefined // it has nothing
+  const frame = frameOf(first.value)
+  const head = frame?.kind === kinds.spool ? jsonIn(frame) : undefined
+  if (!isObject(head) || head['version'] !== 1) throw new Error('it is no spool that this version can read')
+  const wrapping = head['key']
+  if (!isObject(wrapping)) {
+    if (keys === undefined) return undefined
+    throw new Error('it is not encrypted: only a recorder without a key file records it')
+  }
+  const id = String(wrapping['id'])
+  const host = await keys?.byId(id)
+  if (host === undefined) throw new Error(`its key is wrapped by ${id}, which is not there`)
+  return unsealed(Buffer.from(String(wrapping['wrapped']), 'base64'), host)
 }
 
 /** How the name of a file ends that ended whoever read it. It is read no more. */
@@ -318,24 +348,48 @@ const filesNear = (near: string): ReadonlyMap<string, readonly string[]> => {
   return found
 }
 
-/** SQLite's lock: the system releases it when its process dies. Undefined: another has it. */
+/** SQLite's lock: the system releases it when its process dies. Undefined: another has it. Throws Error, if it is no lock. */
 const lockOf = (base: string): DatabaseSync | undefined => {
   let lock: DatabaseSync | undefined
   try {
     lock = new DatabaseSync(`${base}.lock`, { timeout: 0 })
     lock.exec('pragma journal_mode = memory; begin exclusive')
     return lock
-  } catch {
+  } catch (cause) {
     lock?.close()
-    return undefined
+    const { errcode } = cause as { readonly errcode?: number }
+    if (errcode !== undefined && (errcode & 255) === busy) return undefined
+    throw cause
   }
 }
 
-/** What a file begins with; undefined: it has nothing, or is gone. */
+/** SQLITE_BUSY */
+const busy = 5
+
+/** Open what a user has there, and nothing that it leads to; a pipe does not wait. Throws Error, if it is of another user. */
+const openOwned = (path: string, flags: number): number => {
+  const fd = openSync(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    checkOwner(fstatSync(fd), path)
+    return fd
+  } catch (cause) {
+    closeSync(fd)
+    throw cause
+  }
+}
+
+/** Throws Error, unless it is a file of this user, or of the store's. */
+const checkOwner = (found: Stats, path: string): void => {
+  const store = statSync(path.slice(0, path.lastIndexOf(infix)), { throwIfNoEntry: false })
+  const isOwned = process.geteuid === undefined || found.uid === process.geteuid() || found.uid === store?.uid
+  if (!found.isFile() || found.nlink > 1 || !isOwned) throw new Error('it is no file of this user')
+}
+
+/** What a file begins with; undefined: it has nothing, is gone, or can't be read. */
 const firstFrame = (path: string): Frame | undefined => {
   let fd: number | undefined
   try {
-    fd = openSync(path, 'r')
+    fd = openOwned(path, constants.O_RDONLY)
     const first = recordsOf(fd).next()
     return first.done === true ? undefined : frameOf(first.value)
   } catch {

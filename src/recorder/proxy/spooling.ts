@@ -60,6 +60,7 @@ export class Frames {
   /** Bytes that the worker has not taken. */
   #waiting = 0
   #unanswered = 0
+  #hasEnded = false
 
   constructor(options: FramesOptions) {
     this.#options = options
@@ -138,6 +139,13 @@ export class Frames {
     }
   }
 
+  /** The worker takes nothing more. What goes by is written to the spool alone. */
+  ended(): void {
+    this.#hasEnded = true
+    this.#waiting = 0
+    this.flush()
+  }
+
   /** The worker has taken so many bytes. */
   taken(bytes: number): void {
     this.#waiting -= bytes
@@ -156,7 +164,11 @@ export class Frames {
     clearImmediate(this.#flushing)
     clearTimeout(this.#waitingFor)
     this.#flushing = this.#waitingFor = undefined
-    if (this.#pending.length === 0) return
+    if (this.#hasEnded) this.#pending = []
+    if (this.#pending.length === 0) {
+      this.#bytes = 0
+      return
+    }
     const records = joined(this.#pending.flat()) // of its own memory, so that it can be given away
     this.#pending = []
     this.#waiting += this.#bytes

@@ -1,15 +1,23 @@
 /** The spool: what is written before it is forwarded, and what becomes of it when its recorder is gone. */
-import {
+import { spawnSync } from 'node:child_process'
+import fs, {
+  appendFileSync,
+  chownSync,
   closeSync,
+  copyFileSync,
   existsSync,
+  linkSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -29,7 +37,12 @@ import {
   type Segment,
   type SpoolOptions,
 } from 'indelible/recorder/proxy'
+import { left } from '../../../src/json/index.ts'
+import { jsonBytes, kinds, recordOf } from '../../../src/recorder/proxy/frames.ts'
+import { sessionTask } from '../../../src/session/fault.ts'
 import { ok } from '../../answers.ts'
+import { leftOutIf } from '../../left-out.ts'
+import { smallDisk } from '../../small-disk.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'indelible-spool-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -301,21 +314,211 @@ it('a worker that takes nothing loses calls, which are counted, and holds no mor
   expect(frames.open).toBe(1)
 })
 
-it('forwarding does the same for a request of any length: nothing of it is read', () => {
-  const [handed, parse] = [[] as Uint8Array[], vi.spyOn(JSON, 'parse')]
-  const spool = made()
-  const frames = new Frames({ spool, post: (records) => handed.push(records) })
-  const recordsOf = (messages: number): number => {
-    const before = handed.length
-    const body = JSON.stringify({ messages: Array.from({ length: messages }, () => ({ role: 'user', content: 'a' })) })
-    const call = frames.observe('default', { ...request, header: () => undefined })
-    call.piece(Buffer.from(body))
-    call.sent()
-    frames.flush()
-    return handed.slice(before).reduce((sum, records) => sum + [...framesIn(records)].length, 0)
+it('forwarding does the same for a request of any length: nothing is read or copied, and it is written once', () => {
+  const [posted, writes] = [[] as Uint8Array[], [] as (readonly Uint8Array[])[]]
+  const [parse, write] = [vi.spyOn(JSON, 'parse'), fs.writevSync]
+  fs.writevSync = (fd, pieces) => {
+    writes.push(pieces as readonly Uint8Array[])
+    return write(fd, pieces)
   }
-  expect([recordsOf(1), recordsOf(400), recordsOf(4000)]).toEqual([3, 3, 3])
-  expect(parse).not.toHaveBeenCalled()
-  parse.mockRestore()
+  syncBuiltinESMExports()
+  const spool = made()
+  const frames = new Frames({ spool, post: (records) => posted.push(records) })
+  try {
+    for (const messages of [1, 400, 4000]) {
+      const text = JSON.stringify({
+        messages: Array.from({ length: messages }, () => ({ role: 'user', content: 'a' })),
+      })
+      const body = Buffer.from(text)
+      const length = String(body.length)
+      const call = frames.observe('default', {
+        ...request,
+        header: (name) => (name === 'content-length' ? length : ''),
+      })
+      call.piece(body)
+      call.sent()
+      const isCompressed = (name: string) => (name === 'content-encoding' ? 'identity' : undefined)
+      call.answered(200, isCompressed)
+      call.chunk(Buffer.from('first'))
+      expect(posted).toEqual([]) // its worker does not wake up before the client has the first byte
+      expect(writes).toHaveLength(2) // the request before its provider has it, the answer before its client has it
+      expect(writes[0]).toContain(body) // itself, and no copy
+      const written = writes.flat().reduce((sum, piece) => sum + piece.length, 0)
+      expect(written - body.length).toBeLessThan(500)
+      frames.flush()
+      expect(posted.flatMap((records) => [...framesIn(records)])).toHaveLength(5)
+      posted.length = writes.length = 0
+    }
+    expect(parse).not.toHaveBeenCalled()
+  } finally {
+    parse.mockRestore()
+    fs.writevSync = write
+    syncBuiltinESMExports()
+    spool.close()
+  }
+})
+
+it('350,000 messages in 26 kB are 26 kB to the process that forwards, however many come', () => {
+  const text = `{"messages":[${Array.from({ length: 350_000 }, () => '{"role":"user","content":"a"}').join(',')}]}`
+  const bomb = gzipSync(text)
+  const posted: Uint8Array[] = []
+  const spool = made()
+  const frames = new Frames({ spool, post: (records) => posted.push(records) })
+  const header = (name: string) => (name === 'content-encoding' ? 'gzip' : undefined)
+  for (let count = 0; count < 100; count++) {
+    const call = frames.observe('default', { ...request, header })
+    call.piece(bomb)
+    call.sent()
+  }
+  observed(frames, 'another client')
+  frames.flush()
+  const sum = (all: readonly Uint8Array[]): number => all.reduce((total, { length }) => total + length, 0)
+  expect(sum(posted)).toBeLessThan(101 * (bomb.length + 500))
+  expect(statSync(join(near, '..', files()[0] ?? '')).size).toBeLessThan(101 * (bomb.length + 500))
   spool.close()
+})
+
+const disk = smallDisk('512k')
+afterAll(() => disk?.remove())
+
+it('a disk that is full', leftOutIf(disk === undefined, 'nothing can be mounted here'), async () => {
+  near = join(disk?.path ?? '', 's.db')
+  const spool = made()
+  const frames = untaken(spool)
+  answer(observed(frames, 'before'))
+  const large = observed(frames, 'x'.repeat(2 ** 20)) // half of it fits
+  answer(large)
+  answer(observed(frames, 'while it is full'))
+  expect(notices).toEqual([expect.stringMatching(/^the spool can't be written: .*; until .* a kill loses calls$/)])
+  writeFileSync(join(disk?.path ?? '', 'other'), '') // the disk is not full of it: what did not fit is cut away
+  const [file = ''] = files()
+  expect(statSync(join(disk?.path ?? '', file)).size).toBeLessThan(4000)
+  spool.close()
+  expect((await replayed(memoryStore())).calls).toBe(1)
+})
+
+/** A spool that a recorder left, with one question. */
+const leftWith = (question: string, options: Partial<SpoolOptions> = {}): string => {
+  const spool = made(options)
+  answer(observed(untaken(spool), question))
+  const path = join(near, '..', files()[0] ?? '')
+  spool.close()
+  return path
+}
+const key = newHostKey()
+const keys = { current: key, byId: (id: string) => (id === key.id ? key.key : undefined) }
+const frame = (kind: number, value: unknown, call = 1): readonly Uint8Array[] =>
+  recordOf({ kind, call, at: 1, bytes: jsonBytes(value) })
+
+it.each([
+  ['of another version', (path: string) => writeFileSync(path, Buffer.concat(frame(kinds.spool, { version: 2 })))],
+  ['that is no spool', (path: string) => writeFileSync(path, '\0\0\0\x0512345')],
+  ['with a call that is none', (path: string) => appendFileSync(path, Buffer.concat(frame(kinds.asked, null, 9)))],
+  ['that leads elsewhere', (path: string) => (renameSync(path, `${path}x`), symlinkSync(`${path}x`, path))],
+  ['that is a file with two names', (path: string) => linkSync(path, join(near, '..', 'other'))],
+  ['that is a folder', (path: string) => (rmSync(path), mkdirSync(path))],
+  ['that is a pipe', (path: string) => (rmSync(path), spawnSync('mkfifo', [path]))],
+  ['with a lock that is none', (path: string) => writeFileSync(path.replace(/\.0$/, '.lock'), 'x'.repeat(9000))],
+  [
+    'with a lock that leads elsewhere',
+    (path: string) => {
+      const lock = path.replace(/\.0$/, '.lock')
+      renameSync(lock, `${lock}x`)
+      symlinkSync(`${lock}x`, lock)
+    },
+  ],
+])('a file %s is told, and stays as it is', async (_, change) => {
+  const path = leftWith('one')
+  change(path)
+  const isFile = fs.lstatSync(path).isFile()
+  const before = isFile ? readFileSync(path) : undefined
+  expect((await replayed(memoryStore())).calls).toBe(0)
+  expect(notices).toEqual([expect.stringMatching(/can't be (?:recorded|locked)/)])
+  expect(isFile ? readFileSync(path) : undefined).toEqual(before)
+  expect(isSpooledBefore(near, 0)).toBe(false) // nor is it waited for
+})
+
+it(
+  'a spool of another user is not recorded',
+  leftOutIf(process.geteuid?.() !== 0, 'only root gives files away'),
+  async () => {
+    const path = leftWith('planted')
+    chownSync(path, 12_345, 12_345)
+    expect((await replayed(memoryStore())).calls).toBe(0)
+    expect(notices).toEqual([expect.stringContaining('it is no file of this user')])
+    chownSync(path.replace(/\.0$/, '.lock'), 12_345, 12_345)
+    expect((await replayed(memoryStore())).calls).toBe(0)
+    expect(notices[1]).toMatch(/\.lock can't be locked, .*: it is no file of this user/)
+    writeFileSync(near, '')
+    chownSync(near, 12_345, 12_345) // but that of the store's owner is
+    expect((await replayed(memoryStore())).calls).toBe(1)
+  },
+)
+
+it('beside a store with keys a spool that is not encrypted is not recorded: whoever has no key can write it', async () => {
+  leftWith('planted')
+  expect((await replayed(memoryStore(), keys)).calls).toBe(0)
+  expect(notices).toEqual([
+    expect.stringContaining('it is not encrypted: only a recorder without a key file records it'),
+  ])
+  expect((await replayed(memoryStore())).calls).toBe(1)
+})
+
+it('a record that says it is longer than the file is its end, whatever it says', async () => {
+  const path = leftWith('one')
+  for (const length of [
+    [0, 0, 0, 9],
+    [255, 255, 255, 255],
+    [127, 255, 255, 255],
+  ]) {
+    copyFileSync(path, `${path}0`)
+    appendFileSync(`${path}0`, Buffer.from([...length, 4, 0]))
+  }
+  expect((await replayed(memoryStore())).calls).toBe(2)
+  expect(notices).toEqual([])
+})
+
+it('two calls of one millisecond in one session: the receipt of one is not taken for that of the other', async () => {
+  const store = memoryStore()
+  const spool = made({ now: () => 1000 })
+  const posted: [Uint8Array, Segment | undefined][] = []
+  const frames = new Frames({ spool, post: (records, segment) => posted.push([records, segment]), now: () => 1000 })
+  const header = (name: string) => (name === 'session-id' ? 'one session' : undefined)
+  for (const content of ['one', 'two']) {
+    const call = frames.observe('default', { ...request, header })
+    call.sent(JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] }))
+    answer(call)
+    call.end()
+  }
+  frames.flush()
+  const recorder: Recorder = createRecorder({ store, now: () => 1000 })
+  const reader: FrameReader = new FrameReader(
+    () => recorder,
+    () => undefined,
+  )
+  const [[records, segment] = []] = posted
+  for (const one of framesIn(records ?? new Uint8Array(0))) if (one.call === 1) reader.take(one, segment)
+  await recorder.settled()
+  const { sessions } = await ok(listSessions(store, { limit: 2 }))
+  // It was killed directly before the receipt of the second.
+  spool.write(segment as Segment, [
+    recordOf({ kind: kinds.place, call: 2, at: 1000, bytes: Buffer.from(sessions[0]?.id ?? '') }),
+  ])
+  spool.close()
+  expect((await replayed(store)).summary.calls).toBe(1)
+  expect((await recordedIn(store)).flat().toSorted()).toEqual(['heard', 'heard', 'one', 'two'])
+})
+
+it('while a store is busy, nobody can tell what it has: the file stays', async () => {
+  const store = memoryStore()
+  const spool = made()
+  const segment = spool.begin() as Segment
+  observed(untaken(spool), 'one')
+  spool.write(segment, [recordOf({ kind: kinds.place, call: 1, at: 1, bytes: Buffer.from('s') })])
+  spool.close()
+  const isBusy: Store['info'] = () => sessionTask(() => Promise.resolve(left({ _tag: 'Busy', waited: 1 })), 'info')
+  const busy: Store = { ...store, info: isBusy }
+  expect((await replayed(busy)).calls).toBe(0)
+  expect(notices).toEqual([expect.stringContaining("can't be recorded: could not look for receipts in")])
+  expect((await replayed(store)).calls).toBe(0) // the session is not there: it was removed
 })
