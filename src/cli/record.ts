@@ -216,9 +216,14 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
   const [input, output, cached] = (['input', 'output', 'cacheRead'] as const).map((kind) =>
     sum(({ usage }) => usage[kind]),
   ) as [number, number, number]
-  const lines = [
-    `recorded: ${counted(calls, 'call')} in ${counted(count, 'session')}${sum((one) => one.failed) > 0 ? `, ${sum((one) => one.failed)} failed` : ''}`,
-  ]
+  const lost = sum((one) => one.lost)
+  // A thread that died can't say what it recorded.
+  const lines =
+    calls === 0 && lost > 0
+      ? []
+      : [
+          `recorded: ${counted(calls, 'call')} in ${counted(count, 'session')}${sum((one) => one.failed) > 0 ? `, ${sum((one) => one.failed)} failed` : ''}`,
+        ]
   if (input + output > 0) {
     const money = sum((one) => one.dollars)
     const said = money === 0 ? '' : money < 0.0001 ? ', less than $0.0001' : `, about $${money.toFixed(4)}`
@@ -234,7 +239,6 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
   if (moreBreaks > 0) lines.push(`and ${moreBreaks} more cache breaks`)
   const passed = sum((one) => one.passed)
   if (passed > 0) lines.push(`${counted(passed, 'other request')} passed`)
-  const lost = sum((one) => one.lost)
   const unanswered = sum((one) => one.unanswered)
   if (lost > unanswered) lines.push(`${counted(lost - unanswered, 'call')} not recorded`)
   if (unanswered > 0) lines.push(`${counted(unanswered, 'call')} recorded without the answer`)

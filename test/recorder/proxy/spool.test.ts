@@ -314,6 +314,18 @@ it('a worker that takes nothing loses calls, which are counted, and holds no mor
   expect(frames.open).toBe(1)
 })
 
+it('a worker that has ended holds nothing: what goes by is in the spool, and each call is open once', () => {
+  const frames = new Frames({ spool: undefined, post: () => undefined })
+  const call = observed(frames, 'one')
+  frames.ended()
+  const piece = new Uint8Array(2 ** 24)
+  for (let count = 0; count < 40; count++) {
+    call.chunk(piece)
+    frames.flush()
+  }
+  expect([frames.open, frames.unanswered]).toEqual([1, 0])
+})
+
 it('forwarding does the same for a request of any length: nothing is read or copied, and it is written once', () => {
   const [posted, writes] = [[] as Uint8Array[], [] as (readonly Uint8Array[])[]]
   const [parse, write] = [vi.spyOn(JSON, 'parse'), fs.writevSync]
