@@ -10,7 +10,7 @@ import { Unreadable, type Call, type Terminal } from './command.ts'
 import { keyFileOf, readKeyFile } from './key-file.ts'
 import { Recorders } from './recorders.ts'
 import { counted } from './screen.ts'
-import { addressWithoutPassword, defaultStorePath, givenStore, isAddress } from './store.ts'
+import { defaultStorePath, givenStore, isAddress } from './store.ts'
 
 /**
  * The path that spools of a store begin with. Those of a database are in the user's data folder; undefined: it has none that
@@ -22,10 +22,21 @@ export const spoolsNear = (values: Call['values'], terminal: Terminal): string |
   try {
     if (given === undefined || !isAddress(given)) return realpathSync(given === undefined ? path : terminal.path(given))
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    return join(realpathSync(dirname(path)), `postgres-${digestOf(addressWithoutPassword(given)).slice(0, 16)}`)
+    return join(realpathSync(dirname(path)), `postgres-${digestOf(databaseOf(given)).slice(0, 16)}`)
   } catch {
     return undefined
   }
+}
+
+/** The database and schema that an address leads to, whoever goes there: erasure finds the spool of another role's recorder. */
+const databaseOf = (address: string): string => {
+  const { hostname, port, pathname, username, searchParams } = new URL(address)
+  return JSON.stringify([
+    (searchParams.get('host') ?? hostname).toLowerCase(),
+    searchParams.get('port') ?? (port || '5432'),
+    pathname.length > 1 ? pathname : `/${username}`,
+    searchParams.get('schema') ?? 'indelible',
+  ])
 }
 
 /** The keys of a spool, if the call names a key file. */
