@@ -1,7 +1,8 @@
 /**
  * `indelible record` as users run it, in a process of its own: its processor time under 100 streams, and milliseconds to the
- * first byte of an instant provider beside a direct call, as the conversation grows, and while others post bombs. Arguments: folders of checkouts, which
- * take turns. Default: this one.
+ * first byte of an instant provider beside a direct call, as the conversation grows, and while others post bombs. What the
+ * thread that forwards waited for a processor until then, and what it used of one, stand beside it (Linux), for machines that
+ * do other work. Arguments: folders of checkouts, which take turns. Default: this one.
  */
 import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -65,14 +66,24 @@ else {
       })
     })
 
-  /** Milliseconds until the first byte of an answer, and until its end. */
-  const called = (url: string, body: string): Promise<readonly [number, number]> =>
+  /** Milliseconds that the thread that forwards has used of a processor, and waited for one. */
+  const scheduled = (pid: number | undefined): readonly [number, number] => {
+    const [used = 0, waited = 0] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ').map(Number)
+    return [used / 1e6, waited / 1e6]
+  }
+  /** Milliseconds until the first byte of an answer; and until then, of a process that forwards: used of a processor, and waited for one. */
+  const called = (url: string, body: string, pid = process.pid): Promise<readonly [number, number, number]> =>
     new Promise((done, failed) => {
+      const [used, waited] = scheduled(pid)
       const began = performance.now()
-      let first = 0
+      let figures: readonly [number, number, number] = [0, 0, 0]
       const asking = request(`${url}/chat/completions`, { method: 'POST', agent }, (answer) => {
-        answer.once('data', () => (first = performance.now() - began))
-        answer.resume().on('end', () => done([first, performance.now() - began]))
+        answer.once('data', () => {
+          const first = performance.now() - began
+          const [usedThen, waitedThen] = scheduled(pid)
+          figures = [first, usedThen - used, waitedThen - waited]
+        })
+        answer.resume().on('end', () => done(figures))
       })
       asking.on('error', failed)
       asking.end(body)
@@ -120,28 +131,35 @@ else {
   console.log('| checkout | processor time of 1,000 chunks at 100 streams, ms |\n|---|---:|')
   for (const { name, flow } of all) console.log(`| ${name} | ${median(flow).toFixed(1)} |`)
 
-  console.log('\n| checkout | messages | first byte later than direct, ms (median) | 9 of 10 |\n|---|---:|---:|---:|')
+  console.log(
+    '\n| checkout | messages | first byte later than direct, ms (median) | 9 of 10 | without its waiting for a processor | processor time until then |\n|---|---:|---:|---:|---:|---:|',
+  )
   const words = 'word '.repeat(60)
   for (const messages of [2, 400, 4000]) {
-    const late = all.map(() => [] as number[])
+    const late = all.map(() => [] as (readonly [number, number, number])[])
     const history = Array.from({ length: messages - 1 }, (_, index) => ({
       role: index % 2 === 0 ? 'user' : 'assistant',
       content: `${index} ${words}`,
     }))
     for (let turn = 0; turn < 60; turn++) {
-      for (const [index, { url }] of all.entries()) {
+      for (const [index, { url, process: one }] of all.entries()) {
         const body = said([...history, { role: 'user', content: `${turn}` }], 0)
         const [without] = await called(direct, body)
-        const [having] = await called(url, body)
-        if (turn >= 10) late[index]?.push(having - without)
+        const [having, used, waited] = await called(url, body, one.pid)
+        if (turn >= 10) late[index]?.push([having - without, having - without - waited, used])
         await new Promise((done) => setTimeout(done, 100)) // an agent thinks, too
       }
     }
     for (const [index, { name }] of all.entries()) {
-      const found = (late[index] ?? []).toSorted((a, b) => a - b)
-      console.log(
-        `| ${name} | ${messages} | ${median(found).toFixed(2)} | ${(found[Math.floor(found.length * 0.9)] ?? 0).toFixed(2)} |`,
-      )
+      const found = late[index] ?? []
+      const [all, net, used] = [0, 1, 2].map((figure) => found.map((one) => one[figure] ?? 0)) as [
+        number[],
+        number[],
+        number[],
+      ]
+      const most = all.toSorted((a, b) => a - b)[Math.floor(all.length * 0.9)] ?? 0
+      const figures = [median(all), most, median(net), median(used)].map((figure) => figure.toFixed(2))
+      console.log(`| ${name} | ${messages} | ${figures.join(' | ')} |`)
     }
   }
   console.log(
