@@ -180,8 +180,8 @@ export class Frames {
   #hand(kind: number, record: FrameRecord): void {
     this.#pending.push(record)
     this.#bytes += lengthOf(record)
-    if (kind === kinds.end || kind === kinds.fail || this.#bytes > mostPending)
-      this.#flushing ??= setImmediate(() => this.flush())
+    const isMuch = this.#bytes > mostBytes || this.#pending.length > mostRecords
+    if (kind === kinds.end || kind === kinds.fail || isMuch) this.#flushing ??= setImmediate(() => this.flush())
     else if (kind === kinds.sent) this.#waitingFor ??= setTimeout(() => this.flush(), beforeBegin)
   }
 
@@ -205,8 +205,9 @@ export class Frames {
 
 const none = new Uint8Array(0)
 
-/** Bytes that are handed over even if nobody needs them yet. */
-const mostPending = 2 ** 22
+/** What is handed over even if nobody needs it yet: it takes a millisecond at most. */
+const mostBytes = 2 ** 22
+const mostRecords = 500
 
 const slow = Buffer.from(`the recorder could not keep up: ${mostWaiting} bytes waited for it`)
 
