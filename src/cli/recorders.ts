@@ -19,7 +19,7 @@ export interface ScopeSummary extends RecorderSummary {
 interface Scope {
   readonly store: Store
   readonly recorder: Recorder
-  readonly run: Run | undefined
+  readonly run: Run
   /** Its calls that are not over. */
   open: number
 }
@@ -118,8 +118,8 @@ export class Recorders {
           notice._tag === 'NotRecorded' ? `a call of ${notice.url} is not recorded: ${notice.reason}` : notice.reason,
         ),
     })
-    const scope = { store, recorder, run: this.#options.marks ? beginRun(store) : undefined, open: 0 }
-    if (scope.run !== undefined) void this.#tellMarked(scope.run)
+    const scope = { store, recorder, run: beginRun(store, this.#options.marks), open: 0 }
+    void this.#tellMarked(scope.run)
     this.#all.set(name, scope)
     return scope
   }
@@ -129,7 +129,7 @@ export class Recorders {
     await recorder.settled()
     const summary = recorder.summary()
     this.#past = this.#past === undefined ? withoutNames(summary) : added(this.#past, summary)
-    await run?.end()
+    await run.end()
   }
 
   /** Remove what is old: in the scope of the command, or where requests name theirs, in all of the store. */
@@ -167,7 +167,7 @@ export class Recorders {
   async settled(): Promise<void> {
     await Promise.all([...this.#all.values()].map(({ recorder }) => recorder.settled()))
     await this.#beside
-    await Promise.all([...this.#all.values()].map(({ run }) => run?.end()))
+    await Promise.all([...this.#all.values()].map(({ run }) => run.end()))
   }
 
   summaries(): readonly ScopeSummary[] {

@@ -29,8 +29,10 @@ const ttl = 60_000
  * Begin a run on a store: one for each scope that is recorded into. It never throws; a store that fails marks nothing.
  *
  * Cost    a look at the store's logs; if a run was killed, one row of each session that was appended to since it began
+ *
+ * @param marks whether it marks what killed runs left. One that replays a spool only keeps others from marking its sessions.
  */
-export const beginRun = (store: Store): Run => {
+export const beginRun = (store: Store, marks = true): Run => {
   const id = `${mark}.${crypto.randomUUID()}`
   const began = store.now()
   let timer: NodeJS.Timeout | undefined
@@ -45,7 +47,7 @@ export const beginRun = (store: Store): Run => {
       timer = setInterval(() => void store.renew(id, { number, ttl })(), ttl / 3)
       timer.unref()
     }
-    return markKilled(store, id)
+    return marks ? markKilled(store, id) : 0
   })()
   const marked = begun.catch(() => 0)
   return {
