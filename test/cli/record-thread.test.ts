@@ -1,11 +1,15 @@
 /** The thread of `indelible record` that stores, when it dies, and when its disk is full: the traffic goes on. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import type { IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { Worker } from 'node:worker_threads'
+import { gzipSync } from 'node:zlib'
 import { afterAll, expect, it } from 'vitest'
 import type { ObservedCall } from 'indelible/recorder'
+import { startProxy } from 'indelible/recorder/proxy'
 import type { Call } from '../../src/cli/command.ts'
 import { terminalOf } from '../../src/cli/output.ts'
 import { summaryLines } from '../../src/cli/record.ts'
@@ -51,6 +55,47 @@ const goesBy = ({ recorderOf }: Recording, question: string): ObservedCall => {
   call.end()
   return call
 }
+
+it('clients are served while the thread can store nothing and bombs wait for it: 350,000 messages in 26 kB each', async () => {
+  const path = join(folder, 'busy.db')
+  const { recording } = await begun(path)
+  const provider = createServer((incoming, outgoing) => {
+    incoming.resume().on('end', () => outgoing.writeHead(200, { 'content-type': 'application/json' }).end(answer))
+  })
+  await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve))
+  const { port } = provider.address() as AddressInfo
+  const upstreams = [{ name: 'openai', url: `http://127.0.0.1:${port}` }]
+  const proxy = await startProxy({ host: '127.0.0.1', port: 0, token: '', upstreams, recorderOf: recording.recorderOf })
+  const asked = async (body: string | Uint8Array<ArrayBuffer>, encoding: string): Promise<number> => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
+    const { status, text } = await fetch(`${proxy.urlOf('openai')}/chat/completions`, {
+      method: 'POST',
+      headers,
+      body,
+    }).then(async (response) => ({ status: response.status, text: await response.text() }))
+    expect(text).toBe(answer)
+    return status
+  }
+  const text = `{"messages":[${Array.from({ length: 350_000 }, () => '{"role":"user","content":"a"}').join(',')}]}`
+  const bomb = new Uint8Array(gzipSync(text))
+  const question = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'served' }] })
+  const lock = new DatabaseSync(path)
+  lock.exec('begin immediate')
+  const all = [
+    asked(question, 'identity'),
+    ...Array.from({ length: 5 }, () => asked(bomb, 'gzip')),
+    asked(question, 'identity'),
+  ]
+  expect(await Promise.all(all)).toEqual(all.map(() => 200)) // the lock is held: nothing of it is stored
+  lock.exec('rollback')
+  lock.close()
+  await proxy.close()
+  const summaries = await recording.settled()
+  const sum = (figure: 'calls' | 'lost'): number => summaries.reduce((total, one) => total + one[figure], 0)
+  expect(sum('calls') + sum('lost')).toBe(7)
+  expect(sum('lost')).toBeGreaterThanOrEqual(5)
+  await new Promise((resolve) => provider.close(resolve))
+})
 
 it('the thread dies: calls go on, are counted as not recorded, and the next start records them', async () => {
   const store = join(folder, 's.db')
