@@ -13,14 +13,14 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   sequence: [],
   task: ['json'],
   proof: ['json'],
-  message: ['json', 'sequence', 'proof'],
+  message: ['json', 'sequence', 'task', 'proof'],
   codecs: ['json', 'sequence', 'task', 'proof', 'message'],
   pages: ['json', 'sequence'],
-  notes: ['json', 'sequence', 'proof', 'pages'],
+  notes: ['json', 'sequence', 'task', 'proof', 'pages'],
   redact: ['json', 'proof', 'message', 'notes'],
   history: ['json', 'sequence', 'task', 'pages'], // generic in its message type
   store: ['json', 'sequence', 'task', 'proof'],
-  entry: ['json', 'proof', 'message', 'pages', 'history', 'store'],
+  entry: ['json', 'task', 'proof', 'message', 'pages', 'history', 'store'],
   encryption: ['json', 'task', 'proof', 'message', 'store', 'entry'],
   transcript: ['json', 'sequence', 'proof', 'message', 'codecs', 'pages', 'notes'],
   session: [
@@ -71,7 +71,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
     'context',
     'run',
   ],
-  thread: ['json', 'sequence', 'message', 'codecs'],
+  thread: ['json', 'sequence', 'task', 'message', 'codecs'],
   adapters: [
     'json',
     'sequence',
