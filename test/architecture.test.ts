@@ -35,7 +35,6 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
     'history',
     'store',
     'entry',
-    'encryption', // loaded when a key is given
     'transcript',
   ],
   search: ['json', 'task', 'proof', 'message', 'notes', 'history', 'store', 'entry', 'session'],

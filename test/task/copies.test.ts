@@ -14,7 +14,6 @@ import {
   openOrCreateSession,
   openSession,
   orThrow,
-  readSession,
   readTranscript,
   user,
   verifySession,
@@ -84,10 +83,10 @@ const sessions: { readonly [name: string]: Case } = {
     ({ store }, options) => createSession(store, options),
   ),
   'createSession, encrypted': of(
-    () => [{ id: 'new', metadata: { tags: ['a'] }, messages: [message()], key: ring }],
+    () => [{ id: 'new', metadata: { tags: ['a'] }, messages: [message()] }],
     async ({ store }, options) => {
-      await createSession(store, options)
-      const opened = await openSession(store, 'new', { key: ring })
+      await createSession(withKeys(store, ring), options)
+      const opened = await openSession(withKeys(store, ring), 'new')
       const said = [opened.metadata(), opened.view().toArray()]
       await store.remove('new')
       return said
@@ -100,10 +99,6 @@ const sessions: { readonly [name: string]: Case } = {
   openSession: of(
     () => [{ redact: true as const }],
     ({ store }, options) => openSession(store, 's', options),
-  ),
-  readSession: of(
-    () => [{}],
-    ({ store }, options) => readSession(store, 's', options),
   ),
   forkSession: of(
     () => [{ id: 'fork', at: 1, metadata: { tags: ['a'] } }],

@@ -148,9 +148,9 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   openOrCreateSession: async () => [openOrCreateSession(memoryStore(), 's', { metadata: { f: () => 1 } as never })],
   openSession: async (bad) => {
     const { store } = await started()
-    await createSession(store, { id: 'encrypted', key: keyRing([newHostKey('a')]) })
+    await createSession(withKeys(store, keyRing([newHostKey('a')])), { id: 'encrypted' })
     const key = { current: newHostKey('b'), byId: bad as never }
-    return [openSession(memoryStore(), 'none'), openSession(store, 'encrypted', { key })]
+    return [openSession(memoryStore(), 'none'), openSession(withKeys(store, key), 'encrypted')]
   },
   readSession: async () => [readSession(memoryStore(), 'none')],
   proveGrowth: async () => [proveGrowth(memoryStore(), 'none', { size: 1, root: '' })],
@@ -225,12 +225,12 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   updateLedger: async () => [updateLedger(memoryStore(), ['\n'])],
   rotateKeys: async (bad) => {
     const store = memoryStore()
-    await createSession(store, { id: 's', key: keyRing([newHostKey('a')]) })
+    await createSession(withKeys(store, keyRing([newHostKey('a')])), { id: 's' })
     return [rotateKeys(store, { current: newHostKey('b'), byId: bad as never })]
   },
   checkKeys: async (bad) => {
     const store = memoryStore()
-    await createSession(store, { id: 's', key: keyRing([newHostKey('a')]) })
+    await createSession(withKeys(store, keyRing([newHostKey('a')])), { id: 's' })
     return [checkKeys(store, { current: newHostKey('b'), byId: bad as never })]
   },
   'encryption.keyFor': async () => {
