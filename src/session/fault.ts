@@ -144,7 +144,7 @@ export type ImportFault =
   | RemoveFault
   | EraseFault
   | NoSessionFault
-  | SessionFaultOf<'InvalidMessage' | 'OtherHead'>
+  | SessionFaultOf<'InvalidMessage' | 'InvalidNote' | 'OtherHead'>
   | CallbackThrew
 
 /** A sentence for each of them. */

@@ -18,18 +18,10 @@ import {
   type Store,
 } from 'indelible'
 import { destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from 'indelible/encryption'
-import {
-  copySession,
-  describeSession,
-  eraseMessages,
-  exportSession,
-  findMessages,
-  importTranscript,
-  readRange,
-} from 'indelible/session'
+import { copySession, describeSession, eraseMessages, exportSession, findMessages, readRange } from 'indelible/session'
 import { searchStore } from 'indelible/search'
 import { encryptedBody, encryptionKey, isEncrypted, ownStore, storeTask, type Row } from 'indelible/store'
-import { exportLines, readTranscript } from 'indelible/transcript'
+import { exportLines, readTranscript, importTranscript } from 'indelible/transcript'
 import { fault, ok } from '../answers.ts'
 import { changed, restored, stolen, type Stolen, type StolenLog } from './stolen.ts'
 import { rounds } from '../rounds.ts'

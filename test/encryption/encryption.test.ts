@@ -35,7 +35,6 @@ import {
   eraseMessages,
   exportSession,
   follow,
-  importTranscript,
   proveEntry,
   readRange,
 } from 'indelible/session'
@@ -43,7 +42,7 @@ import { isEncrypted, verifyLog, type Row } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { postgresStore } from 'indelible/store/postgres'
 import { blockContract } from 'indelible/testing'
-import { exportLines, readTranscript } from 'indelible/transcript'
+import { exportLines, readTranscript, importTranscript } from 'indelible/transcript'
 import { root } from '../../scripts/run.ts'
 import { fault, ok } from '../answers.ts'
 import { startPostgres } from '../store/postgres-server.ts'

@@ -17,13 +17,12 @@ import {
   eraseMessages,
   exportSession,
   findMessages,
-  importTranscript,
   proveEntry,
   proveErased,
   readRange,
   removeUnfinished,
 } from 'indelible/session'
-import { readTranscript } from 'indelible/transcript'
+import { readTranscript, importTranscript } from 'indelible/transcript'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { orThrow, type Store } from 'indelible'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'

@@ -8,13 +8,11 @@ import {
   createSession,
   exportSession,
   forkSession,
-  importTranscript,
   listSessions,
   memoryStore,
   openOrCreateSession,
   openSession,
   orThrow,
-  readTranscript,
   user,
   verifySession,
   type Head,
@@ -46,6 +44,7 @@ import { blockCache, cachedBlocks, keyValueBlocks, type Row } from 'indelible/st
 import { describe, expect, it } from 'vitest'
 import { wreck } from '../../src/testing/check.ts'
 import { keyValueMap } from '../store/key-value-map.ts'
+import { importTranscript, readTranscript } from 'indelible/transcript'
 
 interface World {
   readonly store: Store

@@ -4,19 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import {
+  importRecord,
   assistant,
   createSession,
   exportSession,
   faultMessage,
   forkSession,
-  importTranscript,
   listSessions,
   memoryStore,
   openOrCreateSession,
   openSession,
   orThrow,
   readSession,
-  readTranscript,
   settle,
   user,
   verifySession,
@@ -88,6 +87,7 @@ import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from
 import { backupSqlite, compactSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
+import { exportOf, importTranscript, readTranscript } from 'indelible/transcript'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-law-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -167,6 +167,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   exportSession: async () => [exportSession(memoryStore(), 'none')],
   verifySession: async (bad) => [verifySession((await started()).store, 's', { progress: bad })],
   copySession: async (bad) => [copySession((await started()).store, memoryStore(), 's', { progress: bad })],
+  importRecord: async (bad) => [importRecord(memoryStore(), exportOf(transcript()), { progress: bad })],
   importTranscript: async (bad) => [importTranscript(memoryStore(), transcript(), { progress: bad })],
   'session.append': async () => {
     const { session } = await started()
