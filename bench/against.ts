@@ -6,6 +6,7 @@
  *
  *     git worktree add ../before COMMIT && node --expose-gc against.ts ../../before [title]
  */
+import { readTranscript } from 'indelible/transcript'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -24,7 +25,7 @@ const before = await load(other)
 const after = await load(fileURLToPath(new URL('..', import.meta.url)))
 
 const example = readFileSync(new URL('../examples/coding-agent.json', import.meta.url), 'utf8')
-const transcript = after.readTranscript(example)
+const transcript = readTranscript(example)
 if (transcript._tag === 'Left') throw new Error('the example could not be read')
 const real = JSON.parse(JSON.stringify(transcript.right.messages)) as readonly Message[]
 const small = Array.from({ length: 1000 }, (_, index) => after.user(`message number ${index}`))

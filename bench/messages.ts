@@ -1,7 +1,8 @@
 /** The messages that are measured with: real ones where the machine has them, else the project's example, repeated. */
 import { existsSync, readFileSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { readTranscript, type Message } from 'indelible'
+import { type Message } from 'indelible'
+import { readTranscript } from 'indelible/transcript'
 
 const read = (path: string, pick = 0): readonly Message[] => {
   const transcript = readTranscript(readFileSync(new URL(path, import.meta.url), 'utf8'), { pick })

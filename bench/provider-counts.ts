@@ -7,7 +7,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { createHistory, readTranscript, type Message } from 'indelible'
+import { createHistory, type Message } from 'indelible'
 import {
   claudeTokens,
   countedIn,
@@ -18,6 +18,7 @@ import {
   type ProviderCount,
 } from 'indelible/context'
 import { machine } from './measure.ts'
+import { readTranscript } from 'indelible/transcript'
 
 const shared = '../../shared/data/transcripts/'
 

@@ -6,9 +6,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import { assistant, faultMessage, memoryStore, user, type Fault, type Message } from 'indelible'
+import { assistant, memoryStore, user, type Message } from 'indelible'
 import { blockCache, cachedBlocks, keyValueBlocks, type BlockStore } from 'indelible/store'
-import { createPendingHistory, hydrate, persist } from 'indelible/refs'
+import { createPendingHistory, hydrate, persist, refsFaultMessage } from 'indelible/refs'
 import { postgresStore } from 'indelible/store/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { startPostgres } from '../test/store/postgres-server.ts'
@@ -20,8 +20,8 @@ const messages: readonly Message[] = Array.from({ length: count }, (_, position)
   (position % 2 === 0 ? user : assistant)(said(position)),
 )
 
-const must = <T>(answer: Either<Fault, T>): T => {
-  if (isLeft(answer)) throw new Error(faultMessage(answer.left))
+const must = <T>(answer: Either<Parameters<typeof refsFaultMessage>[0], T>): T => {
+  if (isLeft(answer)) throw new Error(refsFaultMessage(answer.left))
   return answer.right
 }
 

@@ -14,7 +14,7 @@
 import { toolResultsOf } from 'indelible/message'
 import { existsSync, readFileSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { createHistory, readTranscript, textOf, toolCallsOf, type Message, type Part } from 'indelible'
+import { createHistory, textOf, toolCallsOf, type Message, type Part } from 'indelible'
 import {
   deriveContext,
   estimateTokens,
@@ -30,6 +30,7 @@ import {
 } from 'indelible/context'
 import { aiSdk, langChain, type Peer } from './context-peers.ts'
 import { machine } from './measure.ts'
+import { readTranscript } from 'indelible/transcript'
 
 interface Piece {
   readonly query: string

@@ -4,21 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import {
-  createSession,
-  faultMessage,
-  importTranscript,
-  openSession,
-  readTranscript,
-  type Fault,
-  type Message,
-  type Session,
-  type Store,
-} from 'indelible'
+import { createSession, faultMessage, openSession, type Fault, type Message, type Session, type Store } from 'indelible'
 import { createFork, readRange } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { machine, measure, report, type Contender } from './measure.ts'
 import { messageAt, source } from './messages.ts'
+import { importTranscript, readTranscript } from 'indelible/transcript'
 
 const quick = process.argv.includes('--quick')
 const folder = mkdtempSync(join(tmpdir(), 'indelible-bench-'))

@@ -1,15 +1,6 @@
 /** The same turns, a question and an answer each, kept by one way or another: what the benches of peers measure. */
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import {
-  assistant,
-  createSession,
-  faultMessage,
-  openSession,
-  user,
-  type Fault,
-  type Message,
-  type Store,
-} from 'indelible'
+import { assistant, createSession, openSession, user, type Message, type Store } from 'indelible'
 import { createPendingHistory, hydrate, persist } from 'indelible/refs'
 
 export const turns: number = process.argv.includes('--quick') ? 40 : 400
@@ -22,8 +13,8 @@ export interface Kept {
   readonly close: () => unknown
 }
 
-export const ok = <T>(answer: Either<Fault, T>): T => {
-  if (isLeft(answer)) throw new Error(faultMessage(answer.left))
+export const ok = <T>(answer: Either<unknown, T>): T => {
+  if (isLeft(answer)) throw new Error(JSON.stringify(answer.left))
   return answer.right
 }
 

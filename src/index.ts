@@ -50,12 +50,11 @@ export {
   type View,
 } from './history/index.ts'
 export { memoryStore, type Head, type Store } from './store/index.ts'
-export { readTranscript, type Transcript } from './transcript/index.ts'
 export {
   createSession,
   exportSession,
   forkSession,
-  importTranscript,
+  importRecord,
   listSessions,
   openOrCreateSession,
   openSession,

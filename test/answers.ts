@@ -3,21 +3,26 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { faultMessage, type Fault } from 'indelible'
 
+interface Tagged {
+  readonly _tag: string
+}
+
 /** The answer of a task, which must not be a fault. */
-export const ok = async <T>(task: TaskEither<Fault, T>): Promise<T> => {
+export const ok = async <T>(task: TaskEither<Tagged, T>): Promise<T> => {
   const answer = await task()
-  if (isLeft(answer)) throw new Error(`${answer.left._tag}: ${faultMessage(answer.left)}`, { cause: answer.left })
+  if (isLeft(answer))
+    throw new Error(`${answer.left._tag}: ${faultMessage(answer.left as Fault)}`, { cause: answer.left })
   return answer.right
 }
 
 /** The fault of a task, which must have this tag. */
-export const fault = async <Tag extends Fault['_tag']>(
+export const fault = async <F extends Tagged, Tag extends F['_tag']>(
   tag: Tag,
-  task: TaskEither<Fault, unknown>,
-): Promise<Extract<Fault, { _tag: Tag }>> => {
+  task: TaskEither<F, unknown>,
+): Promise<Extract<F, { readonly _tag: Tag }>> => {
   const answer = await task()
   if (!isLeft(answer)) throw new Error(`expected ${tag}, but it went well`)
   if (answer.left._tag !== tag)
-    throw new Error(`expected ${tag}, found ${answer.left._tag}: ${faultMessage(answer.left)}`)
-  return answer.left as Extract<Fault, { _tag: Tag }> // its tag was compared
+    throw new Error(`expected ${tag}, found ${answer.left._tag}: ${faultMessage(answer.left as Fault)}`)
+  return answer.left as Extract<F, { readonly _tag: Tag }> // its tag was compared
 }

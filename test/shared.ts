@@ -3,9 +3,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { it } from 'vitest'
-import { faultMessage, readTranscript, type Transcript } from 'indelible'
+import { faultMessage } from 'indelible'
 import { root } from '../scripts/run.ts'
 import { leftOutIf } from './left-out.ts'
+import { readTranscript, type Transcript } from 'indelible/transcript'
 
 const folder = join(root, '../shared/data')
 

@@ -1,5 +1,4 @@
 /** Who vouches for a session: its head in a signed checkpoint of the ledger, verified here by the keys that are given. */
-import { faultMessage } from 'indelible'
 import {
   checkHead,
   claimedHead,
@@ -11,6 +10,7 @@ import {
   type HeadInLedger,
   type LedgerProof,
   type Trust,
+  evidenceFaultMessage,
 } from 'indelible/evidence'
 import { isLeft, parseJson, utf8Of } from 'indelible/json'
 import { rootAt, type Proof } from './proof.ts'
@@ -47,13 +47,13 @@ export const trustIn = (text: string, origin: string): Trust | string | undefine
     const json = parseJson(given)
     if (isLeft(json)) return `The trust file is not JSON at line ${json.left.line}, column ${json.left.column}.`
     const trust = readTrust(json.right)
-    return isLeft(trust) ? faultMessage(trust.left) : trust.right
+    return isLeft(trust) ? evidenceFaultMessage(trust.left) : trust.right
   }
   const keys: string[] = []
   const witnesses: string[] = []
   for (const vkey of given.split(/\s+/)) {
     const verifier = verifierOf(vkey)
-    if (isLeft(verifier)) return `${vkey.slice(0, 60)}: ${faultMessage(verifier.left)}`
+    if (isLeft(verifier)) return `${vkey.slice(0, 60)}: ${evidenceFaultMessage(verifier.left)}`
     ;(verifier.right.kind === 'log' ? keys : witnesses).push(vkey)
   }
   return { origin, keys, witnesses }
@@ -62,7 +62,7 @@ export const trustIn = (text: string, origin: string): Trust | string | undefine
 /** What the proof of a head says of these rows; a sentence if it says nothing. */
 export const signedOf = (given: LedgerProof, id: string, proof: Proof, trust: Trust | undefined): Signed | string => {
   const claimed = claimedHead(given)
-  if (isLeft(claimed)) return faultMessage(claimed.left)
+  if (isLeft(claimed)) return evidenceFaultMessage(claimed.left)
   const { session, head } = claimed.right
   if (session !== id) return `it is of the session "${session}"`
   const checked = trust && checkHead(given, trust)
@@ -75,7 +75,7 @@ export const signedOf = (given: LedgerProof, id: string, proof: Proof, trust: Tr
     ),
     same: rootAt(proof, head.size) === head.root,
     counts: checked && !isLeft(checked),
-    ...(checked !== undefined && isLeft(checked) && { why: faultMessage(checked.left) }),
+    ...(checked !== undefined && isLeft(checked) && { why: evidenceFaultMessage(checked.left) }),
   }
 }
 

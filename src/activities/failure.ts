@@ -5,12 +5,7 @@
  * Failures become part of a workflow's state, so a failure says what happened and where, and nothing of what was said: no
  * text of the provider's, no cause. Those are told to `onFailure`.
  */
-import { contextFaultText } from '../context/fault.ts'
-import { pairingFaultText } from '../message/fault.ts'
-import { refsFaultText } from '../refs/fault.ts'
-import { runFaultText } from '../run/fault.ts'
-import { storeFaultText } from '../store/fault.ts'
-import { activityFaultText, type ActivityFault } from './fault.ts'
+import { activityFaultMessage, type ActivityFault } from './fault.ts'
 import type { FailureNote } from './failure-note.ts'
 import { retryAfterOf } from './retry-after.ts'
 
@@ -67,7 +62,7 @@ export const failureNote = (fault: ActivityFault): FailureNote =>
     ? fault.failure
     : {
         tag: fault._tag,
-        message: `${fault._tag}: ${sentence(fault)}`,
+        message: `${fault._tag}: ${activityFaultMessage(fault)}`,
         ...(fault._tag === 'ModelFailed' && fault.status !== undefined && { status: fault.status }),
       }
 
@@ -105,49 +100,4 @@ export const isRetryable = (fault: ActivityFault): boolean => {
 const isBug = (cause: unknown): boolean => {
   const isFetch = cause instanceof TypeError && (cause.cause !== undefined || /fetch|network/i.test(cause.message)) // how fetch says that nobody answers
   return !isFetch && (cause instanceof TypeError || cause instanceof RangeError || cause instanceof ReferenceError)
-}
-
-const sentence = (fault: ActivityFault): string => {
-  switch (fault._tag) {
-    case 'ModelFailed':
-      return `${fault.model} failed${fault.status === undefined ? '' : ` with HTTP ${fault.status}`}`
-    case 'StreamEndedEarly':
-      return `the answer of ${fault.model} ended before it was whole`
-    case 'InvalidAnswer':
-      return `the answer of ${fault.model} can't be recorded`
-    case 'UnspecifiedModel':
-    case 'UnknownModelType':
-    case 'UnconfiguredModel':
-    case 'MissingKey':
-    case 'NoContext':
-    case 'HandlerFailed':
-    case 'ContextUnsettled':
-    case 'SessionBusy':
-      return runFaultText(fault)
-    case 'Io':
-      return `the store failed to ${fault.operation}`
-    case 'InvalidInput':
-    case 'OtherAction':
-    case 'ActionEnded':
-    case 'Superseded':
-    case 'FailedBefore':
-    case 'Unexpected':
-    case 'Unpublished':
-      return activityFaultText(fault)
-    case 'Unsettled':
-      return pairingFaultText(fault)
-    case 'MinimumDoesNotFit':
-      return contextFaultText(fault)
-    case 'MalformedBlock':
-      return `block ${fault.id} of the message at position ${fault.position} does not hold it`
-    case 'OtherScope':
-    case 'UnreadableHistory':
-    case 'NewerRefs':
-    case 'MalformedTree':
-    case 'MissingKeys':
-    case 'MalformedContent':
-      return refsFaultText(fault)
-    default:
-      return storeFaultText(fault)
-  }
 }

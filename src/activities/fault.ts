@@ -1,9 +1,9 @@
 /** What can go wrong in an activity, as data. */
-import { absurd } from '../json/index.ts'
-import type { ContextFault } from '../context/fault.ts'
-import type { PairingFault } from '../message/fault.ts'
-import type { RefsFault } from '../refs/fault.ts'
-import type { RunFault } from '../run/fault.ts'
+import { sentencesOf, type Sentences } from '../task/index.ts'
+import { contextSentences, type ContextFault } from '../context/fault.ts'
+import { pairingSentences, type PairingFault } from '../message/fault.ts'
+import { refsSentences, type RefsFault } from '../refs/fault.ts'
+import { runSentences, type RunFault } from '../run/fault.ts'
 import type { StoreFault } from '../store/fault.ts'
 import type { FailureNote } from './failure-note.ts'
 
@@ -32,29 +32,34 @@ export type ActionFault =
       readonly cause: unknown
     }
 
+/** A sentence for each of them, which quotes nothing of a conversation. */
+const activitySentences: Sentences<ActivityFault> = {
+  ...contextSentences,
+  ...pairingSentences,
+  ...runSentences,
+  ...refsSentences, // with those of the store
+  ModelFailed: ({ model, status }) => `${model} failed${status === undefined ? '' : ` with HTTP ${status}`}`,
+  StreamEndedEarly: ({ model }) => `the answer of ${model} ended before it was whole`,
+  InvalidAnswer: ({ model }) => `the answer of ${model} can't be recorded`,
+  Io: ({ operation }) => `the store failed to ${operation}`,
+  MalformedBlock: ({ id, position }) => `block ${id} of the message at position ${position} does not hold it`,
+  InvalidInput: (fault) => fault.reason,
+  OtherAction: (fault) =>
+    `action ${JSON.stringify(fault.action)} has already happened with other content; an action id stands for one content only, so use a new id`,
+  FailedBefore: (fault) => fault.failure.message,
+  ActionEnded: (fault) =>
+    `action ${JSON.stringify(fault.action)} has ended without a result; to try again, start another action with a new id`,
+  Superseded: (fault) =>
+    `a later attempt of action ${JSON.stringify(fault.action)} has begun, or the action was given up; this attempt no longer counts`,
+  Unexpected: () => 'a function given to the activities threw; onFailure received the error',
+  Unpublished: (fault) =>
+    `the event ${fault.event} of action ${JSON.stringify(fault.action)} could not be published; retry the action: an answer that it had is stored`,
+}
+
 /**
  * A fault of activities as a sentence for people. It quotes nothing of a conversation.
  *
  * @param fault the fault
  * @returns what happened, and what to do next
  */
-export const activityFaultText = (fault: ActionFault): string => {
-  switch (fault._tag) {
-    case 'InvalidInput':
-      return fault.reason
-    case 'OtherAction':
-      return `action ${JSON.stringify(fault.action)} has already happened with other content; an action id stands for one content only, so use a new id`
-    case 'FailedBefore':
-      return fault.failure.message
-    case 'ActionEnded':
-      return `action ${JSON.stringify(fault.action)} has ended without a result; to try again, start another action with a new id`
-    case 'Superseded':
-      return `a later attempt of action ${JSON.stringify(fault.action)} has begun, or the action was given up; this attempt no longer counts`
-    case 'Unexpected':
-      return 'a function given to the activities threw; onFailure received the error'
-    case 'Unpublished':
-      return `the event ${fault.event} of action ${JSON.stringify(fault.action)} could not be published; retry the action: an answer that it had is stored`
-    default:
-      return absurd(fault)
-  }
-}
+export const activityFaultMessage: (fault: ActivityFault) => string = sentencesOf(activitySentences)

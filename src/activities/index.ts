@@ -22,7 +22,7 @@ export {
 export type { EventSink, Heartbeat, StreamEvent } from './event.ts'
 export { ActivityFailure, isRetryable, PermanentFailure, RetryableFailure } from './failure.ts'
 export type { FailureNote } from './failure-note.ts'
-export type { ActivityFault } from './fault.ts'
+export { activityFaultMessage, type ActivityFault } from './fault.ts'
 export type { ActivityOptions, Invocation } from './host.ts'
 export type {
   AdoptResult,

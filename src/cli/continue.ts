@@ -2,12 +2,13 @@
 import { isLeft, type Json, jsonEqual } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import { rangeDigest, type Note } from '../notes/index.ts'
-import { forkSession, importTranscript, openSession, type Session } from '../session/index.ts'
+import { forkSession, openSession, type Session } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Transcript } from '../transcript/index.ts'
 import { faultMessage } from '../index.ts'
 import { Unreadable } from './command.ts'
 import { answer } from './place.ts'
+import { importTranscript } from '../transcript/index.ts'
 
 export interface Continued {
   readonly id: string

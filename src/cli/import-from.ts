@@ -2,7 +2,7 @@
 import { faultMessage } from '../index.ts'
 import { isLeft, isObject, type JsonObject } from '../json/index.ts'
 import type { Redactor } from '../redact/index.ts'
-import { listSessions, redactTranscript } from '../session/index.ts'
+import { listSessions } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Transcript } from '../transcript/index.ts'
 import { folderOf, programs, sourcesOf, type Source } from './agent-sessions.ts'
@@ -13,6 +13,7 @@ import { answer } from './place.ts'
 import { redactorIn, tellRedacted } from './redacted.ts'
 import { tellReadLosses } from './report.ts'
 import { counted } from './screen.ts'
+import { redactTranscript } from '../transcript/index.ts'
 
 /** Import what is new of a program's sessions; with `--watch`, until the user ends it. Throws Unreadable. */
 export const importFrom = async (call: Call, store: Store): Promise<number | void> => {

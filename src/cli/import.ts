@@ -1,7 +1,7 @@
 /** `indelible import FILE…` and `--from PROGRAM`: recorded conversations become sessions. */
 import { basename } from 'node:path'
 import { isLeft } from '../json/index.ts'
-import { importTranscript, redactTranscript, type SessionInfo } from '../session/index.ts'
+import { type SessionInfo } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Transcript } from '../transcript/index.ts'
 import { programs } from './agent-sessions.ts'
@@ -12,6 +12,7 @@ import { faultText, headText, shownHead, storeOption, withStore } from './place.
 import { redactorIn, tellRedacted } from './redacted.ts'
 import { tellReadLosses } from './report.ts'
 import { counted } from './screen.ts'
+import { importTranscript, redactTranscript } from '../transcript/index.ts'
 
 export const importFiles: Command = {
   name: 'import',

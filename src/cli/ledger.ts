@@ -12,9 +12,9 @@ import {
   witnessLedger,
   type NoteSigner,
   type Trust,
+  evidenceFaultMessage,
 } from '../evidence/index.ts'
 import { mismatchText } from '../evidence/fault.ts'
-import { faultMessage } from '../index.ts'
 import { isLeft } from '../json/index.ts'
 import type { Head, Store } from '../store/index.ts'
 import { optionFile } from './input.ts'
@@ -173,7 +173,7 @@ const signedHead = async (store: Store, trust: Trust): Promise<Head> => {
   const last = await answer(lastCheckpoint(store))
   if (last === undefined) throw new Unreadable('the ledger has no checkpoint: "indelible ledger sign" makes one')
   const checked = checkCheckpoint(last.note, trust)
-  if (isLeft(checked)) throw new Unreadable(faultMessage(checked.left))
+  if (isLeft(checked)) throw new Unreadable(evidenceFaultMessage(checked.left))
   return checked.right.head
 }
 
@@ -185,7 +185,7 @@ const sign: Verb = ({ terminal, values }) => {
     throw new Misuse('ledger sign needs --origin NAME: what the ledger is called in checkpoints')
   const signers = files.map((file) => signerIn(String(file), terminal))
   const successor = typeof next === 'string' ? verifierOf(next) : undefined
-  if (successor !== undefined && isLeft(successor)) throw new Misuse(`--next: ${faultMessage(successor.left)}`)
+  if (successor !== undefined && isLeft(successor)) throw new Misuse(`--next: ${evidenceFaultMessage(successor.left)}`)
   const extensions = typeof next === 'string' ? [rotation(next)] : []
   const { signed } = values
   const places = typeof signed === 'string' ? [signed] : files.map((file) => `${String(file)}.signed`)
@@ -198,7 +198,7 @@ const sign: Verb = ({ terminal, values }) => {
 
 const signerIn = (file: string, terminal: Terminal): NoteSigner => {
   const signer = signerOf(optionFile('--key', file, terminal))
-  if (isLeft(signer)) throw new Unreadable(`--key ${file}: ${faultMessage(signer.left)}`)
+  if (isLeft(signer)) throw new Unreadable(`--key ${file}: ${evidenceFaultMessage(signer.left)}`)
   return signer.right
 }
 
@@ -208,13 +208,13 @@ const witness: Verb = ({ terminal }, rest) => {
     const [, url, vkey] = /^(https?:\/\/[^=\s]+)=(\S+)$/.exec(one) ?? []
     if (url === undefined || vkey === undefined) throw new Misuse(`a witness is URL=VKEY, not "${one}"`)
     const verifier = verifierOf(vkey)
-    if (isLeft(verifier)) throw new Misuse(`${url}: ${faultMessage(verifier.left)}`)
+    if (isLeft(verifier)) throw new Misuse(`${url}: ${evidenceFaultMessage(verifier.left)}`)
     return { url, vkey }
   })
   return async (store) => {
     const { note, signedBy, refusals } = await answer(witnessLedger(store, witnesses))
     await terminal.print(note.trimEnd().split('\n'))
-    terminal.tell(refusals.map(faultMessage))
+    terminal.tell(refusals.map(evidenceFaultMessage))
     if (refusals.length > 0) throw new Unreadable(`${signedBy.length} of ${witnesses.length} witnesses signed`)
   }
 }

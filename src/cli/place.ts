@@ -2,7 +2,7 @@
 import { isLeft } from '../json/index.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { faultMessage } from '../index.ts'
-import type { AnyEvidenceFault } from '../evidence/index.ts'
+import { evidenceFaultMessage, type AnyEvidenceFault } from '../evidence/index.ts'
 import type { SearchOnlyFault } from '../search/index.ts'
 import { storeNoticeText, type Head, type Store } from '../store/index.ts'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from './command.ts'
@@ -128,7 +128,9 @@ export const faultText = (fault: AnyEvidenceFault | SearchOnlyFault): string =>
           ? `session ${JSON.stringify(fault.id)} has grown from ${fault.expectedLen} to ${counted(fault.len, 'message')}; nothing was appended: "indelible show ${shellWord(fault.id)} --from ${fault.expectedLen}" shows what is new`
           : fault._tag === 'NoKey'
             ? `${faultMessage(fault)}${fault.reason.includes('without keys') ? ': --key-file FILE' : ''}`
-            : faultMessage(fault)
+            : fault._tag === 'EmptyQuery'
+              ? faultMessage(fault)
+              : evidenceFaultMessage(fault)
 
 /** The one SESSION of a command's arguments, and `more` others. Throws Misuse. */
 export const sessionOfCall = (command: string, { positionals }: Call, more = 0): string => {

@@ -1,7 +1,7 @@
 /** `indelible prove` and `indelible check-proof`: one message of a session, proven to somebody without the store. */
 import { faultMessage } from '../index.ts'
 import { isLeft, isObject, parseJson } from '../json/index.ts'
-import { checkBundle, proveInLedger, readBundle } from '../evidence/index.ts'
+import { checkBundle, evidenceFaultMessage, proveInLedger, readBundle } from '../evidence/index.ts'
 import {
   checkErased,
   checkErasure,
@@ -136,7 +136,7 @@ count. The receipt of "erase --json" is checked with a head of the ledger.`,
       if (trust === undefined) throw new Misuse('check-proof: a bundle needs --trust FILE: whose signatures count')
       const bundle = readBundle(text)
       const checked = isLeft(bundle) ? bundle : checkBundle(bundle.right, trust)
-      if (isLeft(checked)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(checked.left)}`)
+      if (isLeft(checked)) throw new Unreadable(`${pathOf(path)}: ${evidenceFaultMessage(checked.left)}`)
       const { message, session, row, checkpoint } = checked.right
       await terminal.printJson([JSON.stringify(message)])
       return terminal.tell([

@@ -1,6 +1,5 @@
 /** The option `--trust`: whose signatures count, from a file. */
-import { readTrust, type Trust } from '../evidence/index.ts'
-import { faultMessage } from '../index.ts'
+import { evidenceFaultMessage, readTrust, type Trust } from '../evidence/index.ts'
 import { isLeft, parseJson } from '../json/index.ts'
 import { optionFile } from './input.ts'
 import { Unreadable, type Call, type Command, type Terminal } from './command.ts'
@@ -20,6 +19,6 @@ export const trustOf = (values: Call['values'], terminal: Terminal): Trust | und
   if (isLeft(value))
     throw new Unreadable(`--trust ${file}: is not JSON at line ${value.left.line}, column ${value.left.column}`)
   const trust = readTrust(value.right)
-  if (isLeft(trust)) throw new Unreadable(`--trust ${file}: ${faultMessage(trust.left)}`)
+  if (isLeft(trust)) throw new Unreadable(`--trust ${file}: ${evidenceFaultMessage(trust.left)}`)
   return trust.right
 }

@@ -1,7 +1,7 @@
 /** What can be wrong with a conversation in a foreign format, as data. */
 import { formatPath, type Path } from '../json/index.ts'
 import type { BlockId } from '../proof/index.ts'
-import { callbackFaultText, type CallbackThrew } from '../task/index.ts'
+import { callbackFaultText, type CallbackThrew, sentencesOf, type Sentences } from '../task/index.ts'
 
 /** Why a conversation can't be read or written in a format. */
 export type CodecFault =
@@ -48,29 +48,27 @@ export type EncodeFault = Extract<CodecFault, { readonly _tag: 'UnresolvedBlock'
 /** Reading a file whose format is found out. */
 export type TranscriptFault = Exclude<CodecFault, { readonly _tag: 'UnresolvedBlock' }>
 
+/** A sentence for each of them. */
+export const codecSentences: Sentences<CodecFault | CallbackThrew> = {
+  InvalidJson: (fault) =>
+    `line ${fault.line}, column ${fault.column}: not JSON: expected ${fault.expected}, found ${fault.found}`,
+  UnknownFormat: (fault) =>
+    `this is ${fault.found}, not a conversation; expected messages of OpenAI, Anthropic, Gemini or the AI SDK (as an array, in a request, or one a line), a tau-bench or SWE-agent file, a session file of pi, Claude Code, Codex, Gemini CLI, opencode or Cursor, or an export of Indelible`,
+  UnexpectedWire: (fault) =>
+    `${fault.line === undefined ? '' : `line ${fault.line}: `}${formatPath(fault.path) || 'the entry'} should be ${fault.expected}, found ${fault.found} (read as ${fault.format})`,
+  WireNotJson: (fault) =>
+    `${formatPath(fault.path) || 'the value'} ${fault.reason}; expected plain JSON data (read as ${fault.format})`,
+  UnresolvedBlock: (fault) =>
+    `${formatPath(fault.path)} of the message at position ${fault.position} is the stored block ${fault.id}; encode() needs its content: pass { block } (writing ${fault.format})`,
+  DamagedLine: (fault) => `line ${fault.line} ${fault.reason} (read as ${fault.format})`,
+  NoSuchConversation: (fault) => `there is no conversation ${fault.pick}; the file has ${fault.count}, numbered from 0`,
+  CallbackThrew: (fault) => callbackFaultText(fault),
+}
+
 /**
  * A codec fault as a sentence for people.
  *
  * @param fault the fault
  * @returns what is wrong, where, what was expected and what was found
  */
-export const codecFaultText = (fault: CodecFault | CallbackThrew): string => {
-  switch (fault._tag) {
-    case 'InvalidJson':
-      return `line ${fault.line}, column ${fault.column}: not JSON: expected ${fault.expected}, found ${fault.found}`
-    case 'UnknownFormat':
-      return `this is ${fault.found}, not a conversation; expected messages of OpenAI, Anthropic, Gemini or the AI SDK (as an array, in a request, or one a line), a tau-bench or SWE-agent file, a session file of pi, Claude Code, Codex, Gemini CLI, opencode or Cursor, or an export of Indelible`
-    case 'UnexpectedWire':
-      return `${fault.line === undefined ? '' : `line ${fault.line}: `}${formatPath(fault.path) || 'the entry'} should be ${fault.expected}, found ${fault.found} (read as ${fault.format})`
-    case 'WireNotJson':
-      return `${formatPath(fault.path) || 'the value'} ${fault.reason}; expected plain JSON data (read as ${fault.format})`
-    case 'UnresolvedBlock':
-      return `${formatPath(fault.path)} of the message at position ${fault.position} is the stored block ${fault.id}; encode() needs its content: pass { block } (writing ${fault.format})`
-    case 'DamagedLine':
-      return `line ${fault.line} ${fault.reason} (read as ${fault.format})`
-    case 'NoSuchConversation':
-      return `there is no conversation ${fault.pick}; the file has ${fault.count}, numbered from 0`
-    case 'CallbackThrew':
-      return callbackFaultText(fault)
-  }
-}
+export const codecFaultText: (fault: CodecFault | CallbackThrew) => string = sentencesOf(codecSentences)

@@ -1,7 +1,14 @@
 /** What can be wrong with a derived context, as data. */
 import type { SummaryNote } from '../notes/index.ts'
-import { callbackFaultText, reasonOf, taskOf, type CallbackThrew, type TaskOf } from '../task/index.ts'
-import { absurd } from '../json/index.ts'
+import {
+  callbackFaultText,
+  reasonOf,
+  sentencesOf,
+  taskOf,
+  type CallbackThrew,
+  type Sentences,
+  type TaskOf,
+} from '../task/index.ts'
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
 import type { WindowParts } from './deriving/budget.ts'
 import { grouped } from './showing/shorten.ts'
@@ -50,22 +57,21 @@ export type SummaryFault = {
   readonly done: readonly SummaryNote[]
 }
 
+/** A sentence for each of them. */
+export const contextSentences: Sentences<ContextFault | SummaryFault> = {
+  MinimumDoesNotFit: (fault) =>
+    `the smallest context that may be sent takes ${grouped(fault.needed)} tokens, but the budget is ${grouped(fault.budget)}${madeOf(fault)}${largest(fault.pages[0])}; ${wayOut(fault.pages)}`,
+  SummarizerFailed: (fault) =>
+    `the summarizer failed on positions ${fault.from}–${fault.to - 1}: ${reasonOf(fault.cause)}; \`done\` has the ${fault.done.length === 1 ? 'one summary' : `${fault.done.length} summaries`} made before: append them, and call prepareSummaries again for the rest`,
+}
+
 /**
  * A context fault as a sentence for people.
  *
  * @param fault the fault
  * @returns what happened, where, and what to do next
  */
-export const contextFaultText = (fault: ContextFault | SummaryFault): string => {
-  switch (fault._tag) {
-    case 'MinimumDoesNotFit':
-      return `the smallest context that may be sent takes ${grouped(fault.needed)} tokens, but the budget is ${grouped(fault.budget)}${madeOf(fault)}${largest(fault.pages[0])}; ${wayOut(fault.pages)}`
-    case 'SummarizerFailed':
-      return `the summarizer failed on positions ${fault.from}–${fault.to - 1}: ${reasonOf(fault.cause)}; \`done\` has the ${fault.done.length === 1 ? 'one summary' : `${fault.done.length} summaries`} made before: append them, and call prepareSummaries again for the rest`
-    default:
-      return absurd(fault)
-  }
-}
+export const contextFaultText: (fault: ContextFault | SummaryFault) => string = sentencesOf(contextSentences)
 
 /** Why a budget is so small: the parts of the window that are not for messages. */
 const madeOf = ({ window, reserved, factor }: ContextFault): string => {
@@ -110,27 +116,28 @@ export type RecallFault =
   /** The search itself failed. */
   | { readonly _tag: 'SearchFailed'; readonly request: RecallRequest; readonly cause: unknown }
 
+/** A sentence for each of them. */
+export const recallSentences: Sentences<RecallFault> = {
+  NoMatch: ({ request, length }) =>
+    'position' in request
+      ? `there is no ${asked(request)}: the record has ${length} ${length === 1 ? 'entry' : 'entries'}, from position 0`
+      : `nothing in the record matches ${asked(request)}; try other words, or a position that a marker names`,
+  Denied: ({ request }) =>
+    `the entries found for ${asked(request)} are not allowed to be recalled; ask for something else`,
+  SearchFailed: ({ request, cause }) =>
+    `the search for ${asked(request)} failed: ${reasonOf(cause)}; a position can still be recalled`,
+}
+
+const asked = (request: RecallRequest): string =>
+  'position' in request ? `position ${request.position}` : `"${request.query}"`
+
 /**
  * A recall fault as a sentence, for people and models.
  *
  * @param fault the fault
  * @returns what was asked for, why nothing was recalled, and what else to try
  */
-export const recallFaultText = (fault: RecallFault): string => {
-  const asked = 'position' in fault.request ? `position ${fault.request.position}` : `"${fault.request.query}"`
-  switch (fault._tag) {
-    case 'NoMatch':
-      return 'position' in fault.request
-        ? `there is no ${asked}: the record has ${fault.length} ${fault.length === 1 ? 'entry' : 'entries'}, from position 0`
-        : `nothing in the record matches ${asked}; try other words, or a position that a marker names`
-    case 'Denied':
-      return `the entries found for ${asked} are not allowed to be recalled; ask for something else`
-    case 'SearchFailed':
-      return `the search for ${asked} failed: ${reasonOf(fault.cause)}; a position can still be recalled`
-    default:
-      return absurd(fault)
-  }
-}
+export const recallFaultText: (fault: RecallFault) => string = sentencesOf(recallSentences)
 
 /** Makes a task of preparing summaries. */
 export const summaryTask: TaskOf<ContextFault | SummaryFault> = taskOf(contextFaultText)

@@ -1,7 +1,7 @@
 /** A store whose sessions are encrypted: rows are encrypted before they are hashed, and decrypted after they are read. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../task/index.ts'
-import { isLeft, left, optionsOf, parseJson, right, type JsonObject } from '../json/index.ts'
+import { describe, isLeft, left, optionsOf, parseJson, right, type JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { BlockId } from '../proof/index.ts'
 import { againstStub, attachedTo, decodeRow } from '../entry/index.ts'
@@ -77,6 +77,8 @@ export interface KeysOptions {
  */
 export const withKeys = (store: Store, ring: KeyRing, options: KeysOptions = {}): Store => {
   const { plain = 'refuse' } = optionsOf('withKeys', options, { plain: true })
+  if (typeof (ring as Partial<KeyRing> | undefined)?.byId !== 'function')
+    throw new TypeError(`withKeys takes a key ring, such as keyRing([…]), found ${describe(ring)}`)
   checkedKey(ring.current)
   if (store.encryption !== undefined) throw new TypeError('withKeys: the store has keys already')
   const { keysIn } = ring

@@ -10,7 +10,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { blockIdOf, isBlockId, rowLeaf, type BlockId, type Hash, type RowContent } from '../proof/index.ts'
 import { appendText, type Fill, type History } from '../history/index.ts'
-import { historyFaultText } from '../history/fault.ts'
+import { historySentences } from '../history/fault.ts'
+import { sentenceOf } from '../task/index.ts'
 import {
   arrayOf,
   base64Of,
@@ -217,7 +218,7 @@ export const takeMessage = (
     return 'a block of the row is not the text that it stands for'
   }
   const added = appendText(history, text, { page, fills, check })
-  return isLeft(added) ? historyFaultText(added.left, textOfMessageFault) : undefined
+  return isLeft(added) ? sentenceOf(historySentences(textOfMessageFault), added.left) : undefined
 }
 
 /**

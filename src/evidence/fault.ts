@@ -1,8 +1,8 @@
 /** What can go wrong with signatures, ledgers and proof bundles, as data. */
-import { taskOf, type CallbackThrew, type Task, type TaskOf } from '../task/index.ts'
+import { taskOf, type CallbackThrew, type Task, type TaskOf, sentencesOf, type Sentences } from '../task/index.ts'
 import type { SessionFault } from '../session/index.ts'
 import type { Head, StoreFault } from '../store/index.ts'
-import { sessionFaultText } from '../session/fault.ts'
+import { sessionSentences } from '../session/fault.ts'
 
 /** Why evidence can't be read, made, or believed. */
 export type EvidenceFault =
@@ -74,61 +74,41 @@ export const mismatchText = ({ id, what, expected, found, position, reason }: Le
   }
 }
 
-/** An evidence fault as a sentence for people: what failed, where, and what to do next. */
-export const evidenceFaultText = (fault: EvidenceFault): string => {
-  switch (fault._tag) {
-    case 'BadNote':
-      return `the text is not a signed note: ${fault.reason}`
-    case 'BadKey':
-      return `the text is not a key: ${fault.reason}`
-    case 'BadTrust':
-      return `the trust file ${fault.reason}`
-    case 'BadSignature':
-      return `the signature by ${JSON.stringify(fault.name)} does not fit the text: the text or the signature was changed`
-    case 'NotSigned':
-      return `no signature by a trusted key: expected ${list(fault.wanted)}, found ${list(fault.found)}`
-    case 'BadCheckpoint':
-      return `the note is not a checkpoint that counts here: ${fault.reason}`
-    case 'BadBundle':
-      return `the bundle proves nothing: ${fault.reason}`
-    case 'TooFewWitnesses':
-      return `${fault.wanted} ${fault.wanted === 1 ? 'witness' : 'witnesses'} must have signed, found ${list(fault.found)}: ask witnesses with "indelible ledger witness", or lower the quorum`
-    case 'WitnessRefused':
-      return `the witness at ${fault.url} did not sign${fault.status === undefined ? '' : ` (HTTP ${fault.status})`}: ${fault.reason}`
-    case 'NoLedger':
-      return fault.missing === 'checkpoint'
-        ? `the ledger of scope ${JSON.stringify(fault.scope)} has no signed checkpoint: "indelible ledger sign" makes one`
-        : `scope ${JSON.stringify(fault.scope)} has no ledger: "indelible ledger update" makes it`
-    case 'NotInLedger':
-      return `the ledger has ${fault.rows === 0 ? 'no row' : `only the first ${fault.rows} rows`} of session ${JSON.stringify(fault.id)}: update the ledger, sign a checkpoint, and try again`
-    case 'LedgerMismatch':
-      return `${fault.mismatches.length} ${fault.mismatches.length === 1 ? 'session is' : 'sessions are'} not what the ledger says: ${fault.mismatches.slice(0, 3).map(mismatchText).join('; ')}${fault.mismatches.length > 3 ? '; …' : ''}`
-  }
+/** A sentence for each of them. */
+const evidenceSentences: Sentences<AnyEvidenceFault> = {
+  ...sessionSentences,
+  BadNote: (fault) => `the text is not a signed note: ${fault.reason}`,
+  BadKey: (fault) => `the text is not a key: ${fault.reason}`,
+  BadTrust: (fault) => `the trust file ${fault.reason}`,
+  BadSignature: (fault) =>
+    `the signature by ${JSON.stringify(fault.name)} does not fit the text: the text or the signature was changed`,
+  NotSigned: (fault) => `no signature by a trusted key: expected ${list(fault.wanted)}, found ${list(fault.found)}`,
+  BadCheckpoint: (fault) => `the note is not a checkpoint that counts here: ${fault.reason}`,
+  BadBundle: (fault) => `the bundle proves nothing: ${fault.reason}`,
+  TooFewWitnesses: (fault) =>
+    `${fault.wanted} ${fault.wanted === 1 ? 'witness' : 'witnesses'} must have signed, found ${list(fault.found)}: ask witnesses with "indelible ledger witness", or lower the quorum`,
+  WitnessRefused: (fault) =>
+    `the witness at ${fault.url} did not sign${fault.status === undefined ? '' : ` (HTTP ${fault.status})`}: ${fault.reason}`,
+  NoLedger: (fault) =>
+    fault.missing === 'checkpoint'
+      ? `the ledger of scope ${JSON.stringify(fault.scope)} has no signed checkpoint: "indelible ledger sign" makes one`
+      : `scope ${JSON.stringify(fault.scope)} has no ledger: "indelible ledger update" makes it`,
+  NotInLedger: (fault) =>
+    `the ledger has ${fault.rows === 0 ? 'no row' : `only the first ${fault.rows} rows`} of session ${JSON.stringify(fault.id)}: update the ledger, sign a checkpoint, and try again`,
+  LedgerMismatch: (fault) =>
+    `${fault.mismatches.length} ${fault.mismatches.length === 1 ? 'session is' : 'sessions are'} not what the ledger says: ${fault.mismatches.slice(0, 3).map(mismatchText).join('; ')}${fault.mismatches.length > 3 ? '; …' : ''}`,
 }
 
 const list = (names: readonly string[]): string =>
   names.length === 0 ? 'none' : names.map((name) => JSON.stringify(name)).join(', ')
 
-/** Any of them as a sentence for people. */
-export const evidenceText = (fault: AnyEvidenceFault): string =>
-  isEvidenceFault(fault) ? evidenceFaultText(fault) : sessionFaultText(fault)
+/**
+ * A fault of evidence, of a session or of its store as a sentence for people.
+ *
+ * @param fault the fault
+ * @returns what failed, where, and what to do next
+ */
+export const evidenceFaultMessage: (fault: AnyEvidenceFault) => string = sentencesOf(evidenceSentences)
 
 /** Makes tasks of this folder. */
-export const evidenceTask: TaskOf<AnyEvidenceFault> = taskOf<AnyEvidenceFault>(evidenceText)
-
-const own: ReadonlySet<string> = new Set<EvidenceFault['_tag']>([
-  'BadNote',
-  'BadKey',
-  'BadTrust',
-  'BadSignature',
-  'NotSigned',
-  'BadCheckpoint',
-  'BadBundle',
-  'TooFewWitnesses',
-  'WitnessRefused',
-  'NoLedger',
-  'NotInLedger',
-  'LedgerMismatch',
-])
-
-const isEvidenceFault = (fault: AnyEvidenceFault): fault is EvidenceFault => own.has(fault._tag)
+export const evidenceTask: TaskOf<AnyEvidenceFault> = taskOf(evidenceFaultMessage)

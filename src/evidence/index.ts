@@ -22,7 +22,13 @@ export {
   type SignerMemory,
   type Witnessed,
 } from './checkpoints.ts'
-export type { AnyEvidenceFault, EvidenceFault, EvidenceTask, LedgerMismatch } from './fault.ts'
+export {
+  evidenceFaultMessage,
+  type AnyEvidenceFault,
+  type EvidenceFault,
+  type EvidenceTask,
+  type LedgerMismatch,
+} from './fault.ts'
 export { holdSession, holdsOn, releaseSession, type MessageHold } from './holds.ts'
 export { newKey, remoteSigner, signerOf, verifierOf, type KeyPair, type NoteSigner, type NoteVerifier } from './keys.ts'
 export {

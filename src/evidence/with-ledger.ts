@@ -3,7 +3,7 @@ import { isLeft, left } from '../json/index.ts'
 import { Lately } from '../sequence/index.ts'
 import { isOwnId, standsFor, storeTask, type Because, type Store } from '../store/index.ts'
 import { FaultError } from '../task/index.ts'
-import { evidenceText, type AnyEvidenceFault } from './fault.ts'
+import { evidenceFaultMessage, type AnyEvidenceFault } from './fault.ts'
 import { recordRemoval, updateLedger } from './ledger.ts'
 
 /** Sessions whose appends are counted: those that were appended to last. */
@@ -81,7 +81,7 @@ export const withLedger = (store: Store, options: WithLedgerOptions = {}): Store
         }
         const fault = recorded.left
         if (fault._tag === 'NoSuchLog' || fault._tag === 'Closed' || fault._tag === 'LogHeld') return left(fault)
-        const cause = new FaultError(fault, evidenceText(fault))
+        const cause = new FaultError(fault, evidenceFaultMessage(fault))
         return left({ _tag: 'Io', operation: 'record a removal in the ledger', cause })
       }, 'store.remove'),
     scoped: (scope) => {

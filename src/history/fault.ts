@@ -1,6 +1,6 @@
 /** What can be wrong with saved state or a delta, as data. */
-import { callbackFaultText, type CallbackThrew } from '../task/index.ts'
-import { absurd, formatPath, type Path } from '../json/index.ts'
+import { callbackFaultText, type CallbackThrew, type Sentences } from '../task/index.ts'
+import { formatPath, type Path } from '../json/index.ts'
 import { pageKinds } from '../pages/index.ts'
 
 /** Why saved state or a delta was refused. The history is unchanged. */
@@ -44,43 +44,34 @@ export type DeltaFault = HistoryFaultOf<
 export type TextFault = HistoryFaultOf<'UnrecordableMessage' | 'UndecodableMessage' | 'CallbackThrew'>
 
 /**
- * A history fault as a sentence for people: what happened, where, and what to do next.
+ * A sentence for each of them: what happened, where, and what to do next.
  *
- * @param fault the fault
  * @param decoderText gives the sentence for the fault of a decoder. Default: its message if it is an Error, else its JSON
- * @returns the sentence
  */
-export const historyFaultText = (
-  fault: HistoryFault,
+export const historySentences = (
   decoderText: (cause: unknown) => string | undefined = () => undefined,
-): string => {
-  switch (fault._tag) {
-    case 'NotSavedHistory':
-      return `${formatPath(fault.path, 'saved')} should be ${fault.expected}; nothing was restored`
-    case 'UndecodableMessage':
-      return `the saved message at position ${fault.position} could not be decoded: ${decoderText(fault.cause) ?? causeText(fault.cause)}; nothing was restored`
-    case 'UnrecordableMessage':
-      return `the message at position ${fault.position} can't be recorded: ${formatPath(fault.path) || 'it'} ${fault.reason}; nothing was appended`
-    case 'TooManyPages':
-      return `there are ${fault.pages} page kinds for ${fault.messages} messages: from position ${fault.position} on they have no message; restore them with the messages that were saved with them`
-    case 'UnknownPage':
-      return `${fault.found} at position ${fault.position} is not a page kind; expected one of ${pageKinds.join(', ')}; a newer version may have written it`
-    case 'NotADelta':
-      return `${formatPath(fault.path, 'delta')} should be ${fault.expected}; nothing was appended`
-    case 'DeltaGap':
-      return `the delta starts at position ${fault.expectedLen}, but the history ends before position ${fault.position}: apply the deltas between them first`
-    case 'DeltaMismatch':
-      if (fault.appliedBy !== undefined)
-        return `position ${fault.position} already holds an equal message of the delta ${JSON.stringify(fault.appliedBy)}, which has another id: apply a delta again under its own id, or append after the current end (${fault.len}); nothing was appended`
-      return fault.position < fault.len
-        ? `position ${fault.position} already holds another message than the delta has; two writers may have continued the history: fork it there, or rebase the delta on its current end (${fault.len}); nothing was appended`
-        : `the history ends at ${fault.len}, in the middle of the delta: an earlier writer appended only its first messages; append the rest after the current end; nothing was appended`
-    case 'CallbackThrew':
-      return callbackFaultText(fault)
-    default:
-      return absurd(fault)
-  }
-}
+): Sentences<HistoryFault> => ({
+  NotSavedHistory: (fault) => `${formatPath(fault.path, 'saved')} should be ${fault.expected}; nothing was restored`,
+  UndecodableMessage: (fault) =>
+    `the saved message at position ${fault.position} could not be decoded: ${decoderText(fault.cause) ?? causeText(fault.cause)}; nothing was restored`,
+  UnrecordableMessage: (fault) =>
+    `the message at position ${fault.position} can't be recorded: ${formatPath(fault.path) || 'it'} ${fault.reason}; nothing was appended`,
+  TooManyPages: (fault) =>
+    `there are ${fault.pages} page kinds for ${fault.messages} messages: from position ${fault.position} on they have no message; restore them with the messages that were saved with them`,
+  UnknownPage: (fault) =>
+    `${fault.found} at position ${fault.position} is not a page kind; expected one of ${pageKinds.join(', ')}; a newer version may have written it`,
+  NotADelta: (fault) => `${formatPath(fault.path, 'delta')} should be ${fault.expected}; nothing was appended`,
+  DeltaGap: (fault) =>
+    `the delta starts at position ${fault.expectedLen}, but the history ends before position ${fault.position}: apply the deltas between them first`,
+  DeltaMismatch: (fault) => {
+    if (fault.appliedBy !== undefined)
+      return `position ${fault.position} already holds an equal message of the delta ${JSON.stringify(fault.appliedBy)}, which has another id: apply a delta again under its own id, or append after the current end (${fault.len}); nothing was appended`
+    return fault.position < fault.len
+      ? `position ${fault.position} already holds another message than the delta has; two writers may have continued the history: fork it there, or rebase the delta on its current end (${fault.len}); nothing was appended`
+      : `the history ends at ${fault.len}, in the middle of the delta: an earlier writer appended only its first messages; append the rest after the current end; nothing was appended`
+  },
+  CallbackThrew: callbackFaultText,
+})
 
 const causeText = (cause: unknown): string => {
   if (cause instanceof Error) return cause.message

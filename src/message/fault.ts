@@ -1,5 +1,6 @@
 /** What can be wrong with a message, and with the pairing of calls and results, as data. */
 import { formatPath, stringify, type Path } from '../json/index.ts'
+import { sentencesOf, type Sentences } from '../task/index.ts'
 
 /** Why a value is not a message. */
 export type MessageFault =
@@ -8,16 +9,20 @@ export type MessageFault =
   /** A part of the message is not plain JSON data. `path` leads to it. */
   | { readonly _tag: 'NotPlainJson'; readonly path: Path; readonly reason: string }
 
+/** A sentence for each of them. */
+export const messageSentences: Sentences<MessageFault> = {
+  UnexpectedShape: (fault) =>
+    `${formatPath(fault.path) || 'the message'} should be ${fault.expected}, found ${fault.found}`,
+  NotPlainJson: (fault) => `${formatPath(fault.path) || 'the message'} ${fault.reason}; a message is plain JSON data`,
+}
+
 /**
  * A message fault as a sentence for people.
  *
  * @param fault the fault
  * @returns where the message is wrong, what was expected and what was found
  */
-export const messageFaultText = (fault: MessageFault): string =>
-  fault._tag === 'NotPlainJson'
-    ? `${formatPath(fault.path) || 'the message'} ${fault.reason}; a message is plain JSON data`
-    : `${formatPath(fault.path) || 'the message'} should be ${fault.expected}, found ${fault.found}`
+export const messageFaultText: (fault: MessageFault) => string = sentencesOf(messageSentences)
 
 /**
  * The sentence for the cause of another fault, if that cause is a message fault.
@@ -63,16 +68,36 @@ export interface PairingFault {
   readonly problems: readonly PairingProblem[]
 }
 
+/** Its sentence. */
+export const pairingSentences: Sentences<PairingFault> = {
+  Unsettled: ({ problems }) => {
+    const [first] = problems
+    const more = problems.length > 1 ? `, and ${problems.length - 1} more` : ''
+    return `the conversation is not settled: ${first === undefined ? 'no problem is listed' : problemText(first)}${more}; mend() derives one that is`
+  },
+}
+
 /**
  * A pairing fault as a sentence for people.
  *
  * @param fault the fault
  * @returns the first problem, how many more there are, and what to do next
  */
-export const pairingFaultText = ({ problems }: PairingFault): string => {
-  const [first] = problems
-  const more = problems.length > 1 ? `, and ${problems.length - 1} more` : ''
-  return `the conversation is not settled: ${first === undefined ? 'no problem is listed' : problemText(first)}${more}; mend() derives one that is`
+export const pairingFaultText: (fault: PairingFault) => string = sentencesOf(pairingSentences)
+
+/** A sentence for each of them. */
+export const problemSentences: Sentences<PairingProblem> = {
+  UnansweredCall: (problem) => `the call ${stringify(problem.id)} at position ${problem.position} has no result`,
+  DuplicateCallId: (problem) =>
+    `the call at position ${problem.position} has the id ${stringify(problem.id)} of the call at position ${problem.first.position}`,
+  OrphanResult: (problem) =>
+    `the result at position ${problem.position} answers the call ${stringify(problem.id)}, which is not in the conversation`,
+  DuplicateResult: (problem) =>
+    `the result at position ${problem.position} answers the call ${stringify(problem.id)}, which already has a result at position ${problem.first.position}`,
+  ResultBeforeCall: (problem) =>
+    `the result at position ${problem.position} stands before its call ${stringify(problem.id)} at position ${problem.call.position}`,
+  ResultNotAdjacent: (problem) =>
+    `the result at position ${problem.position} does not follow its call ${stringify(problem.id)} at position ${problem.call.position} directly`,
 }
 
 /**
@@ -81,20 +106,4 @@ export const pairingFaultText = ({ problems }: PairingFault): string => {
  * @param problem the problem
  * @returns the clause, with the id and the position
  */
-export const problemText = (problem: PairingProblem): string => {
-  const id = stringify(problem.id)
-  switch (problem._tag) {
-    case 'UnansweredCall':
-      return `the call ${id} at position ${problem.position} has no result`
-    case 'DuplicateCallId':
-      return `the call at position ${problem.position} has the id ${id} of the call at position ${problem.first.position}`
-    case 'OrphanResult':
-      return `the result at position ${problem.position} answers the call ${id}, which is not in the conversation`
-    case 'DuplicateResult':
-      return `the result at position ${problem.position} answers the call ${id}, which already has a result at position ${problem.first.position}`
-    case 'ResultBeforeCall':
-      return `the result at position ${problem.position} stands before its call ${id} at position ${problem.call.position}`
-    case 'ResultNotAdjacent':
-      return `the result at position ${problem.position} does not follow its call ${id} at position ${problem.call.position} directly`
-  }
-}
+export const problemText: (fault: PairingProblem) => string = sentencesOf(problemSentences)

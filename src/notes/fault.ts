@@ -1,8 +1,14 @@
 /** What can be wrong with a note, as data. */
 import { formatPath, type Path } from '../json/index.ts'
+import { sentencesOf, type Sentences } from '../task/index.ts'
 
 /** A value is not a note: `path` leads to the part that is wrong, `expected` says what belongs there. */
 export type NoteFault = { readonly _tag: 'NotANote'; readonly path: Path; readonly expected: string }
+
+/** Its sentence. */
+export const noteSentences: Sentences<NoteFault> = {
+  NotANote: (fault) => `not a note: ${formatPath(fault.path) || 'it'} should be ${fault.expected}`,
+}
 
 /**
  * A note fault as a sentence for people.
@@ -10,5 +16,4 @@ export type NoteFault = { readonly _tag: 'NotANote'; readonly path: Path; readon
  * @param fault the fault
  * @returns where the note is wrong, and what was expected
  */
-export const noteFaultText = (fault: NoteFault): string =>
-  `not a note: ${formatPath(fault.path) || 'it'} should be ${fault.expected}`
+export const noteFaultText: (fault: NoteFault) => string = sentencesOf(noteSentences)

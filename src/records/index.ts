@@ -23,5 +23,5 @@ export { speakers, type CallRecord, type OutcomeSummary, type Speaker } from './
 export { summarizeHistoryUse, type HistoryUsage, type UsageEvidence } from './usage.ts'
 export { openCallLog, type StoredCallLog, type StoredCallLogOptions } from './stored.ts'
 export { historyAttributes, historyTelemetry, type HistoryAttributes, type HistoryTelemetry } from './telemetry.ts'
-export type { ContentFault, ContentFaultOf } from './fault.ts'
+export { contentFaultMessage, type ContentFault, type ContentFaultOf } from './fault.ts'
 export type { Call, CallContext, Outcome, Signal } from './call-context.ts'

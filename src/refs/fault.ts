@@ -1,9 +1,9 @@
 /** What can go wrong with reference histories, as data. What can go wrong with their store is a `StoreFault`. */
-import { taskOf, type CallbackThrew, type TaskOf } from '../task/index.ts'
+import { taskOf, type CallbackThrew, type TaskOf, sentencesOf, type Sentences } from '../task/index.ts'
 import { formatPath, type Path } from '../json/index.ts'
 import type { BlockId } from '../proof/index.ts'
 import type { BlockFault, StoreFault, StoreFaultOf } from '../store/index.ts'
-import { storeFaultText } from '../store/fault.ts'
+import { storeSentences } from '../store/fault.ts'
 
 /** What can go wrong with refs. */
 export type RefsFault =
@@ -49,32 +49,32 @@ export type PersistFault = BlockFault | RefsFaultOf<'OtherScope'> | StoreFaultOf
 /** Reading content from another system's store. */
 export type AdoptFault = RefsFaultOf<'MissingKeys' | 'MalformedContent'> | StoreFaultOf<'Io'> | CallbackThrew
 
+/** A sentence for each of them. */
+export const refsSentences: Sentences<RefsFault | StoreFault | CallbackThrew> = {
+  MalformedBlock: (fault) =>
+    `block ${fault.id} of the message at position ${fault.position} ${fault.reason}; the ref was not made from this block: check where the ref comes from`,
+  OtherScope: (fault) =>
+    `the refs belong to the scope ${JSON.stringify(fault.found)}, but the store is open for ${JSON.stringify(fault.expected)}: open that scope with store.scoped`,
+  UnreadableHistory: (fault) =>
+    `${formatPath(fault.path) || 'the saved history'} should be ${fault.expected}, found ${fault.found}`,
+  NewerRefs: (fault) =>
+    `the refs were written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}): update the library`,
+  MalformedTree: (fault) =>
+    `block ${fault.id} of a tree of refs ${fault.reason}; growRefTree did not make this tree: check where its reference comes from`,
+  MissingKeys: (fault) =>
+    `the store has no value for ${fault.keys.length} of the keys, the first ${JSON.stringify(fault.keys[0])}: check that the store and keyOf are the right ones`,
+  MalformedContent: (fault) =>
+    `${[JSON.stringify(fault.key), formatPath(fault.path)].filter(Boolean).join(', ')} should be ${fault.expected}, found ${fault.found}`,
+  ...storeSentences,
+}
+
 /**
  * A fault of reference histories as a sentence for people.
  *
  * @param fault the fault
  * @returns what happened, where, and what to do next
  */
-export const refsFaultText = (fault: RefsFault | StoreFault | CallbackThrew): string => {
-  switch (fault._tag) {
-    case 'MalformedBlock':
-      return `block ${fault.id} of the message at position ${fault.position} ${fault.reason}; the ref was not made from this block: check where the ref comes from`
-    case 'OtherScope':
-      return `the refs belong to the scope ${JSON.stringify(fault.found)}, but the store is open for ${JSON.stringify(fault.expected)}: open that scope with store.scoped`
-    case 'UnreadableHistory':
-      return `${formatPath(fault.path) || 'the saved history'} should be ${fault.expected}, found ${fault.found}`
-    case 'NewerRefs':
-      return `the refs were written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}): update the library`
-    case 'MalformedTree':
-      return `block ${fault.id} of a tree of refs ${fault.reason}; growRefTree did not make this tree: check where its reference comes from`
-    case 'MissingKeys':
-      return `the store has no value for ${fault.keys.length} of the keys, the first ${JSON.stringify(fault.keys[0])}: check that the store and keyOf are the right ones`
-    case 'MalformedContent':
-      return `${[JSON.stringify(fault.key), formatPath(fault.path)].filter(Boolean).join(', ')} should be ${fault.expected}, found ${fault.found}`
-    default:
-      return storeFaultText(fault)
-  }
-}
+export const refsFaultMessage: (fault: RefsFault | StoreFault | CallbackThrew) => string = sentencesOf(refsSentences)
 
 /** Makes a task of an operation of a reference history. */
-export const refsTask: TaskOf<RefsFault | StoreFault | CallbackThrew> = taskOf(refsFaultText)
+export const refsTask: TaskOf<RefsFault | StoreFault | CallbackThrew> = taskOf(refsFaultMessage)

@@ -6,14 +6,15 @@ export {
   type PendingOptions,
   type StoredHistory,
 } from './content.ts'
-export type {
-  AdoptFault,
-  HydrateFault,
-  HydratePartialFault,
-  ParseFault,
-  PersistFault,
-  RefsFault,
-  TreeFault,
+export {
+  refsFaultMessage,
+  type AdoptFault,
+  type HydrateFault,
+  type HydratePartialFault,
+  type ParseFault,
+  type PersistFault,
+  type RefsFault,
+  type TreeFault,
 } from './fault.ts'
 export { hydrate, hydratePartial } from './hydrate.ts'
 export { adoptHistory, type AdoptOptions, type KeyedHistory, type KeyedRef } from './keyed.ts'

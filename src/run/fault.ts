@@ -1,8 +1,8 @@
 /** What can go wrong in a run, as data. */
-import { pairingFaultText, type PairingFault } from '../message/fault.ts'
-import { reasonOf as textOf, taskOf, type TaskOf } from '../task/index.ts'
+import { pairingFaultText, pairingSentences, type PairingFault } from '../message/fault.ts'
+import { reasonOf, sentencesOf, type Sentences } from '../task/index.ts'
 import type { LeaseSessionFault, SessionFault } from '../session/index.ts'
-import { sessionFaultText } from '../session/fault.ts'
+import { sessionFaultText, sessionSentences } from '../session/fault.ts'
 import { modelTypes } from './model-types.ts'
 import type { RunResult } from './result.ts'
 
@@ -75,40 +75,36 @@ export type NoModel =
   /** The provider has no key. `keyFrom` says where it is read from. */
   | { readonly _tag: 'MissingKey'; readonly name: string; readonly type: string; readonly keyFrom?: string }
 
+/** A sentence for each of them. */
+export const runSentences: Sentences<RunFault> = {
+  ModelFailed: (fault) =>
+    `step ${fault.step}: ${fault.model} failed${fault.status === undefined ? '' : ` with HTTP ${fault.status}`}: ${fault.reason}`,
+  StreamEndedEarly: (fault) =>
+    `step ${fault.step}: the answer of ${fault.model} ended before it was complete${fault.partialText === '' ? '' : ` (after ${fault.partialText.length} characters, which are recorded as interrupted)`}: run again`,
+  InvalidAnswer: (fault) => `step ${fault.step}: the answer of ${fault.model} can't be recorded: ${fault.reason}`,
+  NoContext: (fault) => `step ${fault.step}: no context could be derived: ${reasonOf(fault.cause)}`,
+  HandlerFailed: (fault) => `step ${fault.step}: a handler refused the event ${fault.event}: ${reasonOf(fault.cause)}`,
+  ContextUnsettled: (fault) => `step ${fault.step}: nothing was sent: ${pairingFaultText(fault.cause)}`,
+  SessionBusy: (fault) => sessionFaultText(fault),
+  UnspecifiedModel: (fault) =>
+    `no model was named; ${fault.configured.length === 0 ? 'configure a provider and name one of its models' : `name one of a configured provider: ${fault.configured.join(', ')}`}`,
+  UnknownModelType: (fault) =>
+    fault.type === undefined
+      ? `the provider of model ${JSON.stringify(fault.name)} does not follow from its name; give its type: ${modelTypes.join(', ')}`
+      : `model type ${JSON.stringify(fault.type)} is unknown; expected one of ${modelTypes.join(', ')}`,
+  UnconfiguredModel: (fault) =>
+    `${fault.name} needs the provider ${fault.type}, which is not configured${fault.configured.length === 0 ? '' : ` (configured: ${fault.configured.join(', ')})`}; add it to the registry`,
+  MissingKey: (fault) =>
+    `${fault.name} needs a key of ${fault.type}${fault.keyFrom === undefined ? '' : `; set ${fault.keyFrom}`}`,
+}
+
 /**
  * A run fault as a sentence for people.
  *
  * @param fault the fault
  * @returns the step, what happened, and what to do next
  */
-export const runFaultText = (fault: RunFault): string => {
-  switch (fault._tag) {
-    case 'ModelFailed':
-      return `step ${fault.step}: ${fault.model} failed${fault.status === undefined ? '' : ` with HTTP ${fault.status}`}: ${fault.reason}`
-    case 'StreamEndedEarly':
-      return `step ${fault.step}: the answer of ${fault.model} ended before it was complete${fault.partialText === '' ? '' : ` (after ${fault.partialText.length} characters, which are recorded as interrupted)`}: run again`
-    case 'InvalidAnswer':
-      return `step ${fault.step}: the answer of ${fault.model} can't be recorded: ${fault.reason}`
-    case 'NoContext':
-      return `step ${fault.step}: no context could be derived: ${reasonOf(fault.cause)}`
-    case 'HandlerFailed':
-      return `step ${fault.step}: a handler refused the event ${fault.event}: ${reasonOf(fault.cause)}`
-    case 'ContextUnsettled':
-      return `step ${fault.step}: nothing was sent: ${pairingFaultText(fault.cause)}`
-    case 'SessionBusy':
-      return sessionFaultText(fault)
-    case 'UnspecifiedModel':
-      return `no model was named; ${fault.configured.length === 0 ? 'configure a provider and name one of its models' : `name one of a configured provider: ${fault.configured.join(', ')}`}`
-    case 'UnknownModelType':
-      return fault.type === undefined
-        ? `the provider of model ${JSON.stringify(fault.name)} does not follow from its name; give its type: ${modelTypes.join(', ')}`
-        : `model type ${JSON.stringify(fault.type)} is unknown; expected one of ${modelTypes.join(', ')}`
-    case 'UnconfiguredModel':
-      return `${fault.name} needs the provider ${fault.type}, which is not configured${fault.configured.length === 0 ? '' : ` (configured: ${fault.configured.join(', ')})`}; add it to the registry`
-    case 'MissingKey':
-      return `${fault.name} needs a key of ${fault.type}${fault.keyFrom === undefined ? '' : `; set ${fault.keyFrom}`}`
-  }
-}
+export const runFaultText: (fault: RunFault) => string = sentencesOf(runSentences)
 
 /** An input of this id was asked before, with other words. Nothing was written. */
 export interface InputMismatch {
@@ -123,38 +119,19 @@ export interface InputMismatch {
 /** Why a turn or a resumed run has no result. Where the run had begun, `partial` has the result up to there. */
 export type TurnFault = RunFailure | LeaseSessionFault | PairingFault | InputMismatch
 
+/** A sentence for each fault of a turn. */
+export const turnSentences: Sentences<TurnFault> = {
+  ...runSentences,
+  ...sessionSentences,
+  ...pairingSentences,
+  InputMismatch: (fault) =>
+    `input ${JSON.stringify(fault.id)} of session ${JSON.stringify(fault.session)} was asked before with another message; nothing was recorded: give the new message an id of its own`,
+}
+
 /**
  * A turn's fault as a sentence for people.
  *
  * @param fault the fault
  * @returns the sentence
  */
-export const turnFaultText = (fault: TurnFault): string => {
-  if ('partial' in fault) return runFaultText(fault)
-  if (fault._tag === 'InputMismatch')
-    return `input ${JSON.stringify(fault.id)} of session ${JSON.stringify(fault.session)} was asked before with another message; nothing was recorded: give the new message an id of its own`
-  return fault._tag === 'Unsettled' ? pairingFaultText(fault) : sessionFaultText(fault)
-}
-
-/**
- * A thrown or returned value, as text.
- *
- * @param cause any value
- * @returns the message of an Error, else the plain fields of an object, else the value as a string
- */
-export const reasonOf = (cause: unknown): string => {
-  if (cause instanceof Error || typeof cause !== 'object' || cause === null) return textOf(cause)
-  const { _tag, ...fields } = cause as { readonly [field: string]: unknown }
-  const plain = Object.entries(fields).filter(
-    ([, value]) => typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean',
-  )
-  const said = plain
-    .slice(0, 6)
-    .map(([name, value]) => `${name} ${JSON.stringify(value).slice(0, 200)}`)
-    .join(', ')
-  if (typeof _tag === 'string') return said === '' ? _tag : `${_tag} (${said})`
-  return said === '' ? textOf(cause) : said
-}
-
-/** Makes a task of a run. */
-export const runTask: TaskOf<RunFailure> = taskOf(runFaultText)
+export const turnFaultText: (fault: TurnFault) => string = sentencesOf(turnSentences)

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, parseJson, right } from '../json/index.ts'
 import { decodeMessage, text, toolResultPart, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import { after } from '../task/index.ts'
-import { reasonOf } from './fault.ts'
+import { reasonOf } from '../task/index.ts'
 import { ToolOutput, type Tool } from './tool.ts'
 
 /**

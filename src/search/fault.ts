@@ -1,9 +1,9 @@
 /** What can go wrong with a search, as data. */
 import { describe } from '../json/index.ts'
 import type { ReadSessionFault } from '../session/index.ts'
-import { sessionFaultText } from '../session/fault.ts'
+import { sessionSentences } from '../session/fault.ts'
 import type { BlockFault, ListFault, MediumFault, StoreFaultOf } from '../store/index.ts'
-import { taskOf, type CallbackThrew, type TaskOf } from '../task/index.ts'
+import { sentencesOf, taskOf, type CallbackThrew, type Sentences, type TaskOf } from '../task/index.ts'
 
 /** What can go wrong with a search. */
 export type SearchOnlyFault =
@@ -20,16 +20,13 @@ export type SearchFault = SearchOnlyFault | ListFault | ReadSessionFault | Block
 /** Making, rebuilding or dropping an index. */
 export type IndexFault = MediumFault | StoreFaultOf<'NoFullText'> | CallbackThrew
 
-/**
- * A fault of a search as a sentence for people.
- *
- * @param fault the fault
- * @returns what happened, and what to do next
- */
-export const searchFaultText = (fault: SearchOnlyFault): string =>
-  `the query ${describe(fault.query)} has no word to look for: give at least one word, "some words" or begin*; -word only leaves messages out, and a dash in a text is not looked for`
+/** A sentence for it. */
+export const searchSentences: Sentences<SearchOnlyFault> = {
+  EmptyQuery: ({ query }) =>
+    `the query ${describe(query)} has no word to look for: give at least one word, "some words" or begin*; -word only leaves messages out, and a dash in a text is not looked for`,
+}
 
 /** Makes tasks whose faults have these sentences. */
-export const searchTask: TaskOf<SearchFault | IndexFault> = taskOf((fault: SearchFault | IndexFault) =>
-  fault._tag === 'EmptyQuery' ? searchFaultText(fault) : sessionFaultText(fault),
+export const searchTask: TaskOf<SearchFault | IndexFault> = taskOf(
+  sentencesOf<SearchFault | IndexFault>({ ...sessionSentences, ...searchSentences }),
 )

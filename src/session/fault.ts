@@ -1,5 +1,5 @@
 /** What can go wrong with a session, as data. Its store has faults of its own: `StoreFault`. */
-import { taskOf, type CallbackThrew, type TaskOf } from '../task/index.ts'
+import { taskOf, type CallbackThrew, type TaskOf, sentencesOf, type Sentences } from '../task/index.ts'
 import type { View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { type Message, type MessageFault } from '../message/index.ts'
@@ -18,7 +18,7 @@ import type {
   UpdateFault,
   VerifyFault,
 } from '../store/index.ts'
-import { storeFaultText } from '../store/fault.ts'
+import { storeSentences } from '../store/fault.ts'
 
 /** What can go wrong with a session. Its store has faults of its own: {@link StoreFault}. */
 export type SessionFault =
@@ -144,8 +144,46 @@ export type ImportFault =
   | RemoveFault
   | EraseFault
   | NoSessionFault
-  | SessionFaultOf<'InvalidMessage' | 'OtherHead'>
+  | SessionFaultOf<'InvalidMessage' | 'InvalidNote' | 'OtherHead'>
   | CallbackThrew
+
+/** A sentence for each of them. */
+export const sessionSentences: Sentences<SessionFault | StoreFault | CallbackThrew> = {
+  SessionConflict: (fault) =>
+    fault.len > fault.expectedLen
+      ? `session ${name(fault.id)} has grown from ${fault.expectedLen} to ${fault.len} messages; nothing was appended: read the messages you missed and append again, or fork it at ${fault.expectedLen}`
+      : `session ${name(fault.id)} has ${fault.notes.length} new ${fault.notes.length === 1 ? 'note' : 'notes'} since you read its ${fault.len} messages; nothing was appended: read the conversation again, and retry`,
+  SessionGap: (fault) =>
+    `session ${name(fault.id)} has ${fault.len} ${fault.len === 1 ? 'message' : 'messages'}, so nothing can be appended at ${fault.expectedLen}: append the messages between them first`,
+  SessionSealed: (fault) =>
+    `session ${name(fault.id)} is sealed at ${fault.len} ${fault.len === 1 ? 'message' : 'messages'} and takes no more appends: fork it to continue`,
+  SessionClosed: (fault) => `this handle of session ${name(fault.id)} is closed: open the session again`,
+  SessionBusy: (fault) =>
+    `session ${name(fault.id)} is held by ${name(fault.holder)}, whose lease expires in ${fault.remaining} ms if it is not renewed; nothing was done: wait, or ask the holder to stop with requestStop()`,
+  StopRequested: (fault) => `the holder of session ${name(fault.id)} was asked to stop: finish, and release the lease`,
+  InvalidMessage: (fault) =>
+    `message ${fault.index} of the append: ${messageFaultText(fault.cause)}; nothing was appended`,
+  InvalidPage: (fault) =>
+    `the page kind of message ${fault.index} of the append is ${fault.found}, which is unknown; expected one of ${pageKinds.join(', ')}; nothing was appended`,
+  InvalidNote: (fault) => `nothing was written: ${fault.reason}`,
+  MetadataConflict: (fault) =>
+    `the metadata of session ${name(fault.id)} was changed by another writer first; your change was not made: read the new metadata, and update again`,
+  NotASession: (fault) => `${name(fault.id)} is not a session: another program wrote this log`,
+  UnfinishedSession: (fault) =>
+    `${name(fault.id)} is an unfinished copy with ${fault.rows} ${fault.rows === 1 ? 'row' : 'rows'} so far; the copy is still running or was interrupted: run it again, or remove the session`,
+  NewerSession: (fault) =>
+    `session ${name(fault.id)} was written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}): update the library`,
+  MessageErased: (fault) =>
+    `message ${fault.position} of ${name(fault.id)} was erased${fault.at === undefined ? '' : ` at ${new Date(fault.at).toISOString()}`}${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}: its text can't be proven any more, only that it was there and that the ledger says it was erased (proveErased)`,
+  NoSuchInput: (fault) =>
+    `session ${name(fault.id)} has no input ${name(fault.input)}, or it was erased before; nothing was erased`,
+  MessageEncrypted: (fault) =>
+    `message ${fault.position} of ${name(fault.id)} can't be proven alone: the session is encrypted, and whoever checks the proof would need the key of all its messages; that the record continues an earlier head can be proven (proveGrowth, "indelible prove --consistency")`,
+  BadProof: (fault) => `the proof does not hold: ${fault.reason}`,
+  OtherHead: (fault) =>
+    `the imported record has the head ${fault.found}, but the export states ${fault.expected}: the file was changed; nothing was imported`,
+  ...storeSentences,
+}
 
 /**
  * A session fault as a sentence for people.
@@ -153,50 +191,8 @@ export type ImportFault =
  * @param fault the fault
  * @returns what happened, where, and what to do next
  */
-export const sessionFaultText = (fault: SessionFault | StoreFault | CallbackThrew): string => {
-  switch (fault._tag) {
-    case 'SessionConflict':
-      return fault.len > fault.expectedLen
-        ? `session ${name(fault.id)} has grown from ${fault.expectedLen} to ${fault.len} messages; nothing was appended: read the messages you missed and append again, or fork it at ${fault.expectedLen}`
-        : `session ${name(fault.id)} has ${fault.notes.length} new ${fault.notes.length === 1 ? 'note' : 'notes'} since you read its ${fault.len} messages; nothing was appended: read the conversation again, and retry`
-    case 'SessionGap':
-      return `session ${name(fault.id)} has ${fault.len} ${fault.len === 1 ? 'message' : 'messages'}, so nothing can be appended at ${fault.expectedLen}: append the messages between them first`
-    case 'SessionSealed':
-      return `session ${name(fault.id)} is sealed at ${fault.len} ${fault.len === 1 ? 'message' : 'messages'} and takes no more appends: fork it to continue`
-    case 'SessionClosed':
-      return `this handle of session ${name(fault.id)} is closed: open the session again`
-    case 'SessionBusy':
-      return `session ${name(fault.id)} is held by ${name(fault.holder)}, whose lease expires in ${fault.remaining} ms if it is not renewed; nothing was done: wait, or ask the holder to stop with requestStop()`
-    case 'StopRequested':
-      return `the holder of session ${name(fault.id)} was asked to stop: finish, and release the lease`
-    case 'InvalidMessage':
-      return `message ${fault.index} of the append: ${messageFaultText(fault.cause)}; nothing was appended`
-    case 'InvalidPage':
-      return `the page kind of message ${fault.index} of the append is ${fault.found}, which is unknown; expected one of ${pageKinds.join(', ')}; nothing was appended`
-    case 'InvalidNote':
-      return `nothing was written: ${fault.reason}`
-    case 'MetadataConflict':
-      return `the metadata of session ${name(fault.id)} was changed by another writer first; your change was not made: read the new metadata, and update again`
-    case 'NotASession':
-      return `${name(fault.id)} is not a session: another program wrote this log`
-    case 'UnfinishedSession':
-      return `${name(fault.id)} is an unfinished copy with ${fault.rows} ${fault.rows === 1 ? 'row' : 'rows'} so far; the copy is still running or was interrupted: run it again, or remove the session`
-    case 'NewerSession':
-      return `session ${name(fault.id)} was written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}): update the library`
-    case 'MessageErased':
-      return `message ${fault.position} of ${name(fault.id)} was erased${fault.at === undefined ? '' : ` at ${new Date(fault.at).toISOString()}`}${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}: its text can't be proven any more, only that it was there and that the ledger says it was erased (proveErased)`
-    case 'NoSuchInput':
-      return `session ${name(fault.id)} has no input ${name(fault.input)}, or it was erased before; nothing was erased`
-    case 'MessageEncrypted':
-      return `message ${fault.position} of ${name(fault.id)} can't be proven alone: the session is encrypted, and whoever checks the proof would need the key of all its messages; that the record continues an earlier head can be proven (proveGrowth, "indelible prove --consistency")`
-    case 'BadProof':
-      return `the proof does not hold: ${fault.reason}`
-    case 'OtherHead':
-      return `the imported record has the head ${fault.found}, but the export states ${fault.expected}: the file was changed; nothing was imported`
-    default:
-      return storeFaultText(fault)
-  }
-}
+export const sessionFaultText: (fault: SessionFault | StoreFault | CallbackThrew) => string =
+  sentencesOf(sessionSentences)
 
 const name = (id: string): string => JSON.stringify(id)
 

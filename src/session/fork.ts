@@ -3,13 +3,12 @@ import { isLeft, left, right, optionsOf } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { copyArgument, withoutKeys, type LogFault, type Store, type StoreFaultOf } from '../store/index.ts'
 import { sessionTask, type ForkSessionFault, type OpenForkFault } from './fault.ts'
-import type { KeyRing } from '../encryption/index.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
 import type { Task } from '../task/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { noteOf } from './mirror.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
-import { describeSession, openSession, randomId, storeWith } from './open.ts'
+import { describeSession, openSession, randomId } from './open.ts'
 import type { Session } from './session.ts'
 
 /** The place and the id of a fork. */
@@ -22,8 +21,6 @@ export interface ForkOptions {
   readonly metadata?: JsonObject
   /** Takes secrets out of what the opened fork writes, and of `metadata`. The shared messages stay. Default: nothing. */
   readonly redact?: Redact
-  /** The keys of the host, for a session that is encrypted: the fork gets a key of its own. Default: those of the store. */
-  readonly key?: KeyRing
 }
 
 /**
@@ -41,14 +38,12 @@ export interface ForkOptions {
  * await fork.append(user('Try the other file.'))
  */
 export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> => {
-  const { key, redact, ...rest } = optionsOf('forkSession', options, known)
+  const { redact, ...rest } = optionsOf('forkSession', options, known)
   const plan = forkPlan(optionsOf('forkSession', rest), redact)
-  const withItsKeys = storeWith('forkSession', store, key)
   return sessionTask(async () => {
-    const keyedStore = await withItsKeys()
-    const forked = await fork(keyedStore, id, plan)
+    const forked = await fork(store, id, plan)
     if (isLeft(forked)) return forked
-    return openSession(keyedStore, forked.right.id, redact === undefined ? {} : { redact })()
+    return openSession(store, forked.right.id, redact === undefined ? {} : { redact })()
   }, 'forkSession')
 }
 
@@ -57,20 +52,19 @@ export const forkSession = (store: Store, id: string, options: ForkOptions = {})
  *
  * Cost    independent of the length: nothing is copied, and no message is read
  *
- * @param plain the store that keeps both
+ * @param store the store that keeps both
  * @param id the session to fork
  * @param options the number of messages to share, the new id and metadata
  * @returns the description of the new session; or `NoSuchLog`, `LogExists`, `BeyondEnd`
  */
 export const createFork = (
-  plain: Store,
+  store: Store,
   id: string,
   options: ForkOptions = {},
 ): Task<ForkSessionFault, SessionInfo> => {
-  const { key, redact, ...rest } = optionsOf('createFork', options, known)
+  const { redact, ...rest } = optionsOf('createFork', options, known)
   const plan = forkPlan(optionsOf('forkSession', rest), redact)
-  const withItsKeys = storeWith('createFork', plain, key)
-  return sessionTask(async () => fork(await withItsKeys(), id, plan), 'createFork')
+  return sessionTask(async () => fork(store, id, plan), 'createFork')
 }
 
 /** A fork to be made: the caller's options, copied. */

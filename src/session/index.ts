@@ -58,14 +58,14 @@ export type {
 export {
   copySession,
   exportSession,
-  importTranscript,
+  importRecord,
   listUnfinished,
   removeUnfinished,
   type ExportedSession,
   type ImportOptions,
   type Unfinished,
 } from './transfer.ts'
-export { redactTranscript } from './redact-transcript.ts'
+export type { Exported, ExportedHead, ExportedRow, RowMoment } from './exported.ts'
 export { redactorOf } from './store-of.ts'
 export { hasFailed, readUsage, usesIn, usesOf, type CallUse, type UsageOptions } from './usage.ts'
 export { verifySession, type VerifiedSession, type VerifyOptions } from './verify.ts'

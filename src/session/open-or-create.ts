@@ -4,7 +4,7 @@ import { createRedactor } from '../redact/index.ts'
 import { copyArgument, type Store } from '../store/index.ts'
 import type { Task } from '../task/index.ts'
 import { sessionTask, type OpenOrCreateFault } from './fault.ts'
-import { createSession, openSession, storeWith, type SessionOptions } from './open.ts'
+import { createSession, openSession, type SessionOptions } from './open.ts'
 import type { Session } from './session.ts'
 import { checkStore } from './store-of.ts'
 
@@ -14,26 +14,24 @@ import { checkStore } from './store-of.ts'
  *
  * Cost    that of `openSession`, or of `createSession`
  *
- * @param plain the store that keeps it
+ * @param store the store that keeps it
  * @param id the id of the session
- * @param options metadata, first messages and `erasable` of the session if it is created; `redact` and `key` in any case
+ * @param options metadata, first messages and `erasable` of the session if it is created; `redact` in any case
  * @returns the session; or `SessionSealed` if it has ended, `DamagedLog`, `NewerSession`, `InvalidId`, `InvalidMessage`
  * @throws TypeError if an option is unknown
  * @example
  * const session = await openOrCreateSession(store, 'user-17', { metadata: { user: 'ada' } })
  */
 export const openOrCreateSession = (
-  plain: Store,
+  store: Store,
   id: string,
   options: Omit<SessionOptions, 'id'> = {},
 ): Task<OpenOrCreateFault, Session> => {
-  checkStore('openOrCreateSession', plain)
-  const { redact, key, ...creation } = optionsOf('openOrCreateSession', options, known)
+  checkStore('openOrCreateSession', store)
+  const { redact, ...creation } = optionsOf('openOrCreateSession', options, known)
   const opening = redact === undefined ? {} : { redact: createRedactor(redact) }
   const creating = { id, ...copyArgument(creation), ...opening }
-  const withItsKeys = storeWith('openOrCreateSession', plain, key)
   return sessionTask(async () => {
-    const store = await withItsKeys()
     for (;;) {
       const opened = await openSession(store, id, opening)()
       if (!isLeft(opened)) return opened
@@ -45,4 +43,4 @@ export const openOrCreateSession = (
   }, 'openOrCreateSession')
 }
 
-const known = { metadata: true, messages: true, erasable: true, redact: true, key: true } as const
+const known = { metadata: true, messages: true, erasable: true, redact: true } as const

@@ -1,10 +1,9 @@
 /** Starting a session, and opening one again. */
 import { checkStore } from './store-of.ts'
-import { describe, isLeft, left, right, optionsOf } from '../json/index.ts'
+import { isLeft, left, right, optionsOf } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { planned, rangeAt, type Store } from '../store/index.ts'
 import { sessionTask, type CreateSessionFault, type OpenSessionFault, type ReadSessionFault } from './fault.ts'
-import type { KeyRing } from '../encryption/index.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
 import type { Task } from '../task/index.ts'
 import { Recording, termsOf } from '../entry/index.ts'
@@ -34,29 +33,10 @@ export interface SessionOptions {
   readonly erasable?: boolean
   /** Takes secrets out of everything that this handle writes: messages, notes and metadata. Default: nothing is taken out. */
   readonly redact?: Redact
-  /**
-   * The keys of the host: the session is encrypted. Give them again to open it, or open and list sessions on
-   * `withKeys(store, key)` of `indelible/encryption`. Default: not encrypted, unless the store has keys.
-   */
-  readonly key?: KeyRing
-}
-
-/** Gives the store with these keys; throws TypeError, if they are none. What encrypts is loaded when it is needed. */
-export const storeWith = (call: string, store: Store, ring: KeyRing | undefined): (() => Promise<Store>) => {
-  if (ring === undefined) return async () => store
-  const { current, byId } = ring as { readonly current?: Partial<KeyRing['current']>; readonly byId?: unknown }
-  if (typeof current?.id !== 'string' || current.key?.length !== 32 || typeof byId !== 'function')
-    throw new TypeError(
-      `${call} takes a key ring, such as keyRing([…]) of indelible/encryption, found ${describe(ring)}`,
-    )
-  if (store.encryption !== undefined) throw new TypeError(`${call}: the store has keys already`)
-  return async () => (await import('../encryption/index.ts')).withKeys(store, ring)
 }
 
 /** How a session is opened. */
 export interface OpenOptions {
-  /** The keys of the host, for a session that is encrypted. Default: those of the store, if it has keys. */
-  readonly key?: KeyRing
   /** Takes secrets out of everything that this handle writes from now on. It is not stored. Default: nothing is taken out. */
   readonly redact?: Redact
 }
@@ -68,25 +48,23 @@ const redactorFor = (redact: Redact | undefined): Redactor | undefined =>
 /**
  * Create a session, empty or with its first messages.
  *
- * @param plain the store that keeps it
+ * @param store the store that keeps it
  * @param options id, metadata and first messages
  * @returns the session; or `LogExists` if the store has a session with that id, `InvalidId`, `InvalidMessage`
  * @example
  * const session = await createSession(store, { metadata: { user: 'ada' } })
  */
-export const createSession = (plain: Store, options: SessionOptions = {}): Task<CreateSessionFault, Session> => {
-  checkStore('createSession', plain)
+export const createSession = (store: Store, options: SessionOptions = {}): Task<CreateSessionFault, Session> => {
+  checkStore('createSession', store)
   const given = optionsOf('createSession', options, known)
   const redactor = redactorFor(given.redact)
-  const withItsKeys = storeWith('createSession', plain, given.key)
   return sessionTask(async () => {
     const { id = randomId(), metadata = {}, messages = [], erasable = false } = given
     const meta = storedMeta(redactedMeta(redactor, metadata), undefined, erasable)
     if (isLeft(meta)) return meta
-    const mirror = emptyMirror(plain, id, redactor)
-    const step = messageRows(mirror, messages, undefined, plain)
+    const mirror = emptyMirror(store, id, redactor)
+    const step = messageRows(mirror, messages, undefined, store)
     if (isLeft(step)) return step
-    const store = await withItsKeys()
     const stamped = stamp(step.right.rows, store, erasable)
     if (isLeft(stamped)) return stamped
     const plan = planned(mirror.range, mirror.head, stamped.right, store)
@@ -125,20 +103,18 @@ export const createSession = (plain: Store, options: SessionOptions = {}): Task<
  * Cost    O(messages), at most twice that of `JSON.parse` (bench: sessions). It compares every row with the
  *         head, and not with an earlier head: `verifySession` does
  *
- * @param plain the store that keeps it
+ * @param store the store that keeps it
  * @param id the id of the session
- * @param options the keys, and what is taken out of what it writes
+ * @param options what is taken out of what it writes
  * @returns the session; or `NoSuchLog`, `SessionSealed` if it has ended, `DamagedLog`, `NewerSession`
  * @example
  * const session = await openSession(store, 'notes')
  */
-export const openSession = (plain: Store, id: string, options: OpenOptions = {}): Task<OpenSessionFault, Session> => {
-  checkStore('openSession', plain)
-  const { redact, key } = optionsOf('openSession', options, knownOfOpen)
+export const openSession = (store: Store, id: string, options: OpenOptions = {}): Task<OpenSessionFault, Session> => {
+  checkStore('openSession', store)
+  const { redact } = optionsOf('openSession', options, knownOfOpen)
   const redactor = redactorFor(redact)
-  const withItsKeys = storeWith('openSession', plain, key)
   return sessionTask(async () => {
-    const store = await withItsKeys()
     const opened = await readMirror(store, id, redactor)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
@@ -156,20 +132,13 @@ export const openSession = (plain: Store, id: string, options: OpenOptions = {})
  * Where a row is not what was appended, a message that says so stands in its place, and `damaged` names it. Everything
  * else is there. `openSession` of such a session is `DamagedLog`; fork it before the damage to continue it.
  *
- * @param plain the store that keeps it
+ * @param store the store that keeps it
  * @param id the id of the session
- * @param options the keys of the host, for a session that is encrypted
  * @returns the session without methods that write; or `NoSuchLog`, `NewerSession`
  */
-export const readSession = (
-  plain: Store,
-  id: string,
-  options: Pick<OpenOptions, 'key'> = {},
-): Task<ReadSessionFault, ReadonlySession | SealedSession> => {
-  checkStore('readSession', plain)
-  const withItsKeys = storeWith('readSession', plain, optionsOf('readSession', options, knownOfRead).key)
+export const readSession = (store: Store, id: string): Task<ReadSessionFault, ReadonlySession | SealedSession> => {
+  checkStore('readSession', store)
   return sessionTask(async () => {
-    const store = await withItsKeys()
     const opened = await readReadable(store, id)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
@@ -192,6 +161,5 @@ export const describeSession = (store: Store, id: string): Task<ReadSessionFault
   }, 'describeSession')
 }
 
-const known = { id: true, metadata: true, messages: true, erasable: true, redact: true, key: true } as const
-const knownOfRead = { key: true } as const
-const knownOfOpen = { redact: true, key: true } as const
+const known = { id: true, metadata: true, messages: true, erasable: true, redact: true } as const
+const knownOfOpen = { redact: true } as const

@@ -1,11 +1,11 @@
-/** Moving records: a transcript becomes a session, and a session an export. */
+/** Moving records: from an export, to one, and from one store to another. */
 import { checkStore } from './store-of.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, isLeft, isObject, left, right, optionsOf, ownFields, own } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { isErased, type Message, type MessageFault } from '../message/index.ts'
-import { classify } from '../pages/index.ts'
-import { exportOf, type Exported, type ExportedHead, type ExportedRow, type Transcript } from '../transcript/index.ts'
+import { decodeMessage, isErased, type Message, type MessageFault } from '../message/index.ts'
+import { classify, isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
+import type { Exported, ExportedHead, ExportedRow } from './exported.ts'
 import { emptyRange, type BlockId } from '../proof/index.ts'
 import { encodeRow, erasedBody, lacking, termsOf, type EncodedRow } from '../entry/index.ts'
 import {
@@ -39,7 +39,6 @@ import {
   type UpdateFault,
   type VerifyFault,
 } from '../store/index.ts'
-import type { Redact } from '../redact/index.ts'
 import { called, type CallbackThrew, type Task } from '../task/index.ts'
 import {
   sessionTask,
@@ -59,16 +58,17 @@ import {
 } from './metadata.ts'
 import { rowsIn, type DamagedRow, type Mirror } from './mirror.ts'
 import { momentOf } from './stamp.ts'
+import { decodeNote, type Note } from '../notes/index.ts'
+import { noteFaultText } from '../notes/fault.ts'
 import { encryptedRowsErased, storeEncrypted, type PlacedRow } from './copy-encrypted.ts'
 import { erasedCause } from './rows.ts'
 import { randomId } from './open.ts'
 import { readMirror, readReadable, type Opened } from './read.ts'
 import { blocksNamedBy, bringBlocks, bringReceiptBlocks } from './receipt-blocks.ts'
-import { redactTranscript } from './redact-transcript.ts'
 
-/** How to import a transcript. */
+/** How to import a record. */
 export interface ImportOptions {
-  /** The id of the new session. Default: the id in the transcript, or a random UUID. */
+  /** The id of the new session. Default: the id in the record, or a random UUID. */
   readonly id?: string
   /**
    * Called while rows are stored.
@@ -76,78 +76,73 @@ export interface ImportOptions {
    * @param rows the number of rows stored so far
    */
   readonly progress?: (rows: number) => void
-  /** Takes secrets out of messages, notes and metadata. The root that an export states is not compared then. Default: nothing. */
-  readonly redact?: Redact
 }
 
 /**
- * Store a transcript as a session: its messages, page kinds and notes, row by row. An export of Indelible gives the
- * same
- * record with the same head, or `OtherHead`, and then nothing is kept.
+ * Store an exported record as a session, row by row: the same record with the same head, or `OtherHead`, and then nothing
+ * is kept. Rows without a time get that of the import; the root that the record states is not compared then.
  *
- * A transcript does not have the stored files that its messages reference. They must be in the store, or it is
+ * An export does not have the stored files that its messages reference. They must be in the store, or it is
  * `MissingBlock`.
  *
- * The rows go into a log of the import's own, `indelible.import.` and a random UUID. When it is complete, the session
- * is
- * forked from it and the log is removed. So the session appears at one moment, or not at all. Several imports of one id
- * may
- * run at once: one stores the session, and the others get `LogExists`. An import removes only the log that it created.
- * A
+ * The rows go into a log of the import's own, `indelible.import.` and a random UUID. When it is complete, the session is
+ * forked from it and the log is removed. So the session appears at one moment, or not at all. Several imports of one id may
+ * run at once: one stores the session, and the others get `LogExists`. An import removes only the log that it created. A
  * killed import leaves its log behind; `listUnfinished` names it.
  *
- * Cost    O(transcript), in pieces
+ * Cost    O(record), in pieces
  *
  * @param given the store to write
- * @param transcript the conversation, as `readTranscript` gives it
+ * @param record the record, as `exportSession` gives it. Its rows are read at once; their messages must not change meanwhile
  * @param options the id, and a callback for progress
  * @returns the description of the session; or `LogExists`, `MissingBlock`, `OtherHead`
  */
-export const importTranscript = (
+export const importRecord = (
   given: Store,
-  transcript: Transcript,
+  record: Exported,
   options: ImportOptions = {},
 ): Task<ImportFault, SessionInfo> => {
-  checkStore('importTranscript', given)
+  checkStore('importRecord', given)
   const store = ownStore(given)
-  if (!isObject(transcript) || !isObject((transcript as Partial<Transcript>).origin))
-    throw new TypeError(
-      `importTranscript takes a transcript, as readTranscript gives it, found ${describe(transcript)}`,
-    )
-  const { id, progress, redact } = optionsOf('importTranscript', options, knownOfImport)
-  const clean = redact === undefined ? transcript : redactTranscript(transcript, redact)
+  if (
+    !isObject(record) ||
+    typeof (record.rows as Partial<typeof record.rows> | undefined)?.[Symbol.iterator] !== 'function'
+  )
+    throw new TypeError(`importRecord takes a record, as exportSession gives it, found ${describe(record)}`)
+  const { id, progress } = optionsOf('importRecord', options, knownOfImport)
+  const { head } = record
+  const rows = [...record.rows] // it may give them only once
   return sessionTask(async () => {
-    const exported = exportOf(clean)
-    const name = id ?? transcript.origin.id ?? randomId()
+    const name = id ?? record.id ?? randomId()
     const problem = againstOwnId(name)
     if (problem !== undefined) return left(problem)
-    const meta = storedMeta(exported.metadata, undefined, exported.erasable)
+    const meta = storedMeta(record.metadata, undefined, own(record, 'erasable'))
     if (isLeft(meta)) return meta
     const free = await isFree(store, name)
     if (isLeft(free)) return free
     const now = momentOf(store)
     if (isLeft(now)) return now
-    const timed = (rows: Iterable<ExportedRow>): Iterable<TimedExport> => withTime(rows, now.right)
-    const own = `${importPrefix}${randomId()}`
-    const created = await store.create({ id: own, meta: partialMeta('import'), encrypt: true })()
+    const log = `${importPrefix}${randomId()}`
+    const created = await store.create({ id: log, meta: partialMeta('import'), encrypt: true })()
     if (isLeft(created)) return created
-    const stored = await storeImported(store, own, created.right.head, {
+    const timed = { [Symbol.iterator]: () => withTime(rows, now.right) }
+    const stored = await storeImported(store, log, created.right.head, {
       id: name,
-      head: exported.head,
-      rows: timed(exported.rows),
-      erased: rowsErased(timed(exportOf(transcript).rows), store), // rows are read once
+      head,
+      rows: timed,
+      erased: rowsErased(timed, store),
       reasons: async () => right(new Map()),
       progress,
     })
-    const published = await publish(store, own, stored, {
+    const published = await publish(store, log, stored, {
       id: name,
       meta: meta.right,
       // Encrypted rows have another root, and so have rows that got their time here.
-      root: store.encryption === undefined && isTimed(exportOf(clean).rows) ? exported.head.root : undefined,
+      root: store.encryption === undefined && isTimed(rows) ? head.root : undefined,
     })
-    await store.remove(own)() // not what the session shares with it; if it fails, the answer is the same
+    await store.remove(log)() // not what the session shares with it; if it fails, the answer is the same
     return isLeft(published) ? published : sessionInfo(published.right)
-  }, 'importTranscript')
+  }, 'importRecord')
 }
 
 const importPrefix = 'indelible.import.'
@@ -696,7 +691,7 @@ const after = function* <T>(values: Iterable<T>, count: number): Generator<T> {
 const mostRows = 1000
 const mostText = 4_000_000
 
-type StoringFault = AppendFault | BlockFault | SessionFaultOf<'InvalidMessage'> | CallbackThrew
+type StoringFault = AppendFault | BlockFault | SessionFaultOf<'InvalidMessage' | 'InvalidNote'> | CallbackThrew
 
 const storeRows = async (
   store: Store,
@@ -736,7 +731,8 @@ const storeRows = async (
   let index = 0
   for (const row of rows) {
     const encoded = encodedOf(row, store)
-    if (isLeft(encoded)) return { _tag: 'InvalidMessage', index, cause: encoded.left }
+    if (isLeft(encoded))
+      return encoded.left._tag === 'InvalidNote' ? encoded.left : { _tag: 'InvalidMessage', index, cause: encoded.left }
     const stub = stubAt.get(position++)
     waiting.push(stub === undefined ? encoded.right : { ...encoded.right, row: stub })
     text += encoded.right.row.body.length + encoded.right.blocks.reduce((sum, block) => sum + block.length, 0)
@@ -751,25 +747,44 @@ const storeRows = async (
 /** A row to store, which says when it was written. */
 type TimedEncoded = EncodedRow & { readonly row: TimedRow }
 
-const encodedOf = (row: TimedExport, { hash }: Store): Either<MessageFault, TimedEncoded> => {
+const encodedOf = (
+  row: TimedExport,
+  { hash }: Store,
+): Either<MessageFault | SessionFaultOf<'InvalidNote'>, TimedEncoded> => {
   const { at, salt, erased } = ownFields(row)
   const moment = { at, ...(salt !== undefined && { salt }), ...(erased !== undefined && { erased }) }
-  if ('message' in row && erased === undefined && isErased(row.message)) return left(erasedCause(row.message))
-  const tagged = 'message' in row && row.page !== classify(row.message)
   const encoded =
-    'note' in row
-      ? right({ row: { kind: 'note' as const, body: JSON.stringify(row.note) }, blocks: [], attachments: [] })
-      : erased === undefined
-        ? encodeRow(row.message, row.page, tagged, hash)
-        : right({
-            row: { kind: 'entry' as const, body: erasedBody(row.message, { page: row.page, tagged }) },
-            blocks: [],
-            attachments: [],
-          })
-  if (isLeft(encoded)) return encoded
-  return right({ ...encoded.right, row: { ...encoded.right.row, ...moment } })
+    'note' in row ? encodedNote(row.note) : encodedMessage(row.message, row.page, erased !== undefined, hash)
+  return isLeft(encoded) ? encoded : right({ ...encoded.right, row: { ...encoded.right.row, ...moment } })
 }
 
-const knownOfImport = { id: true, progress: true, redact: true } as const
+const encodedNote = (note: Note): Either<SessionFaultOf<'InvalidNote'>, EncodedRow> => {
+  const decoded = decodeNote(note)
+  if (isLeft(decoded)) return left({ _tag: 'InvalidNote', reason: noteFaultText(decoded.left) })
+  return right({ row: { kind: 'note', body: JSON.stringify(note) }, blocks: [], attachments: [] })
+}
+
+const encodedMessage = (
+  given: Message,
+  page: PageKind,
+  erased: boolean,
+  hash: Store['hash'],
+): Either<MessageFault, EncodedRow> => {
+  const decoded = decodeMessage(given)
+  if (isLeft(decoded)) return decoded
+  if (!isPageKind(page))
+    return left({
+      _tag: 'UnexpectedShape',
+      path: ['page'],
+      expected: `one of ${pageKinds.join(', ')}`,
+      found: describe(page),
+    })
+  const message = decoded.right
+  const tagged = page !== classify(message)
+  if (!erased) return isErased(message) ? left(erasedCause(message)) : encodeRow(message, page, tagged, hash)
+  return right({ row: { kind: 'entry', body: erasedBody(message, { page, tagged }) }, blocks: [], attachments: [] })
+}
+
+const knownOfImport = { id: true, progress: true } as const
 
 const knownOfCopy = { progress: true } as const

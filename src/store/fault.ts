@@ -1,7 +1,7 @@
 /** What can go wrong with a store, as data. */
-import { reasonOf, taskOf, type CallbackThrew, type TaskOf } from '../task/index.ts'
+import { reasonOf, taskOf, type CallbackThrew, type TaskOf, sentencesOf, type Sentences } from '../task/index.ts'
 import { callbackFaultText } from '../task/fault.ts'
-import { absurd, formatPath, type JsonObject, type Path } from '../json/index.ts'
+import { formatPath, type JsonObject, type Path } from '../json/index.ts'
 import type { BlockId } from '../proof/index.ts'
 import type { Head, StoredRow } from './row.ts'
 
@@ -204,88 +204,78 @@ export type RenewFault = LogFault | StoreFaultOf<'InvalidLease' | 'LeaseLost'>
 /** Reading blocks. */
 export type BlockFault = MediumFault | StoreFaultOf<'InvalidId' | 'DamagedBlock' | 'NoKey'>
 
+/** A sentence for each of them. */
+export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
+  Conflict: (fault) =>
+    `${name(fault.id)} has grown from ${fault.expected.size} to ${fault.actual.size} rows; nothing was appended: continue from its new end, or fork it at ${fault.expected.size}`,
+  Diverged: (fault) =>
+    `${name(fault.id)} is another record than the one you read: its ${fault.actual.size} rows don't continue the expected head of ${fault.expected.size} rows; nothing was changed: verify it, and read it again`,
+  OperationMismatch: (fault) =>
+    `operation ${name(fault.operation)} has already appended other rows to ${name(fault.id)}, at position ${fault.from}; nothing was appended: an operation id stands for one content only, so use a new one`,
+  MetaConflict: (fault) =>
+    `the metadata of ${name(fault.id)} was changed by another writer first: it is at version ${fault.actual}, not ${fault.expected}; your change was not made: apply it to the new version`,
+  NoSuchLog: (fault) => `this scope of the store has no session or log ${name(fault.id)}`,
+  LogExists: (fault) =>
+    `the store already has a session or log ${name(fault.id)}; nothing was created: open it, or choose another id`,
+  OtherLog: (fault) =>
+    `${name(fault.id)} is not ${fault.wanted}: it was made for something else; nothing was changed: choose another id`,
+  NoKey: (fault) =>
+    `${name(fault.id)} ${fault.key === 'none' ? 'is not encrypted' : "is encrypted, and can't be used"}: ${fault.reason}`,
+  BeyondEnd: (fault) => `position ${fault.at} is beyond the end of ${name(fault.id)}, which has ${fault.size} rows`,
+  InvalidId: (fault) =>
+    `invalid ${fault.what === 'log' ? 'session or log' : fault.what} id: ${fault.reason}${fault.what === 'block' || fault.what === 'cursor' ? '' : '; an id is 1 to 255 bytes of UTF-8 without control characters'}`,
+  LeaseHeld: (fault) =>
+    `${name(fault.id)} is held by ${name(fault.holder)}, whose lease expires in ${fault.remaining} ms if it is not renewed; nothing was done: wait, or ask the holder to stop`,
+  LeaseLost: (fault) =>
+    `lease ${fault.number} of ${name(fault.id)} was released, or has expired and another holder has taken over; nothing was appended: take a new lease, and read the newer rows`,
+  InvalidLease: (fault) => `the lease can't be given: ${fault.reason}`,
+  LogHeld: (fault) =>
+    `${name(fault.id)} is held${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}; nothing was erased or removed: release it first`,
+  CannotErase: () => 'this store can not erase: its driver has no `erasing`; nothing was done',
+  NotALedger: (fault) => `log ${name(fault.id)} is not a ledger of this library: ${fault.reason}`,
+  InvalidRow: (fault) => `row ${fault.index} of the append ${fault.reason}; nothing was appended`,
+  InvalidMeta: (fault) =>
+    `the metadata can't be stored: ${formatPath(fault.path) || 'it'} ${fault.reason}; nothing was changed`,
+  MissingBlock: (fault) =>
+    `${fault.ids.length} block${plural(fault.ids)} not in this scope of the store, the first ${fault.ids[0]}; nothing was appended: store the missing blocks first`,
+  UnusedBlock: (fault) =>
+    `no row references ${fault.ids.length} of the blocks to append, the first ${fault.ids[0]}; nothing was appended: add it to the blocks of its row`,
+  DamagedBlock: (fault) =>
+    `${fault.ids.length} stored block${plural(fault.ids)} altered, the first ${fault.ids[0]}: restore the store from a backup`,
+  DamagedLog: (fault) =>
+    `${name(fault.id)} is damaged at position ${fault.position}: ${fault.reason}; the rows before it are intact`,
+  Closed: () => 'the store is closed; open it again',
+  Busy: (fault) =>
+    `the store was held by another writer for more than ${fault.waited} ms; nothing was changed: try again`,
+  ReadOnly: (fault) => `${fault.path} is read-only: check the permissions of the file and of its folder`,
+  Full: (fault) =>
+    `no disk space is left for ${fault.path}; nothing was changed: free space outside the store, and try again (removing a session needs some space first)`,
+  FileReplaced: (fault) =>
+    `${fault.path} was deleted, replaced by another file, or cut to nothing after the store opened it; this write was not made, and the store makes no more: close the store and open it again`,
+  NoStore: (fault) =>
+    `there is no store at ${fault.path}; nothing was created: check the path, or store something there first`,
+  NotAStore: (fault) =>
+    `${fault.path} is not a store of Indelible but ${fault.found}; nothing was changed: choose another path`,
+  NewerStore: (fault) =>
+    `${fault.path} was written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}); nothing was changed: update the library`,
+  OlderStore: (fault) =>
+    `${fault.path} was written by an earlier development version of this library (format ${fault.found}${fault.fingerprint === undefined ? '' : `, fingerprint ${JSON.stringify(fault.fingerprint.slice(0, 12))}`}), and this version can't read it; nothing was changed: with the commit that wrote it, run "indelible export" for each session, and import the exports into a new store with this version; an export has messages, notes and metadata, but no call logs, references, event logs, ledgers or keys`,
+  DamagedIndex: (fault) =>
+    `the search index is damaged: ${fault.reason}; the record is not concerned: make the index anew ("indelible index --rebuild", or indexStore with rebuild: true)`,
+  NoFullText: (fault) =>
+    `the store can have no search index: ${fault.reason}; without an index, searches read the messages one by one`,
+  Io: (fault) =>
+    `the store failed to ${fault.operation}: ${reasonOf(fault.cause)}${fault.outcome === 'unknown' ? '; the change may have been made: try again (an append with the same operation id)' : ''}${isMalformed(fault.cause) ? malformed(fault.operation) : ''}`,
+  CallbackThrew: (fault) => callbackFaultText(fault),
+}
+
 /**
  * A store fault as a sentence for people.
  *
  * @param fault the fault
  * @returns what happened, where, and what to do next
  */
-export const storeFaultText = (fault: StoreFault | CallbackThrew): string => {
-  switch (fault._tag) {
-    case 'Conflict':
-      return `${name(fault.id)} has grown from ${fault.expected.size} to ${fault.actual.size} rows; nothing was appended: continue from its new end, or fork it at ${fault.expected.size}`
-    case 'Diverged':
-      return `${name(fault.id)} is another record than the one you read: its ${fault.actual.size} rows don't continue the expected head of ${fault.expected.size} rows; nothing was changed: verify it, and read it again`
-    case 'OperationMismatch':
-      return `operation ${name(fault.operation)} has already appended other rows to ${name(fault.id)}, at position ${fault.from}; nothing was appended: an operation id stands for one content only, so use a new one`
-    case 'MetaConflict':
-      return `the metadata of ${name(fault.id)} was changed by another writer first: it is at version ${fault.actual}, not ${fault.expected}; your change was not made: apply it to the new version`
-    case 'NoSuchLog':
-      return `this scope of the store has no session or log ${name(fault.id)}`
-    case 'LogExists':
-      return `the store already has a session or log ${name(fault.id)}; nothing was created: open it, or choose another id`
-    case 'OtherLog':
-      return `${name(fault.id)} is not ${fault.wanted}: it was made for something else; nothing was changed: choose another id`
-    case 'NoKey':
-      return `${name(fault.id)} ${fault.key === 'none' ? 'is not encrypted' : "is encrypted, and can't be used"}: ${fault.reason}`
-    case 'BeyondEnd':
-      return `position ${fault.at} is beyond the end of ${name(fault.id)}, which has ${fault.size} rows`
-    case 'InvalidId':
-      return `invalid ${fault.what === 'log' ? 'session or log' : fault.what} id: ${fault.reason}${fault.what === 'block' || fault.what === 'cursor' ? '' : '; an id is 1 to 255 bytes of UTF-8 without control characters'}`
-    case 'LeaseHeld':
-      return `${name(fault.id)} is held by ${name(fault.holder)}, whose lease expires in ${fault.remaining} ms if it is not renewed; nothing was done: wait, or ask the holder to stop`
-    case 'LeaseLost':
-      return `lease ${fault.number} of ${name(fault.id)} was released, or has expired and another holder has taken over; nothing was appended: take a new lease, and read the newer rows`
-    case 'InvalidLease':
-      return `the lease can't be given: ${fault.reason}`
-    case 'LogHeld':
-      return `${name(fault.id)} is held${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}; nothing was erased or removed: release it first`
-    case 'CannotErase':
-      return 'this store can not erase: its driver has no `erasing`; nothing was done'
-    case 'NotALedger':
-      return `log ${name(fault.id)} is not a ledger of this library: ${fault.reason}`
-    case 'InvalidRow':
-      return `row ${fault.index} of the append ${fault.reason}; nothing was appended`
-    case 'InvalidMeta':
-      return `the metadata can't be stored: ${formatPath(fault.path) || 'it'} ${fault.reason}; nothing was changed`
-    case 'MissingBlock':
-      return `${fault.ids.length} block${plural(fault.ids)} not in this scope of the store, the first ${fault.ids[0]}; nothing was appended: store the missing blocks first`
-    case 'UnusedBlock':
-      return `no row references ${fault.ids.length} of the blocks to append, the first ${fault.ids[0]}; nothing was appended: add it to the blocks of its row`
-    case 'DamagedBlock':
-      return `${fault.ids.length} stored block${plural(fault.ids)} altered, the first ${fault.ids[0]}: restore the store from a backup`
-    case 'DamagedLog':
-      return `${name(fault.id)} is damaged at position ${fault.position}: ${fault.reason}; the rows before it are intact`
-    case 'Closed':
-      return 'the store is closed; open it again'
-    case 'Busy':
-      return `the store was held by another writer for more than ${fault.waited} ms; nothing was changed: try again`
-    case 'ReadOnly':
-      return `${fault.path} is read-only: check the permissions of the file and of its folder`
-    case 'Full':
-      return `no disk space is left for ${fault.path}; nothing was changed: free space outside the store, and try again (removing a session needs some space first)`
-    case 'FileReplaced':
-      return `${fault.path} was deleted, replaced by another file, or cut to nothing after the store opened it; this write was not made, and the store makes no more: close the store and open it again`
-    case 'NoStore':
-      return `there is no store at ${fault.path}; nothing was created: check the path, or store something there first`
-    case 'NotAStore':
-      return `${fault.path} is not a store of Indelible but ${fault.found}; nothing was changed: choose another path`
-    case 'NewerStore':
-      return `${fault.path} was written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}); nothing was changed: update the library`
-    case 'OlderStore':
-      return `${fault.path} was written by an earlier development version of this library (format ${fault.found}${fault.fingerprint === undefined ? '' : `, fingerprint ${JSON.stringify(fault.fingerprint.slice(0, 12))}`}), and this version can't read it; nothing was changed: with the commit that wrote it, run "indelible export" for each session, and import the exports into a new store with this version; an export has messages, notes and metadata, but no call logs, references, event logs, ledgers or keys`
-    case 'DamagedIndex':
-      return `the search index is damaged: ${fault.reason}; the record is not concerned: make the index anew ("indelible index --rebuild", or indexStore with rebuild: true)`
-    case 'NoFullText':
-      return `the store can have no search index: ${fault.reason}; without an index, searches read the messages one by one`
-    case 'Io':
-      return `the store failed to ${fault.operation}: ${reasonOf(fault.cause)}${fault.outcome === 'unknown' ? '; the change may have been made: try again (an append with the same operation id)' : ''}${isMalformed(fault.cause) ? malformed(fault.operation) : ''}`
-    case 'CallbackThrew':
-      return callbackFaultText(fault)
-    default:
-      return absurd(fault)
-  }
-}
+export const storeFaultText: (fault: StoreFault | CallbackThrew) => string = sentencesOf(storeSentences)
 
 /** Whether SQLite says that the file is damaged, or shorter than it was. Source: https://sqlite.org/rescode.html#corrupt */
 const isMalformed = (cause: unknown): boolean =>

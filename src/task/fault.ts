@@ -1,6 +1,7 @@
 /** What an await throws, and the fault of a callback. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, own, right } from '../json/index.ts'
+import { reasonOf } from './sentences.ts'
 
 /** A fault, thrown: by awaiting a task, and by `orThrow`. Its message is the fault's sentence. */
 export class FaultError<F = unknown> extends Error {
@@ -41,15 +42,6 @@ export const called = <T>(callback: string, call: () => T): Either<CallbackThrew
     return right(call())
   } catch (cause) {
     return left({ _tag: 'CallbackThrew', callback, cause })
-  }
-}
-
-/** What was thrown, in words. Never throws. */
-export const reasonOf = (cause: unknown): string => {
-  try {
-    return cause instanceof Error ? cause.message : String(cause)
-  } catch {
-    return 'a value that has no text'
   }
 }
 

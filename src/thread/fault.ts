@@ -1,4 +1,5 @@
 /** What can be wrong with the calls of a thread's history, as data. */
+import { sentencesOf, type Sentences } from '../task/index.ts'
 
 /** The place of a call or an output in the history. */
 export interface ItemPlace {
@@ -19,22 +20,21 @@ export type ThreadProblem =
   /** An output for which there is no earlier call. */
   | (ItemPlace & { readonly _tag: 'OrphanOutput' })
 
+/** A sentence for each of them. */
+export const threadSentences: Sentences<ThreadProblem> = {
+  DanglingCall: (problem) => `the call ${JSON.stringify(problem.callId)} at index ${problem.index} has no output`,
+  DuplicateCall: (problem) =>
+    `the call at index ${problem.index} has the id ${JSON.stringify(problem.callId)} of the call at index ${problem.first}`,
+  DuplicateOutput: (problem) =>
+    `the output at index ${problem.index} answers the call ${JSON.stringify(problem.callId)}, which index ${problem.first} has answered`,
+  OrphanOutput: (problem) =>
+    `the output at index ${problem.index} answers the call ${JSON.stringify(problem.callId)}, which is not made before it`,
+}
+
 /**
  * Describe a problem in a sentence for people.
  *
  * @param problem one problem that `checkThread` found
  * @returns the sentence, with the index and the id
  */
-export const threadProblemText = (problem: ThreadProblem): string => {
-  const id = JSON.stringify(problem.callId)
-  switch (problem._tag) {
-    case 'DanglingCall':
-      return `the call ${id} at index ${problem.index} has no output`
-    case 'DuplicateCall':
-      return `the call at index ${problem.index} has the id ${id} of the call at index ${problem.first}`
-    case 'DuplicateOutput':
-      return `the output at index ${problem.index} answers the call ${id}, which index ${problem.first} has answered`
-    case 'OrphanOutput':
-      return `the output at index ${problem.index} answers the call ${id}, which is not made before it`
-  }
-}
+export const threadProblemText: (fault: ThreadProblem) => string = sentencesOf(threadSentences)

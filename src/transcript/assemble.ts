@@ -7,7 +7,8 @@ import { rangeDigest, type Note } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { TranscriptEvent } from './event.ts'
 import type { Range, Summary } from './line-format.ts'
-import type { Damage, PlacedNote, RowMoment, Transcript, TranscriptFormat, TranscriptLoss } from './transcript.ts'
+import type { Damage, PlacedNote, Transcript, TranscriptFormat, TranscriptLoss } from './transcript.ts'
+import type { RowMoment } from '../session/index.ts'
 
 /**
  * Make a transcript of the events of `readTranscriptStream`. The result equals that of `readTranscript`.

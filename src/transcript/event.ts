@@ -4,7 +4,8 @@ import type { Message } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { Range, Summary } from './line-format.ts'
-import type { Damage, Origin, RowMoment, TranscriptFormat, TranscriptLoss } from './transcript.ts'
+import type { Damage, Origin, TranscriptFormat, TranscriptLoss } from './transcript.ts'
+import type { RowMoment } from '../session/index.ts'
 
 /** An event of a transcript that is read as a stream. */
 export type TranscriptEvent =

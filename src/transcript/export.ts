@@ -26,30 +26,14 @@ import {
   Unexpected,
   ownFields,
 } from '../json/index.ts'
-import { decodeMessage, type Message } from '../message/index.ts'
+import { decodeMessage } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
-import { decodeNote, type Note } from '../notes/index.ts'
+import { decodeNote } from '../notes/index.ts'
 import { noteFaultText } from '../notes/fault.ts'
-import { classify, isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
+import { classify, isPageKind, pageKinds } from '../pages/index.ts'
 import type { LineFormat, Sink } from './line-format.ts'
-import type { ExportedHead, PlacedNote, RowMoment, Transcript } from './transcript.ts'
-
-/** A row of a record: a message with its page kind, or a note. */
-export type ExportedRow = RowMoment & ({ readonly message: Message; readonly page: PageKind } | { readonly note: Note })
-
-/** A record to export. */
-export interface Exported {
-  /** The id of the session. */
-  readonly id?: string | undefined
-  /** Its metadata. */
-  readonly metadata: JsonObject
-  /** True if the rows have a salt each, and later rows will have one. */
-  readonly erasable?: true | undefined
-  /** The rows, in the order of the log. */
-  readonly rows: Iterable<ExportedRow>
-  /** The size, and the root if it is known. */
-  readonly head: ExportedHead
-}
+import type { Exported, ExportedRow, RowMoment } from '../session/index.ts'
+import type { PlacedNote, Transcript } from './transcript.ts'
 
 /**
  * Write an export. Memory: one row.

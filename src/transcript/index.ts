@@ -1,5 +1,7 @@
 export { assembleTranscript } from './assemble.ts'
-export { exportLines, exportOf, type Exported, type ExportedRow } from './export.ts'
+export { exportLines, exportOf } from './export.ts'
+export { importTranscript, type ImportTranscriptOptions } from './import.ts'
+export { redactTranscript } from './redact.ts'
 export { readTranscript, readTranscripts, type Transcripts } from './read.ts'
 export { sourceTimeOf } from './source-time.ts'
 export { readTranscriptStream } from './stream.ts'
@@ -7,11 +9,9 @@ export type { Range, Summary } from './line-format.ts'
 export type { TranscriptEvent } from './event.ts'
 export type {
   Damage,
-  ExportedHead,
   Origin,
   OriginUse,
   PlacedNote,
-  RowMoment,
   Transcript,
   TranscriptFormat,
   TranscriptLoss,

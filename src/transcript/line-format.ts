@@ -4,7 +4,8 @@ import type { Message } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { OriginDraft } from './origin.ts'
-import type { RowMoment, TranscriptFormat } from './transcript.ts'
+import type { TranscriptFormat } from './transcript.ts'
+import type { RowMoment } from '../session/index.ts'
 
 export interface LineFormat {
   readonly format: TranscriptFormat

@@ -1,7 +1,8 @@
 /** Where a conversation came from, gathered entry by entry. */
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import type { Usage } from '../notes/index.ts'
-import type { ExportedHead, Origin, OriginUse } from './transcript.ts'
+import type { Origin, OriginUse } from './transcript.ts'
+import type { ExportedHead } from '../session/index.ts'
 
 export class OriginDraft {
   version: string | undefined

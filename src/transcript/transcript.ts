@@ -3,6 +3,7 @@ import type { JsonObject, Path } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Note, Usage } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
+import type { RowMoment, ExportedHead } from '../session/index.ts'
 
 /** A format that `readTranscript` knows. */
 export type TranscriptFormat =
@@ -59,16 +60,6 @@ export interface PlacedNote {
   readonly moment?: RowMoment
 }
 
-/** What a row of a record says beside its text. */
-export interface RowMoment {
-  /** Milliseconds since 1970. A row without one is given the time of its import. */
-  readonly at?: number
-  /** 32 hexadecimal digits, in erasable sessions. */
-  readonly salt?: string
-  /** The leaf of a row that was erased, 64 hexadecimal digits: the message or note is the stub that stands for it. */
-  readonly erased?: string
-}
-
 /** What the source says about itself. */
 export interface Origin {
   /** The version of the format, or of the program that wrote it. */
@@ -105,14 +96,6 @@ export interface OriginUse extends Usage {
   readonly day?: string
   /** How many answers were counted. */
   readonly calls: number
-}
-
-/** The size and the root of an exported record. */
-export interface ExportedHead {
-  /** How many rows it had. */
-  readonly size: number
-  /** The Merkle root, in hexadecimal. */
-  readonly root?: string
 }
 
 /** One thing that was read other than it stood there. `path` begins at the line's own value in files of one entry a line. */

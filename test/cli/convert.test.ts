@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { codecs } from 'indelible/codecs'
-import { readTranscript } from 'indelible'
 import { root } from '../../scripts/run.ts'
 import { widthOf } from '../../src/cli/screen.ts'
 import { lines } from '../transcript/reading.ts'
 import { folder, indelible, written } from './indelible.ts'
+import { readTranscript } from 'indelible/transcript'
 
 const example = join(root, 'examples/coding-agent.json')
 const said = (role: string, content: unknown) => ({ type: 'message', timestamp: 't', message: { role, content } })

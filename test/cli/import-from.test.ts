@@ -7,10 +7,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { zstdCompressSync } from 'node:zlib'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { faultMessage, memoryStore, readTranscript, type Transcript } from 'indelible'
+import { faultMessage, memoryStore } from 'indelible'
 import { continueSession } from '../../src/cli/continue.ts'
 import { leftOutIf } from '../left-out.ts'
 import { folder, indelible, main } from './indelible.ts'
+import { readTranscript, type Transcript } from 'indelible/transcript'
 
 const at = (uuid: string, parentUuid: string | null) => ({
   uuid,

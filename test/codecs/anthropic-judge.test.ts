@@ -3,13 +3,14 @@ import Anthropic, { BadRequestError } from '@anthropic-ai/sdk'
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { faultMessage, mend, readTranscript, type Message } from 'indelible'
+import { faultMessage, mend, type Message } from 'indelible'
 import { anthropic, type AnthropicConversation, type AnthropicEncodeOptions } from 'indelible/codecs/anthropic'
 import { conversation, everyPart } from '../messages.ts'
 import { itShared, readShared, realConversations } from '../shared.ts'
 import { aMessage } from './any-message.ts'
 import { refusal, startJudge } from './judges/anthropic.ts'
 import { rounds } from '../rounds.ts'
+import { readTranscript } from 'indelible/transcript'
 
 let judge: Awaited<ReturnType<typeof startJudge>>
 let client: Anthropic

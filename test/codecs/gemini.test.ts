@@ -9,7 +9,6 @@ import {
   file,
   image,
   mend,
-  readTranscript,
   reasoning,
   settle,
   system,
@@ -26,6 +25,7 @@ import { decodeResponse, gemini, type GeminiConversation, type GeminiEncodeOptio
 import { aMessage } from './any-message.ts'
 import { expectLaw, expectLawUnderDamage, read, write } from './law.ts'
 import { rounds } from '../rounds.ts'
+import { readTranscript } from 'indelible/transcript'
 
 const thoughtSignature = 'CiQBVKhc7mVE'
 

@@ -17,7 +17,6 @@ import {
   image,
   mend,
   openCalls,
-  readTranscript,
   reasoning,
   settle,
   system,
@@ -29,6 +28,7 @@ import {
 import { provider, refusal } from 'indelible/message'
 import { langchainMessages } from 'indelible/codecs/langchain'
 import { expectLaw, expectLawUnderDamage, read, write } from './law.ts'
+import { readTranscript } from 'indelible/transcript'
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 

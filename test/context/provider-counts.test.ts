@@ -1,9 +1,10 @@
 /** A replay against what providers counted, and the estimators that are fitted to their counts. */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { assistant, createHistory, readTranscript, user, type Message } from 'indelible'
+import { assistant, createHistory, user, type Message } from 'indelible'
 import { claudeTokens, countedIn, estimateTokens, openaiTokens, replay } from 'indelible/context'
 import { itShared, readShared } from '../shared.ts'
+import { readTranscript } from 'indelible/transcript'
 
 const said = (text: string): Message => assistant(text)
 const conversation = [user('one two'), said('three'), user('four five'), said('six'), user('seven'), said('eight')]

@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createHistory, readTranscript, textOf, user, type Message } from 'indelible'
+import { createHistory, textOf, user, type Message } from 'indelible'
 import { deriveContext, manageHistory, paged, window, type DerivedContext, type Policy } from 'indelible/context'
 import { rounds } from '../rounds.ts'
+import { readTranscript } from 'indelible/transcript'
 
 const recorded = readTranscript(readFileSync('examples/coding-agent.json', 'utf8'))
 const conversation: readonly Message[] = isLeft(recorded) ? [] : recorded.right.messages

@@ -18,18 +18,10 @@ import {
   type Store,
 } from 'indelible'
 import { destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from 'indelible/encryption'
-import {
-  copySession,
-  describeSession,
-  eraseMessages,
-  exportSession,
-  findMessages,
-  importTranscript,
-  readRange,
-} from 'indelible/session'
+import { copySession, describeSession, eraseMessages, exportSession, findMessages, readRange } from 'indelible/session'
 import { searchStore } from 'indelible/search'
 import { encryptedBody, encryptionKey, isEncrypted, ownStore, storeTask, type Row } from 'indelible/store'
-import { exportLines, readTranscript } from 'indelible/transcript'
+import { exportLines, readTranscript, importTranscript } from 'indelible/transcript'
 import { fault, ok } from '../answers.ts'
 import { changed, restored, stolen, type Stolen, type StolenLog } from './stolen.ts'
 import { rounds } from '../rounds.ts'
@@ -48,7 +40,7 @@ const stub = (role: string): string =>
   `{"page":"conversation","message":{"role":"${role}","content":[{"type":"erased"}]}}`
 
 const messagesOf = async (bare: Store, id: string, key = ring): Promise<readonly Message[]> => [
-  ...(await ok(readSession(bare, id, { key }))).view(),
+  ...(await ok(readSession(withKeys(bare, key), id))).view(),
 ]
 
 /** A store with a session `s`, its fork `f` at 2, and another `o`. */
@@ -63,7 +55,7 @@ const family = async (): Promise<Store> => {
 
 /** Where it is found that a log was changed. */
 const damageOf = async (bare: Store, id: string): Promise<number> =>
-  (await fault('DamagedLog', openSession(bare, id, { key: ring }))).position
+  (await fault('DamagedLog', openSession(withKeys(bare, ring), id))).position
 
 describe('what stands for an erased row', () => {
   it('can not be written by somebody without keys', async () => {
@@ -120,7 +112,7 @@ describe('what stands for an erased row', () => {
     const other = await family()
     await ok(eraseMessages(withKeys(other, ring), 's', [0]))
     await ok(destroyKey(other, 's', ring))
-    await fault('NoKey', openSession(other, 'f', { key: ring }))
+    await fault('NoKey', openSession(withKeys(other, ring), 'f'))
   })
 
   it('is encrypted when it is imported', async () => {
@@ -170,12 +162,12 @@ describe('a row that was changed is damage at its position', () => {
   it.each(cases)('%s', async (_, id, change, position) => {
     const bare = await changed(await family(), id, (log, all) => void change(log, all))
     expect(await damageOf(bare, id)).toBe(position)
-    await ok(openSession(bare, 'o', { key: ring }))
+    await ok(openSession(withKeys(bare, ring), 'o'))
   })
 
   it('a row that was changed is not what a conflict or a retry gives', async () => {
     const bare = await family()
-    const session = await ok(openSession(bare, 's', { key: ring }))
+    const session = await ok(openSession(withKeys(bare, ring), 's'))
     const { head } = await ok(bare.info('s'))
     const [row] = await ok(bare.read('s'))
     await ok(bare.append('s', { expected: head, rows: [{ kind: 'entry', body: row?.body ?? '' }] }))
@@ -220,7 +212,7 @@ describe('a session that is put into another scope', () => {
           ownStore(there).update(id, { expected: version, meta: { ...rest, ...(scope !== undefined && { scope }) } }),
         )
       }
-      await fault('NoKey', openSession(there, 's', { key: ring }))
+      await fault('NoKey', openSession(withKeys(there, ring), 's'))
       await fault('NoKey', createSession(withKeys(there, ring), { id: 'new' }))
     }
     expect(await messagesOf(scopedOf(medium, 'a'), 's')).toEqual(said)
@@ -339,7 +331,7 @@ it('law: what is put together of stored pieces is a beginning of what was writte
       const forged = await restored(all).catch(() => undefined) // a store refuses some of it
       if (forged === undefined) return
       for (const id of ids) {
-        const read = await readSession(forged, id, { key: ring })()
+        const read = await readSession(withKeys(forged, ring), id)()
         if (read._tag === 'Left') {
           refused += 1
           expect(['DamagedLog', 'NoKey', 'NotASession', 'NewerSession', 'UnfinishedSession']).toContain(read.left._tag)
@@ -349,7 +341,7 @@ it('law: what is put together of stored pieces is a beginning of what was writte
         const marked = new Set(read.right.damaged.map(({ position }) => position))
         for (const [at, message] of read.right.view().toArray().entries())
           if (!marked.has(at)) expect(message).toEqual(before.get(id)?.[at])
-        if (marked.size > 0) expect((await openSession(forged, id, { key: ring })())._tag).toBe('Left')
+        if (marked.size > 0) expect((await openSession(withKeys(forged, ring), id)())._tag).toBe('Left')
         expect(titles).toContain(read.right.metadata()['title'])
         expect(read.right.info().encrypted).toBe(true)
       }
@@ -388,7 +380,7 @@ describe('a log that was removed and made again under its id', () => {
       vi.useRealTimers()
       expect(await ok(bare.read('s'))).toEqual(before)
       if (second === 1) continue
-      const again = await ok(openSession(bare, 's', { key: ring }))
+      const again = await ok(openSession(withKeys(bare, ring), 's'))
       await ok(again.append(user('new')))
       expect((await messagesOf(bare, 's')).at(-1)).toEqual(user('new'))
     }
@@ -433,7 +425,7 @@ describe('a log that was removed and made again under its id', () => {
           session.update((metadata) => void (metadata['title'] = 'Zanzibar')),
         )
       expect(JSON.stringify([await ok(bare.info('s')), await ok(bare.read('s'))])).not.toContain('Zanzibar')
-      if (second !== 1) await ok((await ok(openSession(bare, 's', { key: ring }))).append(user('new')))
+      if (second !== 1) await ok((await ok(openSession(withKeys(bare, ring), 's'))).append(user('new')))
     }
   })
 
@@ -519,9 +511,9 @@ describe('a key that was destroyed', () => {
   it('is missed also where nothing was encrypted yet', async () => {
     const bare = memoryStore()
     await ok(createSession(withKeys(bare, ring), { id: 's', metadata: { title: 'ours' } }))
-    await fault('NoKey', openSession(bare, 's', { key: keyRing([newHostKey('two')]) }))
+    await fault('NoKey', openSession(withKeys(bare, keyRing([newHostKey('two')])), 's'))
     await ok(destroyKey(bare, 's', ring))
-    await fault('NoKey', openSession(bare, 's', { key: ring }))
+    await fault('NoKey', openSession(withKeys(bare, ring), 's'))
   })
 
   it('is not called destroyed by a key ring that never had it', async () => {
@@ -542,14 +534,14 @@ describe('a key that was destroyed', () => {
     await ok(rotateKeys(bare, keyRing([newHostKey('two'), host])))
     await ok(bare.remove('s'))
     await ok(copySession(backup, bare, 's'))
-    const ended = await fault('NoKey', openSession(bare, 's', { key: ring }))
+    const ended = await fault('NoKey', openSession(withKeys(bare, ring), 's'))
     expect(faultMessage(ended)).toMatch(/^"s" is encrypted, and can't be used: the key \w+ was destroyed at 20/)
   })
 
   it('of the parent is said to be that of the parent', async () => {
     const bare = await family()
     await ok(destroyKey(bare, 's', ring))
-    const ended = await fault('NoKey', openSession(bare, 'f', { key: ring }))
+    const ended = await fault('NoKey', openSession(withKeys(bare, ring), 'f'))
     expect(faultMessage(ended)).toMatch(
       /^"f" is encrypted.*first 2 messages with "s", and of those the key \w+ was destroyed at .*; its own messages, from 2 on/,
     )

@@ -35,7 +35,6 @@ import {
   eraseMessages,
   exportSession,
   follow,
-  importTranscript,
   proveEntry,
   readRange,
 } from 'indelible/session'
@@ -43,7 +42,7 @@ import { isEncrypted, verifyLog, type Row } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { postgresStore } from 'indelible/store/postgres'
 import { blockContract } from 'indelible/testing'
-import { exportLines, readTranscript } from 'indelible/transcript'
+import { exportLines, readTranscript, importTranscript } from 'indelible/transcript'
 import { root } from '../../scripts/run.ts'
 import { fault, ok } from '../answers.ts'
 import { startPostgres } from '../store/postgres-server.ts'
@@ -263,15 +262,16 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
 describe('keys', () => {
   it('a wrong or missing host key is a fault that says so', async () => {
     const bare = memoryStore()
-    await ok(createSession(bare, { id: 's', key: ring, messages: said }))
-    const wrong = await fault('NoKey', openSession(bare, 's', { key: keyRing([newHostKey('one')]) }))
+    await ok(createSession(withKeys(bare, ring), { id: 's', messages: said }))
+    const wrong = await fault('NoKey', openSession(withKeys(bare, keyRing([newHostKey('one')])), 's'))
     expect(faultMessage(wrong)).toMatch(/^"s" is encrypted.* another key of that name, or the wrapped key was altered$/)
-    const lacking = await fault('NoKey', openSession(bare, 's', { key: keyRing([newHostKey('two')]) }))
+    const lacking = await fault('NoKey', openSession(withKeys(bare, keyRing([newHostKey('two')])), 's'))
     expect(faultMessage(lacking)).toContain('host key "one", which the key ring lacks')
-    expect([...(await ok(openSession(bare, 's', { key: ring }))).view()]).toEqual(said)
-    expect([...(await ok(readSession(bare, 's', { key: ring }))).view()]).toEqual(said)
-    expect((await ok(forkSession(bare, 's', { id: 'f', key: ring }))).len).toBe(3)
+    expect([...(await ok(openSession(withKeys(bare, ring), 's'))).view()]).toEqual(said)
+    expect([...(await ok(readSession(withKeys(bare, ring), 's'))).view()]).toEqual(said)
+    expect((await ok(forkSession(withKeys(bare, ring), 's', { id: 'f' }))).len).toBe(3)
     expect(() => withKeys(withKeys(bare, ring), ring)).toThrow(TypeError)
+    expect(() => withKeys(bare, undefined as never)).toThrow('withKeys takes a key ring, such as keyRing([…]), found')
     expect(() => keyRing([])).toThrow(TypeError)
     expect(() => keyRing([{ id: 'a b', key: new Uint8Array(32) }])).toThrow(TypeError)
     expect(() => keyRing([{ id: 'a', key: new Uint8Array(31) }])).toThrow(TypeError)
@@ -281,16 +281,16 @@ describe('keys', () => {
 
   it('rotate: old keys are not needed any more, and no row changes', async () => {
     const bare = memoryStore()
-    const session = await ok(createSession(bare, { id: 's', key: ring, messages: said }))
+    const session = await ok(createSession(withKeys(bare, ring), { id: 's', messages: said }))
     const rows = await ok(bare.read('s'))
     const next = newHostKey('two')
     const both = { current: next, byId: async (id: string) => (id === 'one' ? host.key : undefined) } // as a key server would
     expect(await ok(rotateKeys(bare, both))).toBe(2) // of the session and of the scope
     expect(await ok(rotateKeys(bare, both))).toBe(0)
     expect(await ok(bare.read('s'))).toEqual(rows)
-    const opened = await ok(openSession(bare, 's', { key: keyRing([next]) }))
+    const opened = await ok(openSession(withKeys(bare, keyRing([next])), 's'))
     expect([...opened.view()]).toEqual([...session.view()])
-    await fault('NoKey', openSession(bare, 's', { key: ring }))
+    await fault('NoKey', openSession(withKeys(bare, ring), 's'))
   })
 
   it('a ciphertext that was altered is damage with its position: every character of it counts', async () => {
@@ -433,7 +433,9 @@ describe('keys', () => {
   it('no byte of what was said is in the file of a store', async () => {
     const path = join(folder, 'grep.db')
     const bare = await ok(sqliteStore({ path, durability: 'os' }))
-    const session = await ok(createSession(bare, { id: 's', key: ring, messages: said, metadata: { title: word } }))
+    const session = await ok(
+      createSession(withKeys(bare, ring), { id: 's', messages: said, metadata: { title: word } }),
+    )
     await ok(session.append(user(word), { operation: 'o' }))
     const found = (): readonly string[] =>
       readdirSync(folder)
@@ -539,7 +541,7 @@ describe('a session without keys in a store with keys', () => {
     await plainIn(inner)
     const refusing = withKeys(inner, ring)
     expect(await fault('NoKey', openSession(refusing, 'c'))).toMatchObject({ id: 'c', key: 'none' })
-    await fault('NoKey', openSession(inner, 'c', { key: ring }))
+    await fault('NoKey', openSession(withKeys(inner, ring), 'c'))
     await fault('NoKey', forkSession(refusing, 'c', { id: 'f' }))
     const reading = withKeys(inner, ring, { plain: 'read' })
     const session = await ok(openSession(reading, 'c'))

@@ -10,14 +10,13 @@ import {
   copySession,
   eraseMessages,
   exportSession,
-  importTranscript,
   listUnfinished,
   readRange,
   removeUnfinished,
 } from 'indelible/session'
 import { memoryDriver, ownStore, storeOf } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { exportLines, readTranscript } from 'indelible/transcript'
+import { exportLines, readTranscript, importTranscript } from 'indelible/transcript'
 import * as fc from 'fast-check'
 import { afterAll, expect, it } from 'vitest'
 import { rounds } from '../rounds.ts'

@@ -27,8 +27,8 @@ import {
   verifyLedger,
   withLedger,
 } from 'indelible/evidence'
-import { copySession, eraseMessages, exportSession, importTranscript, proveErased } from 'indelible/session'
-import { exportLines, readTranscript } from 'indelible/transcript'
+import { copySession, eraseMessages, exportSession, proveErased } from 'indelible/session'
+import { exportLines, readTranscript, importTranscript } from 'indelible/transcript'
 import { ledgerContent, ledgerId, ledgerRow, memoryDriver, ownStore, storeOf, storeTask } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'

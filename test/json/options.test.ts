@@ -5,11 +5,9 @@ import {
   createSession,
   decodeMessage,
   forkSession,
-  importTranscript,
   listSessions,
   memoryStore,
   orThrow,
-  readTranscript,
   restoreHistory,
   settle,
   user,
@@ -20,6 +18,7 @@ import { run, scriptedModel } from 'indelible/run'
 import { copySession } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { describe, expect, it } from 'vitest'
+import { importTranscript, readTranscript } from 'indelible/transcript'
 
 const session = await createSession(memoryStore(), { id: 's' })
 const store = memoryStore()

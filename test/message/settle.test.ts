@@ -8,7 +8,6 @@ import {
   interruptedResults,
   mend,
   openCalls,
-  readTranscript,
   settle,
   text,
   toolCall,
@@ -20,6 +19,7 @@ import { toolResultPart, toolResultsOf, type PairingProblem } from 'indelible/me
 import { conversation } from '../messages.ts'
 import { itShared, readShared } from '../shared.ts'
 import { rounds } from '../rounds.ts'
+import { readTranscript } from 'indelible/transcript'
 
 const call = (id: string) => toolCall(id, 'f', '{}')
 const problems = (messages: readonly Message[]): readonly PairingProblem[] => {

@@ -1,11 +1,16 @@
-import { faultMessage } from 'indelible'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { createCallLog, createContentStore, recordCall, type ContentStore } from 'indelible/records'
+import {
+  contentFaultMessage,
+  createCallLog,
+  createContentStore,
+  recordCall,
+  type ContentStore,
+} from 'indelible/records'
 
 const put = (store: ContentStore, value: unknown): string => {
   const ref = store.put(value)
-  if (!isRight(ref)) throw new Error(faultMessage(ref.left))
+  if (!isRight(ref)) throw new Error(contentFaultMessage(ref.left))
   return ref.right
 }
 const has = (store: ContentStore, ref: string): boolean => isRight(store.get(ref))
@@ -59,9 +64,9 @@ describe('the content store', () => {
     })
     for (const ref of ['content:s1:2', 'content:s1:', 'content:s1:-1', 'content:s2:0', 'nonsense', ''])
       expect(store.get(ref)).toMatchObject({ left: { reason: 'unknown' } })
-    expect(faultMessage({ _tag: 'ContentMiss', ref: 'r', reason: 'removed' })).toMatch(/no longer stored/)
-    expect(faultMessage({ _tag: 'ContentMiss', ref: 'r', reason: 'unknown' })).toMatch(/never in this store/)
-    expect(faultMessage({ _tag: 'ContentTooLarge', limit: 5 })).toMatch(/limit of 5 bytes/)
+    expect(contentFaultMessage({ _tag: 'ContentMiss', ref: 'r', reason: 'removed' })).toMatch(/no longer stored/)
+    expect(contentFaultMessage({ _tag: 'ContentMiss', ref: 'r', reason: 'unknown' })).toMatch(/never in this store/)
+    expect(contentFaultMessage({ _tag: 'ContentTooLarge', limit: 5 })).toMatch(/limit of 5 bytes/)
   })
 })
 

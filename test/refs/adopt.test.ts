@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { adoptHistory, hydrate, persist, type AdoptOptions } from 'indelible/refs'
-import { faultMessage, memoryStore } from 'indelible'
+import { adoptHistory, hydrate, persist, refsFaultMessage, type AdoptOptions } from 'indelible/refs'
+import { memoryStore } from 'indelible'
 import { fault, ok } from '../answers.ts'
 import { keyValueMap } from '../store/key-value-map.ts'
 import { encoded, read } from './saved.ts'
@@ -159,11 +159,11 @@ describe('keyed refs', () => {
     const keyed = read('keyed', saved).history
     const keyOf = (key: string): string => key
     map.delete('block_3')
-    expect(faultMessage(await fault('MissingKeys', adoptHistory(keyValueMap(map), keyed, { keyOf })))).toContain(
+    expect(refsFaultMessage(await fault('MissingKeys', adoptHistory(keyValueMap(map), keyed, { keyOf })))).toContain(
       '1 of the keys, the first "block_3"',
     )
     map.set('block_3', encoded({ type: 'tool_use', toolUse: { id: 7 } }))
-    expect(faultMessage(await fault('MalformedContent', adoptHistory(keyValueMap(map), keyed, { keyOf })))).toBe(
+    expect(refsFaultMessage(await fault('MalformedContent', adoptHistory(keyValueMap(map), keyed, { keyOf })))).toBe(
       '"block_3", toolUse.id should be a string, found 7',
     )
     for (const bytes of [Uint8Array.of(0xff), new TextEncoder().encode('{'), encoded(null)]) {

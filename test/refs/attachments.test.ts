@@ -16,17 +16,15 @@ import {
   createSession,
   file,
   image,
-  importTranscript,
   memoryStore,
   openSession,
-  readTranscript,
   user,
   verifySession,
   exportSession,
   type Message,
 } from 'indelible'
 import { blockIdOf, type BlockId } from 'indelible/proof'
-import { exportLines } from 'indelible/transcript'
+import { exportLines, importTranscript, readTranscript } from 'indelible/transcript'
 import { fault, ok } from '../answers.ts'
 import { attachment, attachmentId } from '../messages.ts'
 import { keyValueMap } from '../store/key-value-map.ts'

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { assistant, faultMessage, image, memoryStore, user } from 'indelible'
+import { assistant, image, memoryStore, user } from 'indelible'
 import { blockCache, cachedBlocks, keyValueBlocks, sameBlocks, type BlockStore } from 'indelible/store'
 import {
+  refsFaultMessage,
   createPendingHistory,
   createRefHistory,
   hydrate,
@@ -133,7 +134,7 @@ describe('persist', () => {
   })
   it('refuses a store of another scope', async () => {
     const pending = createPendingHistory({ scope: 'a', from: conversation() })
-    expect(faultMessage(await fault('OtherScope', persist(memoryStore(), pending)))).toBe(
+    expect(refsFaultMessage(await fault('OtherScope', persist(memoryStore(), pending)))).toBe(
       'the refs belong to the scope "a", but the store is open for "default": open that scope with store.scoped',
     )
     await fault('OtherScope', hydrate(memoryStore(), createRefHistory({ scope: 'a' })))
@@ -262,7 +263,7 @@ describe('hydrate', () => {
       const refs = createRefHistory({ from: [{ blockIds: [block as BlockId], role: 'assistant' }] })
       const malformed = await fault('MalformedBlock', hydrate(store, refs))
       expect(malformed).toMatchObject({ position: 0, id: block })
-      expect(faultMessage(malformed)).toContain(reason)
+      expect(refsFaultMessage(malformed)).toContain(reason)
       expect((await ok(hydratePartial(store, refs))).missing).toMatchObject([{ position: 0, ids: [block] }])
     }
   })
@@ -321,7 +322,7 @@ describe('hydrate', () => {
     const broken = keyValueBlocks({ ...keyValueMap(), mget: () => Promise.reject(new Error('no route')) })
     const refs: RefHistory = createRefHistory({ from: [{ blockIds: [id('a')], role: 'user' }] })
     for (const read of [hydrate, hydratePartial])
-      expect(faultMessage(await fault('Io', read(broken, refs) as ReturnType<typeof hydrate>))).toBe(
+      expect(refsFaultMessage(await fault('Io', read(broken, refs) as ReturnType<typeof hydrate>))).toBe(
         'the store failed to get blocks: no route',
       )
   })

@@ -1,8 +1,7 @@
 /** Reading saved histories, in tests. */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect } from 'vitest'
-import { faultMessage } from 'indelible'
-import { parseHistoryJson, type ParsedHistory } from 'indelible/refs'
+import { parseHistoryJson, refsFaultMessage, type ParsedHistory } from 'indelible/refs'
 import { type BlockId } from 'indelible/proof'
 
 export const id = (digit: string): BlockId => digit.repeat(64) as BlockId
@@ -13,7 +12,7 @@ export const read = <Kind extends ParsedHistory['kind']>(
   saved: unknown,
 ): Extract<ParsedHistory, { kind: Kind }> => {
   const parsed = parseHistoryJson(saved)
-  if (isLeft(parsed)) throw new Error(faultMessage(parsed.left))
+  if (isLeft(parsed)) throw new Error(refsFaultMessage(parsed.left))
   expect(parsed.right.kind).toBe(kind)
   return parsed.right as Extract<ParsedHistory, { kind: Kind }>
 }
@@ -22,7 +21,7 @@ export const read = <Kind extends ParsedHistory['kind']>(
 export const refused = (saved: unknown): string => {
   const parsed = parseHistoryJson(saved)
   if (!isLeft(parsed)) throw new Error('it was read')
-  return faultMessage(parsed.left)
+  return refsFaultMessage(parsed.left)
 }
 
 export const encoded = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value))

@@ -140,7 +140,7 @@ describe('the index of a store file', () => {
     const store = await sqliteStore({ path: file })
     await indexStore(store)
     const ring = keyRing([newHostKey('host')])
-    const session = await createSession(store, { id: 'a', key: ring, messages: [user('a confidentialword')] })
+    const session = await createSession(withKeys(store, ring), { id: 'a', messages: [user('a confidentialword')] })
     await session.append(user(`${'long '.repeat(2000)}confidentialword`))
     expect(await all(store, 'confidentialword')).toEqual([])
     await indexStore(store, { rebuild: true })

@@ -3,12 +3,10 @@ import { describe, expect, it } from 'vitest'
 import {
   createSession,
   forkSession,
-  importTranscript,
   listSessions,
   memoryStore,
   openSession,
   orThrow,
-  readTranscript,
   user,
   verifySession,
 } from 'indelible'
@@ -16,6 +14,7 @@ import { copySession, createFork, follow, proveEntry } from 'indelible/session'
 import { postgresStore } from 'indelible/store/postgres'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { fault } from '../answers.ts'
+import { importTranscript, readTranscript } from 'indelible/transcript'
 
 const nothing = null as never
 

@@ -193,7 +193,7 @@ it('a copy is held where the session is, also sealed and encrypted ones, until i
   const [from, to] = [memoryStore(), memoryStore()]
   await createSession(from, { id: 'plain', messages: asked })
   await (await createSession(from, { id: 'sealed', messages: asked })).seal()
-  await createSession(from, { id: 'secret', messages: asked, key: keyRing([newHostKey('one')]) })
+  await createSession(withKeys(from, keyRing([newHostKey('one')])), { id: 'secret', messages: asked })
   await createSession(from, { id: 'free', messages: asked })
   for (const id of ['plain', 'sealed', 'secret']) await holdSession(from, id, because)
   for (const id of ['plain', 'sealed', 'secret', 'free']) await copySession(from, to, id)

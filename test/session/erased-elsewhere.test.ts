@@ -8,7 +8,6 @@ import {
   openCalls,
   openSession,
   orThrow,
-  readTranscript,
   settle,
   toolCall,
   toolResult,
@@ -22,15 +21,8 @@ import { deriveContext } from 'indelible/context'
 import { encodeThread } from 'indelible/thread'
 import { createPendingHistory, hydrate, persist } from 'indelible/refs'
 import { searchStore } from 'indelible/search'
-import {
-  copySession,
-  eraseMessages,
-  exportSession,
-  findMessages,
-  forkSession,
-  importTranscript,
-} from 'indelible/session'
-import { exportLines } from 'indelible/transcript'
+import { copySession, eraseMessages, exportSession, findMessages, forkSession } from 'indelible/session'
+import { exportLines, readTranscript, importTranscript } from 'indelible/transcript'
 
 const said: readonly Message[] = [
   user('My name is Grace Hopper.'),

@@ -16,7 +16,6 @@ import {
   readSession,
   user,
   verifySession,
-  type Fault,
   type Store,
 } from 'indelible'
 import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from 'indelible/encryption'
@@ -91,7 +90,7 @@ const filled = async (store: Store): Promise<void> => {
   await signLedger(store, signing)
 }
 
-type Doing = (store: Store, other: Store) => Task<Fault, unknown>
+type Doing = (store: Store, other: Store) => Task<{ readonly _tag: string }, unknown>
 const doings: { readonly [name: string]: Doing } = {
   openSession: (store) => openSession(store, 's'),
   readSession: (store) => readSession(store, 's'),

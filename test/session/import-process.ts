@@ -9,7 +9,8 @@
  */
 import { createInterface } from 'node:readline'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { faultMessage, importTranscript } from '../../src/index.ts'
+import { faultMessage } from '../../src/index.ts'
+import { importTranscript } from '../../src/transcript/index.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { transcriptOf } from './transcripts.ts'

@@ -7,16 +7,7 @@ import { createInterface } from 'node:readline'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { afterAll, describe, expect, it } from 'vitest'
 import { copySession, describeSession, eraseMessages, listUnfinished, removeUnfinished } from 'indelible/session'
-import {
-  createSession,
-  importTranscript,
-  memoryStore,
-  openSession,
-  readTranscript,
-  user,
-  verifySession,
-  type Store,
-} from 'indelible'
+import { createSession, memoryStore, openSession, user, verifySession, type Store } from 'indelible'
 import { postgresStore } from 'indelible/store/postgres'
 import { storeTask } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
@@ -24,6 +15,7 @@ import { root } from '../../scripts/run.ts'
 import { fault, ok } from '../answers.ts'
 import { startPostgres } from '../store/postgres-server.ts'
 import { transcriptOf } from './transcripts.ts'
+import { importTranscript, readTranscript } from 'indelible/transcript'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-imports-'))
 const server = await startPostgres()

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSession, memoryStore, openOrCreateSession, openSession, user } from 'indelible'
-import { keyRing, newHostKey } from 'indelible/encryption'
+import { keyRing, newHostKey, withKeys } from 'indelible/encryption'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
@@ -32,7 +32,7 @@ describe('openOrCreateSession', () => {
     const key = keyRing([newHostKey('a')])
     const secret = `sk-or-v1-${'0123456789abcdef'.repeat(4)}`
     for (const len of [1, 2]) {
-      const session = await openOrCreateSession(store, 's', { key, redact: true })
+      const session = await openOrCreateSession(withKeys(store, key), 's', { redact: true })
       await session.append(user(`the key is ${secret}`))
       expect([session.len, JSON.stringify(session.view().toArray()).includes(secret)]).toEqual([len, false])
     }

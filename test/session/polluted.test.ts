@@ -12,7 +12,6 @@ import {
   decodeMessage,
   exportSession,
   forkSession,
-  importTranscript,
   interruptedResults,
   listSessions,
   mend,
@@ -21,7 +20,6 @@ import {
   openSession,
   orThrow,
   readSession,
-  readTranscript,
   restoreHistory,
   settle,
   toolCall,
@@ -43,7 +41,7 @@ import {
   readRange,
 } from 'indelible/session'
 import { historyHandler, run, scriptedModel, sessionHandler, type RunOptions } from 'indelible/run'
-import { exportLines } from 'indelible/transcript'
+import { exportLines, importTranscript, readTranscript } from 'indelible/transcript'
 import { rounds } from '../rounds.ts'
 
 /** The names of fields, as the sources spell them, that a program of ours may leave out. */

@@ -4,16 +4,8 @@
  * moment: `NUMBER KIND ID`.
  */
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import {
-  faultMessage,
-  forkSession,
-  importTranscript,
-  openSession,
-  user,
-  type Fault,
-  type Store,
-} from '../../src/index.ts'
-import { readTranscript } from '../../src/transcript/index.ts'
+import { faultMessage, forkSession, openSession, user, type Fault, type Store } from '../../src/index.ts'
+import { importTranscript, readTranscript } from '../../src/transcript/index.ts'
 
 export const shared = 's'
 

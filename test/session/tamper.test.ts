@@ -10,11 +10,9 @@ import {
   createSession,
   exportSession,
   forkSession,
-  importTranscript,
   openSession,
   orThrow,
   readSession,
-  readTranscript,
   textOf,
   toolCall,
   toolResult,
@@ -23,7 +21,7 @@ import {
   type Head,
 } from 'indelible'
 import { proveEntry } from 'indelible/session'
-import { exportLines } from 'indelible/transcript'
+import { exportLines, importTranscript, readTranscript } from 'indelible/transcript'
 import type { Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { ok } from '../answers.ts'

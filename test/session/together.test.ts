@@ -5,17 +5,15 @@ import {
   createSession,
   exportSession,
   forkSession,
-  importTranscript,
   listSessions,
   memoryStore,
   openSession,
-  readTranscript,
   user,
   verifySession,
 } from 'indelible'
 import type { Note } from 'indelible/notes'
 import { copySession, describeSession, readRange } from 'indelible/session'
-import { exportLines } from 'indelible/transcript'
+import { exportLines, importTranscript, readTranscript } from 'indelible/transcript'
 import { fault } from '../answers.ts'
 
 it('messages and notes are one append: messages first, and the notes may speak of them', async () => {

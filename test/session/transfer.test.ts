@@ -4,17 +4,15 @@ import {
   createSession,
   exportSession,
   image,
-  importTranscript,
+  importRecord,
   memoryStore,
   openSession,
-  readTranscript,
   user,
   verifySession,
   type Store,
-  type Transcript,
 } from 'indelible'
-import { describeSession } from 'indelible/session'
-import { exportLines } from 'indelible/transcript'
+import { describeSession, type Exported, type ExportedRow } from 'indelible/session'
+import { exportLines, importTranscript, readTranscript, type Transcript } from 'indelible/transcript'
 import { attachment, conversation, everyPart } from '../messages.ts'
 import { itShared, realConversations } from '../shared.ts'
 import { fault, ok } from '../answers.ts'
@@ -52,7 +50,33 @@ const exported = async (): Promise<string> => {
 describe('export and import', () => {
   it('of what is no transcript, or into what is no store, is a TypeError that names it', () => {
     expect(() => importTranscript(memoryStore(), null as never)).toThrow('importTranscript takes a transcript')
-    expect(() => importTranscript(null as never, null as never)).toThrow('importTranscript takes a store')
+    expect(() => importRecord(null as never, null as never)).toThrow('importRecord takes a store')
+    expect(() => importRecord(memoryStore(), {} as never)).toThrow('importRecord takes a record')
+  })
+  it('goes from store to store without a file', async () => {
+    const from = await withAttachment()
+    const session = await ok(createSession(from, { id: 's', messages: [everyPart] }))
+    await ok(session.summarize({ from: 0, to: 1, text: 'in short' }))
+    const record = await ok(exportSession(from, 's'))
+    const to = await withAttachment()
+    const info = await ok(importRecord(to, record, { id: 'elsewhere' }))
+    expect(info).toMatchObject({ id: 'elsewhere', len: 1, head: session.head() })
+    expect([...(await ok(exportSession(to, 'elsewhere'))).rows]).toEqual([...record.rows])
+    const once = { ...record, rows: record.rows[Symbol.iterator]() as IterableIterator<ExportedRow> } // gives its rows one time
+    expect((await ok(importRecord(to, once, { id: 'again' }))).head).toEqual(session.head())
+  })
+  it('of a row that is no message or no note is a fault, and nothing is kept', async () => {
+    const store = memoryStore()
+    const record = (row: unknown): Exported => ({
+      id: 's',
+      metadata: {},
+      rows: [row as ExportedRow],
+      head: { size: 1 },
+    })
+    await fault('InvalidMessage', importRecord(store, record({ message: { role: 'user' }, page: 'conversation' })))
+    await fault('InvalidMessage', importRecord(store, record({ message: user('a'), page: 'secret' })))
+    await fault('InvalidNote', importRecord(store, record({ note: { type: 'pin' } })))
+    expect((await ok(store.list())).logs).toEqual([])
   })
   it('gives the same record: the same bytes when it is exported again, and the same head', async () => {
     const text = await exported()

@@ -17,15 +17,14 @@ import {
   eraseMessages,
   exportSession,
   findMessages,
-  importTranscript,
   proveEntry,
   proveErased,
   readRange,
   removeUnfinished,
 } from 'indelible/session'
-import { readTranscript } from 'indelible/transcript'
+import { readTranscript, importTranscript } from 'indelible/transcript'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { orThrow, type Fault, type Store } from 'indelible'
+import { orThrow, type Store } from 'indelible'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { afterAll, describe, expect, it } from 'vitest'
 
@@ -59,7 +58,7 @@ describe.each(stores)('names in a %s store', (_, open) => {
     await holdSession(store, 'held')
     const there = memoryStore()
     await createSession(there, { id: other })
-    const calls: { readonly [name: string]: () => TaskEither<Fault, unknown> } = {
+    const calls: { readonly [name: string]: () => TaskEither<{ readonly _tag: string }, unknown> } = {
       create: () => createSession(store, { id: half }),
       open: () => openSession(store, half),
       fork: () => forkSession(store, half, { id: 'fork' }),

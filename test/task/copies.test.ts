@@ -8,14 +8,11 @@ import {
   createSession,
   exportSession,
   forkSession,
-  importTranscript,
   listSessions,
   memoryStore,
   openOrCreateSession,
   openSession,
   orThrow,
-  readSession,
-  readTranscript,
   user,
   verifySession,
   type Head,
@@ -47,6 +44,7 @@ import { blockCache, cachedBlocks, keyValueBlocks, type Row } from 'indelible/st
 import { describe, expect, it } from 'vitest'
 import { wreck } from '../../src/testing/check.ts'
 import { keyValueMap } from '../store/key-value-map.ts'
+import { importTranscript, readTranscript } from 'indelible/transcript'
 
 interface World {
   readonly store: Store
@@ -84,10 +82,10 @@ const sessions: { readonly [name: string]: Case } = {
     ({ store }, options) => createSession(store, options),
   ),
   'createSession, encrypted': of(
-    () => [{ id: 'new', metadata: { tags: ['a'] }, messages: [message()], key: ring }],
+    () => [{ id: 'new', metadata: { tags: ['a'] }, messages: [message()] }],
     async ({ store }, options) => {
-      await createSession(store, options)
-      const opened = await openSession(store, 'new', { key: ring })
+      await createSession(withKeys(store, ring), options)
+      const opened = await openSession(withKeys(store, ring), 'new')
       const said = [opened.metadata(), opened.view().toArray()]
       await store.remove('new')
       return said
@@ -100,10 +98,6 @@ const sessions: { readonly [name: string]: Case } = {
   openSession: of(
     () => [{ redact: true as const }],
     ({ store }, options) => openSession(store, 's', options),
-  ),
-  readSession: of(
-    () => [{}],
-    ({ store }, options) => readSession(store, 's', options),
   ),
   forkSession: of(
     () => [{ id: 'fork', at: 1, metadata: { tags: ['a'] } }],

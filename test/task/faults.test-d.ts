@@ -6,12 +6,10 @@ import type {
   decodeMessage,
   Fault,
   forkSession,
-  importTranscript,
   listSessions,
   openaiChat,
   openSession,
   readSession,
-  readTranscript,
   Session,
   settle,
   Store,
@@ -34,6 +32,8 @@ import type {
 } from 'indelible/session'
 import type { verifyLog } from 'indelible/store'
 import { describe, expectTypeOf, it } from 'vitest'
+import type { importTranscript } from 'indelible/transcript'
+import type { readTranscript } from 'indelible/transcript'
 
 /** The tags of the faults that a function gives. */
 type Tags<F extends (...given: never) => unknown> =

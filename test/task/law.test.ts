@@ -4,19 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import {
+  importRecord,
   assistant,
   createSession,
   exportSession,
   faultMessage,
   forkSession,
-  importTranscript,
   listSessions,
   memoryStore,
   openOrCreateSession,
   openSession,
   orThrow,
   readSession,
-  readTranscript,
   settle,
   user,
   verifySession,
@@ -88,6 +87,7 @@ import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from
 import { backupSqlite, compactSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
+import { exportOf, importTranscript, readTranscript } from 'indelible/transcript'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-law-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -148,9 +148,9 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   openOrCreateSession: async () => [openOrCreateSession(memoryStore(), 's', { metadata: { f: () => 1 } as never })],
   openSession: async (bad) => {
     const { store } = await started()
-    await createSession(store, { id: 'encrypted', key: keyRing([newHostKey('a')]) })
+    await createSession(withKeys(store, keyRing([newHostKey('a')])), { id: 'encrypted' })
     const key = { current: newHostKey('b'), byId: bad as never }
-    return [openSession(memoryStore(), 'none'), openSession(store, 'encrypted', { key })]
+    return [openSession(memoryStore(), 'none'), openSession(withKeys(store, key), 'encrypted')]
   },
   readSession: async () => [readSession(memoryStore(), 'none')],
   proveGrowth: async () => [proveGrowth(memoryStore(), 'none', { size: 1, root: '' })],
@@ -167,6 +167,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   exportSession: async () => [exportSession(memoryStore(), 'none')],
   verifySession: async (bad) => [verifySession((await started()).store, 's', { progress: bad })],
   copySession: async (bad) => [copySession((await started()).store, memoryStore(), 's', { progress: bad })],
+  importRecord: async (bad) => [importRecord(memoryStore(), exportOf(transcript()), { progress: bad })],
   importTranscript: async (bad) => [importTranscript(memoryStore(), transcript(), { progress: bad })],
   'session.append': async () => {
     const { session } = await started()
@@ -225,12 +226,12 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   updateLedger: async () => [updateLedger(memoryStore(), ['\n'])],
   rotateKeys: async (bad) => {
     const store = memoryStore()
-    await createSession(store, { id: 's', key: keyRing([newHostKey('a')]) })
+    await createSession(withKeys(store, keyRing([newHostKey('a')])), { id: 's' })
     return [rotateKeys(store, { current: newHostKey('b'), byId: bad as never })]
   },
   checkKeys: async (bad) => {
     const store = memoryStore()
-    await createSession(store, { id: 's', key: keyRing([newHostKey('a')]) })
+    await createSession(withKeys(store, keyRing([newHostKey('a')])), { id: 's' })
     return [checkKeys(store, { current: newHostKey('b'), byId: bad as never })]
   },
   'encryption.keyFor': async () => {

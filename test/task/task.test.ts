@@ -97,8 +97,15 @@ describe('orThrow', () => {
       [null, 'null'],
       [{ _tag: 3 }, '3'],
       [Object.create(null), 'a value that has no text'],
+      [{ _tag: 'OfAPackage', reason: 'none', path: ['a'] }, 'OfAPackage (reason "none")'],
     ] as const)
       expect(() => orThrow(left(fault))).toThrow(message)
+  })
+  it('throws the sentence that a package has for its fault', async () => {
+    const fault = { _tag: 'OfAPackage', reason: 'none' }
+    const sentence = ({ reason }: typeof fault): string => `there is ${reason}`
+    expect(() => orThrow(left(fault), sentence)).toThrow(/^there is none$/)
+    await expect(orThrow(async () => left(fault), sentence)).rejects.toThrow(/^there is none$/)
   })
 })
 

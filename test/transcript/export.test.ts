@@ -1,10 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { exportLines, exportOf, type ExportedRow } from 'indelible/transcript'
+import { exportLines, exportOf } from 'indelible/transcript'
 import { user, type JsonObject } from 'indelible'
 import { conversation, everyPart } from '../messages.ts'
 import { itShared, readShared } from '../shared.ts'
 import { lines, read } from './reading.ts'
+import type { ExportedRow } from 'indelible/session'
 
 const root = 'ab'.repeat(32)
 const written = (rows: readonly ExportedRow[], metadata: JsonObject = {}, id: string | undefined = 's1'): string =>

@@ -2,10 +2,11 @@
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { decodeMessage, faultMessage, readTranscript } from 'indelible'
+import { decodeMessage, faultMessage } from 'indelible'
 import { createSplitter } from '../../src/transcript/lines.ts'
 import { lines, outline, read, said } from './reading.ts'
 import { rounds } from '../rounds.ts'
+import { readTranscript } from 'indelible/transcript'
 
 const megabytes = rounds(20, 200)
 

@@ -3,9 +3,10 @@
  * marked leaf at every place of a valid input, one after the other, and looking for it in what was read.
  */
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { readTranscript, type Json, type Transcript } from 'indelible'
+import { type Json } from 'indelible'
 import { type Path } from 'indelible/message'
 import { isFull, oneIn } from '../rounds.ts'
+import { readTranscript, type Transcript } from 'indelible/transcript'
 
 export const mark = 'MARKED-LEAF'
 

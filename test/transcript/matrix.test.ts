@@ -7,15 +7,13 @@ import {
   decodeMessage,
   faultMessage,
   mend,
-  readTranscript,
   settle,
   type Codec,
   type Message,
   type Sequence,
   type Settled,
-  type Transcript,
 } from 'indelible'
-import { exportLines, exportOf } from 'indelible/transcript'
+import { exportLines, exportOf, readTranscript, type Transcript } from 'indelible/transcript'
 import { itShared, readShared, shared } from '../shared.ts'
 import { read } from './reading.ts'
 

@@ -1,7 +1,7 @@
 /** What the tests of transcripts share: reading what must be read, and lines of values. */
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { faultMessage, readTranscript, textOf, type Message, type Transcript } from 'indelible'
-import { type TranscriptOptions } from 'indelible/transcript'
+import { faultMessage, textOf, type Message } from 'indelible'
+import { type TranscriptOptions, readTranscript, type Transcript } from 'indelible/transcript'
 
 export const read = (input: string | Uint8Array, options: TranscriptOptions = {}): Transcript => {
   const answer = readTranscript(input, options)

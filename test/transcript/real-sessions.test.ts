@@ -1,9 +1,9 @@
 /** Whole sessions that agents left behind: nothing of them is lost. */
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect } from 'vitest'
-import { mend, settle, type Transcript } from 'indelible'
+import { mend, settle } from 'indelible'
 import { itShared, readShared } from '../shared.ts'
-import { sourceTimeOf } from 'indelible/transcript'
+import { sourceTimeOf, type Transcript } from 'indelible/transcript'
 import { read } from './reading.ts'
 
 const all = (name: string): readonly Transcript[] => {

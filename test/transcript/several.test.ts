@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { orThrow, readTranscript } from 'indelible'
-import { readTranscripts } from 'indelible/transcript'
+import { orThrow } from 'indelible'
+import { readTranscripts, readTranscript } from 'indelible/transcript'
 import { root } from '../../scripts/run.ts'
 
 const body = (n: number): object => ({ model: `m${n}`, messages: [{ role: 'user', content: `q${n}` }, { role: 'assistant', content: `a${n}` }] }) // oxfmt-ignore

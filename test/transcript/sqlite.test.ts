@@ -6,10 +6,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { encode, ExtData, ExtensionCodec } from '@msgpack/msgpack'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { afterAll, describe, expect, it } from 'vitest'
-import { faultMessage, settle, type Transcript } from 'indelible'
+import { faultMessage, settle } from 'indelible'
 import { openTranscriptDatabase, readTranscriptDatabase } from 'indelible/transcript/sqlite'
 import { outline } from './reading.ts'
 import { oneIn } from '../rounds.ts'
+import type { Transcript } from 'indelible/transcript'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-databases-'))
 afterAll(() => rmSync(folder, { recursive: true }))

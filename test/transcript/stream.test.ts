@@ -9,8 +9,8 @@ import {
   readTranscriptStream,
   type TranscriptEvent,
   type TranscriptOptions,
+  readTranscript,
 } from 'indelible/transcript'
-import { readTranscript } from 'indelible'
 import { root } from '../../scripts/run.ts'
 import { conversation } from '../messages.ts'
 import { rounds } from '../rounds.ts'

@@ -1,10 +1,11 @@
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { decodeMessage, faultMessage, mend, openCalls, readTranscript, settle, textOf } from 'indelible'
+import { decodeMessage, faultMessage, mend, openCalls, settle, textOf } from 'indelible'
 import { itShared, readShared } from '../shared.ts'
 import { lines, read, said } from './reading.ts'
 import { rounds } from '../rounds.ts'
+import { readTranscript } from 'indelible/transcript'
 
 const chat = [
   { role: 'system', content: 'Be brief.' },

@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from '../json/index.ts'
 import type { Note } from '../notes/index.ts'
 import { createRedactor, type Redact } from '../redact/index.ts'
-import type { PlacedNote, Transcript } from '../transcript/index.ts'
+import type { PlacedNote, Transcript } from './transcript.ts'
 
 /**
  * A transcript without secrets: in its messages, its notes and what is known of its origin. The root that an export of
