@@ -213,12 +213,10 @@ it('eraseMessages below keys names a session of which a row is damaged', async (
       storeTask(async () => {
         const rows = await inner.read(id, range)()
         if (id !== 'other' || isLeft(rows)) return rows
-        return {
-          ...rows,
-          right: rows.right.map((row) =>
-            row.position === 0 ? { ...row, body: rows.right[1]?.body ?? row.body } : row,
-          ),
-        }
+        const [first, second] = rows.right
+        return first === undefined || second === undefined || first.position > 0
+          ? rows
+          : { ...rows, right: [{ ...first, body: second.body }, ...rows.right.slice(1)] }
       }, 'store.read'),
   }
   const { remains } = orThrow(await eraseMessages(withKeys(damaged, ring), 's', [0], { reason: 'asked to' })())
