@@ -164,7 +164,15 @@ it.each(Object.entries(doings))('%s gives the fault of a store that fails at any
 /** What reads or writes by keys; everything at full size, but what proves messages, which nobody can where they are encrypted. */
 const ofKeys = isFull
   ? Object.keys(doings).filter((name) => name !== 'proveEntry' && name !== 'proveInLedger')
-  : ['openSession', 'createFork', 'copySession from it', 'copySession into it', 'eraseMessages', 'proveErased']
+  : [
+      'openSession',
+      'listSessions',
+      'createFork',
+      'copySession from it',
+      'copySession into it',
+      'eraseMessages',
+      'proveErased',
+    ]
 it.each(ofKeys)('%s gives the fault of a store below keys that fails at any command', (name) =>
   fails(name, doings[name] as Doing, 'both'),
 )
