@@ -208,9 +208,12 @@ describe('blocks', () => {
     const bodyWith = (given: unknown): string => `{"page":"plan","blocks":[${JSON.stringify(given)}],"message":{}}`
     expect(isLeft(decodeRow(bodyWith(block)))).toBe(false)
     for (const wrong of [
-      ...Object.keys(block).map((name) => ({ ...block, [name]: {} })),
+      { ...block, path: {} },
       { ...block, path: [null] },
+      { ...block, id: {} },
       { ...block, id: 'a'.repeat(63) },
+      { ...block, as: {} },
+      { ...block, key: {} },
       null,
       'a',
     ])
