@@ -302,6 +302,17 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       await done(hasty.close())
       await end()
     })
+    it('do not outlive the store: neither one that is held, nor one that comes while it is closed', async () => {
+      const { one, two, three, end } = await started()
+      const ended = await done(turnOf(one))
+      const coming = done(turnOf(two))
+      await waiting(1)
+      const closing = done(two.close())
+      ended()
+      await Promise.all([coming, closing])
+      await done(turnOf(three))
+      await end()
+    })
     it('take half of the connections, so that whoever has one can append', async () => {
       const schema = fresh()
       const store = await open({ schema, connections: 2 })
