@@ -1,6 +1,7 @@
 /**
  * One session, and writers (eight) that append to it without a pause, by `rebase`, for some seconds: handles of one process,
- * each with a store of its own, or processes. Fair are writers that do as much as each other and wait as long as each other.
+ * each with a store of its own, or processes. Fair are writers that do as much as each other and wait as long as each other:
+ * "between" is how many appends of others stand between two of one writer, where an even share is one less than the writers.
  *
  *     node contention.ts [SECONDS [ROUNDS [WRITERS]]] [memory] [sqlite] [postgresql]
  */
@@ -9,7 +10,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { orThrow, user } from 'indelible'
+import { orThrow, textOf, user } from 'indelible'
 import { createSession, openSession, type Session } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { postgresStore } from 'indelible/store/postgres'
@@ -20,6 +21,8 @@ import { machine } from './measure.ts'
 interface Figures {
   /** Appends that were acknowledged. */
   readonly count: number
+  /** Milliseconds that they took on average. */
+  readonly mean: number
   /** Milliseconds that the slowest of them took. */
   readonly longest: number
   /** How often the message of the most refused one was made. */
@@ -35,6 +38,7 @@ const only = process.argv.slice(2).filter((argument) => /^[a-z]+$/.test(argument
 
 const write = async (session: Session, name: string, milliseconds: number): Promise<Figures> => {
   const until = performance.now() + milliseconds
+  const began = performance.now()
   let [count, longest, tries] = [0, 0, 0]
   for (let called = performance.now(); called < until; called = performance.now()) {
     let made = 0
@@ -48,7 +52,7 @@ const write = async (session: Session, name: string, milliseconds: number): Prom
     longest = Math.max(longest, performance.now() - called)
     tries = Math.max(tries, made)
   }
-  return { count, longest, tries }
+  return { count, mean: (performance.now() - began) / Math.max(1, count), longest, tries }
 }
 
 const openStore = (address: string): Promise<Store> =>
@@ -97,17 +101,30 @@ if (process.argv[2] === 'writer') {
 } else {
   console.log(`${machine()}; ${writers} writers, ${seconds} s, ${rounds} rounds.\n`)
   console.log(
-    '| store | writers | appends/s | most appends of a writer, median, fewest | longest wait of a writer, median | most tries |',
+    '| store | writers | appends/s | appends of a writer: most, median, fewest | mean wait | longest wait of a writer: most, median | longest / mean | between, most | tries of each writer, most |',
   )
-  console.log('|---|---|---:|---:|---:|---:|')
+  console.log('|---|---|---:|---:|---:|---:|---:|---:|---:|')
   const wanted = (name: string): boolean => only.length === 0 || only.includes(name.toLowerCase())
-  const show = async (name: string, run: (round: number) => Promise<readonly Figures[]>): Promise<void> => {
+  /** The most appends of others between two of one writer. */
+  const between = async (store: Store, id: string): Promise<number> => {
+    const behind = new Map<string, number>()
+    let most = 0
+    for (const [at, message] of [...(await orThrow(openSession(store, id))).view()].entries()) {
+      const [name = ''] = textOf(message).split(' ')
+      most = Math.max(most, at - (behind.get(name) ?? -1) - 1)
+      behind.set(name, at)
+    }
+    return most
+  }
+  type Run = (round: number) => Promise<{ readonly figures: readonly Figures[]; readonly most: number }>
+  const show = async (name: string, run: Run): Promise<void> => {
     for (let round = 0; round < rounds; round++) {
-      const figures = await run(round)
+      const { figures, most } = await run(round)
       const [counts, waits] = [figures.map(({ count }) => count), figures.map(({ longest }) => longest)]
       const total = counts.reduce((sum, count) => sum + count, 0)
+      const mean = figures.reduce((sum, one) => sum + one.mean * one.count, 0) / total
       console.log(
-        `| ${name} | ${(total / seconds).toFixed(0)} | ${Math.max(...counts)}, ${median(counts)}, ${Math.min(...counts)} | ${Math.max(...waits).toFixed(0)} ms, ${median(waits).toFixed(0)} ms | ${Math.max(...figures.map(({ tries }) => tries))} |`,
+        `| ${name} | ${(total / seconds).toFixed(0)} | ${Math.max(...counts)}, ${median(counts)}, ${Math.min(...counts)} | ${mean.toFixed(1)} ms | ${Math.max(...waits).toFixed(0)} ms, ${median(waits).toFixed(0)} ms | ${(Math.max(...waits) / mean).toFixed(1)} | ${most} | ${figures.map(({ tries }) => tries).join(' ')} |`,
       )
     }
   }
@@ -118,25 +135,25 @@ if (process.argv[2] === 'writer') {
       for (let index = 0; index < writers; index++) stores.push(await openStore(address(`h${round}`)))
       await orThrow(createSession(stores[0] as Store, { id: `h${round}` }))
       const figures = await inHandles(stores, `h${round}`)
+      const most = await between(stores[0] as Store, `h${round}`)
       for (const store of stores) await orThrow(store.close())
-      return figures
+      return { figures, most }
     })
     await show(`${name} | processes`, async (round) => {
       const store = await openStore(address(`p${round}`))
       await orThrow(createSession(store, { id: `p${round}` }))
       const figures = await inProcesses(address(`p${round}`), `p${round}`)
+      const most = await between(store, `p${round}`)
       await orThrow(store.close())
-      return figures
+      return { figures, most }
     })
   }
   if (wanted('memory'))
     await show('memory | handles', async () => {
       const store = memoryStore()
       await orThrow(createSession(store, { id: 's' }))
-      return inHandles(
-        Array.from({ length: writers }, () => store),
-        's',
-      )
+      const stores = Array.from({ length: writers }, () => store)
+      return { figures: await inHandles(stores, 's'), most: await between(store, 's') }
     })
   const folder = mkdtempSync(join(tmpdir(), 'indelible-contention-'))
   await both('SQLite', (name) => join(folder, `${name}.db`))

@@ -547,57 +547,80 @@ class Encrypting {
     return isLeft(forked) ? forked : this.#readable(forked.right)
   }
 
-  /** Nothing is found in what is encrypted, so it is read. Logs without their key are passed over. */
+  /** Nothing is found in what is encrypted, so it is read. A log without its key, or with a damaged row, is named. */
   async #containing(texts: readonly string[]): Promise<Either<StoreFault, TextPlaces>> {
     const found = await this.#inner.containing(texts)()
     if (isLeft(found)) return found
-    const [isIn, isInBytes] = [finderOf(texts), byteFinderOf(texts)]
-    const blocks = new Map<BlockId, boolean>()
-    const places = new Map<string, RowPlace>() // forks show the rows that they share
+    const looking: Looking = {
+      isIn: finderOf(texts),
+      isInBytes: byteFinderOf(texts),
+      blocks: new Map(),
+      places: new Map(),
+    }
+    const unread: string[] = []
     let after: string | undefined
     do {
       const page = await this.#inner.list({ limit: 500, ...(after !== undefined && { after }) })()
       if (isLeft(page)) return page
       for (const log of page.right.logs) {
-        const opened = isEncryptedLog(log) ? await this.#opened(log) : right(undefined)
-        if (isLeft(opened) || opened.right === undefined) continue
-        for (let from = 0; from < log.head.size; from += 500) {
-          const rows = await this.#inner.read(log.id, { from, to: from + 500 })()
-          const plain = isLeft(rows) ? rows : await this.#decrypted(log.id, rows.right)
-          if (isLeft(plain)) break
-          for (const { position, body, stored = '' } of plain.right) {
-            if (isIn(stored)) continue // it was found without keys
-            if (!isIn(body) && !(await this.#isInBlocks(body, isInBytes, blocks))) continue
-            const place = `${position} ${stored}`
-            const isOwn = readEncrypted(stored)?.key === opened.right.known?.own.name
-            if (isOwn || !places.has(place)) places.set(place, { id: log.id, position })
-          }
-        }
+        if (!isEncryptedLog(log)) continue
+        const looked = await this.#lookIn(log, looking)
+        if (!isLeft(looked) || looked.left._tag === 'NoSuchLog') continue // removed meanwhile
+        if (!isUnreadable(looked.left)) return looked
+        unread.push(log.id)
       }
       after = page.right.next
     } while (after !== undefined)
     return right(
-      Object.freeze({ rows: Object.freeze([...found.right.rows, ...places.values()]), blocks: found.right.blocks }),
+      Object.freeze({
+        rows: Object.freeze([...found.right.rows, ...looking.places.values()]),
+        blocks: found.right.blocks,
+        unread: Object.freeze(unread),
+      }),
     )
+  }
+
+  async #lookIn(log: LogInfo, looking: Looking): Promise<Either<StoreFault, void>> {
+    const opened = await this.#opened(log)
+    if (isLeft(opened)) return opened
+    for (let from = 0; from < log.head.size; from += 500) {
+      const rows = await this.#inner.read(log.id, { from, to: from + 500 })()
+      const plain = isLeft(rows) ? rows : await this.#decrypted(log.id, rows.right)
+      if (isLeft(plain)) return plain
+      for (const { position, body, stored = '' } of plain.right) {
+        if (looking.isIn(stored)) continue // it was found without keys
+        const isThere = looking.isIn(body) ? right(true) : await this.#isInBlocks(log.id, position, body, looking)
+        if (isLeft(isThere)) return isThere
+        if (!isThere.right) continue
+        const place = `${position} ${stored}`
+        const isOwn = readEncrypted(stored)?.key === opened.right.known?.own.name
+        if (isOwn || !looking.places.has(place)) looking.places.set(place, { id: log.id, position })
+      }
+    }
+    return right(undefined)
   }
 
   /** Whether one of the blocks of a row has what is looked for. */
   async #isInBlocks(
+    log: string,
+    position: number,
     body: string,
-    isIn: (bytes: Uint8Array) => boolean,
-    known: Map<BlockId, boolean>,
-  ): Promise<boolean> {
+    { isInBytes, blocks }: Looking,
+  ): Promise<Either<StoreFault, boolean>> {
     const decoded = decodeRow(body)
     for (const { id, key } of isLeft(decoded) ? [] : decoded.right.blocks) {
-      if (!known.has(id)) {
+      if (!blocks.has(id)) {
         const found = await this.#inner.getBlocks([id])()
-        const bytes = isLeft(found) ? undefined : found.right[0]
+        if (isLeft(found)) return found
+        const [bytes] = found.right
         const plain = bytes && key !== undefined ? decryptBlock(key, bytes) : undefined
-        known.set(id, plain !== undefined && isIn(plain))
+        if (bytes !== undefined && key !== undefined && plain === undefined)
+          return left({ _tag: 'DamagedLog', id: log, position, reason: `block ${id} is not what its key encrypted` })
+        blocks.set(id, plain !== undefined && isInBytes(plain))
       }
-      if (known.get(id) === true) return true
+      if (blocks.get(id) === true) return right(true)
     }
-    return false
+    return right(false)
   }
 
   /** The stubs that stand for erased rows say who spoke, so they are encrypted, too: each by the key of its row. */
@@ -670,6 +693,20 @@ class Encrypting {
     return right(blocks)
   }
 }
+
+/** A search for texts through encrypted logs. */
+interface Looking {
+  readonly isIn: (text: string) => boolean
+  readonly isInBytes: (bytes: Uint8Array) => boolean
+  /** Whether the blocks that were read have one of the texts. */
+  readonly blocks: Map<BlockId, boolean>
+  /** By row: forks show the rows that they share. */
+  readonly places: Map<string, RowPlace>
+}
+
+/** Whether a log, or a part of it, can't be read however often it is tried. */
+const isUnreadable = ({ _tag }: StoreFault): boolean =>
+  _tag === 'NoKey' || _tag === 'DamagedLog' || _tag === 'DamagedBlock'
 
 /** Whether a row is encrypted, and not by the log's own key. A text that only looks so names no key. */
 const isOfAnother = (known: Known, body: string): boolean => {

@@ -7,6 +7,7 @@ import { rangeDigest, type Note } from '../notes/index.ts'
 import { copyArgument, type Store } from '../store/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { conversationOf, momentAt, type Mirror } from './mirror.ts'
+import { createLine, type Line } from './line.ts'
 import { createPace, type Pace } from './pace.ts'
 import {
   againstNote,
@@ -41,6 +42,8 @@ export class Appending {
   readonly #mirror: Mirror
   readonly #writer: Writer
   readonly #pace: Pace
+  /** The last `rebase` has met others: the next one begins with a turn. */
+  #crowded = false
 
   constructor(store: Store, mirror: Mirror, writer: Writer) {
     this.#store = store
@@ -73,7 +76,25 @@ export class Appending {
     options: Parameters<Session['rebase']>[1],
   ): Promise<Answered<Recorded> | Either<CallbackThrew, never>> {
     const page = copyArgument(options?.page)
-    await this.#pace.begin()
+    const { turn } = this.#store
+    if (turn === undefined) return this.#rebase(make, page, options, undefined)
+    const line = createLine(() => turn(this.#mirror.id)())
+    try {
+      const entered = this.#crowded ? await line.enter() : undefined
+      return entered !== undefined && isLeft(entered) ? entered : await this.#rebase(make, page, options, line)
+    } finally {
+      line.leave()
+    }
+  }
+
+  /** @param line where writers wait for their turns. Undefined: the store has none, and they pause */
+  async #rebase(
+    make: Parameters<Session['rebase']>[0],
+    page: AppendOptions['page'],
+    options: Parameters<Session['rebase']>[1],
+    line: Line | undefined,
+  ): Promise<Answered<Recorded> | Either<CallbackThrew, never>> {
+    if (line === undefined) await this.#pace.begin()
     const began = this.#pace.now()
     for (let tries = 1; ; tries++) {
       // At the head, not the length: a retraction that was not seen changes what should be said.
@@ -86,10 +107,15 @@ export class Appending {
       if (isLeft(rows)) return rows
       const counts = { messages: rows.right.rows.length, notes: 0 }
       const sent = this.#pace.now()
-      const answer = await this.#writer.append(step({ type: 'head', head }, options, counts, () => rows))
+      const respectTurns = line?.isIn === false
+      const next = step({ type: 'head', head }, options, counts, () => rows)
+      const answer = await this.#writer.append({ ...next, respectTurns })
+      this.#crowded = tries > 1
       if (!isLeft(answer)) this.#pace.done(began, sent)
-      if (!isLeft(answer) || answer.left._tag !== 'SessionConflict') return answer
-      await this.#pace.refused(tries)
+      const gaveWay = respectTurns && isLeft(answer) && answer.left._tag === 'Conflict'
+      if (!isLeft(answer) || !(gaveWay || answer.left._tag === 'SessionConflict')) return answer
+      const waited = line === undefined ? await this.#pace.refused(tries) : await line.enter()
+      if (waited !== undefined && isLeft(waited)) return waited
     }
   }
 

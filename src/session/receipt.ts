@@ -37,7 +37,7 @@ export type Remains =
   | { readonly what: 'text'; readonly rows: readonly RemainingRow[] }
   /** The metadata or the id of a session or log has the same text. */
   | { readonly what: 'metadata'; readonly session: string }
-  /** The session is encrypted and its key is not there: nobody can tell whether its rows have the same text. */
+  /** The session is encrypted and its key is not there, or rows are damaged: nobody can tell whether they have the same text. */
   | { readonly what: 'unread'; readonly session: string }
   /** The leaves of these rows have no salt: a short text can be found by hashing guesses. */
   | { readonly what: 'leaf'; readonly rows: readonly number[] }
@@ -175,12 +175,14 @@ const remainsOf = async (
   const remains: Remains[] = []
   const same = new Map<string, RowPlace>()
   const blocks = new Map(erased.blocks.map(({ block, kept }) => [block, kept]))
+  const unread = new Set<string>()
   const long = [...new Set(texts)].filter((text) => text.length >= longEnough)
   if (long.length > 0) {
     const found = await store.containing(long.flatMap(spellings))()
     if (isLeft(found)) return found
     for (const row of found.right.rows) same.set(`${row.id} ${row.position}`, row)
     for (const block of found.right.blocks) blocks.set(block, true)
+    for (const session of found.right.unread ?? []) unread.add(session)
   }
   const naming = await rowsNaming(store, [...blocks.keys()])
   if (isLeft(naming)) return naming
@@ -190,9 +192,9 @@ const remainsOf = async (
     remains.push({ what: 'block', block, rows: await withMessages(store, rows), kept })
   }
   if (same.size > 0) remains.push({ what: 'text', rows: await withMessages(store, [...same.values()]) })
-  const beside = await besideRows(store, long)
+  const beside = await besideRows(store, long, unread)
   if (isLeft(beside)) return beside
-  remains.push(...beside.right)
+  remains.push(...beside.right, ...[...unread].map((session): Remains => ({ what: 'unread', session })))
   if (info.erasable !== true && info.encrypted !== true) remains.push({ what: 'leaf', rows: [...rows] })
   const first = Math.min(...rows)
   const receipts = [...mirror.notes.view()].flatMap((note, index) => {
@@ -232,6 +234,7 @@ const rowsNaming = async (
     const plain = await store.read(place.id, range)()
     const read =
       isLeft(plain) && store.encryption !== undefined ? await store.encryption.bare.read(place.id, range)() : plain
+    if (isLeft(read) && read.left._tag !== 'NoSuchLog') return read
     const [row] = isLeft(read) ? [] : read.right // one that was removed meanwhile names nothing
     const body = `${row?.body ?? ''}${row?.stored ?? ''}`
     for (const [block, rows] of naming) if (body.includes(block)) rows.push(place)
@@ -239,10 +242,11 @@ const rowsNaming = async (
   return right(naming)
 }
 
-/** What logs have beside their rows, and those whose rows can't be read. */
+/** What logs have beside their rows. Those whose rows can't be read are added to `unread`. */
 const besideRows = async (
   store: Store,
   texts: readonly string[],
+  unread: Set<string>,
 ): Promise<Either<EraseSessionFault, readonly Remains[]>> => {
   const found: Remains[] = []
   let after: string | undefined
@@ -256,8 +260,9 @@ const besideRows = async (
       if (texts.some((text) => said.some((one) => one.includes(text)))) found.push({ what: 'metadata', session: id })
       if (!isEncryptedLog(log) || head.size === 0) continue
       const last = store.encryption && (await store.read(id, { from: head.size - 1, to: head.size })())
-      if (last === undefined || (isLeft(last) && last.left._tag === 'NoKey'))
-        found.push({ what: 'unread', session: id })
+      if (last === undefined || (isLeft(last) && (last.left._tag === 'NoKey' || last.left._tag === 'DamagedLog')))
+        unread.add(id)
+      else if (isLeft(last) && last.left._tag !== 'NoSuchLog') return last
     }
     after = page.right.next
   } while (after !== undefined)

@@ -193,7 +193,8 @@ export interface Session extends SessionReader {
    * called
    * again with the new conversation. An empty list ends it without an append.
    *
-   * Called in a loop without a pause, it lets other writers go first from time to time, for at most 1.25 seconds.
+   * Writers that call it in a loop without a pause take turns: on PostgreSQL each appends once while the others do, elsewhere
+   * each steps back from time to time, for at most 1.25 seconds.
    *
    * @param make gets the conversation, and returns the messages to append
    * @param options page kinds, an operation id for retries

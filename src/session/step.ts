@@ -46,6 +46,8 @@ export interface Step {
   readonly operation: string | undefined
   /** Whether somebody else's lease keeps it from being appended. */
   readonly respectLease: boolean
+  /** Whether it gives way to those that have a turn. Default: false. */
+  readonly respectTurns?: boolean
   /** It speaks of messages that are on their way: it waits for them. Default: false. */
   readonly waits?: boolean
   /** Its last row ends the record. */

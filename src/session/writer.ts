@@ -254,7 +254,7 @@ export class Writer {
 
   /** A store of somebody else's may throw where it should answer: that must not stop the writer. */
   async #ask(
-    { operation, respectLease }: Step,
+    { operation, respectLease, respectTurns }: Step,
     append: Pick<Append, 'expected' | 'rows' | 'blocks' | 'attached'>,
   ): Promise<Either<AppendFault, Appended>> {
     try {
@@ -263,6 +263,7 @@ export class Writer {
         terms: termsOf,
         ownKey: this.#ownKey,
         respectLease,
+        ...(respectTurns === true && { respectTurns }),
         ...(operation !== undefined && { operation }),
       })()
     } catch (cause) {

@@ -78,6 +78,7 @@ export const checkAppend = (given: Append, context: RowContext): Either<StoreFau
     terms,
     ...claimIn(append),
     ownKey,
+    respectTurns: append.respectTurns === true,
   })
 }
 

@@ -35,6 +35,8 @@ export interface CheckedAppend extends LeaseClaim {
   readonly terms: TermsOf | undefined
   /** The key that the log must have: `Diverged` if it has another. The rules have `hasKey`. */
   readonly ownKey: string | null | undefined
+  /** Whether it gives way to others that have a turn or wait for one. */
+  readonly respectTurns: boolean
 }
 
 /** New metadata as a driver receives it. */
@@ -149,6 +151,15 @@ export interface StoreDriver {
    * @returns the position and the new head; or `Conflict`
    */
   readonly append: (scope: string, id: string, append: CheckedAppend) => Answer<Appended>
+  /**
+   * Wait for a turn to append to a log, which writers get in the order in which they ask. Leave it out if a writer that
+   * was refused is not late the next time.
+   *
+   * @param scope the scope
+   * @param id the id of the log
+   * @returns a function that ends the turn; or `Busy`
+   */
+  readonly turn?: (scope: string, id: string) => Answer<() => void>
   /**
    * Read the rows of a range.
    *

@@ -66,6 +66,8 @@ export interface TextPlaces {
   readonly rows: readonly RowPlace[]
   /** Blocks with one of the texts that were stored on their own, by `putBlocks`. */
   readonly blocks: readonly BlockId[]
+  /** The ids of logs that may have one, because not all of their rows could be read. Default: none. */
+  readonly unread?: readonly string[]
 }
 
 /** A row of a log. */

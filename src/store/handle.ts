@@ -225,6 +225,7 @@ type LogCalls =
   | 'list'
   | 'update'
   | 'append'
+  | 'turn'
   | 'read'
   | 'nodes'
   | 'fork'
@@ -324,6 +325,10 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
         'store.append',
       )
     },
+    ...(driver.turn !== undefined && {
+      turn: (id) =>
+        calls.onLog('wait for a turn', id, () => (driver as Required<StoreDriver>).turn(scope, id), 'store.turn'),
+    }),
     read: (id, given) => {
       const range = optionsOf('store.read', given)
       return calls.onLog(

@@ -106,6 +106,10 @@ export interface Append extends LeaseClaim, OwnCall {
    * the id by now. Default: not compared.
    */
   readonly ownKey?: string | null
+  /**
+   * True: give way to writers that have a `turn` or wait for one. That is a `Conflict` that carries no rows. Default: false.
+   */
+  readonly respectTurns?: boolean
 }
 
 /** The result of an append. */
@@ -367,6 +371,17 @@ export interface Store extends BlockStore {
    * `LeaseLost`, `MissingBlock`
    */
   readonly append: (id: string, append: Append) => Task<AppendFault, Appended>
+  /**
+   * Wait for a turn to append to a log. Writers get it in the order in which they ask, and those whose appends have
+   * `respectTurns` wait for each other. `rebase` takes one after a conflict. Absent if this kind of store needs none.
+   *
+   * Cost    a connection while it is waited for and held. A process that is stopped loses its turn after a third of the store's
+   *         `timeout`
+   *
+   * @param id the id of the log
+   * @returns a function that ends the turn; or `Busy`
+   */
+  readonly turn?: (id: string) => Task<LogFault, () => void>
   /**
    * Read rows, in order. Cost: O(rows read + log length).
    *

@@ -43,6 +43,12 @@ describe('scopes', () => {
     expect(run('verify', '--all', '--all-scopes', ...store).stdout).toContain('2 sessions verified, 0 damaged')
     expect(run('show', 'hello', '--scope', 'bob', ...store).stdout).toContain('I am bob.')
   })
+  it('without sessions are not named', () => {
+    const other = ['--store', join(folder, 'logs.db')]
+    expect(run('import', said('only', 'I am ann.'), '--scope', 'ann', ...other).status).toBe(0)
+    expect(run('ledger', 'update', '--scope', 'nobody', ...other).status).toBe(0) // a log, and no session
+    expect(run('list', ...other).stderr).toMatch(/but in the scopes? "ann": /)
+  })
   it('are listed, with their sessions', () => {
     expect(
       run('scopes', '--json', ...store)

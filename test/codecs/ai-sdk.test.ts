@@ -524,6 +524,14 @@ describe('ai-sdk: model messages', () => {
     ])
   })
 
+  it('writes a text that happens to be JSON as a text', () => {
+    const call = { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c', toolName: 'f', input: {} }] }
+    const output = { type: 'text', value: '{"a":1}' }
+    const result = { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c', toolName: 'f', output }] }
+    const wire = write(aiModelMessages, read(aiModelMessages, [call, result])).wire
+    expect(wire).toMatchObject([{}, { content: [{ output }] }])
+  })
+
   it('says what was shortened or mended since in the kind that still fits', () => {
     const json = read(aiModelMessages, [
       { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c', toolName: 'f', input: { long: 'x' } }] },

@@ -51,6 +51,17 @@ describe('a text that is put into a stored message is a text', () => {
     expect(answer).toMatchObject({ left: { _tag: 'UnrecordableMessage', path: ['content', 0, 'text'] } })
     expect(history.len).toBe(0)
   })
+  it.each([
+    ['has another text', ['role']],
+    ['is not there', ['content', 1, 'text']],
+    ['is a list', ['content']],
+  ])('nor is a text put where a place %s', (_name, path) => {
+    const history = createHistory<any>()
+    expect(appendText(history, emptyText, { fills: [{ path, text: 'said' }] })).toMatchObject({
+      left: { _tag: 'UnrecordableMessage', path, reason: 'is no place for a text that was taken out' },
+    })
+    expect(history.len).toBe(0)
+  })
   it('also where it is asked for twice', () => {
     const history = createHistory<any>()
     let asked = 0

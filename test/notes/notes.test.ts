@@ -54,6 +54,13 @@ describe('decodeNote', () => {
     expect(said({ ...notes[4], usage: { input: 1 } })).toMatch(
       /^not a note: usage should be an object with input, output/,
     )
+    const journal = { type: 'journal', step: 's', said: [{ index: 0, text: 'so', after: 1 }] }
+    expect(said(journal)).toBe('fine')
+    for (const wrong of [{ index: 'x' }, { index: 0, other: 1 }, {}, 'so', null])
+      expect([wrong, said({ ...journal, said: [wrong] })]).toEqual([
+        wrong,
+        expect.stringContaining('said should be a list of objects with index, text, part, after'),
+      ])
     expect(said({ type: 'application', namespace: '', content: 1 })).toMatch(
       /namespace should be a string that is not empty/,
     )

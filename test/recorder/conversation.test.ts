@@ -4,7 +4,8 @@ import { expect, it } from 'vitest'
 import { assistant, createSession, memoryStore, textOf, user, type Message } from 'indelible'
 import { storeTask, type Store } from 'indelible/store'
 import { Conversation } from '../../src/recorder/conversation.ts'
-import type { Compaction } from '../../src/recorder/compaction.ts'
+import { compactionOf, type Compaction, type Said } from '../../src/recorder/compaction.ts'
+import { identityOf } from '../../src/recorder/identity.ts'
 
 const receipt = { type: 'receipt', len: 0, contextDigest: '0'.repeat(64), model: 'm' } as const
 
@@ -39,4 +40,19 @@ it('an append that the store refuses changes nothing of what is known of a conve
     expect([index, texts(), conversation.len, conversation.chainAt(conversation.len)]).toEqual([index, ...before])
     expect([index, isLeft(await does()), texts(), conversation.len]).toEqual([index, false, expected, len])
   }
+})
+
+it('a summary that others wrote is of a conversation only if it quotes what its user says', () => {
+  const saidBy = (...messages: readonly Message[]): Said => ({
+    len: messages.length,
+    at: (index) => messages[index],
+    identityAt: (index) => identityOf(messages[index] as Message),
+  })
+  const summary = `The user wants ${'many things '.repeat(30)}`
+  const conversation = saidBy(user('Plan a journey to Rome.'), assistant('Gladly.'))
+  const given = [user(`Here is what was said: ${summary}`), user('Go on.')]
+  const about = (asked: string) => saidBy(user(asked), assistant(`<summary>${summary}</summary>`))
+  const quoting = about('Summarize this: "Plan a journey to Rome." and its answer.')
+  expect(compactionOf(conversation, given, 0, [quoting])?.summary).toBe(summary.trim())
+  expect(compactionOf(conversation, given, 0, [about('Summarize something else that is long.')])).toBeUndefined()
 })

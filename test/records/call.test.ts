@@ -402,6 +402,8 @@ describe('one call, one record', () => {
       [false, 1, 'duplicate'],
       [false, 2, 'duplicate'],
     ])
+    log.append(last(log)) // a second one of the same id
+    expect(startCall(log, { methodName: 'f', callId: 'by hand' }).finish({ value: 3 })).toMatchObject({ position: 1 })
   })
 })
 

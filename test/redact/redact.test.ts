@@ -169,6 +169,8 @@ describe('a redactor', () => {
       content: [
         text('a SECRET'),
         reasoning('thinking SECRET', { signature: 'SECRET', summary: ['sum SECRET'] }),
+        reasoning('only SECRET', { signature: 'of what was said' }),
+        reasoning('nothing', { signature: 'kept' }),
         toolCall('SECRET', 'SECRET', '{"a":{"SECRET":["\\u0053ECRET"]}, "n": 1e3}'),
         toolCall('c2', 'cut', '{"a": "SECRET'),
         { type: 'tool_result', callId: 'SECRET', content: [text('SECRET')] },
@@ -185,6 +187,8 @@ describe('a redactor', () => {
       content: [
         text(`a ${m}`),
         { type: 'reasoning', text: `thinking ${m}`, summary: [`sum ${m}`] },
+        { type: 'reasoning', text: `only ${m}` },
+        reasoning('nothing', { signature: 'kept' }),
         toolCall('SECRET', 'SECRET', `{"a":{"${m}":["${m}"]}, "n": 1e3}`),
         toolCall('c2', 'cut', `{"a": "${m}`),
         { type: 'tool_result', callId: 'SECRET', content: [text(m)] },
@@ -192,7 +196,7 @@ describe('a redactor', () => {
         { type: 'image', source: { type: 'url', url: `https://x.example/${m}` } },
         provider('p', { id: 'SECRET', text: m }),
       ],
-      meta: { app: { id: 'SECRET', said: [m] }, indelible: { step: 'SECRET', redacted: { any: 11 } } },
+      meta: { app: { id: 'SECRET', said: [m] }, indelible: { step: 'SECRET', redacted: { any: 12 } } },
     })
     const clean = user('nothing here')
     expect(redactor.message(clean)).toBe(clean)

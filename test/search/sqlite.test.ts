@@ -62,6 +62,18 @@ describe('a message whose block is damaged', () => {
     return file
   }
 
+  it('and whose session is damaged since it was indexed is named, and one that was removed is not', async () => {
+    const file = await damagedFile(false)
+    const store = await sqliteStore({ path: file })
+    await indexStore(store)
+    expect(await searchStore(store, 'needle')).toMatchObject({ damaged: ['b'] })
+    const db = new DatabaseSync(file)
+    db.exec("update log set meta = 'x' where id = 'b'")
+    expect(await searchStore(store, 'needle')).toMatchObject({ damaged: ['b'] })
+    db.close()
+    await store.close()
+  })
+
   it.each([
     ['without an index', false, false],
     ['that was indexed before', true, false],

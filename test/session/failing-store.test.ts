@@ -163,10 +163,69 @@ it.each(Object.entries(doings))('%s gives the fault of a store that fails at any
 /** What reads or writes by keys; everything at full size, but what proves messages, which nobody can where they are encrypted. */
 const ofKeys = isFull
   ? Object.keys(doings).filter((name) => name !== 'proveEntry' && name !== 'proveInLedger')
-  : ['openSession', 'createFork', 'copySession from it', 'copySession into it', 'eraseMessages', 'proveErased']
+  : [
+      'openSession',
+      'listSessions',
+      'createFork',
+      'copySession from it',
+      'copySession into it',
+      'eraseMessages',
+      'proveErased',
+    ]
 it.each(ofKeys)('%s gives the fault of a store below keys that fails at any command', (name) =>
   fails(name, doings[name] as Doing, 'both'),
 )
 it.each(Object.entries(doingsOfKeys))('%s gives the fault of a store that fails at any command', (name, does) =>
   fails(name, does, 'setup'),
 )
+
+/** An encrypted session to erase from, and another that says the same in a message and in a long text. */
+const saidTwice = async (store: Store): Promise<void> => {
+  const long = `a first secret ${'of many words '.repeat(400)}`
+  await createSession(store, { id: 's', erasable: true, messages: [user('a first secret')] })
+  await createSession(store, { id: 'other', messages: [user('again a first secret'), user(long)] })
+}
+
+it('eraseMessages below keys names everything that remains, or is a fault, whichever command fails', async () => {
+  for (let at = 0; at < most; at++) {
+    const inner = memoryStore()
+    await saidTwice(withKeys(inner, ring))
+    const { store, failed } = failing(inner, at)
+    const answer = await eraseMessages(withKeys(store, ring), 's', [0], { reason: 'asked to' })()
+    if (isLeft(answer)) expect([failed(), answer.left]).toEqual([failed(), injected])
+    else
+      expect([failed(), answer.right.remains]).toMatchObject([
+        failed(),
+        [
+          {
+            what: 'text',
+            rows: [
+              { id: 'other', position: 0 },
+              { id: 'other', position: 1 },
+            ],
+          },
+        ],
+      ])
+    if (failed() === undefined) return
+  }
+  throw new Error(`it gives more than ${most} commands`)
+})
+
+it('eraseMessages below keys names a session of which a row is damaged', async () => {
+  const inner = memoryStore()
+  await saidTwice(withKeys(inner, ring))
+  const damaged: Store = {
+    ...inner,
+    read: (id, range) =>
+      storeTask(async () => {
+        const rows = await inner.read(id, range)()
+        if (id !== 'other' || isLeft(rows)) return rows
+        const [first, second] = rows.right
+        return first === undefined || second === undefined || first.position > 0
+          ? rows
+          : { ...rows, right: [{ ...first, body: second.body }, ...rows.right.slice(1)] }
+      }, 'store.read'),
+  }
+  const { remains } = orThrow(await eraseMessages(withKeys(damaged, ring), 's', [0], { reason: 'asked to' })())
+  expect(remains).toEqual([{ what: 'unread', session: 'other' }])
+})

@@ -20,6 +20,7 @@ import {
   verifySession,
   type Head,
 } from 'indelible'
+import { decodeRow } from 'indelible/entry'
 import { proveEntry } from 'indelible/session'
 import { exportLines, importTranscript, readTranscript } from 'indelible/transcript'
 import type { Store } from 'indelible/store'
@@ -200,6 +201,22 @@ describe('a session with a row that was altered', () => {
 })
 
 describe('blocks', () => {
+  it('a row names them by a path, an id and their kind, and by nothing else', () => {
+    const block = { path: ['content', 0, 'text'], id: 'a'.repeat(64), as: 'utf8', key: 'k' }
+    const bodyWith = (given: unknown): string => `{"page":"plan","blocks":[${JSON.stringify(given)}],"message":{}}`
+    expect(isLeft(decodeRow(bodyWith(block)))).toBe(false)
+    for (const wrong of [
+      { ...block, path: {} },
+      { ...block, path: [null] },
+      { ...block, id: {} },
+      { ...block, id: 'a'.repeat(63) },
+      { ...block, as: {} },
+      { ...block, key: {} },
+      null,
+      'a',
+    ])
+      expect([wrong, decodeRow(bodyWith(wrong))]).toMatchObject([wrong, { left: 'is not a stored message' }])
+  })
   it('a block with other bytes, a cut one and a missing one name the row that speaks of it', async () => {
     const ids = bodies.flatMap((body, position) =>
       [...body.matchAll(/"id":"([0-9a-f]{64})"/g)].map((match) => [position, match[1] as string] as const),

@@ -40,6 +40,7 @@ interface Carries {
   readonly operations: boolean
   readonly blocks: boolean
   readonly claims: boolean
+  readonly turns: boolean
   readonly documents: boolean
 }
 
@@ -49,14 +50,15 @@ const parameters = (first: number, types: readonly string[]): string =>
 
 /**
  * Gives the keys of the logs that have grown. The others are not at their heads any more, or have seen an operation, or
- * speak of a block that is there and is damaged, or their leases are not as an append claims. A lease is locked until the
+ * speak of a block that is there and is damaged, or their leases are not as an append claims, or others wait for a turn. A lease is locked until the
  * commit: nobody takes it over before.
  * A row that speaks of a block that is not there is a violation of a foreign key: then nothing is done.
  */
-const appendText = (schema: string, { operations, blocks, claims, documents }: Carries): string => {
+const appendText = (schema: string, { operations, blocks, claims, turns, documents }: Carries): string => {
   const afterOperations = operations ? 23 : 18
   const afterBlocks = afterOperations + (blocks ? 6 : 0)
   const afterClaims = afterBlocks + (claims ? 2 : 0)
+  const afterTurns = afterClaims + (turns ? 2 : 0)
   const parts = [
     `given as (
       select * from unnest(${parameters(2, ['bigint', 'bigint', 'bytea', 'bigint', 'bytea', 'bigint', 'bytea', 'bigint'])}) as g (log, size, root, new_size, new_root, entries, peaks, appended)
@@ -78,6 +80,10 @@ const appendText = (schema: string, { operations, blocks, claims, documents }: C
         and (s.expires > clock_timestamp() or exists (select 1 from claimed c where c.log = s.log and c.number = s.number))
       for share
     )`,
+    turns &&
+      `turned as (
+      select * from unnest(${parameters(afterClaims, ['bigint', 'bigint'])}) as t (log, turn)
+    )`,
     `grown as (
       update ${schema}.log l set size = g.new_size, root = g.new_root, entries = g.entries, peaks = g.peaks, appended = g.appended
       from given g
@@ -85,6 +91,7 @@ const appendText = (schema: string, { operations, blocks, claims, documents }: C
         ${blocks ? `and not exists (select 1 from gave join ${schema}.block b on b.scope = $1::text and b.id = gave.id where gave.log = g.log and b.bytes <> gave.bytes)` : ''}
         ${operations ? `and not exists (select 1 from ran r join ${schema}.operation o on o.scope = $1::text and o.log = r.log and o.id = r.id where r.log = g.log)` : ''}
         ${claims ? `and not exists (select 1 from claimed c left join held h on h.log = c.log where c.log = g.log and c.number is distinct from h.number)` : ''}
+        ${turns ? `and not exists (select 1 from turned t where t.log = g.log and not pg_try_advisory_xact_lock_shared(t.turn))` : ''}
       returning l.key
     )`,
     `added as (
@@ -115,11 +122,11 @@ const appendText = (schema: string, { operations, blocks, claims, documents }: C
       `documents as (
       insert into ${schema}.search (scope, segment, position, part, terms)
       select $1::text, d.log, d.position, d.part, d.terms::tsvector
-      from unnest(${parameters(afterClaims, ['bigint', 'bigint', 'smallint', 'text'])}) as d (log, position, part, terms)
+      from unnest(${parameters(afterTurns, ['bigint', 'bigint', 'smallint', 'text'])}) as d (log, position, part, terms)
       join grown on grown.key = d.log
     ), indexed as (
       insert into ${schema}.search_until (scope, segment, until)
-      select $1::text, i.log, i.until from unnest(${parameters(afterClaims + 4, ['bigint', 'bigint', 'bigint'])}) as i (log, first, until)
+      select $1::text, i.log, i.until from unnest(${parameters(afterTurns + 4, ['bigint', 'bigint', 'bigint'])}) as i (log, first, until)
       join grown on grown.key = i.log
       where i.first = coalesce(
         (select u.until from ${schema}.search_until u where u.scope = $1::text and u.segment = i.log),
@@ -131,6 +138,13 @@ const appendText = (schema: string, { operations, blocks, claims, documents }: C
   return `with ${parts.filter((part) => part !== false).join(', ')} select key from grown`
 }
 
+interface Statement {
+  readonly text: string
+  readonly values: readonly unknown[]
+  readonly documents: boolean
+  readonly turns: boolean
+}
+
 /**
  * A statement and what it is given. All is in the order of keys and ids, so that two that meet don't wait for each other
  * crosswise.
@@ -140,7 +154,8 @@ export const appendStatement = (
   scope: string,
   growths: readonly Growths[],
   documentsOf: DocumentsOf,
-): { readonly text: string; readonly values: readonly unknown[]; readonly documents: boolean } => {
+  turnOf: (id: string) => string | undefined = () => undefined,
+): Statement => {
   const logs = growths.toSorted((one, other) => one.before.key - other.before.key)
   const given = logs.map(({ before, after }) => [
     before.key,
@@ -156,6 +171,7 @@ export const appendStatement = (
   const rows: unknown[][] = []
   const mentions: unknown[][] = []
   const claimed: unknown[][] = []
+  const turns: unknown[][] = []
   const documents: unknown[][] = []
   const indexed: unknown[][] = []
   const blocks: (readonly [log: number, block: Block])[] = []
@@ -165,6 +181,8 @@ export const appendStatement = (
       for (const { position, part, terms } of found.flat()) documents.push([before.key, position, part, terms])
       indexed.push([before.key, before.head.size, after.head.size])
     }
+    const turn = steps.some(({ append }) => append.respectTurns) ? turnOf(before.id) : undefined
+    if (turn !== undefined) turns.push([before.key, turn])
     for (const { append, growth: grew } of steps) {
       const { from, head } = grew.answer
       if (append.operation !== undefined) ran.push([before.key, append.operation, from, head.size, bytesOf(head.root)])
@@ -184,11 +202,13 @@ export const appendStatement = (
     operations: ran.length > 0,
     blocks: mentions.length > 0,
     claims: claimed.length > 0,
+    turns: turns.length > 0,
     documents: indexed.length > 0,
   } // a block that no row speaks of is not taken
   return {
     text: appendText(schema, carries),
     documents: carries.documents,
+    turns: carries.turns,
     values: [
       scope,
       ...columns(8, given),
@@ -204,6 +224,7 @@ export const appendStatement = (
           ]
         : []),
       ...(carries.claims ? columns(2, claimed) : []),
+      ...(carries.turns ? columns(2, turns) : []),
       ...(carries.documents ? [...columns(4, documents), ...columns(3, indexed)] : []),
     ],
   }

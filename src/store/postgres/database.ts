@@ -113,9 +113,14 @@ export class Database {
     pool.on?.('connect', (client) => void client.on('error', () => undefined))
   }
 
+  /** The most connections at a time. */
+  get connections(): number {
+    return this.#pool.options?.max ?? 1
+  }
+
   /** A statement that changes nothing. If its connection is lost another one is asked, and any of the pool may be lost unseen. */
   async read(text: string, values: readonly unknown[] = []): Promise<Rows> {
-    for (let others = this.#pool.options?.max ?? 1; ; others--) {
+    for (let others = this.connections; ; others--) {
       try {
         return await this.write(text, values)
       } catch (error) {
@@ -135,12 +140,17 @@ export class Database {
     return this.#connected((query) => query(text, values), 'alone')
   }
 
-  /** Several statements in one transaction, for which the server keeps to the limit. */
-  transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+  /**
+   * Several statements in one transaction, for which the server keeps to the limit.
+   *
+   * @param first a statement that is sent with its beginning
+   */
+  transaction<T>(work: (query: Query) => Promise<T>, first?: string): Promise<T> {
     return this.#connected(async (query, abandon) => {
       const most = this.#most()
-      await query(most === undefined ? 'begin' : `begin; set local statement_timeout = ${most}`)
+      const limit = most === undefined ? undefined : `set local statement_timeout = ${most}`
       try {
+        await query(['begin', limit, first].filter((text) => text !== undefined).join('; '))
         const result = await work(query)
         await query('commit')
         return result

@@ -22,6 +22,7 @@ import { infoOf } from './log.ts'
 import { Logs } from './logs.ts'
 import { Search } from './search.ts'
 import { Sweeper } from './sweep.ts'
+import { Turns } from './turns.ts'
 import { Writer } from './writer.ts'
 
 export const postgresDriver = (
@@ -37,7 +38,8 @@ export const postgresDriver = (
   const blocks = new Blocks(db, schema, hash)
   const search = new Search(db, schema, documents, calls, blocks)
   const leases = new Leases(db, schema)
-  const writer = new Writer(db, place, hash, leases, documents)
+  const turns = new Turns(db, place)
+  const writer = new Writer(db, place, hash, leases, documents, turns)
   const logs = new Logs(db, schema, writer, leases, documents, hash, now)
   const sweeper = new Sweeper(db, place)
   const elsewhere = new Elsewhere(db, schema)
@@ -60,6 +62,15 @@ export const postgresDriver = (
         if (!isLeft(appended)) elsewhere.changed(signalKey(scope, id))
         return appended
       }),
+    // With one connection there is none for the turn.
+    ...(db.connections > 1 && {
+      turn: (scope, id) =>
+        calls.run('wait for a turn', async () => {
+          const end = await turns.take(scope, id)
+          writer.forget(scope, id) // others have appended meanwhile
+          return right(end)
+        }),
+    }),
     read: (scope, id, range) =>
       calls.onLog('read rows', scope, id, async (_log, rows) => right(await rows.read(range))),
     nodes: (scope, id, positions) =>
@@ -89,6 +100,7 @@ export const postgresDriver = (
     index: search,
     watch: async (scope, id, wake) => elsewhere.watch(signalKey(scope, id), wake),
     close: async () => {
+      turns.close()
       await db.idle()
       await elsewhere.end()
       await end()

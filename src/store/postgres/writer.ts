@@ -15,12 +15,13 @@ import type { Appended } from '../store.ts'
 import type { Head } from '../row.ts'
 import { rangeOf } from '../tree.ts'
 import { appendStatement, bytesOf, grown, type Growths } from './append.ts'
-import { stateOf, within, type Database, type Query, type Rows } from './database.ts'
+import { isUnsupported, stateOf, within, type Database, type Query, type Rows } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
 import { faultOf, foreignKey, patiently, type Place } from './fault.ts'
 import { findLog, logColumns, readable, type Log } from './log.ts'
 import type { Leases } from './leases.ts'
 import { LogRows } from './rows.ts'
+import type { Turns } from './turns.ts'
 
 type Answered = Either<StoreFault, Appended>
 
@@ -48,6 +49,7 @@ export class Writer {
   readonly #read: Query
   readonly #leases: Leases
   readonly #documents: Documents
+  readonly #turns: Turns
   readonly #known = new Map<string, Log>()
   /** Logs that a statement is on its way for. */
   readonly #busy = new Set<string>()
@@ -55,13 +57,14 @@ export class Writer {
   #going = 0
   #scheduled = false
 
-  constructor(db: Database, place: Place, hash: Hash, leases: Leases, documents: Documents) {
+  constructor(db: Database, place: Place, hash: Hash, leases: Leases, documents: Documents, turns: Turns) {
     this.#db = db
     this.#place = place
     this.#hash = hash
     this.#read = (text, values) => db.read(text, values)
     this.#leases = leases
     this.#documents = documents
+    this.#turns = turns
   }
 
   append(scope: string, id: string, append: CheckedAppend): Promise<Answered> {
@@ -131,12 +134,15 @@ export class Writer {
     const since = performance.now()
     try {
       const logs = new Map<string, Job[]>()
-      for (const job of await this.#together(scope, batch)) logs.set(keyOf(job), [...(logs.get(keyOf(job)) ?? []), job])
+      const recalled = await this.#recall(scope, batch)
+      const undone = await this.#together(scope, batch)
+      const seen = undone.length === batch.length ? recalled : undefined // nothing was sent since
+      for (const job of undone) logs.set(keyOf(job), [...(logs.get(keyOf(job)) ?? []), job])
       // A log that somebody holds up does not hold up the others.
       const rest = [...logs.values()]
       const lane = async (): Promise<void> => {
         for (let jobs = rest.shift(); jobs !== undefined; jobs = rest.shift())
-          for (const job of jobs) job.answer(await this.#alone(job, since))
+          for (const job of jobs) job.answer(await this.#alone(job, since, seen?.get(keyOf(job))))
       }
       await Promise.all(Array.from({ length: Math.min(lanes, rest.length) }, lane))
     } catch (error) {
@@ -150,7 +156,6 @@ export class Writer {
 
   /** One statement for all that continue their logs. Gives those that it did not do. */
   async #together(scope: string, batch: readonly Job[]): Promise<readonly Job[]> {
-    await this.#recall(scope, batch)
     const growths = new Map<string, { readonly growth: Growths; readonly jobs: readonly Job[] }>()
     const rest: Job[] = []
     for (const job of batch) {
@@ -191,15 +196,19 @@ export class Writer {
     return batch.filter((job) => undone.has(job))
   }
 
-  /** One append, whatever is in its way. Its time began when the batch was sent. */
-  async #alone(job: Job, since: number): Promise<Answered> {
+  /**
+   * One append, whatever is in its way. Its time began when the batch was sent.
+   *
+   * @param seen the log, if it was looked at just before
+   */
+  async #alone(job: Job, since: number, seen: Log | undefined): Promise<Answered> {
     const { scope, id, append } = job
     try {
       return await patiently(
         this.#place.timeout,
         async (): Promise<Answered> => {
-          for (;;) {
-            const log = await findLog(this.#read, this.#place.schema, scope, id)
+          for (let refused = false; ; refused = true) {
+            const log = (refused ? undefined : seen) ?? (await findLog(this.#read, this.#place.schema, scope, id))
             if (log === undefined) return left({ _tag: 'NoSuchLog', id })
             if (!hasKey(log.meta, append.ownKey)) return left(diverged(id, append.expected, log.head))
             const rows = new LogRows(this.#read, this.#place.schema, scope, log)
@@ -212,7 +221,11 @@ export class Writer {
             if (unleased !== undefined) return left(unleased)
             rangeOf(log.head, log.peaks, this.#hash)
             const growth = grown({ before: log, after: log, steps: [] }, append, this.#hash)
-            if (growth === undefined) return left(await this.#conflict(log, append.expected, rows))
+            if (growth === undefined) {
+              this.#remember(job, log) // whoever is refused tries again
+              return left(await this.#conflict(log, append.expected, rows))
+            }
+            if (refused && append.respectTurns) return left(conflict(id, append.expected, log.head, []))
             try {
               const keys = await this.#run(scope, [growth])
               if (!keys.has(log.key)) {
@@ -237,15 +250,20 @@ export class Writer {
   }
 
   async #run(scope: string, growths: readonly Growths[]): Promise<ReadonlySet<number>> {
-    const { text, values, documents } = appendStatement(this.#place.schema, scope, growths, (append, rows) =>
-      this.#documents.of(scope, append, rows),
+    const { text, values, documents, turns } = appendStatement(
+      this.#place.schema,
+      scope,
+      growths,
+      (append, rows) => this.#documents.of(scope, append, rows),
+      (id) => (this.#turns.supported ? this.#turns.keyOf(scope, id) : undefined),
     )
     let done: Rows
     try {
       done = await this.#db.write(text, values)
     } catch (error) {
-      if (!documents || !isIndexGone(error)) throw error
-      this.#documents.lost()
+      if (documents && isIndexGone(error)) this.#documents.lost()
+      else if (turns && isUnsupported(error)) this.#turns.unsupported()
+      else throw error
       return this.#run(scope, growths)
     }
     return new Set(done.map(({ key }) => Number(key)))
@@ -262,17 +280,26 @@ export class Writer {
     )
   }
 
-  /** Look up the logs that are not remembered. */
-  async #recall(scope: string, batch: readonly Job[]): Promise<void> {
+  /** Look up the logs that are not remembered, and give those that can be read. */
+  async #recall(scope: string, batch: readonly Job[]): Promise<ReadonlyMap<string, Log>> {
+    const seen = new Map<string, Log>()
     const unknown = new Map(batch.filter((job) => !this.#known.has(keyOf(job))).map((job) => [job.id, job]))
-    if (unknown.size === 0) return
+    if (unknown.size === 0) return seen
     const text = `select ${logColumns} from ${this.#place.schema}.log where scope = $1::text and id = any($2::text[])`
     const found = await patiently(this.#place.timeout, () => this.#db.read(text, [scope, [...unknown.keys()]]))
     for (const row of found) {
       const log = readable(row)
       if (log instanceof Damaged || !isSound(log, this.#hash)) continue // looked at again, and said, by itself
-      this.#remember(unknown.get(log.id) as Job, log) // only what was asked for is found
+      const job = unknown.get(log.id) as Job // only what was asked for is found
+      this.#remember(job, log)
+      seen.set(keyOf(job), log)
     }
+    return seen
+  }
+
+  /** What the log was like counts for nothing: the next append looks first. */
+  forget(scope: string, id: string): void {
+    this.#known.delete(keyOf({ scope, id }))
   }
 
   #remember(job: Job, log: Log): void {
@@ -307,10 +334,13 @@ export class Writer {
 
   async #conflict({ id, head: actual }: Log, expected: Head, rows: LogRows): Promise<StoreFault> {
     const size = olderSize(expected, actual)
-    const older =
-      size === undefined ? undefined : { size, peaks: await rows.nodes(peakEnds(size).map((end) => end - 1)) }
-    return isLate(expected, older, this.#hash)
-      ? conflict(id, expected, actual, await rows.read(missedRange(expected, actual)))
+    if (size === undefined) return diverged(id, expected, actual)
+    const [peaks, missed] = await Promise.all([
+      rows.nodes(peakEnds(size).map((end) => end - 1)),
+      rows.read(missedRange(expected, actual)),
+    ])
+    return isLate(expected, { size, peaks }, this.#hash)
+      ? conflict(id, expected, actual, missed)
       : diverged(id, expected, actual)
   }
 
@@ -327,7 +357,7 @@ export class Writer {
   }
 }
 
-const keyOf = ({ scope, id }: Job): string => `${scope}\0${id}` // neither has a NUL
+const keyOf = ({ scope, id }: Pick<Job, 'scope' | 'id'>): string => `${scope}\0${id}` // neither has a NUL
 
 /** Whether one of the steps is the same operation: that one answers for both, once it is done. */
 const repeats = ({ steps }: Growths, { append }: Job): boolean =>
