@@ -101,7 +101,7 @@ export const foreignFields = (
     : Object.keys(meta).filter((name) => {
         if (name === format || !formats.has(name)) return false
         return Object.keys(keptBy(name, owner)?.fields ?? {}).some(
-          (field) => understood[name]?.includes(field) !== true,
+          (field) => own(understood, name)?.includes(field) !== true,
         )
       })
 }

@@ -83,8 +83,7 @@ export class AnswerReader {
   #event(data: string): void {
     if (data === '[DONE]') return
     const parsed = parseJson(data)
-    // What parseJson gives is frozen, and a stream grows what it is told.
-    if (!isLeft(parsed) && isObject(parsed.right)) this.#state.take(structuredCloneOf(parsed.right as Wire))
+    if (!isLeft(parsed) && isObject(parsed.right)) this.#state.take(parsed.right as Wire)
   }
 
   #answered(wire: Wire | undefined, state: Pick<StreamState, 'ended' | 'error'>, after: readonly Message[]): Answered {
@@ -107,8 +106,6 @@ export class AnswerReader {
 }
 
 declare const TextDecoder: new () => { decode: (bytes?: Uint8Array, options?: { readonly stream: boolean }) => string }
-
-const structuredCloneOf = (value: Wire): Wire => JSON.parse(JSON.stringify(value)) as Wire
 
 /** The texts of the objects of a list, without one that broke off. */
 const objectsOf = (list: string): readonly string[] => {

@@ -751,8 +751,9 @@ const storeRows = async (
 /** A row to store, which says when it was written. */
 type TimedEncoded = EncodedRow & { readonly row: TimedRow }
 
-const encodedOf = (row: TimedExport, { hash }: Store): Either<MessageFault, TimedEncoded> => {
-  const { at, salt, erased } = ownFields(row)
+const encodedOf = (given: TimedExport, { hash }: Store): Either<MessageFault, TimedEncoded> => {
+  const row = ownFields(given)
+  const { at, salt, erased } = row
   const moment = { at, ...(salt !== undefined && { salt }), ...(erased !== undefined && { erased }) }
   if ('message' in row && erased === undefined && isErased(row.message)) return left(erasedCause(row.message))
   const tagged = 'message' in row && row.page !== classify(row.message)

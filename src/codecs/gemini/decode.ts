@@ -1,6 +1,7 @@
 /** From the wire of Gemini: results become tool messages, what the model says in a row is one message. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
+  own,
   aList,
   anObject,
   aString,
@@ -85,7 +86,8 @@ const readResponse = (body: JsonObject, calls: CallReader): readonly Message[] =
     ...fieldsBeside(candidate, candidate['index'] === 0 ? ['content', 'index'] : ['content']),
     ...(others.length > 0 && { candidates: others }),
   }
-  const { meta } = keep(format, said, said['role'] === undefined ? {} : { role: 'model' }, undefined, ['parts'])
+  const kept = keep(format, said, said['role'] === undefined ? {} : { role: 'model' }, undefined, ['parts'])
+  const meta = own(kept, 'meta')
   return [
     freeze({
       role: 'assistant',
