@@ -264,8 +264,13 @@ const wordsOf = (...words: readonly (string | undefined | false)[]): string | un
 
 /** A part that began a content of its own. */
 const apart = (part: Part): Part => {
-  const { as, ...kept } = keptBy(format, part) ?? {}
-  const meta = freeze({ ...part.meta, [format]: freeze({ ...kept, as: as === undefined ? 'apart' : `${as} apart` }) })
+  const kept = keptBy(format, part)
+  const again = {
+    ...(kept?.fields && { fields: kept.fields }),
+    ...(kept?.absent && { absent: kept.absent }),
+    as: kept?.as === undefined ? 'apart' : `${kept.as} apart`,
+  }
+  const meta = freeze({ ...own(part, 'meta'), [format]: freeze(again) })
   return freeze({ ...part, meta })
 }
 
