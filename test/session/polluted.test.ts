@@ -18,6 +18,7 @@ import {
   mend,
   memoryStore,
   openCalls,
+  openOrCreateSession,
   openSession,
   orThrow,
   readSession,
@@ -103,6 +104,8 @@ const everything = async (): Promise<string> => {
   await did(() => session.refresh())
   await did(() => [session.info(), session.conversation(), session.pages(), [...session.rows()], session.openCalls()])
   await did(() => createSession(store, { id: 'first', messages: [user('a'), assistant('b')], metadata: { a: 1 } }))
+  await did(async () => (await openOrCreateSession(store, 'any', { metadata: { a: 1 } })).metadata())
+  await did(async () => (await openOrCreateSession(store, 'any', { metadata: { a: 2 } })).metadata())
   await did(() => store.create({ id: 'raw', rows: [{ kind: 'note', body: 'x' }], encrypt: false }))
   await did(async () => {
     const { head } = await store.info('raw')
