@@ -9,7 +9,7 @@ const test = (path: string): string => fileURLToPath(new URL(`test/${path}`, imp
 /** Tests that have a server or a store of their own, which a file would share with others. */
 const apart = ['test/**/{*postgres*,together,soak}.test.ts']
 /** Tests that patch built-ins: V8 does not take its fast paths back, for whatever else the process runs. */
-const patching = ['test/history/{attack,doors,patched}.test.ts']
+const patching = ['test/history/{attack,doors,patched}.test.ts', 'test/session/patched.test.ts']
 
 export default defineConfig({
   resolve: {

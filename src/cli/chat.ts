@@ -4,7 +4,7 @@ import { isLeft } from '../json/index.ts'
 import { faultMessage } from '../index.ts'
 import { assistant, system, textOf, toolCall, type Message } from '../message/index.ts'
 import { scriptedModel, turn as takeTurn, type Model, type RunStream, type Tool, type TurnFault } from '../run/index.ts'
-import { createSession, openSession, type Session } from '../session/index.ts'
+import { openOrCreateSession, openSession, type Session } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import { chosenModel } from './chat-model.ts'
 import { withPlace } from './advice.ts'
@@ -126,21 +126,16 @@ const sessionThere = async (store: Store, id: string): Promise<Session | undefin
 }
 
 const newSession = async (store: Store, id: string): Promise<Session> => {
-  const created = await createSession(store, { id, metadata: { title: 'chat' } })()
-  if (isLeft(created)) throw new Unreadable(faultMessage(created.left))
-  await append(created.right, system(instructions))
-  return created.right
+  const begun = { metadata: { title: 'chat' }, messages: [system(instructions)] }
+  const made = await openOrCreateSession(store, id, begun)()
+  if (isLeft(made)) throw new Unreadable(faultMessage(made.left))
+  return made.right
 }
 
 /** The next turn records what a crash left open. */
 const tellWhatIsOpen = (session: Session, terminal: Terminal): void => {
   if (session.openSteps().length > 0 || session.openCalls().length > 0)
     terminal.say('this session was interrupted; everything that was finished is kept\n')
-}
-
-const append = async (session: Session, ...messages: readonly Message[]): Promise<void> => {
-  const appended = await session.append(messages)()
-  if (isLeft(appended)) throw new Unreadable(faultMessage(appended.left))
 }
 
 /** One turn: what the user says, and everything until the model has answered it. */

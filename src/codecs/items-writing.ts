@@ -1,5 +1,5 @@
 /** Lists of items, as OpenAI Responses and the Agents SDK have them: how both are written. */
-import { isObject, type Path, ownFields } from '../json/index.ts'
+import { isObject, type Path, own } from '../json/index.ts'
 import type { ToolResultPart } from '../message/index.ts'
 import type { Writing } from './losses.ts'
 import { restore, type Kept } from './residual.ts'
@@ -28,7 +28,8 @@ interface Both {
 /** An item and a part with what was kept beside them. What somebody else put in their place is no part of a wire. */
 export const both = <T extends Both>(written: T, kept: Kept | undefined): T => {
   if (kept === undefined) return written
-  const { item, part } = ownFields(kept.fields ?? {})
+  const item = kept.fields && own(kept.fields, 'item')
+  const part = kept.fields && own(kept.fields, 'part')
   return restore(written, {
     ...kept,
     fields: { ...(isObject(item) && written.item && { item }), ...(isObject(part) && written.part && { part }) },

@@ -1,6 +1,6 @@
 /** The border of every `encode`: losses are gathered while messages are written, one entry for each thing. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, ownFields, right } from '../json/index.ts'
+import { isPolluted, left, right, withoutPrototypes } from '../json/index.ts'
 import type { Path } from '../json/index.ts'
 import type { EncodeFault } from './fault.ts'
 import type { EncodeOptions, Encoded, Loss } from './codec.ts'
@@ -35,6 +35,7 @@ export const encodeMessages = <Wire>(
   finish?: (writing: Writing) => void,
 ): Either<EncodeFault, Encoded<Wire>> => {
   const losses: Loss[] = []
+  const polluted = isPolluted()
   let position = 0
   const writing = {
     position,
@@ -44,7 +45,7 @@ export const encodeMessages = <Wire>(
   }
   try {
     for (const given of messages) {
-      const message = withOwnFields(given)
+      const message = polluted ? (withoutPrototypes(given) as Message) : given
       writing.position = position
       foreign(format, message, writing, understood)
       if (isErased(message)) writing.lose(['content'], `was erased: written as ${erasedMark}`)
@@ -58,13 +59,6 @@ export const encodeMessages = <Wire>(
   }
   return right({ wire, losses: Object.freeze(losses.sort((left, right) => left.position - right.position)) })
 }
-
-/** The message and its parts without prototypes: writers ask for fields that may be absent. */
-const withOwnFields = (message: Message): Message =>
-  ownFields({ ...message, content: message.content.map(partWithOwnFields) })
-
-const partWithOwnFields = (part: Part): Part =>
-  part.type === 'tool_result' ? ownFields({ ...part, content: part.content.map(ownFields) }) : ownFields(part)
 
 /** What other formats kept in `meta` is for them alone. */
 const foreign = (format: string, message: Message, { lose }: Writing, understood: Understood): void => {

@@ -5,17 +5,17 @@
  * It is kept where it belongs (message or part) and holds no content, so that it stays true when a text is shortened
  * or a call gets another id.
  */
-import { difference, isObject, own, ownFields, type Json, type JsonObject } from '../json/index.ts'
+import { difference, isObject, own, type Json, type JsonObject } from '../json/index.ts'
 import type { Message, Meta, Part } from '../message/index.ts'
 
 /** A codec's entry in `meta`. */
 export interface Kept {
   /** Fields that stood in the wire and would not be written otherwise, or not so. Objects are merged into what is written. */
-  readonly fields?: JsonObject
+  readonly fields?: JsonObject | undefined
   /** Fields that would be written, but did not stand there: their paths. */
-  readonly absent?: readonly (readonly string[])[]
+  readonly absent?: readonly (readonly string[])[] | undefined
   /** Which of several ways to say the same was chosen. The codec knows the words. */
-  readonly as?: string
+  readonly as?: string | undefined
 }
 
 /**
@@ -77,16 +77,16 @@ export const keptBy = (format: string, owner: { readonly meta?: Meta }): Kept | 
   if (meta === undefined || !Object.hasOwn(meta, format)) return undefined
   const kept = meta[format]
   if (!isObject(kept)) return undefined
-  const { fields, absent, as } = ownFields(kept)
-  return ownFields({
-    ...(isObject(fields) && { fields }),
-    ...(Array.isArray(absent) && {
-      absent: (absent as readonly Json[]).filter(
-        (path): path is readonly string[] => Array.isArray(path) && path.every((key) => typeof key === 'string'),
-      ),
-    }),
-    ...(typeof as === 'string' && { as }),
-  })
+  const [fields, absent, as] = [own(kept, 'fields'), own(kept, 'absent'), own(kept, 'as')]
+  return {
+    fields: isObject(fields) ? fields : undefined,
+    absent: Array.isArray(absent)
+      ? (absent as readonly Json[]).filter(
+          (path): path is readonly string[] => Array.isArray(path) && path.every((key) => typeof key === 'string'),
+        )
+      : undefined,
+    as: typeof as === 'string' ? as : undefined,
+  }
 }
 
 /** The formats other than `format` that kept fields with a message or part: fields that `format` can't say. */
@@ -101,7 +101,7 @@ export const foreignFields = (
     : Object.keys(meta).filter((name) => {
         if (name === format || !formats.has(name)) return false
         return Object.keys(keptBy(name, owner)?.fields ?? {}).some(
-          (field) => understood[name]?.includes(field) !== true,
+          (field) => own(understood, name)?.includes(field) !== true,
         )
       })
 }

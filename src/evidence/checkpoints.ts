@@ -1,6 +1,6 @@
 /** Checkpoints of a scope's ledger: signed, kept in a log of their own beside it, and shown to witnesses. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, optionsOf, right, utf8Of } from '../json/index.ts'
+import { ownFields, isLeft, left, optionsOf, right, utf8Of } from '../json/index.ts'
 import { amount } from '../task/index.ts'
 import { describeSession } from '../session/index.ts'
 import { headOf, consistencyPath, ledgerId, ownStore, type Head, type Store } from '../store/index.ts'
@@ -179,7 +179,11 @@ export const signSession = (store: Store, id: string, given: CheckpointOptions):
 /** A copy: the caller may change its own. */
 const ownOptions = (call: string, given: CheckpointOptions): CheckpointOptions => {
   const { signers, extensions, ...others } = optionsOf(call, given)
-  return { ...others, signers: [...signers], ...(extensions !== undefined && { extensions: [...extensions] }) }
+  return ownFields({
+    ...others,
+    signers: [...signers],
+    ...(extensions !== undefined && { extensions: [...extensions] }),
+  })
 }
 
 const signedHead = async (

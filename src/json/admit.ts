@@ -15,7 +15,7 @@ import {
 import type { Json } from './json.ts'
 import { arrayOf, emptyList, mapEach } from './list.ts'
 import { joinPaths, type Path } from './path.ts'
-import { maxDepth, NotJson, snapshot } from './snapshot.ts'
+import { foreignSnapshot, maxDepth, NotJson } from './snapshot.ts'
 
 /** A leaf that is no JSON, and what was read in its place. */
 export interface Replaced {
@@ -34,19 +34,19 @@ export interface Admitted {
 }
 
 /**
- * A frozen copy of anything that is JSON but for some leaves: half a surrogate pair becomes U+FFFD and a number out of
+ * A frozen copy of anything foreign that is JSON but for some leaves (see `isPolluted`): half a surrogate pair becomes U+FFFD and a number out of
  * range null, each named in `replaced`. Left: where it is no JSON otherwise.
  *
  * Cost    that of `snapshot`; twice as much where something is replaced
  */
 export const admit = (value: unknown): Either<Replaced, Admitted> => {
   try {
-    return right({ value: snapshot(value) as Json, replaced: none })
+    return right({ value: foreignSnapshot(value) as Json, replaced: none })
   } catch (error) {
     const first = problemOf(error)
     try {
       const replaced = emptyList<Replaced>()
-      const better = snapshot(withoutBadLeaves(value, [], replaced)) as Json
+      const better = foreignSnapshot(withoutBadLeaves(value, [], replaced)) as Json
       return right({ value: better, replaced: arrayOf(replaced) })
     } catch (again) {
       return left(again instanceof NotJson ? problemOf(again) : first)
@@ -76,7 +76,8 @@ const withoutBadLeaves = (value: unknown, path: Path, replaced: Replaced[]): unk
   // Deeper than that is refused afterwards in any case, by a walk that does not run out of stack.
   if (typeof value !== 'object' || value === null || path.length > maxDepth) return value
   if (isArray(value)) return mapEach(value, (item, index) => withoutBadLeaves(item, joinPaths(path, [index]), replaced))
-  if (getPrototypeOf(value) !== objectPrototype) return value
+  const prototype = getPrototypeOf(value)
+  if (prototype !== objectPrototype && prototype !== null) return value
   const copy = {}
   const keys = keysOf(value)
   for (let index = 0; index < keys.length; index++) {

@@ -74,8 +74,50 @@ export const define = (target: object, key: PropertyKey, value: unknown): void =
 export const own = <T extends object, Key extends keyof T>(value: T, key: Key): T[Key] | undefined =>
   hasOwn(value, key) || !hasOwn(objectPrototype, key) ? value[key] : undefined
 
+const { ownKeys } = Reflect
+/** What `Object.prototype` has in every runtime. */
+const standard = create(null) as { [name: PropertyKey]: true }
+for (const name of [
+  ...[
+    'constructor',
+    'hasOwnProperty',
+    'isPrototypeOf',
+    'propertyIsEnumerable',
+    'toLocaleString',
+    'toString',
+    'valueOf',
+  ],
+  ...['__proto__', '__defineGetter__', '__defineSetter__', '__lookupGetter__', '__lookupSetter__'],
+])
+  standard[name] = true
+
+/**
+ * Whether somebody has added a property to `Object.prototype`. Then foreign values are read as objects without a
+ * prototype, so that no absent field is read from it: see `parseJson`, `admit`, `withoutPrototypes`. Cost: 0.2 to 0.5 µs.
+ */
+export const isPolluted = (): boolean => {
+  const keys = ownKeys(objectPrototype)
+  for (let index = 0; index < keys.length; index++) if (!hasOwn(standard, keys[index] as PropertyKey)) return true
+  return false
+}
+
 /** A copy of the own fields, without a prototype: for patterns, `const { id, name } = ownFields(message)`. Not of arrays. */
 export const ownFields = <T extends object>(value: T): T => ({ __proto__: null, ...value })
+
+/** Take the prototypes off a value that `JSON.parse` gave, where `Object.prototype` has what it should not have. */
+export const bare = <T>(value: T): T => {
+  if (!isPolluted()) return value
+  const open = setPrototypeOf([value as unknown], null)
+  for (let last = 0; last >= 0;) {
+    const next = open[last--]
+    if (typeof next !== 'object' || next === null) continue
+    if (!isArray(next)) setPrototypeOf(next, null)
+    const keys = keysOf(next)
+    for (let index = 0; index < keys.length; index++)
+      open[++last] = (next as { readonly [key: string]: unknown })[keys[index] as string]
+  }
+  return value
+}
 
 /** A Map whose methods are its own. To go through it, use `forEach`: its iterators are everybody's. */
 export class OwnMap<Key, Value> extends Map<Key, Value> {}

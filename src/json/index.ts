@@ -13,6 +13,7 @@ export { textOfJson } from './written.ts'
 export { arrayOf, build, emptyList, filterEach, mapEach } from './list.ts'
 export {
   apply,
+  bare,
   codeAt,
   create,
   define,
@@ -22,6 +23,7 @@ export {
   hasOwn,
   indexIn,
   isArray,
+  isPolluted,
   isSafeInteger,
   keysOf,
   lengthOfBytes,
@@ -52,5 +54,5 @@ export {
 } from './reading.ts'
 export { optionsOf, type OptionNames } from './options.ts'
 export { endOfString, parseJson, type JsonTextProblem } from './text.ts'
-export { maxDepth, NotJson, ownSnapshot, snapshot } from './snapshot.ts'
+export { maxDepth, NotJson, ownSnapshot, snapshot, withoutPrototypes } from './snapshot.ts'
 export { base64Of, base64OfText, bytesOfBase64, textOfBase64, textOfUtf8, utf8Of } from './base64.ts'

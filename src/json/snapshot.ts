@@ -17,6 +17,7 @@ import {
   hasOwn,
   isArray,
   isFinite,
+  isPolluted,
   isWellFormed,
   keysOf,
   namesOf,
@@ -64,10 +65,17 @@ export const snapshot = <T>(value: T): Immutable<T> => (OwnSnapshot.is(value) ? 
  */
 export const ownSnapshot = <T>(value: T): Immutable<T> => (OwnSnapshot.is(value) ? value : copied(value, true)) as never
 
+/** A snapshot of a foreign value: its objects have no prototype where `Object.prototype` has what it should not have. */
+export const foreignSnapshot = <T>(value: T): Immutable<T> =>
+  isPolluted() ? withoutPrototypes(value) : snapshot(value)
+
+/** A snapshot whose objects have no prototype. */
+export const withoutPrototypes = <T>(value: T): Immutable<T> => copied(value, false, true)
+
 /** The one cast: what `copy` returns is a frozen structural copy of `value`. */
-const copied = <T>(value: T, marked: boolean): Immutable<T> => {
+const copied = <T>(value: T, marked: boolean, bare = false): Immutable<T> => {
   try {
-    return copy(value, 1, { marked, objects: 0, deepest: 0, copies: undefined }) as Immutable<T>
+    return copy(value, 1, { marked, bare, objects: 0, deepest: 0, copies: undefined }) as Immutable<T>
   } catch (error) {
     if (error instanceof Offence) throw new NotJson(error.path(), error.reason)
     throw error
@@ -91,9 +99,10 @@ class OwnSnapshot extends Given {
   }
 }
 
-/** One walk: whether its copy is marked, how many objects it has met, how deep it has been, and the copies once there are many. */
+/** One walk: whether its copy is marked, whether the objects have no prototype, how many objects it has met, how deep it has been, and the copies once there are many. */
 interface Walk {
   readonly marked: boolean
+  readonly bare: boolean
   objects: number
   deepest: number
   copies: Map<object, Copied> | undefined
@@ -202,7 +211,9 @@ const copyRecord = (value: object, depth: number, walk: Walk): object => {
   const keys = keysOf(value)
   if (namesOf(value).length !== keys.length) throw new Offence('has a property that is not enumerable')
   // Only the outermost: what stands within another may be nested too deep for its next place.
-  const result = (depth === 1 && walk.marked ? OwnSnapshot.empty() : {}) as { [key: string]: unknown }
+  const result = (depth === 1 && walk.marked ? OwnSnapshot.empty() : walk.bare ? create(null) : {}) as {
+    [key: string]: unknown
+  }
   let key = ''
   try {
     for (let index = 0; index < keys.length; index++) {

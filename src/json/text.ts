@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from './either.ts'
-import { parseText } from './builtins.ts'
+import { bare, parseText } from './builtins.ts'
 
 /** Where a text stops being JSON. */
 export interface JsonTextProblem {
@@ -20,10 +20,10 @@ export interface JsonTextProblem {
   readonly found: string
 }
 
-/** Parse JSON text. Cost: `JSON.parse`; where it fails, one more pass to find the place. */
+/** Parse JSON text; see `isPolluted`. Cost: `JSON.parse`; where it fails, one more pass to find the place. */
 export const parseJson = (text: string): Either<JsonTextProblem, unknown> => {
   try {
-    return right(parseText(text))
+    return right(bare(parseText(text)))
   } catch (error) {
     const { offset, expected } = firstError(text)
     const before = text.slice(0, offset)

@@ -1,5 +1,5 @@
 /** A call, recorded: what its request says first, then its answer with the receipt. */
-import { isLeft, jsonEqual, right, type Json, type JsonObject } from '../json/index.ts'
+import { ownFields, isLeft, jsonEqual, right, type Json, type JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { ReceiptNote } from '../notes/index.ts'
 import { digestOf, type BlockId } from '../proof/index.ts'
@@ -161,7 +161,7 @@ export class Calls {
   async finish(begun: Begun, answered: Answered | undefined, told: Told, onPlace?: OnPlace): Promise<void> {
     const { asked, len, chain, given, sent, blocks, broke, digest, head } = begun
     const forms = this.#forms
-    const { error: broken, ...timed } = told
+    const { error: broken, ...timed } = ownFields(told)
     const said = broken ?? answered?.error
     const error = said === undefined ? undefined : forms.beside(said)
     const messages = (answered?.messages ?? []).map(forms.answered)

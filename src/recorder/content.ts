@@ -1,4 +1,5 @@
 /** What of a message is recorded: all of it, what a rule leaves, or how long it is. */
+import { ownFields } from '../json/index.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import type { Message, Part, ResultPart } from '../message/index.ts'
 import { createRedactor, type Redact as Redaction } from '../redact/index.ts'
@@ -31,7 +32,8 @@ export interface Forms {
 }
 
 /** How things are recorded. Throws TypeError, if a rule is none. */
-export const formsOf = ({ redact, content = true }: Kept): Forms => {
+export const formsOf = (kept: Kept): Forms => {
+  const { redact, content = true } = ownFields(kept)
   if (redact === undefined || typeof redact === 'function') {
     const form = (message: Message): Message => recordedForm(message, redact, content)
     return { asked: form, count: () => {}, answered: form, beside: (value) => value }

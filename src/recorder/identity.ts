@@ -3,13 +3,14 @@
  * anew, drop empty fields, turn a text into a list of parts, move cache marks, and leave out reasoning.
  */
 import { isMadeId } from '../codecs/gemini/index.ts'
-import { isLeft, isObject, parseJson } from '../json/index.ts'
+import { own, isLeft, isObject, parseJson } from '../json/index.ts'
 import type { Message, Part, ResultPart } from '../message/index.ts'
 import { digestOf } from '../proof/index.ts'
 
 /** The digest of what a message says. Cost: O(message). */
 export const identityOf = (message: Message): string => {
-  const kept = message.meta?.['indelible']
+  const meta = own(message, 'meta')
+  const kept = meta && own(meta, 'indelible')
   const original = isObject(kept) ? kept['digest'] : undefined // of a message that was recorded with less than was said
   return typeof original === 'string'
     ? original

@@ -1,5 +1,16 @@
 /** What a receipt of a recorded call says, and the messages that the call was sent, made from it again. */
-import { isLeft, isObject, left, parseJson, right, type Immutable, type Json, type JsonObject } from '../json/index.ts'
+import {
+  own,
+  ownFields,
+  isLeft,
+  isObject,
+  left,
+  parseJson,
+  right,
+  type Immutable,
+  type Json,
+  type JsonObject,
+} from '../json/index.ts'
 import { decodeMessage, type Message } from '../message/index.ts'
 import type { ReceiptNote } from '../notes/index.ts'
 import { digestOf, type BlockId } from '../proof/index.ts'
@@ -81,8 +92,13 @@ export const expanded = (sent: Sent): (number | BlockId)[] =>
 
 /** A message as it stands in a request: what only its record or its answer has is left out. */
 export const asSent = (message: Immutable<Message> | Message): Immutable<Message> => {
-  const { id: _id, meta, ...rest } = message as Message
-  const { 'anthropic-response': _anthropic, 'gemini-response': _gemini, indelible: _indelible, ...others } = meta ?? {}
+  const { id: _id, meta, ...rest } = ownFields(message as Message)
+  const {
+    'anthropic-response': _anthropic,
+    'gemini-response': _gemini,
+    indelible: _indelible,
+    ...others
+  } = ownFields(meta ?? {})
   return Object.keys(others).length === 0 ? rest : { ...rest, meta: others }
 }
 
@@ -169,7 +185,7 @@ export const detailsOf = (
 
 const commonOf = (details: CommonDetails): CommonDetails =>
   Object.fromEntries(
-    common.flatMap((field) => (details[field] === undefined ? [] : [[field, details[field]]])),
+    common.flatMap((field) => (own(details, field) === undefined ? [] : [[field, details[field]]])),
   ) as unknown as CommonDetails
 
 /** The details of the last receipt of a session. Cost: O(notes after it). */

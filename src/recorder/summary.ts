@@ -1,4 +1,5 @@
 /** What was recorded so far, in figures. */
+import { own } from '../json/index.ts'
 import { usageDollars } from '../context/index.ts'
 import { Lately } from '../sequence/index.ts'
 import type { Usage } from '../notes/index.ts'
@@ -121,6 +122,6 @@ export class Tally {
 const added = (one: Required<Usage>, more: Usage): Required<Usage> => ({
   input: one.input + more.input,
   output: one.output + more.output,
-  cacheRead: one.cacheRead + (more.cacheRead ?? 0),
-  cacheWrite: one.cacheWrite + (more.cacheWrite ?? 0),
+  cacheRead: one.cacheRead + (own(more, 'cacheRead') ?? 0),
+  cacheWrite: one.cacheWrite + (own(more, 'cacheWrite') ?? 0),
 })

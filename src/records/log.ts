@@ -1,6 +1,7 @@
 /**
  * The log of calls: a history of call records, and what `recordCall` needs to know to append to it.
  */
+import { ownFields } from '../json/index.ts'
 import { createHistory, type History, type Position, type View } from '../history/index.ts'
 import type { CallContext } from './call-context.ts'
 import type { ContentStore } from './content.ts'
@@ -100,7 +101,7 @@ export const createCallLog = (options: CallLogOptions = {}): History<CallRecord>
 /** A log that tells of its calls. */
 export const newLog = ({ from, ...settings }: CallLogOptions, hooks: LogHooks = {}): History<CallRecord> => {
   const log = createHistory<CallRecord>({ ...(from !== undefined && { from }), classify: () => 'evidence' })
-  known.set(log, { ...settingsFrom(settings), ...hooks })
+  known.set(log, ownFields({ ...settingsFrom(ownFields(settings)), ...hooks }))
   return log
 }
 

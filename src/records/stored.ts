@@ -3,7 +3,7 @@
  * log of the store, so it is a leaf of that log's tree like any other.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, optionsOf, right } from '../json/index.ts'
+import { ownFields, isLeft, left, optionsOf, right } from '../json/index.ts'
 import type { Task } from '../task/index.ts'
 import type { History } from '../history/index.ts'
 import {
@@ -81,7 +81,8 @@ export type OpenLogFault = LogFault | NewLogFault | AppendFault | StoreFaultOf<'
  * await opened.flush()
  */
 export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, StoredCallLog> => {
-  const { store, id, durable = false, writer: name = 'writer', ...others } = optionsOf('openCallLog', options)
+  const { store, id, durable = false, writer: name = 'writer', ...rest } = optionsOf('openCallLog', options)
+  const others = ownFields(rest)
   return storeTask(async () => {
     const info = await findOrCreate(store, id)
     if (isLeft(info)) return info

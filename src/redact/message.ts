@@ -1,5 +1,5 @@
 /** Redaction of messages and notes: what people, models and tools said, and never what pairs or signs it. */
-import { isObject, type JsonObject } from '../json/index.ts'
+import { hasOwn, ownFields, isObject, type JsonObject } from '../json/index.ts'
 import type { Message, Part, ResultPart, Source } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
 import type { Redacted } from './mark.ts'
@@ -41,10 +41,10 @@ export type Redact = true | RedactOptions | Redactor
  * redactor.text('Call C-12345678 back.') // 'Call [redacted customer, 10 characters] back.'
  */
 export const createRedactor = (given: Redact = true): Redactor => {
-  if (given !== true && 'message' in given) return given
-  const options = given === true ? {} : given
+  if (given !== true && hasOwn(given, 'message')) return given as Redactor
+  const options = given === true ? {} : (given as RedactOptions)
   const { onRedacted: _, ...silent } = options
-  return redactorWith(textRedactor(options), redactorWith(textRedactor(silent)))
+  return redactorWith(textRedactor(ownFields(options)), redactorWith(textRedactor(ownFields(silent))))
 }
 
 const redactorWith = (inner: InnerRedactor, quiet?: Redactor): Redactor => {

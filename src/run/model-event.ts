@@ -70,7 +70,7 @@ const finished = (event: Either<string, ModelEvent>): Either<string, ModelEvent>
   const usage = event.right.usage as Partial<Usage> | null
   if (typeof usage !== 'object' || usage === null) return left(`the usage of its finish is ${shown(usage)}`)
   for (const field of ['input', 'output', 'cacheRead', 'cacheWrite'] as const) {
-    const count: unknown = usage[field]
+    const count: unknown = own(usage, field)
     if (count === undefined && (field === 'cacheRead' || field === 'cacheWrite')) continue
     if (typeof count !== 'number' || !(count >= 0))
       return left(`usage.${field} of its finish is ${shown(count)}; expected a number of tokens`)

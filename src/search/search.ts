@@ -1,5 +1,5 @@
 /** Searching the sessions of a store. */
-import { describe, isLeft, left, optionsOf, right } from '../json/index.ts'
+import { ownFields, describe, isLeft, left, optionsOf, right } from '../json/index.ts'
 import { roles } from '../message/index.ts'
 import { checkStore } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
@@ -39,7 +39,7 @@ export const searchStore = (
   if (typeof query !== 'string') throw new TypeError(`searchStore takes the query as a text, not ${describe(query)}`)
   const given = checked('searchStore', optionsOf('searchStore', options, known), expected)
   const { typing = false, since, until, ...rest } = given
-  const wanted: Wanted = {
+  const wanted: Wanted = ownFields({
     ...rest,
     in: given.in ?? 'all',
     retracted: given.retracted === true,
@@ -47,7 +47,7 @@ export const searchStore = (
     limit: given.limit ?? 20,
     ...(since !== undefined && { since: Math.ceil(since) }), // times of rows are whole
     ...(until !== undefined && { until: Math.ceil(until) }),
-  }
+  })
   return searchTask(async () => {
     const parsed = parseQuery(query, typing)
     if (isLeft(parsed)) return left(parsed.left)

@@ -2,7 +2,7 @@
  * The journal: what runs have finished of steps that are not recorded yet, folded from the notes that they left. A step is
  * over when a note closes it, when a message of the record says that it comes from it, or when it was retracted.
  */
-import { isLeft, own } from '../json/index.ts'
+import { hasOwn, isLeft, own } from '../json/index.ts'
 import {
   cutAnswer,
   decodeMessage,
@@ -293,14 +293,17 @@ export const goOnAfter = (reason = 'The run was interrupted here'): Message => (
 /** The messages of a step, the first of which says which step it is, so that it is known to be recorded. */
 export const named = ({ step }: OpenStep, [first, ...rest]: readonly Message[]): readonly Message[] => {
   if (first === undefined) return []
-  const ours = own(first, 'meta')?.['indelible']
+  const meta = own(first, 'meta')
+  const ours = meta && own(meta, 'indelible')
   const kept = typeof ours === 'object' && ours !== null && !Array.isArray(ours) ? ours : {}
-  return [{ ...first, meta: { ...first.meta, indelible: { ...kept, step } } }, ...rest]
+  return [{ ...first, meta: { ...meta, indelible: { ...kept, step } } }, ...rest]
 }
 
 /** The step that a message says it comes from. */
 export const stepNamed = (message: Partial<Message>): string | undefined => {
-  const ours = own(message, 'meta')?.['indelible']
-  if (typeof ours !== 'object' || ours === null || !('step' in ours)) return undefined
-  return typeof ours['step'] === 'string' ? ours['step'] : undefined
+  const meta = own(message, 'meta')
+  const ours = meta && own(meta, 'indelible')
+  if (typeof ours !== 'object' || ours === null || !hasOwn(ours, 'step')) return undefined
+  const { step } = ours as { readonly step?: unknown }
+  return typeof step === 'string' ? step : undefined
 }

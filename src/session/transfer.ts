@@ -748,10 +748,11 @@ const storeRows = async (
 type TimedEncoded = EncodedRow & { readonly row: TimedRow }
 
 const encodedOf = (
-  row: TimedExport,
+  given: TimedExport,
   { hash }: Store,
 ): Either<MessageFault | SessionFaultOf<'InvalidNote'>, TimedEncoded> => {
-  const { at, salt, erased } = ownFields(row)
+  const row = ownFields(given)
+  const { at, salt, erased } = row
   const moment = { at, ...(salt !== undefined && { salt }), ...(erased !== undefined && { erased }) }
   const encoded =
     'note' in row ? encodedNote(row.note) : encodedMessage(row.message, row.page, erased !== undefined, hash)

@@ -1,5 +1,5 @@
 /** The tokens that the model calls of a session used: by its receipts, and by what the file says that it was imported from. */
-import { isLeft, isObject, optionsOf, parseJson, right } from '../json/index.ts'
+import { ownFields, isLeft, isObject, optionsOf, parseJson, right } from '../json/index.ts'
 import { decodeNote, type ReceiptNote, type Usage } from '../notes/index.ts'
 import type { Store, StoredRow } from '../store/index.ts'
 import type { Task } from '../task/index.ts'
@@ -114,8 +114,10 @@ const receiptIn = ({ body }: StoredRow): ReceiptNote | undefined => {
  * @param details what the recorder says of the call
  * @returns true if it failed
  */
-export const hasFailed = ({ error, status, cut }: { readonly [field: string]: unknown }): boolean =>
-  error !== undefined || cut === true || (typeof status === 'number' && status >= 400)
+export const hasFailed = (call: { readonly [field: string]: unknown }): boolean => {
+  const { error, status, cut } = ownFields(call)
+  return error !== undefined || cut === true || (typeof status === 'number' && status >= 400)
+}
 
 /**
  * What a file says that its calls used.

@@ -10,6 +10,7 @@
  * }))
  *   it(name, run)
  */
+import { argumentCases } from './argument-cases.ts'
 import { appendCases } from './append-cases.ts'
 import { spokenCases } from './spoken-cases.ts'
 import { blockCases } from './block-contract.ts'
@@ -47,6 +48,7 @@ export const storeContract = (name: string, makePlace: () => Promise<StorePlace>
   }
   const cases = Object.entries({
     ...appendCases,
+    ...argumentCases,
     ...timeCases,
     ...readCases,
     ...listCases,

@@ -1,4 +1,5 @@
 /** Problems with the calls of a thread's history. They are reported and never repaired: the owner of the history decides. */
+import { ownFields } from '../json/index.ts'
 import { createPairing } from '../message/index.ts'
 import type { ItemPlace, ThreadProblem } from './fault.ts'
 
@@ -39,6 +40,6 @@ interface CallItem {
 
 const isCallItem = (item: unknown): item is CallItem => {
   if (typeof item !== 'object' || item === null) return false
-  const { type, callId } = item as { readonly type?: unknown; readonly callId?: unknown }
+  const { type, callId } = ownFields(item as { readonly type?: unknown; readonly callId?: unknown })
   return (type === 'tool_call_item' || type === 'tool_call_output_item') && typeof callId === 'string'
 }

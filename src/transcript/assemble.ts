@@ -1,6 +1,6 @@
 /** From the events of a whole file to one transcript. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from '../json/index.ts'
+import { own, left, right } from '../json/index.ts'
 import type { TranscriptFault } from '../codecs/index.ts'
 import type { Message } from '../message/index.ts'
 import { rangeDigest, type Note } from '../notes/index.ts'
@@ -39,11 +39,12 @@ export const assembleTranscript = (events: readonly TranscriptEvent[]): Either<T
     else if (event.type === 'message') {
       messages.push(event.message)
       items.push(event.item)
-      pages.push(event.page)
-      moments.push(event.moment && freeze(event.moment))
+      pages.push(own(event, 'page'))
+      const moment = own(event, 'moment')
+      moments.push(moment && freeze(moment))
     } else if (event.type === 'note') {
-      const moment = event.moment && { moment: freeze(event.moment) }
-      notes.push(freeze({ position: messages.length, note: event.note, ...moment }))
+      const moment = own(event, 'moment')
+      notes.push(freeze({ position: messages.length, note: event.note, ...(moment && { moment: freeze(moment) }) }))
     } else if (event.type === 'summary')
       for (const note of summaryNotes(format, event.summary, messages, items))
         notes.push(freeze({ position: messages.length, note: freeze(note) }))

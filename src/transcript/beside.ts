@@ -1,11 +1,11 @@
 /** What lines say beside the message that they make, kept in its `meta` under the name of their format. */
-import type { JsonObject } from '../json/index.ts'
+import { own, type JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { TranscriptFormat } from './transcript.ts'
 
 export const withBeside = (message: Message, format: TranscriptFormat, beside: JsonObject): Message => ({
   ...message,
-  meta: { ...message.meta, [format]: beside },
+  meta: { ...own(message, 'meta'), [format]: beside },
 })
 
 /**

@@ -10,6 +10,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
+  own,
   difference,
   fieldsBeside,
   isLeft,
@@ -272,10 +273,11 @@ class Reader implements LineReader {
 
   /** What a line says beside its message, but for what all lines say. */
   #envelope(entry: JsonObject): JsonObject {
-    const own = Object.entries(entry).filter(
-      ([field, value]) => field !== 'message' && field !== 'type' && this.#usual?.[field] !== value,
+    const beside = Object.entries(entry).filter(
+      ([field, value]) =>
+        field !== 'message' && field !== 'type' && (this.#usual === undefined || own(this.#usual, field) !== value),
     )
-    return Object.fromEntries(own)
+    return Object.fromEntries(beside)
   }
 
   /**

@@ -1,6 +1,8 @@
 /** Conversations that are one JSON value: which format they are in, found by what is in them. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
+  own,
+  ownFields,
   admit,
   describe,
   fieldsBeside,
@@ -187,13 +189,13 @@ const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefin
   const isItems = name === 'openai-responses' && field === 'messages'
   if (isItems && !list.every((item) => isObject(item) && typeof item['role'] === 'string')) return undefined
   // What says something of the conversation beside the list, and what the codec itself finds in a body.
-  const beside = isItems ? [] : (besides[name] ?? [])
+  const beside = isItems ? [] : (own(besides, name) ?? [])
   const known = [field, ...(field === 'output' ? [] : beside)]
-  const own = Object.fromEntries(known.flatMap((key) => (body[key] === undefined ? [] : [[key, body[key]]])))
+  const said = Object.fromEntries(known.flatMap((key) => (body[key] === undefined ? [] : [[key, body[key]]])))
   const { origin, losses } = about(fieldsBeside(body, known), body)
   return {
     format: name,
-    decode: () => (beside.length > 0 ? decode(own) : within(at, decode(list))),
+    decode: () => (beside.length > 0 ? decode(said) : within(at, decode(list))),
     origin,
     losses: [...losses, ...unsure],
   }
@@ -341,11 +343,12 @@ const about = (
   return { origin, losses }
 }
 
-const originOf = (answer: JsonObject): OriginDraft => {
+const originOf = (body: JsonObject): OriginDraft => {
+  const answer = ownFields(body)
   const origin = new OriginDraft()
   origin.id = textIn(answer, 'id')
   origin.model(answer['model'])
-  const used = objectIn(answer, 'usage')
+  const used = ownFields(objectIn(answer, 'usage'))
   const cached =
     count(objectIn(used, 'prompt_tokens_details')['cached_tokens']) ||
     count(objectIn(used, 'input_tokens_details')['cached_tokens'])

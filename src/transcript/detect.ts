@@ -1,5 +1,5 @@
 /** Which format of JSON lines a file is in, by its first lines. */
-import { isObject, type JsonObject } from '../json/index.ts'
+import { bare, isObject, type JsonObject } from '../json/index.ts'
 import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
 import { conversationsIn, isMessage, mostSigned } from './conversation.ts'
@@ -109,7 +109,7 @@ export const lookAt = (lines: Iterable<Line>): Beginning => {
 const entryOf = (text: string): JsonObject | undefined => {
   if (!text.trimStart().startsWith('{')) return undefined
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = bare(JSON.parse(text))
     return isObject(value) ? value : undefined
   } catch {
     return undefined

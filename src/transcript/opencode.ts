@@ -10,6 +10,7 @@
  *         (2026-05); the dump: observed files of version 1.1
  */
 import {
+  ownFields,
   arrayAt,
   fieldsBeside,
   isObject,
@@ -266,7 +267,7 @@ interface Step {
   at?: Json | undefined
 }
 
-const emptyStep = (): Step => ({ content: [], results: [], aside: [] })
+const emptyStep = (): Step => ({ content: [], results: [], aside: [], at: undefined })
 
 const userStep = (parts: readonly JsonObject[], session: string, info: JsonObject): Step => {
   const step = emptyStep()
@@ -383,10 +384,8 @@ const readResult = (part: JsonObject, state: JsonObject, info: JsonObject): read
 }
 
 /** When a part began and ended: a text and a thought say it beside their words, a call in its state. */
-const timesOf = (part: JsonObject): JsonObject => ({
-  ...objectIn(part, 'time'),
-  ...objectIn(objectIn(part, 'state'), 'time'),
-})
+const timesOf = (part: JsonObject): JsonObject =>
+  ownFields({ ...objectIn(part, 'time'), ...objectIn(objectIn(part, 'state'), 'time') })
 
 /** The time of what has no `info` of its own: its own one, or else that of the message that holds it. */
 const timed = (time: Json | undefined, info: JsonObject): { readonly time: number } | undefined => {

@@ -1,5 +1,5 @@
 /** Where a conversation came from, gathered entry by entry. */
-import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import { isObject, own, ownFields, type Json, type JsonObject } from '../json/index.ts'
 import type { Usage } from '../notes/index.ts'
 import type { Origin, OriginUse } from './transcript.ts'
 import type { ExportedHead } from '../session/index.ts'
@@ -100,7 +100,7 @@ export class OriginDraft {
       ...(this.#ended !== undefined && { ended: this.#ended }),
       models: freeze([...this.#models]),
       ...(this.#usage !== undefined && { usage: freeze(trimmed(this.#usage)) }),
-      ...(uses.some(({ model, day }) => model !== undefined || day !== undefined) && {
+      ...(uses.some((use) => own(use, 'model') !== undefined || own(use, 'day') !== undefined) && {
         uses: freeze(uses.map((use) => freeze(use))),
       }),
       ...(head !== undefined && { head: freeze(head) }),
@@ -112,6 +112,7 @@ export class OriginDraft {
 }
 
 const { freeze } = Object
+const nothing = ownFields<JsonObject>({})
 
 const leaves = /^[/\\~]|^[a-z]:[/\\]|(?:^|[/\\])\.{1,2}(?:[/\\]|$)|\p{Cc}/iu
 
@@ -121,7 +122,7 @@ export const textIn = (value: JsonObject, key: string): string | undefined =>
 
 export const objectIn = (value: JsonObject, key: string): JsonObject => {
   const found = value[key]
-  return isObject(found) ? found : {}
+  return isObject(found) ? found : nothing
 }
 
 export const count = (value: Json | undefined): number =>
@@ -134,8 +135,8 @@ const sumOf = (
 ): Required<Usage> => ({
   input: (before?.input ?? 0) + count(used.input),
   output: (before?.output ?? 0) + count(used.output),
-  cacheRead: (before?.cacheRead ?? 0) + count(used.cacheRead),
-  cacheWrite: (before?.cacheWrite ?? 0) + count(used.cacheWrite),
+  cacheRead: ((before && own(before, 'cacheRead')) ?? 0) + count(own(used, 'cacheRead')),
+  cacheWrite: ((before && own(before, 'cacheWrite')) ?? 0) + count(own(used, 'cacheWrite')),
 })
 
 const trimmed = ({ input, output, cacheRead, cacheWrite }: Required<Usage>): Usage => ({

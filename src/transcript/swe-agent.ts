@@ -22,7 +22,7 @@ export const isTrajectory = (value: JsonObject): boolean => {
 /** The chat message of an entry; one for each call where several are answered together. */
 export const chatMessages = (entry: JsonObject): readonly JsonObject[] => {
   const { tool_call_ids: ids, ...message } = entry
-  if (message['role'] !== 'tool' || typeof message['tool_call_id'] === 'string') return [entry]
+  if (message['role'] !== 'tool' || typeof entry['tool_call_id'] === 'string') return [entry]
   if (answersNothing(entry)) return [{ ...entry, role: 'user' }]
   return Array.isArray(ids) ? (ids as readonly Json[]).map((id) => answerTo(id, message)) : [entry]
 }

@@ -21,7 +21,7 @@ import {
   type SerializerProtocol,
 } from '@langchain/langgraph-checkpoint'
 import type { RunnableConfig } from '@langchain/core/runnables'
-import { base64Of, bytesOfBase64, textOfUtf8, utf8Of } from '../../json/index.ts'
+import { ownFields, base64Of, bytesOfBase64, textOfUtf8, utf8Of } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { listSessions, type Session } from '../../session/index.ts'
 import type { Store } from '../../store/index.ts'
@@ -200,7 +200,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   ): Promise<RunnableConfig> {
     const threadId = threadOf(config)
     const ns = nsOf(config)
-    const parent = config.configurable?.['checkpoint_id'] as string | undefined
+    const parent = ownFields(config.configurable ?? {})['checkpoint_id'] as string | undefined
     const { channel_values: channels, ...rest } = copyCheckpoint(checkpoint)
     const [dumpedRest, dumpedMetadata] = await Promise.all([this.#dump(rest), this.#dump(metadata)])
     const values = new Map<string, Given>()

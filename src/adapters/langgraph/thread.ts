@@ -1,5 +1,5 @@
 /** What the notes of a thread's record say: its checkpoints, and the writes beside them. */
-import { isObject, type Json } from '../../json/index.ts'
+import { ownFields, isObject, type Json } from '../../json/index.ts'
 import type { ApplicationNote, Note } from '../../notes/index.ts'
 import type { Session, SessionReader } from '../../session/index.ts'
 import { textOf, type Item, type ItemRef } from './items.ts'
@@ -130,7 +130,8 @@ export class Thread {
       const base = noted.base === null ? undefined : this.checkpoints.get(noted.ns)?.get(noted.base)
       const { ns, id, rest, metadata } = noted
       const values = new Map<string, Value>()
-      for (const [channel, value] of Object.entries(noted.values)) {
+      for (const [channel, given] of Object.entries(noted.values)) {
+        const value = ownFields(given)
         const read = 'at' in value ? this.valueAt(ns, channel, value.at) : valueIn(value, base?.values.get(channel))
         if (read === undefined) continue
         values.set(channel, read)

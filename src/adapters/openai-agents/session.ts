@@ -7,7 +7,7 @@ import type {
   SessionHistoryTransactionArgs,
   SessionHistoryTransactionAwareSession,
 } from '@openai/agents-core'
-import { isObject, jsonEqual, type Json, type JsonObject } from '../../json/index.ts'
+import { optionsOf, isObject, jsonEqual, type Json, type JsonObject } from '../../json/index.ts'
 import type { ApplicationNote, Note, RetractionNote } from '../../notes/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { Session, SessionReader, Together } from '../../session/index.ts'
@@ -54,7 +54,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
    * @param options the id, the first items and the metadata
    */
   constructor(store: Store, options: AgentsSessionOptions = {}) {
-    const { sessionId = crypto.randomUUID(), initialItems = [], metadata = {} } = options
+    const { sessionId = crypto.randomUUID(), initialItems = [], metadata = {} } = optionsOf('agentsSession', options)
     this.#sessionId = sessionId
     this.#initial = initialItems.length === 0 ? undefined : messagesOf(initialItems)
     this.#kept = keptSession(store, sessionId, mark, metadata)

@@ -1,5 +1,5 @@
 /** Pictures and files: `ai` says both as files, and their data in several spellings. */
-import { isObject, base64OfText, textOfBase64, type Json, ownFields } from '../../json/index.ts'
+import { isObject, base64OfText, textOfBase64, type Json } from '../../json/index.ts'
 import type { FilePart, ImagePart, Source } from '../../message/index.ts'
 import { sourceOf, urlOf } from '../source.ts'
 
@@ -23,7 +23,7 @@ export const readData = (data: Json | undefined, mediaType: string | undefined):
     return { source, written: data, ...(source.type === 'base64' && { spelling: 'data-url' }) }
   }
   if (!isObject(data)) return undefined
-  const { type, data: bytes, url, text } = ownFields(data)
+  const { type, data: bytes, url, text } = data
   if (type === 'data' && typeof bytes === 'string')
     return { source: bytesSource(bytes, mediaType), written: { type, data: bytes } }
   if (type === 'url' && typeof url === 'string')

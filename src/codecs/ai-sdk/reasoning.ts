@@ -42,7 +42,7 @@ export const writeReasoning = (
   { lose }: Writing,
   path: Path,
 ): { [field: string]: unknown } => {
-  const { text, summary = [] } = ownFields(part)
+  const { text, summary = [] } = part
   if (text !== '' && summary.length > 0)
     lose([...path, 'summary'], 'reasoning of ai has one text: the text is written, its summary is not')
   if (text === '' && summary.length > 1)

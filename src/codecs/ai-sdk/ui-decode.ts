@@ -14,7 +14,6 @@ import {
   type Json,
   type JsonObject,
   own,
-  ownFields,
 } from '../../json/index.ts'
 import type { DecodeFault } from '../fault.ts'
 import type { Decoded } from '../codec.ts'
@@ -153,7 +152,7 @@ class Turn {
 
 /** What somebody said to the assistant between two of its steps. */
 const readSteering = (wire: JsonObject): Draft | undefined => {
-  const { type, id, parts } = ownFields(wire)
+  const { type, id, parts } = wire
   if (type !== 'steering-message' || typeof id !== 'string' || !Array.isArray(parts) || !parts.every(isObject))
     return undefined
   const content = readIn(wire, 'parts', () =>

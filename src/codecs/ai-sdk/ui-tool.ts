@@ -12,7 +12,7 @@ const waiting = ['input-streaming', 'input-available', 'approval-requested', 'ap
 const states: ReadonlySet<unknown> = new Set([...waiting, 'output-available', 'output-error', 'output-denied'])
 
 export const isToolPart = (wire: JsonObject): boolean => {
-  const { type, state, toolName } = ownFields(wire)
+  const { type, state, toolName } = wire
   return (
     typeof type === 'string' &&
     (type.startsWith('tool-') || (type === 'dynamic-tool' && typeof toolName === 'string')) &&
@@ -29,7 +29,7 @@ export const readTool = (wire: JsonObject): { readonly call: ToolCallPart; reado
   const id = readIn(wire, 'toolCallId', aString)
   const dynamic = type === 'dynamic-tool'
   const name = dynamic ? (wire['toolName'] as string) : type.slice('tool-'.length)
-  const { input, rawInput } = ownFields(wire)
+  const { input, rawInput } = wire
   const args = input === undefined && typeof rawInput === 'string' ? rawInput : argumentsOf(input)
   const result = readAnswer(wire, state, id, name)
   const written = {
@@ -50,7 +50,7 @@ export const readTool = (wire: JsonObject): { readonly call: ToolCallPart; reado
 }
 
 const readAnswer = (wire: JsonObject, state: string, callId: string, name: string): ToolResultPart | undefined => {
-  const { output, approval } = ownFields(wire)
+  const { output, approval } = wire
   const fields: JsonObject = Object.fromEntries(Object.entries(wire).filter(([field]) => ofAnswer.includes(field)))
   const made = (content: readonly ResultPart[], isError: boolean, written: JsonObject, as?: string): ToolResultPart =>
     freeze({

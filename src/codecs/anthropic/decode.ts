@@ -13,7 +13,6 @@ import {
   type Json,
   type JsonObject,
   own,
-  ownFields,
 } from '../../json/index.ts'
 import { decodeWire, lossesBeside } from '../admit.ts'
 import type { DecodeFault } from '../fault.ts'
@@ -94,7 +93,7 @@ const readResponse = (body: JsonObject): Message => {
     content: freeze(parts),
     ...(id !== undefined && { id }),
     ...((rest !== undefined || own(kept, 'meta') !== undefined) && {
-      meta: freeze({ ...kept.meta, ...(rest !== undefined && { [responseMeta]: freeze(rest) }) }),
+      meta: freeze({ ...own(kept, 'meta'), ...(rest !== undefined && { [responseMeta]: freeze(rest) }) }),
     }),
   })
 }
@@ -357,7 +356,7 @@ const readResult = (wire: JsonObject, { asFound }: Place): ToolResultPart => {
   const { parts, short }: Content = isContent
     ? readIn(wire, 'content', (content) => readContent(content, { role: 'result', asFound }))
     : { parts: [], short: false }
-  const { is_error: error } = ownFields(wire)
+  const { is_error: error } = wire
   const isError = typeof error === 'boolean' ? error : undefined
   const broken =
     !fitsId(callId) ||

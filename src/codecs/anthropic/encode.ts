@@ -1,5 +1,6 @@
 /** To the wire of Anthropic Messages: all results of a turn first in the next user message, all calls of a turn last. */
 import type { Either } from 'fp-ts/lib/Either.js'
+import { own } from '../../json/index.ts'
 import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { CallIds } from '../call-ids.ts'
@@ -210,15 +211,10 @@ class Request {
   #trimEnd(writing: Writing): void {
     const turn = this.#turns.at(-1)
     const last = turn?.said.at(-1)
-    if (
-      turn?.role !== 'assistant' ||
-      last === undefined ||
-      typeof last.block['text'] !== 'string' ||
-      !endsInSpace(last.block['text'])
-    )
-      return
+    const text = last && own(last.block, 'text')
+    if (turn?.role !== 'assistant' || last === undefined || typeof text !== 'string' || !endsInSpace(text)) return
     if (this.#exact && isMarked(last.part, 'exact')) return
-    last.block['text'] = last.block['text'].trimEnd()
+    last.block['text'] = text.trimEnd()
     writing.lose([...last.path, 'text'], 'the last text of the assistant can not end in white space', turn.position)
   }
 }

@@ -2,7 +2,7 @@
 import type { Message, Part } from '../../message/index.ts'
 import { marked as isKept, marks as marksOf } from '../marks.ts'
 import { keptBy, type Kept } from '../residual.ts'
-import { isObject } from '../../json/index.ts'
+import { own, isObject } from '../../json/index.ts'
 
 /** The codec's name. */
 export const format = 'anthropic'
@@ -24,11 +24,12 @@ export const marks: (...words: readonly (Mark | false)[]) => string | undefined 
 export const marked: (kept: Kept | undefined, mark: Mark) => boolean = isKept
 
 export const isMarked = (owner: Message | Part, mark: Mark): boolean =>
-  owner.meta !== undefined && marked(keptBy(format, owner), mark)
+  own(owner, 'meta') !== undefined && marked(keptBy(format, owner), mark)
 
 /** A call of the turn: not one that a server tool made while it ran, which stands where it was made. */
 export const isTurnCall = (part: Part): boolean => {
   if (part.type !== 'tool_call') return false
-  const caller = part.meta === undefined ? undefined : keptBy(format, part)?.fields?.['caller']
+  const fields = keptBy(format, part)?.fields
+  const caller = fields && own(fields, 'caller')
   return !isObject(caller) || caller['type'] === 'direct'
 }

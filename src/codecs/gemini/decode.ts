@@ -1,6 +1,7 @@
 /** From the wire of Gemini: results become tool messages, what the model says in a row is one message. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
+  own,
   aList,
   anObject,
   aString,
@@ -85,7 +86,8 @@ const readResponse = (body: JsonObject, calls: CallReader): readonly Message[] =
     ...fieldsBeside(candidate, candidate['index'] === 0 ? ['content', 'index'] : ['content']),
     ...(others.length > 0 && { candidates: others }),
   }
-  const { meta } = keep(format, said, said['role'] === undefined ? {} : { role: 'model' }, undefined, ['parts'])
+  const kept = keep(format, said, said['role'] === undefined ? {} : { role: 'model' }, undefined, ['parts'])
+  const meta = own(kept, 'meta')
   return [
     freeze({
       role: 'assistant',
@@ -262,8 +264,13 @@ const wordsOf = (...words: readonly (string | undefined | false)[]): string | un
 
 /** A part that began a content of its own. */
 const apart = (part: Part): Part => {
-  const { as, ...kept } = keptBy(format, part) ?? {}
-  const meta = freeze({ ...part.meta, [format]: freeze({ ...kept, as: as === undefined ? 'apart' : `${as} apart` }) })
+  const kept = keptBy(format, part)
+  const again = {
+    ...(kept?.fields && { fields: kept.fields }),
+    ...(kept?.absent && { absent: kept.absent }),
+    as: kept?.as === undefined ? 'apart' : `${kept.as} apart`,
+  }
+  const meta = freeze({ ...own(part, 'meta'), [format]: freeze(again) })
   return freeze({ ...part, meta })
 }
 

@@ -16,10 +16,15 @@ export interface CallKind {
   readonly output: string
   /** The field with what is asked: text, or JSON where the kind has a name of its own in the message model. */
   readonly asks: string
-  readonly name?: string
+  readonly name?: string | undefined
 }
 
-export const functionCall: CallKind = { call: 'function_call', output: 'function_call_result', asks: 'arguments' }
+export const functionCall: CallKind = {
+  call: 'function_call',
+  output: 'function_call_result',
+  asks: 'arguments',
+  name: undefined,
+}
 
 const kinds: readonly CallKind[] = [
   functionCall,

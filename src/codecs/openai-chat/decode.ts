@@ -1,6 +1,7 @@
 /** From the wire of OpenAI Chat Completions. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
+  own,
   aList,
   anObject,
   aString,
@@ -197,7 +198,7 @@ const readContent = (wire: Json | undefined, mayHoldFiles: boolean): Content => 
   return {
     parts: parts as ResultPart[],
     written: undefined,
-    ...(parts.length === 1 && only?.type === 'text' && only.meta === undefined && { as: 'parts' }),
+    ...(parts.length === 1 && only?.type === 'text' && own(only, 'meta') === undefined && { as: 'parts' }),
   }
 }
 

@@ -68,7 +68,7 @@ const grow = (target: Wire, delta: Wire): void => {
     if (value === null || value === undefined || field === '__proto__') continue
     const before = Object.hasOwn(target, field) ? target[field] : undefined // nothing that all objects have grows
     if (field === 'role' || field === 'id' || field === 'type' || field === 'index') {
-      if (field !== 'index') target[field] ??= value
+      if (field !== 'index' && before === undefined) target[field] = value
     } else if (typeof value === 'string') target[field] = typeof before === 'string' ? before + value : value
     else if (field === 'tool_calls' && Array.isArray(value)) {
       const calls = (Array.isArray(before) ? before : []) as Wire[]

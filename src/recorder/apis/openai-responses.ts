@@ -1,6 +1,6 @@
 /** OpenAI Responses. */
 import { openaiResponses } from '../../codecs/openai-responses/index.ts'
-import { isObject } from '../../json/index.ts'
+import { own, ownFields, isObject } from '../../json/index.ts'
 import { errorIn, isPlace, textIn, type Api, type StreamState, type Wire } from './api.ts'
 import { openaiUsage } from './usage.ts'
 
@@ -9,8 +9,8 @@ export const openaiResponsesApi: Api = {
   name: 'openai-responses',
   path: /\/responses$/,
   request: ({ model, input, instructions, tools, stream: _stream, stream_options: _options, ...rest }) => {
-    const { previous_response_id: previous, ...parameters } = rest
-    const { conversation } = rest
+    const { previous_response_id: previous, ...parameters } = ownFields(rest)
+    const conversation = own(rest, 'conversation')
     return {
       model,
       messages: openaiResponses.decode(input ?? []),

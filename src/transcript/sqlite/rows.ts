@@ -1,6 +1,6 @@
 /** Rows of another program's SQLite file, as JSON. */
 import type { DatabaseSync } from 'node:sqlite'
-import { isObject, type Json, type JsonObject } from '../../json/index.ts'
+import { bare, isObject, type Json, type JsonObject } from '../../json/index.ts'
 import type { Counts } from './entries.ts'
 
 /** How many rows the other tables have. */
@@ -40,7 +40,7 @@ const text = new TextDecoder()
 
 export const jsonOf = (value: Json | undefined): Json | undefined => {
   try {
-    return typeof value === 'string' ? (JSON.parse(value) as Json) : value
+    return typeof value === 'string' ? bare(JSON.parse(value) as Json) : value
   } catch {
     return undefined
   }
