@@ -9,7 +9,7 @@ import { faultMessage } from '../index.ts'
 import { Unreadable } from './command.ts'
 import { answer } from './place.ts'
 
-export interface Continued {
+export interface Imported {
   readonly id: string
   readonly done: 'stored' | 'continued' | 'branched' | 'unchanged'
   /** How many messages were appended. */
@@ -24,12 +24,12 @@ export interface Continued {
  * A record is never rewritten: where the conversation has changed since, because somebody went back in it, a fork goes on
  * from the last message that they share, under the id with a number.
  */
-export const continueSession = async (
+export const importNew = async (
   store: Store,
   id: string,
   transcript: Transcript,
   origin: { readonly [key: string]: Json },
-): Promise<Continued> => {
+): Promise<Imported> => {
   const { messages } = transcript
   let best: { readonly id: string; readonly shared: number } | undefined
   for (let number = 1; ; number++) {
@@ -38,8 +38,7 @@ export const continueSession = async (
     if (isLeft(found) && found.left._tag === 'NoSuchLog') {
       if (best === undefined) {
         const imported = await importTranscript(store, transcript, { id: name })()
-        if (isLeft(imported) && imported.left._tag === 'LogExists')
-          return continueSession(store, id, transcript, origin)
+        if (isLeft(imported) && imported.left._tag === 'LogExists') return importNew(store, id, transcript, origin)
         await answer(async () => imported)
       } else await answer(forkSession(store, best.id, { at: best.shared, id: name }))
       const session = await openedOf(store, name)
