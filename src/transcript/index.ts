@@ -1,6 +1,7 @@
 export { assembleTranscript } from './assemble.ts'
 export { exportLines, exportOf, type Exported, type ExportedRow } from './export.ts'
 export { readTranscript, readTranscripts, type Transcripts } from './read.ts'
+export { nativePrograms, writeNative, type Native, type NativeOptions, type NativeProgram } from './native/index.ts'
 export { sourceTimeOf } from './source-time.ts'
 export { readTranscriptStream } from './stream.ts'
 export type { Range, Summary } from './line-format.ts'
