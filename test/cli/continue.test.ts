@@ -126,7 +126,7 @@ it.each(nativePrograms)('a session of Claude Code continues in %s, in a file of 
   const [, command, id] = /^cd \S+\/work && (\w+) (?:--resume|resume|-r|-s|--session) (\S+)\n$/.exec(stdout) ?? []
   expect([command, id === session]).toEqual([commands[program], false])
   const added = files().filter((path) => !before.includes(path))
-  const [file = ''] = added.filter((path) => !path.endsWith('.project_root'))
+  const file = added.find((path) => !path.endsWith('.project_root')) ?? ''
   expect(added.length).toBe(program === 'gemini' ? 2 : 1)
   expect(said(readFileSync(join(home, file), 'utf8'))).toEqual(all)
   expect(readFileSync(original, 'utf8')).toBe(text(lines))
@@ -160,7 +160,7 @@ it('continues from an earlier message; what that leaves open is answered, and to
   const before = files()
   const { stderr } = run([session, '--at', '2', '--in', 'pi', '--print'])
   expect(stderr).toMatch(/repairs: 1 problem[^]*inserted an error result[^]*written for pi/)
-  const [file = ''] = files().filter((path) => !before.includes(path))
+  const file = files().find((path) => !before.includes(path)) ?? ''
   expect(said(readFileSync(join(home, file), 'utf8'))).toEqual([
     ...all.slice(0, 3),
     'No result was recorded for this call.',

@@ -163,14 +163,10 @@ const somePart: fc.Arbitrary<Part> = fc.oneof(
         type: 'tool_result',
         callId,
         content,
-        ...(isError && { isError }),
+        isError,
       })),
   },
-  fc.tuple(someText, fc.boolean()).map(([text, signed]): Part => ({
-    type: 'reasoning',
-    text,
-    ...(signed && { signature: 'secret', encrypted: 'secret' }),
-  })),
+  someText.map((text): Part => ({ type: 'reasoning', text, signature: 'secret', encrypted: 'secret' })),
   fc.constant<Part>({ type: 'refusal', text: 'no' }),
   fc.constant<Part>({ type: 'provider', provider: 'acme', raw: {} }),
 )

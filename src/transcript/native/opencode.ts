@@ -129,7 +129,7 @@ const tool = (call: Call, of: object, at: number, next: (kind: 'prt') => string)
         metadata: {},
         time,
         ...(files.length > 0 && {
-          attachments: files.map((one) => ({ ...of, id: next('prt'), ...file(one) })),
+          attachments: files.map((one) => Object.assign({}, of, { id: next('prt') }, file(one))),
         }),
       }
   return { ...of, type: 'tool', callID: id, tool: name, state }
