@@ -93,11 +93,12 @@ const sayingsOf = (messages: readonly Message[]): readonly string[] => {
   })
 }
 
+/** The arguments of a call. Where an agent writes no object, as Codex does, the others have it in a field of one. */
 const jsonIn = (text: string): unknown => {
   try {
     return JSON.parse(text) as unknown
   } catch {
-    return text
+    return { input: text }
   }
 }
 
@@ -349,5 +350,23 @@ await Promise.all(
     for (const source of sources) results.push(await continued(source, program))
   }),
 )
+/** What is wrong with the files that an agent has written by now: damage that reading them finds. */
+const unclean = ({ files }: Program): readonly string[] =>
+  globSync(join(home, files)).flatMap((path) => {
+    const count = path.endsWith('.db') ? countIn(path) : 1
+    return Array.from({ length: count }, (_, pick) => {
+      const read = path.endsWith('.db') ? readTranscriptDatabase(path, { pick }) : readTranscript(readFileSync(path))
+      const damage = isLeft(read) ? [read.left] : read.right.damage
+      return damage.map((one) => `${basename(path)}: ${JSON.stringify(one)}`)
+    }).flat()
+  })
+
+const countIn = (path: string): number => {
+  const read = readTranscriptDatabase(path)
+  return isLeft(read) ? 1 : read.right.count
+}
+
+for (const program of programs)
+  results.push({ from: program.name, in: 'its files, read', seconds: 0, wrong: unclean(program) })
 await provider.close()
 process.stdout.write(JSON.stringify(results))

@@ -168,10 +168,10 @@ class Reader implements LineReader {
         line,
         `has the parent ${JSON.stringify(named)}, which is not before it: read as following the entry before it`,
       )
-    // A line that says nothing of a parent follows the line before it; one whose parent is null begins anew. Nobody begins
-    // with an answer or a result: where one says so, the parents of the file were lost.
-    const isLost =
-      named === undefined && before !== undefined && !isAside && (entry['type'] === 'assistant' || holdsResults(entry))
+    // A line that says nothing of a parent follows the line before it; one whose parent is null begins anew. Only a user
+    // begins: where an answer, a result or an attachment says so, the parents of the file were lost.
+    const begins = entry['type'] === 'user' && !holdsResults(entry)
+    const isLost = named === undefined && before !== undefined && !isAside && !begins
     this.#lostParents ||= isLost && 'parentUuid' in entry
     const isUntold = named === undefined && (!('parentUuid' in entry) || this.#lostParents)
     if (isUntold && before !== undefined && 'parentUuid' in entry)

@@ -68,6 +68,7 @@ it.each([
 ])('Claude Code: each parent is %s', (_, parent) => {
   const lines = [
     asks('a', parent, 'one'),
+    { ...envelope('x', parent), type: 'attachment', attachment: { type: 'hook' } },
     says('b', parent, use('t')),
     asks('c', parent, result('t', 'two')),
     says('d', parent, text('three')),
