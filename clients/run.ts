@@ -106,7 +106,7 @@ if (process.argv.length < 3 || process.argv.includes('pairs')) {
       if (one.wrong.length === 0) passed++
       else wrong++
       say(
-        `${one.from.padEnd(42)}${`in ${one.in}`.padEnd(18)}${one.wrong.length === 0 ? 'equal' : 'NO'}  ${one.seconds.toFixed(1)}`,
+        `${one.from.padEnd(42)}${`in ${one.in}`.padEnd(20)}${one.wrong.length === 0 ? 'equal' : 'NO'}  ${one.seconds.toFixed(1)}`,
       )
       for (const line of one.wrong) say(`    ${line}`)
     }
