@@ -2,7 +2,9 @@
  * `npm run clients`: real agents, recorded between them and a scripted provider, each in a network namespace of its own
  * without a way out. What they need and this machine lacks leaves them out, with a line that says so.
  *
- * `npm run clients -- Codex` runs one; `CLIENTS_KEEP=yes` keeps the folders, `CLIENTS_WIRE=yes` writes what was sent there.
+ * Then each session of five agents is continued in each other (`pairs.ts`).
+ *
+ * `npm run clients -- Codex` runs one, `npm run clients -- pairs` the continuations; `CLIENTS_KEEP=yes` keeps the folders, `CLIENTS_WIRE=yes` writes what was sent there.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
@@ -12,6 +14,7 @@ import { install } from '../scripts/install.ts'
 import { root, run } from '../scripts/run.ts'
 import { agents, type Agent } from './agents.ts'
 import type { Step } from './one.ts'
+import type { Continuation } from './pairs.ts'
 
 const here = import.meta.dirname
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -39,22 +42,24 @@ let good = run('tsc', ['-p', here])
 
 const isFine = (step: Step): boolean => step.wrong.length === 0 && step.sessions === 1 && step.forks === 0
 
-/** The steps of an agent, or why there are none. */
-const stepsOf = (agent: Agent): Promise<readonly Step[] | string> =>
+/** What a program without a way out prints as JSON, or why it printed nothing. Its last argument is a new folder. */
+const printed = <T>(name: string, program: string, ...more: readonly string[]): Promise<readonly T[] | string> =>
   new Promise((resolve) => {
     const folder = mkdtempSync(join(tmpdir(), 'indelible-client-'))
     const script = `ip link set lo up && exec "$@"`
-    const args = [...flags, 'sh', '-c', script, 'sh', process.execPath, join(here, 'one.ts'), agent.name, folder]
+    const args = [...flags, 'sh', '-c', script, 'sh', process.execPath, join(here, program), ...more, folder]
     const child = spawn('unshare', args, { stdio: ['ignore', 'pipe', 'pipe'] })
     let [out, err] = ['', '']
     child.stdout.on('data', (chunk) => (out += String(chunk)))
     child.stderr.on('data', (chunk) => (err += String(chunk)))
     child.on('close', (code) => {
       if (process.env['CLIENTS_KEEP'] === undefined) rmSync(folder, { recursive: true, force: true })
-      else say(`${agent.name}: ${folder}`)
-      resolve(code === 0 ? (JSON.parse(out) as readonly Step[]) : `exit code ${code}: ${err.slice(-2000)}`)
+      else say(`${name}: ${folder}`)
+      resolve(code === 0 ? (JSON.parse(out) as readonly T[]) : `exit code ${code}: ${err.slice(-2000)}`)
     })
   })
+
+const stepsOf = (agent: Agent): Promise<readonly Step[] | string> => printed(agent.name, 'one.ts', agent.name)
 
 const versionOf = (agent: Agent): string =>
   (JSON.parse(readFileSync(join(here, 'node_modules', agent.package, 'package.json'), 'utf8')) as { version: string })
@@ -65,7 +70,7 @@ const line = (...cells: readonly (string | number)[]): string =>
   cells.map((cell, index) => (index < 2 ? String(cell).padEnd(21) : String(cell).padStart(12))).join('')
 
 const chosen = agents.filter(({ name }) => process.argv.length < 3 || process.argv.slice(2).includes(name))
-say(line('agent', 'step', ...columns, 'as its file', 's'))
+if (chosen.length > 0) say(line('agent', 'step', ...columns, 'as its file', 's'))
 let passed = 0
 let wrong = 0
 // All at once: they wait most of the time.
@@ -90,6 +95,21 @@ for (const { agent, steps: awaited } of running) {
     say(line(title, step.step, ...numbers, fine ? 'equal' : 'NO', (step.milliseconds / 1000).toFixed(1)))
     for (const one of step.wrong.slice(0, 10)) say(`    ${one}`)
   }
+}
+if (process.argv.length < 3 || process.argv.includes('pairs')) {
+  const continued = await printed<Continuation>('pairs', 'pairs.ts')
+  if (typeof continued === 'string') {
+    say(`continuations failed: ${continued}`)
+    wrong++
+  } else
+    for (const one of continued) {
+      if (one.wrong.length === 0) passed++
+      else wrong++
+      say(
+        `${one.from.padEnd(42)}${`in ${one.in}`.padEnd(20)}${one.wrong.length === 0 ? 'equal' : 'NO'}  ${one.seconds.toFixed(1)}`,
+      )
+      for (const line of one.wrong) say(`    ${line}`)
+    }
 }
 good &&= wrong === 0
 say(`clients: ${((Date.now() - from) / 1000).toFixed(0)} s`)

@@ -30,7 +30,7 @@ interface Place {
   readonly files: RegExp
 }
 
-const homeOf = (env: Env): string => env['HOME'] || homedir()
+export const homeOf = (env: Env): string => env['HOME'] || homedir()
 const inHome =
   (variable: string, ...path: readonly string[]) =>
   (env: Env): string =>
@@ -55,6 +55,10 @@ const places: { readonly [program: string]: Place } = {
   pi: { folder: (env) => piFolder(env), files: /\.jsonl$/ },
 }
 
+/** Whether pi keeps the sessions of each project in a folder of its own: all but where its folder was set. */
+export const isByProject = (env: Env): boolean =>
+  piFolder(env) === join(inUserHome(env['PI_CODING_AGENT_DIR'] || join(homeOf(env), '.pi', 'agent'), env), 'sessions')
+
 /** Where pi keeps sessions: as its environment says, or its settings, or beside them. Source: pi 0.87.1, docs/configuration.md */
 const piFolder = (env: Env): string => {
   const agent = inUserHome(env['PI_CODING_AGENT_DIR'] || join(homeOf(env), '.pi', 'agent'), env)
@@ -66,8 +70,8 @@ const piFolder = (env: Env): string => {
 const inUserHome = (path: string, env: Env): string =>
   path === '~' || path.startsWith('~/') ? join(homeOf(env), path.slice(1)) : path
 
-/** A text of a file of settings; undefined if there is none. */
-const settingIn = (path: string, name: string): string | undefined => {
+/** A text that a JSON file of settings has under a name; undefined if there is none. */
+export const settingIn = (path: string, name: string): string | undefined => {
   if (!existsSync(path)) return undefined
   try {
     const settings = parseJson(readFileSync(path, 'utf8'))

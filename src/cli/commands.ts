@@ -7,6 +7,7 @@ import { chat } from './chat.ts'
 import { check } from './check.ts'
 import { context } from './context.ts'
 import { convert } from './convert.ts'
+import { continueSession } from './continue.ts'
 import { copy } from './copy.ts'
 import { encryption } from './encryption.ts'
 import { erase } from './erase.ts'
@@ -19,6 +20,7 @@ import { importFiles } from './import.ts'
 import { key } from './key.ts'
 import { ledger } from './ledger.ts'
 import { list } from './list.ts'
+import { sessions } from './machine-sessions.ts'
 import { checkProofFile, prove } from './prove.ts'
 import { record } from './record.ts'
 import { records } from './records.ts'
@@ -45,6 +47,7 @@ export interface Group {
 /** Every command, in the order of the help. */
 export const groups: readonly Group[] = [
   { title: 'Bring conversations in', commands: [importFiles, record, chat, append] },
+  { title: 'Go on in any agent', commands: [sessions, continueSession] },
   { title: 'Look', commands: [list, search, scopes, show, diff, tree, stats, view, tail] },
   { title: 'Change what comes next', commands: [fork, rewind, note, pin, retag, rename] },
   { title: 'Read and write files', commands: [check, convert, exportSessionCommand, records] },

@@ -1,112 +1,209 @@
-/** A conversation that goes on elsewhere, and its session here: what is new of it is appended. */
-import { isLeft, type Json, jsonEqual } from '../json/index.ts'
-import type { Message } from '../message/index.ts'
-import { rangeDigest, type Note } from '../notes/index.ts'
-import { forkSession, openSession, type Session } from '../session/index.ts'
-import type { Store } from '../store/index.ts'
-import type { Transcript } from '../transcript/index.ts'
+/** `indelible continue SESSION|FILE`: a conversation as a new session of a program, and the program on it. */
+import { randomUUID } from 'node:crypto'
+import { realpathSync, statSync } from 'node:fs'
+import { deriveContext, estimateTokens } from '../context/index.ts'
+import { createHistory, without, type View } from '../history/index.ts'
 import { faultMessage } from '../index.ts'
-import { Unreadable } from './command.ts'
-import { answer } from './place.ts'
-import { importTranscript } from '../transcript/index.ts'
+import { isLeft, isObject } from '../json/index.ts'
+import type { Message, Sequence } from '../message/index.ts'
+import type { Note } from '../notes/index.ts'
+import { nativePrograms, writeNative, type NativeProgram, type Transcript } from '../transcript/index.ts'
+import { Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from './command.ts'
+import { isFile, namedConversation } from './conversation.ts'
+import { nameOf, pickOf, readTranscriptFile, retractedIn } from './input.ts'
+import { sourceNamed } from './machine-sessions.ts'
+import { checkHome, checkInstalled, putNative, resumed, settingsOf } from './native-files.ts'
+import { storeOption } from './place.ts'
+import { programEnded } from './program.ts'
+import { tokensOf } from './replay.ts'
+import { lossLines, readLossLines, repairLines } from './report.ts'
+import { counted, grouped, oneLine, shellWord } from './screen.ts'
 
-export interface Continued {
-  readonly id: string
-  readonly done: 'stored' | 'continued' | 'branched' | 'unchanged'
-  /** How many messages were appended. */
-  readonly messages: number
-  readonly len: number
+const names = nativePrograms.join(', ')
+
+export const continueSession: Command = {
+  name: 'continue',
+  synopsis: 'continue SESSION',
+  purpose: 'go on with a conversation in any agent',
+  usage: ['continue SESSION [--in PROGRAM] [options] [-- ARGUMENT…]', 'continue FILE [--in PROGRAM] [options]'],
+  about: `Writes a conversation as a new session of a program and starts the program on
+it. PROGRAM is one of ${names};
+without --in it is the one that the conversation comes from. SESSION is a
+session of this machine ("indelible sessions" lists them) or of the store; FILE
+is any file that "show" reads.
+
+The session that it comes from stays as it is: the new one has an id of its own
+beside it. The conversation is settled, so that no provider refuses it, and
+everything that the program can't hold is listed before anything is written. A
+conversation that is longer than --budget is shortened by the policy of
+"indelible context"; the whole of it stays where it is.
+
+ARGUMENTs are given to the program. It needs to be installed; with --print only
+opencode does, because it imports the session itself.`,
+  options: {
+    in: { value: 'PROGRAM', help: 'the program that continues it' },
+    at: { value: 'N', help: 'continue after the first N messages; a negative N leaves out the last N' },
+    cwd: { value: 'DIR', help: 'the folder in which it continues (default: this one)' },
+    print: { help: 'write the session and print the command that resumes it' },
+    reasoning: {
+      value: 'HOW',
+      help: 'own: as it is, where the program wrote it itself; text: as text; omit: not at all (default: own in the same program, text in another)',
+    },
+    budget: { value: 'N', help: 'tokens of the conversation; 150k is 150,000 (default: what PROGRAM has room for)' },
+    model: { value: 'PROVIDER/MODEL', help: 'opencode: the model that answers (default: as it is configured)' },
+    pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },
+    ...storeOption,
+  },
+  examples: ['indelible continue 0b0f5e8a --in codex', 'indelible continue session.jsonl --in pi --print'],
+  run: async (call) => {
+    const { values, positionals, terminal } = call
+    const [name, ...more] = positionals
+    if (name === undefined || name === '') throw new Misuse('continue needs a SESSION or a FILE')
+    const given = values['in']
+    if (given !== undefined && !isProgram(given)) throw new Misuse(`--in takes one of ${names}, not "${String(given)}"`)
+    const found = await conversationNamed(name, call)
+    const program = given ?? found.program
+    if (program === undefined)
+      throw new Misuse(`${name} comes from no program that can continue it: --in takes one of ${names}`)
+    const cwd = folderOfCall(values['cwd'], terminal)
+    if (values['print'] !== true || program === 'opencode') checkInstalled(program, terminal.env)
+    checkHome(program, terminal.env)
+    const view = upTo(found.view, wholeNumber('--at', values['at'], undefined))
+    const native = writeNative(inBudget(view, found, program, call), program, {
+      id: randomUUID(),
+      now: Date.now(),
+      cwd,
+      reasoning: reasoningOf(values['reasoning'], found, program),
+      ...(found.conversationTitle !== undefined && { title: found.conversationTitle }),
+      ...settingsOf(program, cwd, values['model'], terminal.env),
+    })
+    if (native.turns === 0) throw new Unreadable(`${name}: has no message to continue from; nothing was written`)
+    const { columns } = terminal
+    terminal.tell([...repairLines(native.repairs, columns), ...lossLines(native.losses, columns)])
+    const path = await putNative(native, cwd, terminal)
+    const { command, resume } = resumed[program]
+    const args = [...resume(native.id), ...more]
+    terminal.tell([
+      `${found.title}: written for ${program} as ${native.id}, ${counted(native.turns, 'turn')}, in ${path}`,
+    ])
+    if (values['print'] !== true) return programEnded(command, args, terminal.env, terminal, cwd)
+    await terminal.print([`cd ${shellWord(cwd)} && ${[command, ...args].map(shellWord).join(' ')}`])
+    return 0
+  },
 }
 
-/**
- * Bring the session of a conversation up to date. Messages are appended under a name that is made of them, so that two
- * imports at once, or one that was interrupted, append them once.
- *
- * A record is never rewritten: where the conversation has changed since, because somebody went back in it, a fork goes on
- * from the last message that they share, under the id with a number.
- */
-export const continueSession = async (
-  store: Store,
-  id: string,
-  transcript: Transcript,
-  origin: { readonly [key: string]: Json },
-): Promise<Continued> => {
-  const { messages } = transcript
-  let best: { readonly id: string; readonly shared: number } | undefined
-  for (let number = 1; ; number++) {
-    const name = number === 1 ? id : `${id}-${number}`
-    const found = await store.info(name)()
-    if (isLeft(found) && found.left._tag === 'NoSuchLog') {
-      if (best === undefined) {
-        const imported = await importTranscript(store, transcript, { id: name })()
-        if (isLeft(imported) && imported.left._tag === 'LogExists')
-          return continueSession(store, id, transcript, origin)
-        await answer(async () => imported)
-      } else await answer(forkSession(store, best.id, { at: best.shared, id: name }))
-      const session = await openedOf(store, name)
-      const appended = best === undefined ? messages.length : await append(session, transcript, best.shared)
-      await describe(session, origin)
-      return { id: name, done: best === undefined ? 'stored' : 'branched', messages: appended, len: session.len }
-    }
-    const session = await openedOf(store, name)
-    const shared = sharedBy(session, messages)
-    if (shared === session.len || shared === messages.length) {
-      const appended = shared === session.len ? await append(session, transcript, shared) : 0
-      await describe(session, origin)
-      return { id: name, done: appended === 0 ? 'unchanged' : 'continued', messages: appended, len: session.len }
-    }
-    if (best === undefined || shared > best.shared) best = { id: name, shared }
-    await answer(session.close())
+const isProgram = (name: unknown): name is NativeProgram => nativePrograms.includes(name as NativeProgram)
+
+interface Found {
+  readonly view: View<Message>
+  readonly title: string
+  readonly conversationTitle?: string | undefined
+  /** The program that it comes from. */
+  readonly program: NativeProgram | undefined
+  /** Whether its provider is the one that the program uses by itself. */
+  readonly isOwnProvider: boolean
+  readonly notes?: Sequence<Note>
+}
+
+/** A file; else a session of a program on this machine; else one of the store. Throws Unreadable. */
+const conversationNamed = async (name: string, call: Call): Promise<Found> => {
+  const { values, terminal } = call
+  if (name === '-' || isFileThere(name, call))
+    return fromTranscript(nameOf(name), await readTranscriptFile(name, { pick: pickOf(values) }, terminal), terminal)
+  const source = values['store'] === undefined ? await sourceNamed(name, terminal) : undefined
+  if (source === undefined) {
+    const { view, title, notes, session } = await namedConversation(name, call)
+    const { import: from } = session?.metadata() ?? {}
+    const program = isObject(from) && isProgram(from['program']) ? from['program'] : undefined
+    return { view, title, program, isOwnProvider: false, ...(notes && { notes }) }
+  }
+  const read = await source.read(0)
+  if (isLeft(read)) throw new Unreadable(`${source.path}: ${faultMessage(read.left)}`)
+  const age = Date.now() - source.changed
+  if (age < recent)
+    terminal.tell([
+      `${source.path}: changed ${Math.max(0, Math.round(age / 1000))} s ago; what its program writes from now on is not in the new session`,
+    ])
+  return fromTranscript(nameOf(source.path), read.right, terminal)
+}
+
+const isFileThere = (name: string, call: Call): boolean => {
+  try {
+    return isFile(name, call) && statSync(call.terminal.path(name)).isFile()
+  } catch {
+    return false
   }
 }
 
-const openedOf = async (store: Store, id: string): Promise<Session> => {
-  const opened = await answer(openSession(store, id))
-  if (opened.state === 'open') return opened
-  throw new Unreadable(`session ${JSON.stringify(id)} is sealed and takes no more appends; fork it to continue`)
+/** Milliseconds after its last change in which a program may still be at work on a session. */
+const recent = 10_000
+
+const fromTranscript = (title: string, transcript: Transcript, terminal: Terminal): Found => {
+  const { format, messages, pages, damage, losses, origin } = transcript
+  terminal.tellDamage(title, damage)
+  terminal.tell(readLossLines(losses, terminal.columns))
+  const history = createHistory<Message>()
+  messages.forEach((message, position) => history.append(message, pages?.[position]))
+  const provider = origin.metadata['model_provider']
+  return {
+    view: without(history.view(), retractedIn(transcript)),
+    title,
+    conversationTitle: origin.title === undefined ? undefined : oneLine(origin.title),
+    program: programs[format],
+    isOwnProvider: provider === undefined || provider === 'openai',
+  }
 }
 
-/** How many messages a session and a conversation have in common, from the first on. */
-const sharedBy = (session: Session, messages: readonly Message[]): number => {
-  const view = session.view()
-  const most = Math.min(view.length, messages.length)
-  for (let position = 0; position < most; position++)
-    if (!jsonEqual(view.at(position) as unknown as Json, messages[position] as unknown as Json)) return position
-  return most
+/** The programs by the formats of their files. */
+const programs: { readonly [format: string]: NativeProgram | undefined } = {
+  'claude-code': 'claude-code',
+  codex: 'codex',
+  'gemini-cli': 'gemini',
+  opencode: 'opencode',
+  'pi-session': 'pi',
 }
 
-/** Append the messages from a position on, each note in its place. Notes that are there are not written again. */
-const append = async (session: Session, { messages, notes }: Transcript, from: number): Promise<number> => {
-  const there = new Set([...session.notes()].map((note) => JSON.stringify(note)))
-  const write = async (note: Note): Promise<void> => {
-    if (note.type !== 'seal' && !there.has(JSON.stringify(note))) await answer(session.note(note))
-  }
-  let done = from
-  for (const { position, note } of [...notes, { position: messages.length, note: undefined }]) {
-    if (position > done) {
-      const piece = messages.slice(done, position)
-      await answer(
-        session.append(piece, {
-          operation: `import ${done} ${rangeDigest(messages.slice(0, position))}`,
-          expectedLen: done,
-        }),
-      )
-      done = position
-    }
-    if (note !== undefined && position >= from) await write(note)
-  }
-  return messages.length - from
+const upTo = (view: View<Message>, at: number | undefined): View<Message> => {
+  if (at === undefined) return view
+  const count = at < 0 ? view.length + at : at
+  if (count < 0 || count > view.length)
+    throw new Unreadable(
+      `it has ${counted(view.length, 'message')}, so --at takes 1 to ${view.length}, or a negative number; nothing was written`,
+    )
+  return view.slice(0, count)
 }
 
-/** Say in the session's metadata where it comes from, and in which state it was read. */
-const describe = async (session: Session, origin: { readonly [key: string]: Json }): Promise<void> => {
-  if (!jsonEqual(session.metadata()['import'] ?? null, origin)) {
-    const updated = await session.update((metadata) => {
-      metadata['import'] = { ...origin } as (typeof metadata)[string]
-    })()
-    // Another import was quicker: the session has its values now.
-    if (isLeft(updated) && updated.left._tag === 'MetadataConflict') return describe(session, origin)
-    if (isLeft(updated)) throw new Unreadable(faultMessage(updated.left))
+/** The conversation, or what the context policy leaves of it where it is too large. Tells of that. Throws Unreadable. */
+const inBudget = (
+  view: View<Message>,
+  { title, notes }: Found,
+  program: NativeProgram,
+  { values, terminal }: Call,
+): Sequence<Message> => {
+  const budget = typeof values['budget'] === 'string' ? tokensOf(values['budget']) : resumed[program].budget
+  const tokens = [...view].reduce((sum, message) => sum + estimateTokens(message), 0)
+  if (tokens <= budget) return view
+  const derived = deriveContext(view, { budget, tools: [], ...(notes && { notes }) })
+  if (isLeft(derived)) throw new Unreadable(`${title}: ${faultMessage(derived.left)}; nothing was written`)
+  terminal.tell([
+    `${title}: takes about ${grouped(tokens)} tokens, more than the ${grouped(budget)} of --budget: shortened to ${counted(derived.right.messages.length, 'message')} of about ${grouped(derived.right.tokens)} tokens; the whole of it stays where it is`,
+  ])
+  return derived.right.messages
+}
+
+const reasoningOf = (given: unknown, { program, isOwnProvider }: Found, to: NativeProgram): 'own' | 'text' | 'omit' => {
+  if (given === undefined) return program === to && isOwnProvider ? 'own' : 'text'
+  if (given === 'own' || given === 'text' || given === 'omit') return given
+  throw new Misuse(`--reasoning takes own, text or omit, not "${String(given)}"`)
+}
+
+/** The folder as programs see it: without links. Throws Unreadable. */
+const folderOfCall = (given: unknown, terminal: Terminal): string => {
+  const path = terminal.path(typeof given === 'string' ? given : '.')
+  try {
+    if (statSync(path).isDirectory()) return realpathSync(path)
+  } catch {
+    // it is told below
   }
-  await answer(session.close())
+  throw new Unreadable(`--cwd ${path}: is no folder; nothing was written`)
 }

@@ -8,7 +8,7 @@ import type { Transcript } from '../transcript/index.ts'
 import { folderOf, programs, sourcesOf, type Source } from './agent-sessions.ts'
 import { Misuse, Unreadable, type Call } from './command.ts'
 import { unreadable } from './input.ts'
-import { continueSession, type Continued } from './continue.ts'
+import { importNew, type Imported } from './import-new.ts'
 import { answer } from './place.ts'
 import { redactorIn, tellRedacted } from './redacted.ts'
 import { tellReadLosses } from './report.ts'
@@ -125,8 +125,8 @@ const importSource = async (
   source: Source,
   isWhole: boolean,
   redactor: Redactor | undefined,
-): Promise<readonly Continued[]> => {
-  const continued: Continued[] = []
+): Promise<readonly Imported[]> => {
+  const continued: Imported[] = []
   let count = 1
   for (let pick = 0; pick < count; pick++) {
     const read = await source.read(pick).catch((error: unknown) => {
@@ -141,7 +141,7 @@ const importSource = async (
     if (transcript.messages.length === 0) continue
     const origin = { program, path: source.path, ...(isWhole && pick === 0 && { stamp: source.stamp }) }
     const id = idOf(transcript, source, program === 'opencode' ? 0 : pick)
-    const done = await continueSession(store, id, transcript, origin)
+    const done = await importNew(store, id, transcript, origin)
     if (isWhole && done.done !== 'unchanged') tellReadLosses(done.id, transcript.losses, terminal)
     continued.push(done)
   }
@@ -165,7 +165,7 @@ const withoutLastAnswer = (transcript: Transcript): Transcript => {
   return { ...transcript, messages: messages.slice(0, last), notes: notes.filter(({ position }) => position < last) }
 }
 
-const tell = async ({ values, terminal }: Call, { path }: Source, done: Continued): Promise<void> => {
+const tell = async ({ values, terminal }: Call, { path }: Source, done: Imported): Promise<void> => {
   if (done.done === 'unchanged') return
   if (values['json'] === true) return terminal.printJson([JSON.stringify({ ...done, path })])
   const how = {

@@ -27,9 +27,10 @@ export const programEnded = (
   args: readonly string[],
   env: { readonly [name: string]: string | undefined },
   { onInterrupt }: Pick<Terminal, 'onInterrupt'>,
+  cwd?: string,
 ): Promise<number> =>
   new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: 'inherit', env })
+    const child = spawn(command, args, { stdio: 'inherit', env, ...(cwd !== undefined && { cwd }) })
     const ends = [onInterrupt(() => {}), onTerminate((signal) => void child.kill(signal))]
     const over = (): void => {
       for (const end of ends) end()

@@ -4,6 +4,14 @@ import { open, rename, stat, unlink } from 'node:fs/promises'
 import { Misuse, Unreadable, type Terminal } from './command.ts'
 import { unwritable } from './input.ts'
 
+interface Writing {
+  readonly input: string
+  readonly force: boolean
+  readonly terminal: Terminal
+  /** The permissions of the file, less the umask. Default: those that files have. */
+  readonly mode?: number
+}
+
 /**
  * Write lines to a file. It is written beside its place and moved there when it is whole.
  *
@@ -12,7 +20,7 @@ import { unwritable } from './input.ts'
 export const writeOut = async (
   path: string,
   lines: Iterable<string>,
-  { input, force, terminal }: { readonly input: string; readonly force: boolean; readonly terminal: Terminal },
+  { input, force, terminal, mode = 0o666 }: Writing,
 ): Promise<void> => {
   const place = terminal.path(path)
   const there = await fileAt(place)
@@ -21,7 +29,7 @@ export const writeOut = async (
   if (there !== undefined && !force) throw new Unreadable(`${path}: already exists; --force overwrites it`)
   const part = `${place}.${randomUUID()}.part`
   try {
-    const file = await open(part, 'wx')
+    const file = await open(part, 'wx', mode)
     try {
       let pending = ''
       for (const line of lines) {

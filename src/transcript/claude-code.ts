@@ -62,8 +62,7 @@ export const claudeCode: LineFormat = {
   matches: (entry) =>
     (spoken.has(entry['type']) &&
       !(isObject(entry['message']) && 'parts' in entry['message']) && // Qwen Code's, with contents of Gemini
-      'uuid' in entry &&
-      ('parentUuid' in entry || 'sessionId' in entry)) ||
+      ['uuid', 'parentUuid', 'sessionId'].filter((field) => field in entry).length > 1) ||
     (bookkeeping.has(entry['type']) &&
       ['sessionId', 'leafUuid', 'snapshot', 'messageId'].some((field) => field in entry)),
   reader: (sink) => new Reader(sink),
@@ -84,6 +83,8 @@ class Reader implements LineReader {
   #usual: JsonObject | undefined
   /** Whether the first conversation is a side chain itself: the file of a sub-agent. */
   #startsAside = false
+  /** Whether lines have lost their parents. */
+  #lostParents = false
   /** The last entry of each conversation. */
   readonly #tips: number[] = []
   /** Lines of unknown kinds that hold a message, by their ids: damage, once another line follows one. */
@@ -107,12 +108,14 @@ class Reader implements LineReader {
     const isSpoken = spoken.has(type)
     const unknown = isSpoken || bookkeeping.has(type) ? undefined : unreadLine(format, entry, line, this.#sink)
     const id = textIn(entry, 'uuid')
-    if (id === undefined) {
-      if (isSpoken) throw new Unexpected(['uuid'], 'a string', entry['uuid'])
+    if (id === undefined && !isSpoken)
       return unknown === undefined ? this.#sink.aside(type as string) : this.#hold(unknown)
-    }
+    const { message } = entry
+    if (id === undefined && !(isObject(message) && typeof message['role'] === 'string'))
+      throw new Unexpected(['uuid'], 'a string', entry['uuid'])
+    if (id === undefined) this.#sink.damage(line, 'has no uuid: no line can follow it by name')
     const index = this.#place(entry, id, line)
-    if (unknown !== undefined && holdsMessage(entry)) this.#unread.set(id, line)
+    if (id !== undefined && unknown !== undefined && holdsMessage(entry)) this.#unread.set(id, line)
     if (conversationOf(this.#tree.mark(index)) !== this.#sink.pick)
       return this.#sink.aside('line of another conversation')
     if (unknown !== undefined) return this.#hold(unknown) // of no branch: it is kept wherever it stands
@@ -136,7 +139,7 @@ class Reader implements LineReader {
   }
 
   /** Put an entry into the tree. */
-  #place(entry: JsonObject, id: string, line: number): number {
+  #place(entry: JsonObject, id: string | undefined, line: number): number {
     const tree = this.#tree
     if (this.#usual === undefined) {
       this.#usual = only(entry, repeated)
@@ -166,8 +169,14 @@ class Reader implements LineReader {
         line,
         `has the parent ${JSON.stringify(named)}, which is not before it: read as following the entry before it`,
       )
-    // A line that says nothing of a parent follows the line before it; one whose parent is null begins anew.
-    const isUntold = named === undefined && !('parentUuid' in entry)
+    // A line that says nothing of a parent follows the line before it; one whose parent is null begins anew. Only a user
+    // begins: where an answer, a result or an attachment says so, the parents of the file were lost.
+    const begins = entry['type'] === 'user' && !holdsResults(entry)
+    const isLost = named === undefined && before !== undefined && !isAside && !begins
+    this.#lostParents ||= isLost && 'parentUuid' in entry
+    const isUntold = named === undefined && (!('parentUuid' in entry) || this.#lostParents)
+    if (isUntold && before !== undefined && 'parentUuid' in entry)
+      this.#sink.damage(line, 'has no parent: read as following the entry before it')
     const follows = isUntold
       ? (before ?? -1)
       : named === undefined

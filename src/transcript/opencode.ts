@@ -181,9 +181,7 @@ class Reader {
     ]
     origin.metadata = fieldsBeside(session, read) ?? {}
     origin.time(timeOf(created))
-    const turns = [...(this.#turns.get(id)?.values() ?? [])].toSorted(
-      (a, b) => createdOf(a.value) - createdOf(b.value) || compare(a.value['id'], b.value['id']),
-    )
+    const turns = inOrder([...(this.#turns.get(id)?.values() ?? [])])
     const back = textIn(objectIn(session, 'revert'), 'messageID')
     let from: number | undefined
     for (const turn of turns) {
@@ -407,6 +405,20 @@ const metaOf = (
 ): { readonly meta?: Meta } => {
   const rest = fieldsBeside(part, ['type', ...known, ...repeated(part, session, info)])
   return rest === undefined ? {} : { meta: { [format]: rest } }
+}
+
+/** By time, as opencode sorts them; where an answer would stand before its question so, by id, or as they stand. */
+const inOrder = (turns: readonly Turn[]): readonly Turn[] => {
+  const byTime = turns.toSorted(
+    (a, b) => createdOf(a.value) - createdOf(b.value) || compare(a.value['id'], b.value['id']),
+  )
+  const byId = turns.toSorted((a, b) => compare(a.value['id'], b.value['id']))
+  return [byTime, byId, turns].find(answersFollow) ?? byTime
+}
+
+const answersFollow = (turns: readonly Turn[]): boolean => {
+  const places = new Map(turns.map(({ value }, place) => [value['id'], place]))
+  return turns.every(({ value }, place) => (places.get(value['parentID']) ?? -1) < place)
 }
 
 const createdOf = (value: JsonObject | undefined): number => {

@@ -135,6 +135,7 @@ const readEntry = (
     case 'message': {
       const message = objectAt(entry['message'], ['message'])
       countUse(message, sink)
+      if (message['role'] === 'system') return note(entry, line, sink) // pi's own prompt and tools
       if (message['role'] === 'bashExecution' && message['excludeFromContext'] === true) return note(entry, line, sink)
       return sink.message(line, withEntry(piMessage(message), beside('message')))
     }

@@ -8,7 +8,7 @@ import { zstdCompressSync } from 'node:zlib'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { faultMessage, memoryStore } from 'indelible'
-import { continueSession } from '../../src/cli/continue.ts'
+import { importNew } from '../../src/cli/import-new.ts'
 import { leftOutIf } from '../left-out.ts'
 import { folder, indelible, main } from './indelible.ts'
 import { readTranscript, type Transcript } from 'indelible/transcript'
@@ -162,7 +162,7 @@ it('two imports at once append once', async () => {
   }
   const begun = [asks('u1', null, 'Look.'), says('a1', 'u1', 'A cat.')]
   const both = async (transcript: Transcript) =>
-    Promise.all([1, 2].map(() => continueSession(store, 's1', transcript, { program: 'claude-code' })))
+    Promise.all([1, 2].map(() => importNew(store, 's1', transcript, { program: 'claude-code' })))
   expect((await both(read(lines(...begun)))).map(({ id, len }) => `${id} ${len}`)).toEqual(['s1 2', 's1 2'])
   const more = lines(...begun, asks('u2', 'a1', 'Go on.'), says('a2', 'u2', 'So I do.'))
   expect((await both(read(more))).map(({ id, len }) => `${id} ${len}`)).toEqual(['s1 4', 's1 4'])

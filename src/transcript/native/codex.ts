@@ -1,0 +1,87 @@
+/**
+ * A rollout of Codex: a header, and a line for each item that the model is sent. What the user says stands there twice: as
+ * an item and as an event, by which Codex counts turns and lists the session.
+ *
+ * Source  Codex 0.169.0 on loopback (2026-11)
+ */
+import { isoOf, linesOf, moments, type Writer } from './program.ts'
+import type { Call, Media, Link, Said, Text, Thought, Turn } from './turns.ts'
+
+export const codex: Writer = {
+  holds: {
+    pdfs: false,
+    links: true,
+    anyArguments: true,
+    errors: false,
+    imagesInErrors: true,
+    isOwn: ({ encrypted }, { meta }) => encrypted !== undefined && meta?.['codex'] !== undefined,
+  },
+  place: ({ id, now }) => {
+    const at = isoOf(now)
+    const [year, month, day] = at.slice(0, 10).split('-') as [string, string, string]
+    return ['sessions', year, month, day, `rollout-${at.slice(0, 19).replaceAll(':', '-')}-${id}.jsonl`]
+  },
+  idOf: ({ id }) => id,
+  write: ({ turns, id, now, cwd }) => {
+    const moment = moments(now, linesOf(turns) + 1)
+    const line = (type: string, payload: object): object => ({ timestamp: isoOf(moment()), type, payload })
+    const started = isoOf(now)
+    // Without the name of a provider: the one that was used may be gone, and the user has one.
+    const header = { id, timestamp: started, cwd, originator: 'codex_cli_rs', cli_version: version, source: 'cli' }
+    return [
+      line('session_meta', header),
+      ...turns.flatMap((turn) => [
+        ...(turn.role === 'user' ? [line('event_msg', { type: 'user_message', message: textsOf(turn) })] : []),
+        ...itemsOf(turn).map((item) => line('response_item', item)),
+      ]),
+    ]
+  },
+}
+
+/** The version whose files are written. */
+const version = '0.169.0'
+
+const textsOf = ({ said }: Turn): string => said.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n')
+
+const itemsOf = ({ role, said, calls }: Turn): readonly object[] => {
+  if (role === 'user') return [{ type: 'message', role, content: said.map((one) => part(one as Holdable)) }]
+  return [
+    ...said.map((one) =>
+      one.type === 'thought'
+        ? reasoning(one)
+        : {
+            type: 'message',
+            role,
+            content: [one.type === 'text' ? { type: 'output_text', text: one.text } : part(one)],
+          },
+    ),
+    ...calls.map(({ id, name, args, raw }) =>
+      raw === undefined
+        ? { type: 'function_call', name, arguments: JSON.stringify(args), call_id: id }
+        : { type: 'custom_tool_call', status: 'completed', name, input: raw, call_id: id },
+    ),
+    ...calls.map(output),
+  ]
+}
+
+const output = ({ id, raw, result }: Call): object => {
+  const [only, ...others] = result
+  return {
+    type: raw === undefined ? 'function_call_output' : 'custom_tool_call_output',
+    call_id: id,
+    output: only === undefined ? '' : only.type === 'text' && others.length === 0 ? only.text : result.map(part),
+  }
+}
+
+const reasoning = ({ text, encrypted }: Thought): object => ({
+  type: 'reasoning',
+  summary: text === '' ? [] : [{ type: 'summary_text', text }],
+  encrypted_content: encrypted,
+})
+
+type Holdable = Text | Media | Link
+
+const part = (said: Exclude<Said, Thought>): object =>
+  said.type === 'text'
+    ? { type: 'input_text', text: said.text }
+    : { type: 'input_image', image_url: said.type === 'link' ? said.url : `data:${said.mediaType};base64,${said.data}` }

@@ -1,0 +1,1 @@
+export { nativePrograms, writeNative, type Native, type NativeOptions, type NativeProgram } from './native.ts'
