@@ -34,6 +34,7 @@ export const pagedWith = ({ lowWater = 0.45, highWater = lowWater }: PagedOption
   isShare('highWater', highWater)
   return Object.freeze<Policy>({
     name: 'paged',
+    version: `${lowWater} ${highWater}`,
     choose: 'epochs',
     talks: true,
     highWater,
