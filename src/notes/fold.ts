@@ -25,7 +25,9 @@ export const foldPages = (notes: Iterable<Note>): ReadonlyMap<number, PageKind |
 
 /** What notes have said of pages so far. */
 export interface PageFold {
+  /** The kinds that `page` notes gave, by position. */
   readonly tagged: Map<number, PageKind>
+  /** The positions that are pinned. */
   readonly pinned: Set<number>
 }
 
