@@ -126,4 +126,4 @@ const mostOfTurn = 0.75
 /** What is asked keeps so much of the budget, while lines can fall. */
 const leastAsked = 1 / 8
 /** A compaction that leaves so much of the budget more spares what is cached. */
-const roomForSettled = 0.07
+const roomForSettled = 0.06
