@@ -27,7 +27,10 @@ const recordOf = (length: number): View<Message> =>
             ? { ...part, callId: `${part.callId}_${round}` }
             : { ...part }
       // Instructions that pile up would be another matter: they may not be dropped.
-      return { role: round > 0 && (role === 'system' || role === 'developer') ? 'user' : role, content: content.map(own) }
+      return {
+        role: round > 0 && (role === 'system' || role === 'developer') ? 'user' : role,
+        content: content.map(own),
+      }
     }),
   }).view()
 
@@ -65,7 +68,15 @@ if (mode === 'with' || mode === 'without') {
       for (const tokens of [32_000, 100_000]) {
         const file = join(folder, 'state')
         const run = (mode: string): Timed & { readonly warm: number } => {
-          const args = ['--expose-gc', '--max-old-space-size=6000', import.meta.filename, mode, `${messages}`, `${tokens}`, file]
+          const args = [
+            '--expose-gc',
+            '--max-old-space-size=6000',
+            import.meta.filename,
+            mode,
+            `${messages}`,
+            `${tokens}`,
+            file,
+          ]
           const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 1e9 })
           if (status !== 0) throw new Error(stderr)
           return JSON.parse(stdout) as Timed & { readonly warm: number }
@@ -75,7 +86,10 @@ if (mode === 'with' || mode === 'without') {
         const rounds = [1, 2, 3].map(() => run('with'))
         if (rounds.some(({ digest }) => digest !== without.digest)) throw new Error('another context')
         const median = (of: (timed: Timed & { readonly warm: number }) => number): string =>
-          `${rounds.map(of).toSorted((a, b) => a - b)[1]?.toFixed(0)} ms`
+          `${rounds
+            .map(of)
+            .toSorted((a, b) => a - b)[1]
+            ?.toFixed(0)} ms`
         const size = `${((without.state ?? '').length / 1000).toFixed(1)} kB`
         console.log(
           `| ${messages.toLocaleString('en')} | ${tokens.toLocaleString('en')} | ${(without.milliseconds / 1000).toFixed(2)} s | ${median(({ milliseconds }) => milliseconds)} | ${median(({ warm }) => warm)} | ${size} |`,
