@@ -9,7 +9,7 @@
 import { isObject } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import { standIn, user, type Message } from '../../message/index.ts'
-import { kindIn, type Note, type PageFold, type SummaryNote } from '../../notes/index.ts'
+import { kindIn, placeOf, type Note, type PageFold, type SummaryNote } from '../../notes/index.ts'
 import { pageKinds, type PageKind } from '../../pages/index.ts'
 import { digestOf } from '../../proof/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
@@ -157,6 +157,11 @@ const trackFrom = (
   const { length, lastAt, heard, counts, tagged, pinned } = stored
   const [count, applied, base] = stored.notes
   if (length > view.length || view.positionAt(length - 1) !== lastAt || count > notes.length) return undefined
+  for (let index = applied; index < notes.length; index++) {
+    const note = notes.at(index) as Note
+    // Of no record's log: it counts from the beginning.
+    if (placeOf(note) <= lastAt && ['summary', 'page', 'pin', 'unpin'].includes(note.type)) return undefined
+  }
   const pages: PageFold = { tagged: new Map(tagged), pinned: new Set(pinned) }
   const kinds = new Map([...pages.tagged.keys(), ...pinned].map((position) => [position, kindIn(pages, position)]))
   const summaries = stored.summaries.map((at): NumberedSummary => ({ note: notes.at(at) as SummaryNote, at }))
