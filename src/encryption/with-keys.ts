@@ -28,6 +28,7 @@ import {
   type EraseRequest,
   type Fork,
   type LogInfo,
+  type LogStates,
   type NewLog,
   type RemainingBlock,
   type RowPlace,
@@ -47,7 +48,7 @@ import { clearMeta, forkedKeys, keyAt, openMeta, sealMeta, type LogKeys } from '
 import { getNamed, hasNamed, putNamed } from './named-blocks.ts'
 import { checkedKey, type KeyRing } from './ring.ts'
 import { beginningOf, decryptBlock, decryptRow, encryptedRowBody, encryptRows, type OwnKey } from './row-cipher.ts'
-import { derived } from './sealed.ts'
+import { derived, openText, sealText } from './sealed.ts'
 import { Vault } from './vault.ts'
 
 /** What a store with keys does with others' work. */
@@ -118,6 +119,8 @@ type Stored = ReturnType<StoreEncryption['rows']>
 type ReadyRows = Extract<Stored, { readonly _tag: 'Right' }>['right'] & { readonly ownKey: string | null }
 type Ready = Either<StoreFault, ReadyRows>
 
+const aboutState = (id: string): string => `state ${id}`
+
 class Encrypting {
   readonly #inner: Store
   readonly #vault: Vault
@@ -136,8 +139,10 @@ class Encrypting {
     this.#vault = vault
     this.#plain = plain
     const { index: _, ...rest } = inner // what is encrypted is in no index
+    const { states } = inner
     this.store = Object.freeze<Store>({
       ...rest,
+      ...(states && { states: this.#statesIn(states) }),
       encryption: {
         bare: inner,
         rows: (id, append) => this.#encrypted(id, append),
@@ -237,6 +242,29 @@ class Encrypting {
         return isLeft(scoped) ? scoped : right(withKeys(scoped.right, ring, { plain }))
       },
     })
+  }
+
+  /** Encrypted as the rows of its log are. One that does not open is none: it can be made again. */
+  #statesIn(states: LogStates): LogStates {
+    const keyOf = async (id: string): Promise<Either<StoreFault, OwnKey | undefined>> => {
+      const opened = this.#logs.has(id) ? right({ known: this.#logs.get(id) }) : await this.#openedNow(id)
+      return isLeft(opened) ? opened : right(opened.right.known?.own)
+    }
+    return {
+      read: (id) =>
+        taskOf(async () => {
+          const own = await keyOf(id)
+          const read = isLeft(own) ? own : await states.read(id)()
+          if (isLeft(own) || isLeft(read) || own.right === undefined || read.right === undefined) return read
+          return right(openText(own.right.key, read.right, aboutState(id)))
+        }, 'store.states.read'),
+      write: (id, text) =>
+        taskOf(async () => {
+          const own = await keyOf(id)
+          if (isLeft(own)) return own
+          return states.write(id, own.right === undefined ? text : sealText(own.right.key, text, aboutState(id)))()
+        }, 'store.states.write'),
+    }
   }
 
   async #withScope<T>(work: (scope: Uint8Array) => Promise<Either<StoreFault, T>>): Promise<Either<StoreFault, T>> {

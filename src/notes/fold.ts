@@ -14,18 +14,38 @@ import type { Note } from './note.ts'
  * @returns the kind by position; undefined where the classified kind holds
  */
 export const foldPages = (notes: Iterable<Note>): ReadonlyMap<number, PageKind | undefined> => {
-  const tagged = new Map<number, PageKind>()
-  const pinned = new Set<number>()
+  const fold = noPages()
   const touched = new Set<number>()
   for (const note of notes) {
-    if (note.type === 'page') tagged.set(note.position, note.kind)
-    else if (note.type === 'pin') pinned.add(note.position)
-    else if (note.type === 'unpin') pinned.delete(note.position)
-    else continue
-    touched.add(note.position)
+    const position = foldPage(fold, note)
+    if (position !== undefined) touched.add(position)
   }
-  return new Map([...touched].map((position) => [position, pinned.has(position) ? 'constraint' : tagged.get(position)]))
+  return new Map([...touched].map((position) => [position, kindIn(fold, position)]))
 }
+
+/** What notes have said of pages so far. */
+export interface PageFold {
+  /** The kinds that `page` notes gave, by position. */
+  readonly tagged: Map<number, PageKind>
+  /** The positions that are pinned. */
+  readonly pinned: Set<number>
+}
+
+/** Nothing was said of any page. */
+export const noPages = (): PageFold => ({ tagged: new Map(), pinned: new Set() })
+
+/** Add what a note says. Gives the position that it is about, if it is about a page. */
+export const foldPage = ({ tagged, pinned }: PageFold, note: Note): number | undefined => {
+  if (note.type === 'page') tagged.set(note.position, note.kind)
+  else if (note.type === 'pin') pinned.add(note.position)
+  else if (note.type === 'unpin') pinned.delete(note.position)
+  else return undefined
+  return note.position
+}
+
+/** The kind that notes have given a page; undefined where the classified one holds. */
+export const kindIn = ({ tagged, pinned }: PageFold, position: number): PageKind | undefined =>
+  pinned.has(position) ? 'constraint' : tagged.get(position)
 
 /**
  * Whether a note says positions and kinds only, and nothing of what anybody said.

@@ -1,5 +1,5 @@
 export { checkNote, decodeNote } from './decode.ts'
-export { foldPages, isMark, rangeDigest, retractedBy } from './fold.ts'
+export { foldPage, foldPages, isMark, kindIn, noPages, rangeDigest, retractedBy, type PageFold } from './fold.ts'
 export type {
   ApplicationNote,
   ErasedNote,
@@ -17,3 +17,4 @@ export type {
   Usage,
 } from './note.ts'
 export type { NoteFault } from './fault.ts'
+export { placeNote, placeOf } from './place.ts'

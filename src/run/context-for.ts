@@ -2,8 +2,10 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { deriveContext, usableTokens, type Budget, type DeriveOptions, type OfferedTool } from '../context/index.ts'
 import type { View } from '../history/index.ts'
+import { isLeft } from '../json/index.ts'
 import type { Message, Sequence, Settled } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
+import type { ContextStates } from '../session/index.ts'
 
 /** The messages to send instead of the whole record. `deriveContext` gives it. */
 export interface ModelContext {
@@ -40,10 +42,15 @@ export type ContextFor = (
 /** How a run derives the contexts of its `budget`, with `deriveContext`. */
 export interface RunDerive extends Omit<
   DeriveOptions,
-  'budget' | 'previous' | 'tools' | 'toolTokens' | 'model' | 'notes'
+  'budget' | 'previous' | 'state' | 'tools' | 'toolTokens' | 'model' | 'notes'
 > {
   /** The notes of the record; of a session `() => session.notes()`, which is asked before each call. Default: none. */
   readonly notes?: Sequence<Note> | (() => Sequence<Note>)
+  /**
+   * Where the state of the contexts is kept, so that the first one of the next run reads what came since and not the record:
+   * `contextStates(session)`. Default: nowhere. A turn keeps it with its session.
+   */
+  readonly states?: ContextStates | undefined
 }
 
 /** What the caller of a run says of its contexts. */
@@ -60,7 +67,13 @@ export interface ContextOptions {
 }
 
 /** What the loop asks before each call. */
-export type Deriving = (view: View<Message>, previous: ModelContext | undefined) => Either<unknown, ModelContext>
+export interface Deriving {
+  (view: View<Message>, previous: ModelContext | undefined): Either<unknown, ModelContext>
+  /** Before the first call: read what an earlier run has kept. */
+  readonly begin?: () => Promise<void>
+  /** After the last one: what is to be kept is stored. */
+  readonly end?: () => Promise<void>
+}
 
 /** Throws TypeError, on a budget that is none, or one beside a function that derives. */
 export const derivingOf = (
@@ -74,7 +87,33 @@ export const derivingOf = (
   if (context !== undefined) return (view, previous) => context(view, previous, call)
   if (budget === undefined) return undefined
   usableTokens(budget)
-  const { notes = [], ...options } = derive
-  return (view, previous) =>
-    deriveContext(view, { ...options, ...call, budget, notes: typeof notes === 'function' ? notes() : notes, previous })
+  const { notes = [], states, ...options } = derive
+  let state: string | undefined
+  let writing: Promise<void> | undefined
+  /** One write at a time, of the latest. A cache that can't be read or written costs time and no more. */
+  const write = (kept: string): void => {
+    state = kept
+    writing ??= (async () => {
+      for (let written: string | undefined; written !== state;) {
+        written = state
+        await states?.write(written as string).catch(() => undefined)
+      }
+      writing = undefined
+    })()
+  }
+  return Object.assign(
+    (view: View<Message>, previous: ModelContext | undefined): Either<unknown, ModelContext> => {
+      const read = typeof notes === 'function' ? notes() : notes
+      const derived = deriveContext(view, { ...options, ...call, budget, notes: read, previous, state })
+      const next = states === undefined || isLeft(derived) ? undefined : derived.right.state
+      if (next !== undefined && next !== state) write(next)
+      return derived
+    },
+    {
+      begin: async () => {
+        state = await states?.read().catch(() => undefined)
+      },
+      end: async () => writing,
+    },
+  )
 }

@@ -118,6 +118,7 @@ export class Loop {
     const begun: RunHandler[] = []
     try {
       await this.#begin(begun)
+      await this.#options.context?.begin?.()
       outcome = right(await this.#untilStopped())
     } catch (error) {
       // What is no Failed was thrown by a function of the caller's; the run ends as every run does.
@@ -127,6 +128,7 @@ export class Loop {
           : { _tag: 'HandlerFailed', step: this.#step, event: 'step_complete', cause: error },
       )
     }
+    await this.#options.context?.end?.()
     const result = this.#result(isLeft(outcome) ? 'error' : outcome.right)
     this.#control.end()
     let ended: Either<RunFailure, RunResult> = isLeft(outcome)

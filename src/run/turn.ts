@@ -4,7 +4,7 @@ import { recallTool } from '../context/index.ts'
 import { isLeft, left, optionsOf, right, type OptionNames } from '../json/index.ts'
 import { decodeMessage, user, type Message } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
-import { redactorOf, type Session } from '../session/index.ts'
+import { contextStates, redactorOf, type Session } from '../session/index.ts'
 import type { Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
 import { turnFaultText, type TurnFault } from './fault.ts'
@@ -211,7 +211,7 @@ export const runSettings = (
   const { recall = options.budget !== undefined, unfinished = 'tell', tools: given = [], ...rest } = options
   const known = given.some(({ name }) => name === 'recall')
   const tools = recall && !known ? [...given, recallTool(() => session.conversation())] : given
-  const derive = { notes: () => session.notes(), ...options.derive }
+  const derive = { notes: () => session.notes(), states: contextStates(session), ...options.derive }
   const settings = { receipts: true, ...rest, tools, ...(options.budget !== undefined && { derive }) }
   const { id: _, ...named } = settings as RunSettings // the id of a turn is its input's
   return { settings: named, continuation: { tools, unfinished, decisions: {} } }

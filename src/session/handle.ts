@@ -124,9 +124,14 @@ type Reading = { readonly [Key in keyof SessionReader]: SessionReader[Key] }
 type Rest<S> = { readonly [Key in Exclude<keyof S, keyof SessionReader>]: S[Key] }
 
 /** The one place where a session is made: what comes from here has the brand. */
-const handle = <S extends SessionReader>(store: Store, { redactor }: Mirror, reading: Reading, rest: Rest<S>): S =>
+const handle = <S extends SessionReader>(
+  store: Store,
+  { redactor, erased }: Mirror,
+  reading: Reading,
+  rest: Rest<S>,
+): S =>
   from(
-    { store, redactor },
+    { store, redactor, erased: () => erased.size },
     Object.freeze(
       Object.defineProperties(
         {},

@@ -1,3 +1,4 @@
+export { contextStates, type ContextStates } from './context-state.ts'
 export type {
   CreateSessionFault,
   EraseSessionFault,

@@ -12,7 +12,7 @@ import {
 } from '../history/index.ts'
 import { emptyRange, type BlockId, type CompactRange, type Hash } from '../proof/index.ts'
 import type { Message } from '../message/index.ts'
-import { checkNote, decodeNote, retractedBy, type Note } from '../notes/index.ts'
+import { checkNote, decodeNote, isMark, placeNote, retractedBy, type Note } from '../notes/index.ts'
 import { noteFaultText } from '../notes/fault.ts'
 import { emptyFold, type JournalFold } from './journal.ts'
 import type { PageKind } from '../pages/index.ts'
@@ -376,7 +376,9 @@ export const addNote = (mirror: Mirror, position: number, note: Note): void => {
 
 /** What the last of the notes says of the record. */
 const countNote = (mirror: Mirror, position: number, note: Note): void => {
-  const range = retractedBy(note, position - mirror.notes.len + 1) // rows that are no notes are messages
+  const before = position - mirror.notes.len + 1 // rows that are no notes are messages
+  if (isMark(note) || note.type === 'summary') placeNote(mirror.notes.view().at(-1) as Note, before)
+  const range = retractedBy(note, before)
   if (range !== undefined) mirror.retracted.push({ range, notes: mirror.notes.len })
   mirror.noteRows.push(position)
   if (note.type === 'seal') mirror.sealed = true

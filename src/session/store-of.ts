@@ -4,9 +4,11 @@ import type { Redactor } from '../redact/index.ts'
 import type { Store } from '../store/index.ts'
 import type { SessionReader } from './session.ts'
 
-interface OpenedWith {
+export interface OpenedWith {
   readonly store: Store
   readonly redactor: Redactor | undefined
+  /** How many of its rows were erased before they were read. */
+  readonly erased: () => number
 }
 
 const openedWith = new WeakMap<object, OpenedWith>()
@@ -32,6 +34,9 @@ export const storeOfSession = (session: SessionReader): Store => {
   if (store === undefined) throw new TypeError('expected a session, or { store, id }')
   return store
 }
+
+/** How a handle was opened; undefined of what is none. */
+export const openingOf = (session: object): OpenedWith | undefined => openedWith.get(session)
 
 /** Takes secrets out of what a session appends, if it was opened so. */
 export const redactorOf = (session: object): Redactor | undefined => openedWith.get(session)?.redactor

@@ -264,6 +264,32 @@ export interface StoreDriver {
   readonly watch?: (scope: string, id: string, wake: Wake) => Promise<() => void>
   /** The search index of the store. Leave it out if there can be none. */
   readonly index?: IndexDriver
+  /** The states beside logs. Leave it out if the store keeps none. */
+  readonly states?: StateDriver
+}
+
+/**
+ * A text beside each log, which can be lost at any time. It is removed with its log, and in the step that erases a row of it:
+ * of each log that shares the row.
+ */
+export interface StateDriver {
+  /**
+   * Read the text of a log.
+   *
+   * @param scope the scope
+   * @param id the id of the log
+   * @returns the text; undefined if there is none
+   */
+  readonly read: (scope: string, id: string) => Answer<string | undefined>
+  /**
+   * Put a text in place of the one before.
+   *
+   * @param scope the scope
+   * @param id the id of the log
+   * @param text the text
+   * @returns nothing; or `NoSuchLog`
+   */
+  readonly write: (scope: string, id: string, text: string) => Answer<void>
 }
 
 /** The interface of a search index; `RowIndex` says what its methods do. */

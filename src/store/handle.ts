@@ -33,7 +33,7 @@ import { quietly, type OnNotice } from './notice.ts'
 import type { StoredRow } from './row.ts'
 import type { RowIndex, TermsOf } from './row-terms.ts'
 import { signalKey, Signals } from './signals.ts'
-import type { LogInfo, Store } from './store.ts'
+import type { LogInfo, LogStates, Store } from './store.ts'
 import { headOf } from './tree.ts'
 import { undoneErasures, undoneText } from './undone.ts'
 
@@ -184,6 +184,7 @@ const handle = (calls: Calls): Store => {
     ...logCalls(calls),
     ...leaseCalls(calls),
     ...indexCalls(calls),
+    ...stateCalls(calls),
     now: driver.now ?? Date.now,
     check: () => calls.run('check the store', () => checked(driver), 'store.check'),
     repair: () => calls.run('repair the store', async () => driver.repair?.() ?? right([]), 'store.repair'),
@@ -490,6 +491,19 @@ const intact =
       const bytes = block(id)
       return bytes === undefined || blockIdOf(bytes, hash) !== id ? undefined : bytes
     })
+
+const stateCalls = (calls: Calls): Pick<Store, 'states'> => {
+  const { driver, scope } = calls
+  const states = own(driver, 'states')
+  if (states === undefined) return {}
+  return {
+    states: Object.freeze<LogStates>({
+      read: (id) => calls.onLog('read a state', id, () => states.read(scope, id), 'store.states.read'),
+      write: (id, text) =>
+        calls.onLog('write a state', id, () => states.write(scope, id, String(text)), 'store.states.write'),
+    }),
+  }
+}
 
 const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
   const index = own(driver, 'index')

@@ -139,6 +139,7 @@ export type {
   ListQuery,
   LogInfo,
   LogPage,
+  LogStates,
   MetaUpdate,
   NewLog,
   OnceStore,

@@ -103,6 +103,7 @@ interface Log {
   info: LogInfo
   range: CompactRange
   lease: LeaseRow | undefined
+  state: string | undefined
 }
 
 interface Held {
@@ -159,6 +160,10 @@ export const memoryDriver = ({
         return problem === undefined ? right(remove(log, own)) : left(problem)
       }),
     lease: (scope, id, change) => onLog(memory, scope, id, (log) => lease(log, change, now)),
+    states: {
+      read: (scope, id) => onLog(memory, scope, id, ({ state }) => right(state)),
+      write: (scope, id, text) => onLog(memory, scope, id, (log) => right(void (log.state = text))),
+    },
     scopes: async () => right([...memory.scopes].flatMap(([name, { logs }]) => (logs.size > 0 ? [name] : []))),
     putBlocks: async (scope, blocks) => {
       for (const held of hold(blocks, scopeOf(memory, scope).blocks)) held.kept = true
@@ -215,7 +220,15 @@ const start = (
     version: 1,
   })
   memory.created += 1
-  const log: Log = { order: memory.created, segment, operations: new OwnMap(), info, range, lease: undefined }
+  const log: Log = {
+    order: memory.created,
+    segment,
+    operations: new OwnMap(),
+    info,
+    range,
+    lease: undefined,
+    state: undefined,
+  }
   scopeOf(memory, scope).logs.set(id, log)
   return log
 }
@@ -297,6 +310,10 @@ const ownerOf = (segment: Segment, position: number): Segment => {
   while (position < owner.base) owner = owner.parent as Segment // rows before the base are a parent's
   return owner
 }
+
+/** Whether a segment is another, or a fork of it. */
+const isOn = (segment: Segment | undefined, other: Segment): boolean =>
+  segment !== undefined && (segment === other || isOn(segment.parent, other))
 
 const rowAt = (segment: Segment, position: number): StoredRow => {
   const owner = ownerOf(segment, position)
@@ -428,6 +445,7 @@ const erase = (
     for (const { position, leaf, stub } of rows) {
       const { segment } = logs.get(id) as Log // looked at above
       const owner = ownerOf(segment, position)
+      for (const log of logs.values()) if (isOn(log.segment, owner)) log.state = undefined
       const { kind, index, at, erased } = rowAt(segment, position)
       if (erased !== undefined) continue
       owner.rows[position - owner.base] = storedRow(position, { kind, index }, stub, at, undefined, bytesToHex(leaf))

@@ -303,6 +303,28 @@ export interface StoreEncryption {
 }
 
 /**
+ * One text beside each log that can be made again from the log: what a run was at. Appends, heads and proofs know nothing of
+ * it. It is encrypted as the log is, and gone with the log, with each erasure of a row of it, and in a fork or a copy.
+ */
+export interface LogStates {
+  /**
+   * Read the text.
+   *
+   * @param id the id of the log
+   * @returns the text as it was written; undefined if there is none
+   */
+  readonly read: (id: string) => Task<LogFault, string | undefined>
+  /**
+   * Write the text, in place of the one before.
+   *
+   * @param id the id of the log
+   * @param text the text
+   * @returns nothing; or `NoSuchLog`
+   */
+  readonly write: (id: string, text: string) => Task<LogFault, void>
+}
+
+/**
  * A store handle: the logs and blocks of one scope. A method returns a task; nothing happens before the task is run,
  * and no
  * method throws.
@@ -529,6 +551,8 @@ export interface Store extends BlockStore {
   readonly watch: (id: string, wake: () => void) => Task<MediumFault | StoreFaultOf<'InvalidId'>, () => void>
   /** What encrypts and decrypts its sessions. Absent if the store was opened without keys. */
   readonly encryption?: StoreEncryption
+  /** A text beside each log. Absent if this kind of store keeps none. */
+  readonly states?: LogStates
   /** The search index of the store. Absent if this kind of store keeps none. */
   readonly index?: RowIndex
   /**

@@ -70,6 +70,6 @@ export const factorAt = (counts: readonly Count[], len: number, budget: number):
 
 const latest = 4
 /** Small calls among the latest, before those that count. */
-const lookedAt = 64
+export const lookedAt = 64
 const least = 0.8
 const most = 2

@@ -13,4 +13,5 @@ export const deriveOptions = {
   tokenizer: true,
   prices: true,
   previous: true,
+  state: true,
 } as const

@@ -18,7 +18,18 @@ import { leastUsed, type Policy } from '../policies/policy.ts'
 import { spanOf, type Span } from './span.ts'
 import type { ContextSource } from './source.ts'
 import { estimateTokens, estimatorOf, remembering, type Estimator, type Tokenizer } from '../counting/tokens.ts'
-import { compactNow, continued, factorOf, follow, roomOf, segmentAt, type Settings, type Track } from './track.ts'
+import { resumed, stateOf } from './state.ts'
+import {
+  compactNow,
+  continued,
+  factorOf,
+  follow,
+  roomOf,
+  segmentAt,
+  type Begun,
+  type Settings,
+  type Track,
+} from './track.ts'
 import type { Unit } from './unit.ts'
 
 /** How a context is derived. */
@@ -54,6 +65,11 @@ export interface DeriveOptions {
   readonly prices?: Prices
   /** What was sent before, of an earlier view of the same record: this context continues it where it can. */
   readonly previous?: SentContext | undefined
+  /**
+   * The `state` of an earlier context of the same record, perhaps of another process: it saves work where `previous` can't.
+   * One that does not fit (another record, policy or budget, damage) is left aside. Default: none.
+   */
+  readonly state?: string | undefined
 }
 
 /** The context of the last call. A `DerivedContext` saves work; of other values only the messages are compared. */
@@ -111,6 +127,12 @@ export interface DerivedContext {
   readonly epoch: number
   /** SHA-256 over the JSON of the messages, one line each. Computed when you read it. */
   readonly digest: string
+  /**
+   * What the latest compaction left, as a text for `state` of the next context: positions and numbers, and nothing that was
+   * said. It is the same text until the next compaction. Undefined before the first one, for a policy without a `version`, and
+   * as long as a result that came late is in reach. Computed when you read it.
+   */
+  readonly state: string | undefined
 }
 
 /** Cached tokens at 0.1 and others at 1.25 of the price of plain input. */
@@ -149,11 +171,14 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
   const settings = { policy, budget, estimate, recall: recallAmong(tools), reserved, model: options.model }
   const before = previous === undefined ? undefined : states.get(previous)
   const track =
-    (before && continued(before.track, before.length, view, notes, settings)) ?? follow(view, notes, settings)
+    (before && continued(before.track, before.length, view, notes, settings)) ??
+    (options.state === undefined ? undefined : resumed(options.state, view, notes, settings)) ??
+    follow(view, notes, settings)
 
   const open = track.settling.open()
   let state: State = {
     track,
+    begun: track.begun,
     length: view.length,
     end: endOf(view),
     line: track.line,
@@ -186,6 +211,7 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
 /** What a context is a span of. */
 interface State {
   readonly track: Track
+  readonly begun: Begun | undefined
   /** How many messages of the conversation it has read, and where it ends in the record. */
   readonly length: number
   readonly end: number
@@ -254,6 +280,9 @@ const contextOf = (
     epoch: line.epoch,
     get digest() {
       return (digest ??= rangeDigest(messages))
+    },
+    get state() {
+      return state.begun && stateOf(state.begun, track)
     },
   })
   states.set(context, state)

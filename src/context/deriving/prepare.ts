@@ -151,7 +151,9 @@ const rangesOf = (view: View<Message>, notes: Sequence<Note>, options: PrepareOp
     reserved: 0,
     model: undefined,
   })
-  const covered = read.summaries.filter((note) => note.to <= endOf(view) && isFaithful(note, view))
+  const covered = read.summaries
+    .map(({ note }) => note)
+    .filter((note) => note.to <= endOf(view) && isFaithful(note, view))
   const units = line.segments.filter((segment) => segment.type === 'unit')
   const last = lastToSum(units, activeFrom, keepTokens, (unit) => tokensIn(unit, line.renderer))
 

@@ -41,22 +41,34 @@ export interface Settling {
   readonly push: (message: Message, kind: PageKind, position: number) => readonly Unit[] | 'late'
   /** The unit that calls are still open in, as it would be if the record ended here. */
   readonly open: () => Unit | undefined
+  /** The unit that calls are still open in, as it is if something else is said next. */
+  readonly end: () => Unit | undefined
+  /** From here on only these ids are taken: no others are sent. */
+  readonly keep: (ids: Iterable<string>) => void
+  /** The calls without a result, of which a result would be late: their places, by id. */
+  readonly unanswered: ReadonlyMap<string, readonly [position: number, part: number]>
+  /** Calls of a part of the record that is not read again, up to a position, have no result. */
+  readonly expectLate: (calls: Iterable<readonly [id: string, position: number, part: number]>, upTo: number) => void
 }
 
 export const placeKey = (position: number, part: number): string => `${position}/${part}`
 
-export const settling = (late: LateResults): Settling => {
+/** @param numbers those of the calls that come first, if they are known: see `Unit` */
+export const settling = (late: LateResults, numbers: readonly number[] = []): Settling => {
   const borrowed = new Map([...late].map(([call, { position, part }]) => [placeKey(position, part), call]))
   const pairing = createPairing<Call, true>()
   const taken = new Set<string>()
   /** How often each id has been given out, so that one that every call has costs no more than others. */
   const times = new Map<string, number>()
   const owners = new Map<string, Unit>()
+  const unanswered = new Map<string, readonly [position: number, part: number]>()
   let draft: Draft | undefined
 
   const close = (): Unit => {
     const unit = unitOf(draft as Draft, 'unanswered')
-    for (const { key } of (draft as Draft).calls) if (late.has(key)) owners.set(key, unit)
+    for (const { key, call, position, part, recorded } of (draft as Draft).calls)
+      if (late.has(key)) owners.set(key, unit)
+      else if (!call.answered) unanswered.set(recorded, [position, part])
     draft = undefined
     return unit
   }
@@ -90,10 +102,11 @@ export const settling = (late: LateResults): Settling => {
         continue
       }
       const key = placeKey(position, index)
-      const call: Call = { id: freshId(part.id), name: part.name, answered: false }
+      const call: Call = { ...freshId(part.id), name: part.name, answered: false }
+      unanswered.delete(part.id)
       const lent = late.get(key)
       pairing.call(part.id, call, position, lent && true)
-      draft.calls.push({ call, position, key, late: lent })
+      draft.calls.push({ call, position, part: index, recorded: part.id, key, late: lent })
       parts.push(renamedCall(part, call.id))
     }
     const page = Object.freeze({ position, kind })
@@ -104,18 +117,38 @@ export const settling = (late: LateResults): Settling => {
     return done
   }
 
+  let known = 0
   /** The id itself, or one with a number where an earlier call has it. */
-  const freshId = (id: string): string => {
-    let count = times.get(id) ?? 0
-    let fresh: string
-    do fresh = (count += 1) === 1 ? id : `${id}_${count}`
-    while (taken.has(fresh))
-    times.set(id, count)
-    taken.add(fresh)
-    return fresh
+  const freshId = (id: string): Pick<Call, 'id' | 'number'> => {
+    let number = numbers[known++] ?? times.get(id) ?? 0
+    const withNumber = (): string => (number === 1 ? id : `${id}_${number}`)
+    if (known > numbers.length) {
+      do number += 1
+      while (taken.has(withNumber()))
+      times.set(id, number)
+    }
+    taken.add(withNumber())
+    return { id: withNumber(), number }
   }
 
-  return { push, open: () => draft && unitOf(draft, 'interrupted') }
+  return {
+    push,
+    open: () => draft && unitOf(draft, 'interrupted'),
+    end: () => draft && close(),
+    keep: (ids) => {
+      taken.clear()
+      times.clear()
+      for (const id of ids) taken.add(id)
+    },
+    unanswered,
+    expectLate: (calls, upTo) => {
+      for (const [id, position, part] of calls) {
+        unanswered.set(id, [position, part])
+        pairing.call(id, { id, number: 1, name: '', answered: false }, upTo)
+      }
+      pairing.other(upTo + 1)
+    },
+  }
 }
 
 /** A unit that is being made. */
@@ -126,6 +159,9 @@ interface Draft {
     readonly call: Call
     readonly key: string
     readonly position: number
+    readonly part: number
+    /** Its id in the record. */
+    readonly recorded: string
     readonly late: LateResult | undefined
   }[]
   readonly entries: { readonly page: Page; readonly message: Message | undefined; readonly mended: boolean }[]
@@ -134,8 +170,9 @@ interface Draft {
 }
 
 interface Call {
-  /** The recorded one, or another where that was taken. */
+  /** The recorded one, or another where that was taken: the one with this number. */
   readonly id: string
+  readonly number: number
   readonly name: string
   answered: boolean
 }
@@ -176,7 +213,9 @@ const unitOf = (draft: Draft, reason: 'unanswered' | 'interrupted'): Unit => {
   const { from, strays, lentTo } = draft
   const tools = new Map(draft.calls.map(({ call }) => [call.id, call.name]))
   const to = 1 + (draft.pages.at(-1)?.position ?? from)
-  return freeze({ from, to, pages, said, strays: [...new Set(strays)], lentTo, tools })
+  const given = draft.calls.map(({ call }) => call.number)
+  const numbers = given.some((number) => number !== 1) ? given : undefined
+  return freeze({ from, to, pages, said, strays: [...new Set(strays)], lentTo, tools, numbers })
 }
 
 const missing = {

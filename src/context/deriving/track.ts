@@ -7,8 +7,8 @@
  */
 import { isLeft, jsonEqual, type Json } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
-import { settle, type Message } from '../../message/index.ts'
-import { foldPages, type Note, type SummaryNote } from '../../notes/index.ts'
+import { settle, standIn, type Message } from '../../message/index.ts'
+import { foldPage, kindIn, noPages, placeOf, type Note, type PageFold, type SummaryNote } from '../../notes/index.ts'
 import { minFidelity, type PageKind } from '../../pages/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { compact } from './compact.ts'
@@ -17,12 +17,12 @@ import { emptyLine, extend, gap, lentTo, levelIn, shown, tokensOf, type Line, ty
 import type { RecallName } from '../showing/marker.ts'
 import { markedAs } from '../policies/marks.ts'
 import type { Policy } from '../policies/policy.ts'
-import { indexIn } from './positions.ts'
+import { endOf, indexIn } from './positions.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
 import { heardNothing, type Heard } from '../policies/talk.ts'
 import { isSpoken, isSubstantive } from './substantive.ts'
 import { remembering, type Estimator } from '../counting/tokens.ts'
-import { rankOf, rendererOf, type Retagged, type Unit } from './unit.ts'
+import { rankOf, rendererOf, type Renderer, type Unit } from './unit.ts'
 
 export interface Settings {
   readonly policy: Policy
@@ -42,8 +42,11 @@ export interface Track {
   readonly settling: Settling
   /** The line that grows. Those of earlier epochs are kept by the contexts that are spans of them. */
   line: Line
-  /** Of the notes: how many have been read, the last of them, and what they say. */
-  notes: ReadNotes
+  /** The results that stand after something else was said. */
+  readonly late: LateResults
+  readonly notes: ReadNotes
+  /** The moment of the latest compaction. */
+  begun: Begun | undefined
   /** Messages of the conversation read so far, where the last of them stands in the record, and those of them that contexts in use may not have seen, from `recentFrom` on. */
   length: number
   lastAt: number
@@ -74,23 +77,70 @@ export interface Track {
   asked: readonly [spoken: number, substantive: number]
 }
 
-interface ReadNotes {
-  readonly count: number
-  readonly last: Note | undefined
-  readonly retagged: Retagged
-  readonly summaries: readonly SummaryNote[]
-  readonly counts: readonly Count[]
+/**
+ * What has been read of the notes. Receipts count by the length that they name, all others from where they stand: so a
+ * compaction knows what stood before its message, and nothing that came later.
+ */
+export interface ReadNotes {
+  /** How many have been read, and the last of them. */
+  count: number
+  last: Note | undefined
+  counts: readonly Count[]
+  /** How many stand before what has been read of the record. */
+  applied: number
+  /** So many say of pages what holds from the beginning: the last of them asks for more than was sent before. */
+  readonly base: number
+  readonly pages: PageFold
+  /** The kinds of pages that they name; replaced, and never changed. */
+  kinds: ReadonlyMap<number, PageKind | undefined>
+  readonly summaries: NumberedSummary[]
 }
 
-/** A track that has read all of a record. */
-export const follow = (view: View<Message>, notes: Sequence<Note>, settings: Settings): Track => {
-  const read = readNotes(notes, settings)
-  const track = begin(settings, read, new Map())
-  if (advance(track, view)) return track
-  // A result came late: begin again, knowing where.
-  const again = begin(settings, read, lateResults(view))
-  advance(again, view)
-  return again
+/** A summary, and its place among the notes. */
+export interface NumberedSummary {
+  readonly note: SummaryNote
+  readonly at: number
+}
+
+/** What a track was when its line began, but for what does not change. */
+export interface Begun {
+  readonly line: Line
+  /** Of the line so many segments and messages. */
+  readonly segments: number
+  readonly messages: number
+  readonly length: number
+  readonly lastAt: number
+  readonly compactAt: number
+  readonly declined: number
+  readonly factor: number
+  readonly activeFrom: number
+  readonly asked: readonly [spoken: number, substantive: number]
+  readonly unanswered: readonly (readonly [position: number, part: number])[]
+  /** Of a conversation without tools, how many messages have been weighed. */
+  readonly heard: number | undefined
+  readonly notes: Pick<ReadNotes, 'count' | 'counts' | 'applied' | 'base'>
+  readonly summaries: number
+  readonly tagged: readonly (readonly [number, PageKind])[]
+  readonly pinned: readonly number[]
+  /** Whether it can be begun again from here, without what stands before. */
+  readonly isComplete: boolean
+}
+
+/** A track that has read all of a record. `base`, `late`: what is known from the beginning. */
+export const follow = (
+  view: View<Message>,
+  notes: Sequence<Note>,
+  settings: Settings,
+  base = 0,
+  late: LateResults = new Map(),
+): Track => {
+  const track = begin(settings, notes, base, late)
+  readReceipts(track, notes)
+  const again = advance(track, view, notes)
+  if (again === undefined) return track
+  return again === 'late'
+    ? follow(view, notes, settings, 0, lateResults(view))
+    : follow(view, notes, settings, again, late)
 }
 
 /** The track of an earlier context, brought to the end of a view; undefined where it is none of this record, or must change. */
@@ -107,8 +157,15 @@ export const continued = (
   if (!isSame || budget !== settings.budget) return undefined
   if (estimate !== settings.estimate || recall !== settings.recall) return undefined
   if (reserved !== settings.reserved || model !== settings.model) return undefined
-  if (!isOf(track, from, view) || !annotated(track, view, notes)) return undefined
-  return advance(track, view) ? track : undefined
+  return isOf(track, from, view) ? broughtTo(track, view, notes) : undefined
+}
+
+/** A track of a record, brought to the end of a view; undefined where it must begin again from the beginning. */
+export const broughtTo = (track: Track, view: View<Message>, notes: Sequence<Note>): Track | undefined => {
+  if (!readReceipts(track, notes)) return undefined
+  const again = advance(track, view, notes)
+  if (again === undefined) return track
+  return again === 'late' ? undefined : follow(view, notes, track.settings, again, track.late)
 }
 
 /** What a compaction of this moment works on. `open`: the unit whose calls wait, as if the record ended there. */
@@ -121,7 +178,7 @@ export const compactNow = (track: Track, view: View<Message>, policy: Policy, bu
     activeFrom,
     settledTo: track.settledTo,
     asked,
-    summaries: notes.summaries,
+    summaries: notes.summaries.map(({ note }) => note),
     record: view,
     renderer: line.renderer,
     heard: track.heard,
@@ -152,11 +209,28 @@ export const segmentAt = (segments: readonly Segment[], count: number, position:
   return found !== undefined && position >= found.from && position < found.to ? found : undefined
 }
 
-const begin = (settings: Settings, notes: ReadNotes, late: LateResults): Track => ({
+/** A track that has read nothing. */
+const begin = (settings: Settings, notes: Sequence<Note>, base: number, late: LateResults): Track => {
+  const pages = noPages()
+  const kinds = new Map<number, PageKind | undefined>()
+  for (let index = 0; index < base; index++) {
+    const position = foldPage(pages, notes.at(index) as Note)
+    if (position !== undefined) kinds.set(position, kindIn(pages, position))
+  }
+  return trackOf(
+    settings,
+    { count: 0, last: undefined, counts: [], applied: 0, base, pages, kinds, summaries: [] },
+    late,
+  )
+}
+
+export const trackOf = (settings: Settings, notes: ReadNotes, late: LateResults): Track => ({
   settings,
   settling: settling(late),
-  line: emptyLine(0, rendererOf(remembering(settings.estimate), notes.retagged, settings.recall)),
+  line: emptyLine(0, lineRenderer(settings, notes)),
+  late,
   notes,
+  begun: undefined,
   length: 0,
   lastAt: -1,
   recent: [],
@@ -175,14 +249,19 @@ const begin = (settings: Settings, notes: ReadNotes, late: LateResults): Track =
   asked: [-1, -1],
 })
 
-/** Read what a view has more. False, if it turned out that the record must be read with its late results known. */
-const advance = (track: Track, view: View<Message>): boolean => {
+const lineRenderer = ({ estimate, recall }: Settings, { kinds }: ReadNotes): Renderer =>
+  rendererOf(remembering(estimate), kinds, recall)
+
+/** Read what a view has more. Gives what must be known from the beginning, if something must: late results, or so many notes. */
+const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'late' | number | undefined => {
   const { settings, settling, samples } = track
   for (let index = track.length; index < view.length; index++) {
     const message = view.at(index) as Message
     const position = view.positionAt(index) as number
+    const base = annotate(track, view, notes, position)
+    if (base !== undefined) return base
     const units = settling.push(message, view.pages.at(index) as PageKind, position)
-    if (units === 'late') return false
+    if (units === 'late') return 'late'
     for (const unit of units) extend(track.line, arriving(unit, track.line))
     track.length = index + 1
     track.lastAt = position
@@ -222,8 +301,49 @@ const advance = (track: Track, view: View<Message>): boolean => {
     track.recent = track.recent.slice(track.lineFrom - track.recentFrom)
     track.recentFrom = track.lineFrom
     track.lineFrom = track.length
+    settling.keep(idsIn(next))
+    track.begun = begunOf(track)
   }
-  return true
+  return annotate(track, view, notes, endOf(view))
+}
+
+/** The ids of the calls that a line shows. */
+export const idsIn = ({ segments }: Line): readonly string[] =>
+  segments.flatMap((segment) => (segment.type === 'unit' ? [...segment.unit.tools.keys()] : []))
+
+/** What a track is at this moment. */
+export const begunOf = (track: Track): Begun => {
+  const { line, length, lastAt, compactAt, declined, factor, activeFrom, asked, settling, heard, notes } = track
+  const { count, counts, applied, base, summaries, pages } = notes
+  return {
+    line,
+    segments: line.segments.length,
+    messages: line.messages.length,
+    length,
+    lastAt,
+    compactAt,
+    declined: declined.left,
+    factor,
+    activeFrom,
+    asked,
+    unanswered: [...settling.unanswered.values()],
+    heard: heard.isTalk ? heard.messages : undefined,
+    notes: { count, counts, applied, base },
+    summaries: summaries.length,
+    tagged: [...pages.tagged],
+    pinned: [...pages.pinned],
+    isComplete: ![...track.late].some(([call, { position }]) => {
+      const at = Number.parseInt(call, 10)
+      return (at <= lastAt && position > lastAt) || isSaid(line, at) || isSaid(line, position)
+    }),
+  }
+}
+
+/** Whether more than a marker without a line of it stands for a position. */
+const isSaid = ({ segments }: Line, position: number): boolean => {
+  const segment = segmentAt(segments, segments.length, position)
+  if (segment?.type !== 'gap') return segment?.type === 'unit'
+  return segment.briefs.some(({ from, to }) => position >= from && position < to)
 }
 
 /** Count a few units at the levels that a compaction asks for, so that it finds most of them counted. */
@@ -283,55 +403,52 @@ const isOf = (track: Track, from: number, view: View<Message>): boolean => {
   return true
 }
 
-/** Take the notes that are new. False, if they change what has been read or must be shown fuller than it is. */
-const annotated = (track: Track, view: View<Message>, notes: Sequence<Note>): boolean => {
-  const { count, last, retagged, summaries } = track.notes
-  if (notes.length < count || (count > 0 && notes.at(count - 1) !== last)) return false
+/** Read the receipts that are new. False, if other notes were read before, or one could have changed what was decided. */
+const readReceipts = (track: Track, notes: Sequence<Note>): boolean => {
+  const { count, last, counts } = track.notes
+  if (notes.length < count || (count > 0 && last !== undefined && notes.at(count - 1) !== last)) return false
   if (notes.length === count) return true
   const added: Note[] = []
   for (let index = count; index < notes.length; index++) added.push(notes.at(index) as Note)
-  const counts = countsOf(added, track.settings.model)
-  // A receipt that came late could have changed what was decided since its call.
-  if (counts.some(({ len }) => len <= track.lastAt)) return false
-  const changes = added.some(({ type }) => type === 'page' || type === 'pin' || type === 'unpin')
-  const folded = changes ? foldPages(notes) : retagged
-  track.notes = {
-    count: notes.length,
-    last: added.at(-1),
-    retagged: folded,
-    summaries: [...summaries, ...added.filter((note) => note.type === 'summary')],
-    counts: withCounts(track.notes.counts, counts),
-  }
-  if (!changes) return true
-  const { line } = track
-  const renderer = rendererOf(remembering(track.settings.estimate), folded, track.settings.recall)
-  for (const [position, kind] of folded) {
-    if (
-      indexIn(view, position) === -1 ||
-      position > track.lastAt ||
-      kind === undefined ||
-      retagged.get(position) === kind
-    )
-      continue
-    const segment = segmentAt(line.segments, line.segments.length, position)
-    // A line in a marker is less than what a rule keeps: a message of its own.
-    const isLess =
-      segment?.type === 'unit'
-        ? rankOf(levelIn(segment, position, renderer)) > rankOf(minFidelity(kind))
-        : minFidelity(kind) !== 'pointer'
-    if (segment !== undefined && isLess) return false
-  }
-  track.line = { ...line, renderer }
+  const more = countsOf(added, track.settings.model)
+  if (more.some(({ len }) => len <= track.lastAt)) return false
+  track.notes.count = notes.length
+  track.notes.last = added.at(-1)
+  track.notes.counts = withCounts(counts, more)
   return true
 }
 
-const readNotes = (notes: Sequence<Note>, { model }: Settings): ReadNotes => ({
-  count: notes.length,
-  last: notes.at(-1),
-  retagged: foldPages(notes),
-  summaries: [...notes].filter((note) => note.type === 'summary'),
-  counts: countsOf(notes, model),
-})
+/**
+ * Take the notes that stand before a position: summaries and kinds of pages. Gives how many must be known from the
+ * beginning, if the last of these asks for more than the line shows.
+ */
+const annotate = (track: Track, view: View<Message>, notes: Sequence<Note>, before: number): number | undefined => {
+  const { notes: read } = track
+  const { kinds } = read
+  for (; read.applied < notes.length; read.applied++) {
+    const note = notes.at(read.applied) as Note
+    if (placeOf(note) > before) break
+    if (note.type === 'summary') read.summaries.push({ note, at: read.applied })
+    const position = read.applied < read.base ? undefined : foldPage(read.pages, note)
+    if (position === undefined) continue
+    read.kinds = new Map(read.kinds).set(position, kindIn(read.pages, position))
+    if (isUnderMinimum(track, view, position)) return read.applied + 1
+  }
+  if (read.kinds !== kinds) track.line = { ...track.line, renderer: lineRenderer(track.settings, read) }
+  return undefined
+}
+
+/** Whether the line shows less of a position than its kind, which has just changed, allows. */
+const isUnderMinimum = ({ line, lastAt, notes, settings }: Track, view: View<Message>, position: number): boolean => {
+  const kind = notes.kinds.get(position)
+  if (kind === undefined || position > lastAt || indexIn(view, position) === -1) return false
+  const segment = segmentAt(line.segments, line.segments.length, position)
+  if (segment === undefined) return false
+  // A line in a marker is less than what a rule keeps: a message of its own.
+  return segment.type === 'unit'
+    ? rankOf(levelIn(segment, position, lineRenderer(settings, notes))) > rankOf(minFidelity(kind))
+    : minFidelity(kind) !== 'pointer'
+}
 
 const lateResults = (view: View<Message>): LateResults => {
   const settled = settle(view)
@@ -340,7 +457,8 @@ const lateResults = (view: View<Message>): LateResults => {
     settled.left.problems.flatMap((problem) => {
       if (problem._tag !== 'ResultNotAdjacent') return []
       const { part, call } = problem
-      const message = view.at(problem.position)
+      const recorded = view.at(problem.position)
+      const message = recorded && standIn(recorded)
       const result = message?.content[part]
       const kind = view.pages.at(problem.position)
       if (message === undefined || result?.type !== 'tool_result' || kind === undefined) return []

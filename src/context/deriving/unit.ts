@@ -31,6 +31,8 @@ export interface Unit {
   readonly lentTo: Unit | undefined
   /** Tool names by call id. */
   readonly tools: ReadonlyMap<string, string>
+  /** The numbers that the ids of its calls got, in order; undefined if each has the id that was recorded. */
+  readonly numbers: readonly number[] | undefined
 }
 
 /** A message of a unit as it is said in full, with the page of its content. */

@@ -34,6 +34,7 @@ export const pagedWith = ({ lowWater = 0.45, highWater = lowWater }: PagedOption
   isShare('highWater', highWater)
   return Object.freeze<Policy>({
     name: 'paged',
+    version: `${lowWater} ${highWater}`,
     choose: 'epochs',
     talks: true,
     highWater,
@@ -125,4 +126,4 @@ const mostOfTurn = 0.75
 /** What is asked keeps so much of the budget, while lines can fall. */
 const leastAsked = 1 / 8
 /** A compaction that leaves so much of the budget more spares what is cached. */
-const roomForSettled = 0.07
+const roomForSettled = 0.06

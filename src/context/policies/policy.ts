@@ -12,6 +12,11 @@ export interface Policy {
   /** The name, for provenance and results. */
   readonly name: string
   /**
+   * The version of its choices, for states that are kept for another process: another name or version does not continue them.
+   * Default: none; contexts of the policy have no state.
+   */
+  readonly version?: string
+  /**
    * When to choose levels. `always`: at each derive, as soon as the record exceeds the budget. `epochs`: only when the
    * context has grown to the budget, and never upwards; until then every context extends the last one.
    */

@@ -14,8 +14,8 @@ import { wordsIn } from '../recall/words.ts'
 export interface Heard {
   /** Whether no message has called a tool. */
   isTalk: boolean
-  readonly terms: Set<string>
-  /** Names and numbers, with the message that had them last. */
+  /** What was said, and names and numbers: each with the message that had it last. */
+  readonly terms: Map<string, number>
   readonly details: Map<string, number>
   /** What each message is worth, by what stands for it: fixed when it is first weighed. */
   readonly worths: WeakMap<object, number>
@@ -25,7 +25,7 @@ export interface Heard {
 
 export const heardNothing = (): Heard => ({
   isTalk: true,
-  terms: new Set(),
+  terms: new Map(),
   details: new Map(),
   worths: new WeakMap(),
   messages: 0,
@@ -35,27 +35,8 @@ export const heardNothing = (): Heard => ({
 /** The worth of a message, between 0 and 1: how probable it is that a question asks for it. Call it in the record's order. */
 export const weigh = (message: Message, tokens: number, heard: Heard): number => {
   const text = textOf(message)
-  const at = (heard.messages += 1)
-  let [novel, names, numbers] = [0, 0, 0]
-  for (const { terms } of wordsIn(text))
-    for (const term of terms) {
-      if (!heard.terms.has(term)) novel += 1
-      heard.terms.add(term)
-    }
-  let end = 0
-  for (const { 0: word, index } of text.matchAll(wordLike)) {
-    const opens = end === 0 || sentenceEnd.test(text.slice(end, index))
-    end = index + word.length
-    const isNumber = digit.test(word)
-    if (!isNumber && (opens || word.length === 1 || !capital.test(word))) continue
-    const last = heard.details.get(word)
-    heard.details.set(word, at)
-    if (last !== undefined && at - last <= forgottenAfter) continue
-    if (isNumber) numbers += 1
-    else names += 1
-  }
   const answers = heard.asks
-  heard.asks = text.includes('?')
+  const { novel, names, numbers } = hear(message, heard)
   const sum =
     weights.bias +
     weights.novel * Math.log(1 + novel) +
@@ -68,6 +49,31 @@ export const weigh = (message: Message, tokens: number, heard: Heard): number =>
   return 1 / (1 + Math.exp(-sum))
 }
 
+/** Take in what a message says, and count what of it is new. */
+export const hear = (message: Message, heard: Heard): { novel: number; names: number; numbers: number } => {
+  const text = textOf(message)
+  const at = (heard.messages += 1)
+  const found = { novel: 0, names: 0, numbers: 0 }
+  /** Whether nobody has said it lately. */
+  const isNew = (known: Map<string, number>, word: string, forgottenAfter: number): boolean => {
+    const last = known.get(word)
+    known.set(word, at)
+    return last === undefined || at - last > forgottenAfter
+  }
+  for (const { terms } of wordsIn(text))
+    for (const term of terms) if (isNew(heard.terms, term, remembered)) found.novel += 1
+  let end = 0
+  for (const { 0: word, index } of text.matchAll(wordLike)) {
+    const opens = end === 0 || sentenceEnd.test(text.slice(end, index))
+    end = index + word.length
+    const isNumber = digit.test(word)
+    if (!isNumber && (opens || word.length === 1 || !capital.test(word))) continue
+    if (isNew(heard.details, word, forgottenAfter)) found[isNumber ? 'numbers' : 'names'] += 1
+  }
+  heard.asks = text.includes('?')
+  return found
+}
+
 const weights = {
   bias: -2.66,
   novel: 0.74,
@@ -78,8 +84,9 @@ const weights = {
   length: 1.41,
   quotes: 0.79,
 } as const
-/** A name or a number is news again after so many messages. */
+/** A name or a number is news again after so many messages, and any other word after so many. */
 const forgottenAfter = 30
+export const remembered = 1000
 const wordLike = /[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu
 const sentenceEnd = /[.!?:;\n"“”()]/u
 const digit = /\p{N}/u

@@ -141,7 +141,7 @@ const words = new WeakMap<Brief, readonly string[]>()
 export const telling = (text: string, most: number): string => {
   const words: string[] = []
   let length = 0
-  for (const said of slicedAt(text, 0, scanned).split(/[\s,;"“”()<>|*_`]+/)) {
+  for (const [said] of slicedAt(text, 0, scanned).matchAll(wordsOfProse)) {
     const word = said.replace(/^[.!?:'’–—-]+|[.!?:'’–—…-]+$/gu, '')
     const plain = word.toLowerCase().replaceAll('’', "'")
     if (word === '' || empty.has(plain) || (isStopWord(plain.replace(/'.*$/, '')) && !negation.test(plain))) continue
@@ -157,6 +157,7 @@ export const telling = (text: string, most: number): string => {
 
 const longest = { user: 240, other: 200, beside: 80, arguments: 60, answer: 140 } as const
 const scanned = 4000
+const wordsOfProse = /[^\s,;"“”()<>|*_`]+/g
 const shortRemark = 24
 const negation = /^(?:no|not|nor|never)$|n't$/
 /** Words that fill a sentence, beside the stop words of a search. English only. */

@@ -207,6 +207,11 @@ export class Eraser {
        where r.scope = $1::text and r.segment = w.segment and r.position = w.position`,
       [...places, gone.map(({ stub }) => escaped(stub)), gone.map(({ leaf }) => Buffer.from(leaf))],
     )
+    await query(
+      `delete from ${schema}.state where scope = $1::text
+       and log in (select l.key from ${schema}.log l where l.scope = $1::text and l.segments && $2::bigint[])`,
+      [scope, gone.map(({ segment }) => segment)],
+    )
     // Now that the rows are locked: whoever was just adding one to the search index has done so.
     for (const { segment, position } of gone) await forgetRows(query, schema, scope, segment, position, position + 1)
     const unspoken = await query(

@@ -12,7 +12,7 @@ import type { Format } from '../format.ts'
 /** The formats, in order, for the schema of that quoted name: format 1 is the first. */
 export const formatsFor = (schema: string): readonly Format[] => [
   {
-    fingerprint: '4729b52a7b7d66eca640b033fb048ab8cfef9445943e3738a6455aa389626aaa',
+    fingerprint: 'bd6314e32ca5ee65d06bc1ac7459c4bb27c7286e2bee310ae3fe93038263946b',
     sql: `
   create table if not exists ${schema}.scope (name text primary key, last bigint not null);
 
@@ -97,6 +97,14 @@ export const formatsFor = (schema: string): readonly Format[] => [
     holder text,                  -- null: nobody
     expires timestamptz not null, -- by the clock of the server
     stop_requested boolean not null default false,
+    primary key (scope, log)
+  );
+
+  -- Beside a log: what can be made again from it.
+  create table if not exists ${schema}.state (
+    scope text not null,
+    log bigint not null,
+    text text not null,
     primary key (scope, log)
   );
   `,

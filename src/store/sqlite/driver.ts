@@ -15,6 +15,7 @@ import { Reader } from './reader.ts'
 import { Rows } from './rows.ts'
 import { Scopes } from './scopes.ts'
 import { Search } from './search.ts'
+import { States } from './states.ts'
 import { Sweeper } from './sweep.ts'
 import type { Writer } from './writer.ts'
 
@@ -29,7 +30,8 @@ export const sqliteDriver = (db: DatabaseSync, writer: Writer, hash: Hash, now: 
   const reader = new Reader(db, logs, rows)
   const sweeper = new Sweeper(db, writer, rows, search)
   const elsewhere = new Elsewhere(db)
-  const eraser = new Eraser(db, { scopes, logs, rows, leases, appender, sweeper, writer }, hash)
+  const states = new States(db, logs, writer)
+  const eraser = new Eraser(db, { scopes, logs, rows, leases, states, appender, sweeper, writer }, hash)
   return {
     hash,
     now,
@@ -61,6 +63,7 @@ export const sqliteDriver = (db: DatabaseSync, writer: Writer, hash: Hash, now: 
     // Its versions are of the whole file: a watcher of one log hears of all.
     watch: async (_scope, _id, wake) => elsewhere.watch(wake),
     index: search,
+    states,
     close: async () => {
       elsewhere.end()
       await writer.end()

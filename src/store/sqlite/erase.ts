@@ -26,6 +26,7 @@ import { residueIn } from './residue.ts'
 import type { Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
 import { forgetRow } from './search.ts'
+import type { States } from './states.ts'
 import type { Sweeper } from './sweep.ts'
 import type { Writer } from './writer.ts'
 
@@ -35,6 +36,7 @@ interface Parts {
   readonly logs: Logs
   readonly rows: Rows
   readonly leases: Leases
+  readonly states: States
   readonly appender: Appender
   readonly sweeper: Sweeper
   readonly writer: Writer
@@ -173,7 +175,7 @@ export class Eraser {
 
   /** All that can be refused is looked at before anything is written. */
   #together(scope: string, { logs: given, ledger }: CheckedErasure, needles: Needles): Either<StoreFault, Done> {
-    const { logs, rows, leases, appender, sweeper } = this.#parts
+    const { logs, rows, leases, states, appender, sweeper } = this.#parts
     const places: {
       readonly segment: number
       readonly row: StoredRow
@@ -203,6 +205,7 @@ export class Eraser {
         : appender.append(scope, ledger.id, ledger.append),
     )
     if (isLeft(recorded)) return recorded
+    for (const segment of new Set(places.map((place) => place.segment))) states.forget(segment)
     const touched = new Set<number>()
     for (const { segment, row, leaf, stub } of places) {
       const { position } = row

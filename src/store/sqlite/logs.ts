@@ -166,6 +166,7 @@ export class Logs {
     if (problem !== undefined && isLeft(problem)) return problem
     this.#statements.removeOperations().run(raw['key'] as bigint)
     this.#statements.removeLease().run(raw['key'] as bigint)
+    this.#statements.removeState().run(raw['key'] as bigint)
     this.#statements.removeLog().run(raw['key'] as bigint)
     return right(this.#orphaned(raw))
   }
@@ -207,6 +208,7 @@ type Statements = Readonly<
     | 'update'
     | 'removeOperations'
     | 'removeLease'
+    | 'removeState'
     | 'removeLog'
     | 'orphan',
     Prepared
@@ -235,6 +237,7 @@ const statements = (db: DatabaseSync): Statements => ({
   update: prepared(db, 'update log set meta = ?, changes = ?, meta_sum = ? where key = ?'),
   removeOperations: prepared(db, 'delete from operation where log = ?'),
   removeLease: prepared(db, 'delete from lease where log = ?'),
+  removeState: prepared(db, 'delete from state where log = ?'),
   removeLog: prepared(db, 'delete from log where key = ?'),
   orphan: prepared(db, 'update segment set orphan = 1 where key = ?'),
 })

@@ -19,7 +19,7 @@ export const readOnlyDriver = (driver: StoreDriver, path: string, { isStale }: R
           })
         : answered
     }
-  const { index } = driver
+  const { index, states } = driver
   return {
     ...driver,
     create: refuse,
@@ -44,6 +44,9 @@ export const readOnlyDriver = (driver: StoreDriver, path: string, { isStale }: R
     }),
     getBlocks: fresh(driver.getBlocks),
     hasBlocks: fresh(driver.hasBlocks),
+    ...(states !== undefined && {
+      states: { read: fresh((scope: string, id: string) => states.read(scope, id)), write: refuse },
+    }),
     ...(index !== undefined && {
       index: {
         find: fresh((scope: string, query: Parameters<IndexDriver['find']>[1]) => index.find(scope, query)),

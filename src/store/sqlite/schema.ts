@@ -12,7 +12,7 @@ import type { Format } from '../format.ts'
 /** The formats, in order: format 1 is the first. */
 export const formats: readonly Format[] = [
   {
-    fingerprint: 'd648846336d4185cdcd315fc2726c8dc0278c1aed18a6a6cd76a46e86d1fb36c',
+    fingerprint: '025576e368ec5a48f1df2da7a198882ffffbd787893866c2842785d3e611cadd',
     sql: `
   create table format (fingerprint text not null) strict; -- one row: of the newest of these formats that the file has
 
@@ -94,6 +94,9 @@ export const formats: readonly Format[] = [
     expires integer not null,                 -- milliseconds since 1970, by the clock of this machine
     stop_requested integer not null default 0 -- 1: the holder is asked to stop
   ) strict;
+
+  -- Beside a log: what can be made again from it.
+  create table state (log integer primary key, text text not null) strict;
 
   -- A row as long as the file may still have bytes of erased rows that nothing refers to: they were not all removed yet.
   create table residue (key integer primary key) strict;

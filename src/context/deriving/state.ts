@@ -1,0 +1,314 @@
+/**
+ * The state of a derived context, as a text that a store can keep: what the latest compaction left. With it the first
+ * context after a restart reads what came since, and not the record.
+ *
+ * It has positions and numbers only, and nothing that anybody said: texts are read from the record again. The sum of
+ * what the line then says is in it, too, so a state never gives another context than the record does: one that is of
+ * another record, policy, budget or version, damaged, or older than an erasure, is as good as none.
+ */
+import { isObject } from '../../json/index.ts'
+import type { View } from '../../history/index.ts'
+import { standIn, user, type Message } from '../../message/index.ts'
+import { kindIn, placeOf, type Note, type PageFold, type SummaryNote } from '../../notes/index.ts'
+import { pageKinds, type PageKind } from '../../pages/index.ts'
+import { digestOf } from '../../proof/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
+import { remembered, hear } from '../policies/talk.ts'
+import { briefOf, wholeOf, type Brief } from '../showing/brief.ts'
+import type { Hidden } from '../showing/marker.ts'
+import { lookedAt } from './correction.ts'
+import { emptyLine, extend, gap, shown, summed, type Line, type Segment } from './line.ts'
+import { indexIn } from './positions.ts'
+import { settling } from './settling.ts'
+import {
+  begunOf,
+  broughtTo,
+  idsIn,
+  trackOf,
+  type Begun,
+  type NumberedSummary,
+  type Settings,
+  type Track,
+} from './track.ts'
+import type { Estimator } from '../counting/tokens.ts'
+import type { Said, ShownLevel, Unit } from './unit.ts'
+
+/** Counted up when the same record gives other contexts: states of other versions are made again. */
+const version = 1
+
+interface Stored extends Pick<
+  Begun,
+  'length' | 'lastAt' | 'compactAt' | 'declined' | 'factor' | 'activeFrom' | 'asked' | 'heard' | 'unanswered'
+> {
+  readonly key: string
+  readonly epoch: number
+  readonly unused?: 'indivisible' | 'policy'
+  readonly talks?: boolean
+  readonly notes: readonly [count: number, applied: number, base: number]
+  readonly counts: Begun['notes']['counts']
+  readonly tagged: Begun['tagged']
+  readonly pinned: Begun['pinned']
+  /** The indexes of the summaries among the notes. */
+  readonly summaries: readonly number[]
+  readonly segments: readonly StoredSegment[]
+  /** Of what the line says. */
+  readonly sum: string
+}
+
+/** `longest`, `worth`: null for none. `numbers`: those that ids of calls got, where an earlier call has the id. */
+type StoredSegment =
+  | readonly [
+      'unit',
+      number,
+      number,
+      ShownLevel,
+      longest: number | null,
+      worth: number | null,
+      numbers: readonly number[] | null,
+    ]
+  | readonly ['gap', number, number, StoredHidden, readonly StoredBrief[]]
+  | readonly ['summary', number, number, StoredHidden, note: number]
+type StoredHidden = readonly [tokens: number, ...counts: (readonly [kind: number, count: number])[]]
+type StoredBrief = readonly [from: number, to: number, tokens: number, worth: number | null, whole: number | null]
+
+/** The state of a moment as a text, made once; undefined where only the whole record gives what comes after it. */
+export const stateOf = (begun: Begun, track: Track): string | undefined => {
+  if (!texts.has(begun)) texts.set(begun, textOf(begun, track))
+  return texts.get(begun)
+}
+
+const texts = new WeakMap<Begun, string | undefined>()
+
+const textOf = (begun: Begun, track: Track): string | undefined => {
+  const key = keyOf(track.settings)
+  const { line, length, lastAt, compactAt, declined, factor, activeFrom, asked, heard, unanswered } = begun
+  if (key === undefined || !begun.isComplete) return undefined
+  const { count, counts, applied, base } = begun.notes
+  const { worths } = track.heard
+  const worthOf = (one: object): number | null => worths.get(one) ?? null
+  const summaries = track.notes.summaries.slice(0, begun.summaries)
+  const segments = line.segments.slice(0, begun.segments).map((segment): StoredSegment => {
+    const { from, to } = segment
+    if (segment.type === 'unit') {
+      const { unit, level, longest = null } = segment
+      return ['unit', from, to, level, longest, worthOf(unit), unit.numbers ?? null]
+    }
+    const hidden: StoredHidden = [
+      segment.hidden.tokens,
+      ...[...segment.hidden.kinds].map(([kind, times]) => [pageKinds.indexOf(kind), times] as const),
+    ]
+    if (segment.type === 'gap')
+      return ['gap', from, to, hidden, segment.briefs.map((brief) => storedBrief(brief, worthOf))]
+    const { at } = summaries.find(({ note }) => note.text === segment.text) as NumberedSummary
+    return ['summary', from, to, hidden, at]
+  })
+  const stored: Stored = {
+    key,
+    epoch: line.epoch,
+    ...(line.unused && { unused: line.unused }),
+    ...(line.talks && { talks: true }),
+    length,
+    lastAt,
+    compactAt,
+    declined,
+    factor,
+    activeFrom,
+    asked,
+    heard,
+    unanswered,
+    notes: [count, applied, base],
+    counts: counts.slice(Math.max(0, counts.findLastIndex(({ len }) => len <= lastAt) + 1 - lookedAt)),
+    tagged: begun.tagged,
+    pinned: begun.pinned,
+    summaries: summaries.map(({ at }) => at),
+    segments,
+    sum: saidIn(line, begun.messages),
+  }
+  const json = JSON.stringify(stored)
+  return `${sumOf(json)}\n${json}`
+}
+
+/** The track that a state is of, brought to the end of a view; undefined where the state is of something else. */
+export const resumed = (
+  text: string,
+  view: View<Message>,
+  notes: Sequence<Note>,
+  settings: Settings,
+): Track | undefined => {
+  try {
+    const json = text.slice(text.indexOf('\n') + 1)
+    if (text !== `${sumOf(json)}\n${json}`) return undefined
+    const stored: unknown = JSON.parse(json)
+    if (!isObject(stored) || stored['key'] !== keyOf(settings)) return undefined
+    const track = trackFrom(stored as unknown as Stored, view, notes, settings)
+    if (track?.begun !== undefined) texts.set(track.begun, text)
+    return track && broughtTo(track, view, notes)
+  } catch {
+    return undefined // it names what this record does not have
+  }
+}
+
+const trackFrom = (
+  stored: Stored,
+  view: View<Message>,
+  notes: Sequence<Note>,
+  settings: Settings,
+): Track | undefined => {
+  const { length, lastAt, heard, counts, tagged, pinned } = stored
+  const [count, applied, base] = stored.notes
+  if (length > view.length || view.positionAt(length - 1) !== lastAt || count > notes.length) return undefined
+  for (let index = applied; index < notes.length; index++) {
+    const note = notes.at(index) as Note
+    // Of no record's log: it counts from the beginning.
+    if (placeOf(note) <= lastAt && ['summary', 'page', 'pin', 'unpin'].includes(note.type)) return undefined
+  }
+  const pages: PageFold = { tagged: new Map(tagged), pinned: new Set(pinned) }
+  const kinds = new Map([...pages.tagged.keys(), ...pinned].map((position) => [position, kindIn(pages, position)]))
+  const summaries = stored.summaries.map((at): NumberedSummary => ({ note: notes.at(at) as SummaryNote, at }))
+  const last = notes.at(count - 1)
+  const track = trackOf(settings, { count, last, counts, applied, base, pages, kinds, summaries }, new Map())
+  const { renderer } = track.line
+  const line: Line = {
+    ...emptyLine(stored.epoch, renderer),
+    ...(stored.unused && { unused: stored.unused }),
+    ...(stored.talks && { talks: true }),
+  }
+  const given = new Map<string, number>()
+  for (const segment of stored.segments) {
+    const made = segmentFrom(segment, view, notes, track)
+    extend(line, made, made.type === 'gap' ? undefined : given)
+  }
+  if (saidIn(line, line.messages.length) !== stored.sum) return undefined
+  track.line = line
+  track.length = track.lineFrom = track.recentFrom = length
+  track.lastAt = lastAt
+  track.settledTo = lastAt + 1
+  track.compactAt = stored.compactAt
+  track.declined = { left: stored.declined, price: 0 }
+  track.factor = stored.factor
+  track.activeFrom = stored.activeFrom
+  track.asked = stored.asked
+  for (let index = 0; index < length; index = 2 * index + 1) track.samples.set(index, view.at(index) as Message)
+  track.settling.keep(idsIn(line))
+  track.settling.expectLate(
+    stored.unanswered.map(([position, part]) => [idAt(view, position, part), position, part]),
+    lastAt,
+  )
+  track.heard.isTalk = heard !== undefined
+  if (heard !== undefined && heard > 0) {
+    track.heard.messages = Math.max(0, heard - remembered)
+    for (let index = track.heard.messages; index < heard; index++) hear(standIn(view.at(index) as Message), track.heard)
+  }
+  track.begun = begunOf(track)
+  return track
+}
+
+const segmentFrom = (
+  stored: StoredSegment,
+  view: View<Message>,
+  notes: Sequence<Note>,
+  { line: { renderer }, heard: { worths } }: Track,
+): Segment => {
+  const [type, from, to] = stored
+  if (type === 'unit') {
+    const [, , , level, longest, worth, numbers] = stored
+    const unit = unitIn(view, from, to, numbers)
+    if (worth !== null) worths.set(unit, worth)
+    return shown(unit, level, longest ?? undefined)
+  }
+  const [tokens, ...counts] = stored[3]
+  const kinds = new Map(counts.map(([kind, times]) => [pageKinds[kind] as PageKind, times]))
+  const hidden: Hidden = { from, to, kinds, tokens }
+  if (type === 'summary') {
+    const { text, model = 'unknown' } = notes.at(stored[4]) as SummaryNote
+    return summed(hidden, text, model, renderer)
+  }
+  const briefs = stored[4].map(([first, beyond, size, worth, whole]): Brief => {
+    const { said } = unitIn(view, first, beyond, null)
+    const entries = said.map(({ message, page }) => ({ message, position: page.position }))
+    const brief = { ...briefOf(entries, { from: first, to: beyond }, noCount), tokens: size }
+    if (worth !== null) worths.set(brief, worth)
+    return whole === null ? brief : { ...(wholeOf((said[0] as Said).message, brief, noCount) as Brief), tokens: whole }
+  })
+  return gap(hidden, briefs)
+}
+
+/** The tokens are known. */
+const noCount = (): number => 0
+
+/** A unit, read from the record again. Throws, if the record has no such unit. */
+const unitIn = (view: View<Message>, from: number, to: number, numbers: readonly number[] | null): Unit => {
+  const reading = settling(new Map(), numbers ?? [])
+  const units: Unit[] = []
+  for (let index = view.before(from); index < view.before(to); index++) {
+    const more = reading.push(
+      view.at(index) as Message,
+      view.pages.at(index) as PageKind,
+      view.positionAt(index) as number,
+    )
+    if (more !== 'late') units.push(...more)
+  }
+  const last = reading.end()
+  if (last !== undefined) units.push(last)
+  const [unit] = units
+  if (unit === undefined || units.length > 1) throw new RangeError(`no unit from ${from} to ${to}`)
+  return unit
+}
+
+const storedBrief = (brief: Brief, worthOf: (one: object) => number | null): StoredBrief => {
+  const line = brief.line ?? brief
+  return [line.from, line.to, line.tokens, worthOf(line), brief.line === undefined ? null : brief.tokens]
+}
+
+const idAt = (view: View<Message>, position: number, part: number): string => {
+  const message = view.at(indexIn(view, position))
+  const call = message && standIn(message).content[part]
+  if (call?.type !== 'tool_call') throw new RangeError(`no call at ${position}`)
+  return call.id
+}
+
+/** What the first messages of a line say, and what they take. */
+const saidIn = ({ messages, sources, sums }: Line, count: number): string =>
+  sumOf(JSON.stringify([messages.slice(0, count), sources.slice(0, count), sums.slice(0, count + 1)]))
+
+/** 64 bits of a text. Damage is no attack, and a digest takes longer than all the rest. */
+const sumOf = (text: string): string => {
+  let [one, other] = [0x811c9dc5, 0x9747b28c]
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    one = Math.imul(one ^ unit, 0x01000193)
+    other = Math.imul((other << 13) | (other >>> 19), 5) + unit
+  }
+  return (one >>> 0).toString(16).padStart(8, '0') + (other >>> 0).toString(16).padStart(8, '0')
+}
+
+/** What contexts depend on beside the record and its notes; undefined for a policy that no other process can know. */
+const keyOf = ({ policy, budget, estimate, recall, reserved, model }: Settings): string | undefined =>
+  policy.choose === 'epochs' && policy.version !== undefined
+    ? digestOf(
+        JSON.stringify([
+          version,
+          policy.name,
+          policy.version,
+          budget,
+          recall,
+          reserved,
+          model ?? null,
+          probed(estimate),
+        ]),
+      )
+    : undefined
+
+/** An estimator as what it says of a few texts: two that agree on these and on the whole line are taken for the same. */
+const probed = (estimate: Estimator): readonly number[] => {
+  const found = probes.get(estimate) ?? samples.map((sample) => estimate(sample))
+  probes.set(estimate, found)
+  return found
+}
+
+const probes = new WeakMap<Estimator, readonly number[]>()
+const samples = [
+  'const total = items.reduce((sum, { price }) => sum + price * 1.19, 0) // 2026-11-23',
+  'Überraschend genau: 1.234,56 €, 東京 и Москва 🙂',
+  'The quick brown fox jumps over thirteen lazy dogs.\n\n\tIndented_snake_case and camelCaseNames.',
+].map((sample) => Object.freeze(user(sample)))

@@ -1,0 +1,123 @@
+/** What a state of a context saves, and which one is left aside. */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { assistant, createHistory, toolCall, toolResult, user, type Message, type View } from 'indelible'
+import {
+  deriveContext,
+  estimateTokens,
+  paged,
+  window,
+  type DerivedContext,
+  type DeriveOptions,
+  type Estimator,
+} from 'indelible/context'
+import type { Note } from 'indelible/notes'
+
+/** A record of work, or without tools one of talk. */
+const recordOf = (length: number, isTalk = false): View<Message> => {
+  const history = createHistory<Message>({ from: [user('Fix the build.')] })
+  for (let index = 0; history.len < length; index++)
+    if (isTalk)
+      history.append(
+        (index % 2 === 0 ? assistant : user)(`At ${index} Anna paid ${index * 7} euros for item ${index}.`),
+      )
+    else {
+      history.append(
+        assistant(`Looking at ${index}.`, toolCall(`call_${index}`, 'read', { path: `src/file${index}.ts` })),
+      )
+      history.append(toolResult(`call_${index}`, `export const value${index} = ${index}\n`.repeat(8)))
+    }
+  return history.view()
+}
+
+const derive = (view: View<Message>, options: DeriveOptions): DerivedContext => {
+  const derived = deriveContext(view, options)
+  if (isLeft(derived)) throw new Error(derived.left._tag)
+  return derived.right
+}
+
+let counted = 0
+/** An estimator that has counted no message before. */
+const fresh = (): Estimator => (message) => ((counted += 1), estimateTokens(message))
+const estimate = fresh()
+
+const messagesOf = ({ messages }: DerivedContext): string => JSON.stringify(messages)
+
+describe('with a state', () => {
+  it.each([false, true])('a context reads what came since, however long the record is (talk: %s)', (isTalk) => {
+    /** How many messages were counted, and how many were read. */
+    const cost = (length: number): readonly [counted: number, read: number] => {
+      const view = recordOf(length, isTalk)
+      const { state } = derive(view.slice(0, length - 20), { budget: 3000 })
+      let read = 0
+      counted = 0
+      const reading = new Proxy(view, {
+        get: (target, name) => {
+          const member: unknown = Reflect.get(target, name, target)
+          if (typeof member !== 'function') return member
+          return (...given: unknown[]): unknown => {
+            if (name === 'at') read += 1
+            return (member as (...given: unknown[]) => unknown).apply(target, given)
+          }
+        },
+      })
+      const context = derive(reading, { budget: 3000, estimate: fresh(), state })
+      const cost = [counted, read] as const
+      expect(messagesOf(context)).toBe(messagesOf(derive(view, { budget: 3000 })))
+      return cost
+    }
+    const [short, long] = [cost(400), cost(1200)]
+    expect(long[0]).toBeLessThan(short[0] * 2)
+    // What was said lately is read again, to know what is new.
+    expect(long[1]).toBeLessThan(short[1] * 2 + (isTalk ? 1000 : 0))
+  })
+  it('says nothing that was said', () => {
+    const { state } = derive(recordOf(400), { budget: 3000 })
+    expect(state).toMatch(/^[0-9a-f]{16}\n\{"key":/)
+    for (const text of ['Fix', 'build', 'Looking', 'call_', 'read', 'src', 'value', 'export'])
+      expect(state).not.toContain(text)
+    expect((state ?? '').length).toBeLessThan(20_000)
+  })
+  it('that was damaged anywhere, the context is made of the record', () => {
+    const view = recordOf(80)
+    const { state = '' } = derive(view, { budget: 1500 })
+    const context = derive(view, { budget: 1500, estimate, state })
+    expect(context.state).toBe(state)
+    counted = 0
+    derive(view, { budget: 1500, estimate: fresh(), state })
+    const little = counted
+    for (let at = 0; at < state.length; at += Math.ceil(state.length / 12))
+      for (const damaged of [
+        state.slice(0, at),
+        `${state.slice(0, at)}${state[at] === '1' ? '2' : '1'}${state.slice(at + 1)}`,
+      ]) {
+        counted = 0
+        derive(view, { budget: 1500, estimate: fresh(), state: damaged })
+        expect(counted).toBeGreaterThan(little)
+      }
+  })
+  it('of another record, policy, budget, model, estimator or tool, the context is made of the record', () => {
+    const view = recordOf(90)
+    const { state } = derive(view, { budget: 2000 })
+    const notes: Note[] = [{ type: 'pin', position: 0 }]
+    const others: readonly DeriveOptions[] = [
+      { budget: 2100 },
+      { budget: 2000, policy: window },
+      { budget: 2000, policy: { ...paged, version: 'mine' } },
+      { budget: 2000, model: 'acme-1' },
+      { budget: 2000, estimate: (message) => JSON.stringify(message).length / 3 },
+      { budget: 2000, tools: [] },
+      { budget: 2000, systemTokens: 100 },
+      { budget: 2000, notes },
+    ]
+    for (const options of others)
+      for (const record of [view, recordOf(100, true)])
+        expect(messagesOf(derive(record, { ...options, state }))).toBe(messagesOf(derive(record, options)))
+  })
+  it('there is none before the first compaction, and of a policy that no other process can know', () => {
+    const { version: _, ...unknown } = paged
+    expect(derive(recordOf(20), { budget: 9000 }).state).toBeUndefined()
+    expect(derive(recordOf(300), { budget: 2000, policy: unknown }).state).toBeUndefined()
+    expect(derive(recordOf(300), { budget: 2000, policy: window }).state).toBeUndefined()
+  })
+})
