@@ -1,7 +1,6 @@
 import { faultMessage } from 'indelible'
 import { execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { isLeft } from 'fp-ts/lib/Either.js'
@@ -12,7 +11,6 @@ import { blockIdOf } from 'indelible/proof'
 import { findingText, storeTask, verifyLog, type Head, type Row, type Store, type StoreFault } from 'indelible/store'
 import { postgresStore, type PostgresOptions } from 'indelible/store/postgres'
 import { storeContract, type StorePlace } from 'indelible/testing'
-import { root } from '../../scripts/run.ts'
 import type { PostgresPool } from '../../src/store/postgres/database.ts'
 import { endingProxy } from './postgres-ending-proxy.ts'
 import { bouncerVersion, hasTransactionMode, startBouncer, type Bouncer } from './pgbouncer.ts'
@@ -20,6 +18,7 @@ import { faultyPool } from './faulty-postgres.ts'
 import { isRunning, startPostgres, noPostgres, notOurServer } from './postgres-server.ts'
 import { isFull, oneIn, rounds } from '../rounds.ts'
 import { leftOutIf } from '../left-out.ts'
+import { program, programUrl } from '../programs.ts'
 
 const terminations = rounds(10, 100)
 const server = await startPostgres()
@@ -106,7 +105,7 @@ const place = async (connectionString: string = url): Promise<StorePlace> => {
     faultEvery: oneIn(29),
     lasting: true,
     elsewhere: {
-      module: new URL('postgres-elsewhere.ts', import.meta.url).href,
+      module: programUrl('test/store/postgres-elsewhere.ts'),
       argument: JSON.stringify({ connectionString, schema }),
     },
     wrecks: [
@@ -219,12 +218,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const each = rounds(15, 40)
     await Promise.all(
       names.map((name) =>
-        promisify(execFile)(process.execPath, [
-          join(root, 'test/store/postgres-appender.ts'),
-          argument,
-          name,
-          `${each}`,
-        ]),
+        promisify(execFile)(process.execPath, [program('test/store/postgres-appender.ts'), argument, name, `${each}`]),
       ),
     )
     const store = await open({ schema })
@@ -599,7 +593,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const proxy = await endingProxy(url, (number) => number % 3 === 2)
     const child = spawn(
       process.execPath,
-      [join(root, 'test/store/postgres-watcher.ts'), named(schema, proxy.url), schema],
+      [program('test/store/postgres-watcher.ts'), named(schema, proxy.url), schema],
       { stdio: ['pipe', 'pipe', 'pipe'] },
     )
     let errors = ''
