@@ -11,7 +11,8 @@ import { blockIdOf } from 'indelible/proof'
 import { findingText, storeTask, verifyLog, type Head, type Row, type Store, type StoreFault } from 'indelible/store'
 import { postgresStore, type PostgresOptions } from 'indelible/store/postgres'
 import { storeContract, type StorePlace } from 'indelible/testing'
-import type { PostgresPool } from '../../src/store/postgres/database.ts'
+import { cancelStatement } from '../../src/store/postgres/cancel.ts'
+import { Database, type PostgresClient, type PostgresPool } from '../../src/store/postgres/database.ts'
 import { endingProxy } from './postgres-ending-proxy.ts'
 import { bouncerVersion, hasTransactionMode, startBouncer, type Bouncer } from './pgbouncer.ts'
 import { faultyPool } from './faulty-postgres.ts'
@@ -420,6 +421,16 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await sql(`drop database ${name} with (force)`)
   })
 
+  it('a request to cancel that ended nothing is sent again', async () => {
+    const pool = new Pool({ connectionString: url })
+    let requests = 0
+    const cancel = (client: PostgresClient): void => {
+      if (++requests > 1) cancelStatement(client)
+    }
+    const sleeping = new Database(pool, { timeout: 50, cancel }).write('select pg_sleep(60)')
+    await expect(sleeping).rejects.toMatchObject({ code: '57014' })
+    await pool.end()
+  })
   it(
     'a server that answers nothing is given up after the timeout, not much later',
     leftOutIf(server?.own === undefined, notOurServer),
