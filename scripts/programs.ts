@@ -4,7 +4,7 @@ import { build } from 'vite'
 import { bundles, programs } from '../test/programs.ts'
 import { root } from './run.ts'
 
-await build({
+const built = await build({
   configFile: false,
   root,
   logLevel: 'warn',
@@ -21,3 +21,12 @@ await build({
     },
   },
 })
+
+// What programs share may be put into one of them, which the others would then run.
+const chunks = 'output' in built ? built.output.filter((chunk) => chunk.type === 'chunk') : []
+const started = new Set(chunks.flatMap((chunk) => (chunk.isEntry ? [chunk.fileName] : [])))
+const imported = chunks
+  .flatMap((chunk) => chunk.imports.concat(chunk.dynamicImports))
+  .filter((name) => started.has(name))
+if (started.size < programs.length || imported.length > 0)
+  throw new Error(`bundled programs that others would run: ${imported.join(', ')}; start them from their sources`)

@@ -20,7 +20,6 @@ export const programs = [
   'test/evidence/hold-process.ts',
   'test/library.ts',
   'test/recorder/bounds-process.ts',
-  'test/records/caller-process.ts',
   'test/run/kills-agent.ts',
   'test/run/soak-agent.ts',
   'test/run/turns-process.ts',

@@ -10,7 +10,6 @@ import { openCallLog, type CallRecord } from 'indelible/records'
 import { root } from '../../scripts/run.ts'
 import { ok } from '../answers.ts'
 import { rounds } from '../rounds.ts'
-import { program } from '../programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-calls-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -18,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const kills = rounds(4, 200)
 
 const started = (...words: readonly string[]): ChildProcess =>
-  spawn(process.execPath, [program('test/records/caller-process.ts'), ...words], {
+  spawn(process.execPath, [join(root, 'test/records/caller-process.ts'), ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
   })
