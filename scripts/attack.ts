@@ -1,7 +1,6 @@
 /**
  * `npm run attack`: every suite that plays an attacker, at full size, closed by the minutes of each. `INDELIBLE_ROUNDS` is the
- * share of that size (see test/rounds.ts). A new suite is a line below; the tests in it are part of `npm test`, too, with few
- * rounds.
+ * share of that size (see test/rounds.ts). A new suite is a line below. CONTRIBUTING.md says which command runs which tests.
  */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -11,6 +11,7 @@ import { root, runAside } from './run.ts'
 
 const isFull = process.argv.includes('--full')
 if (isFull) process.env['INDELIBLE_ROUNDS'] ??= 'full'
+else process.env['INDELIBLE_PROGRAMS'] = 'bundled' // test/programs.ts
 
 mkdirSync(join(root, '.cache'), { recursive: true })
 rmSync(summaryPath, { force: true })
@@ -20,13 +21,14 @@ type Step = readonly [name: string, command: string, args: readonly string[]]
 const node = process.execPath
 const examples: Step = ['examples in docs', node, ['scripts/extract-docs.ts', '--examples']] // their types are checked too
 const build: Step = ['build', node, ['scripts/build.ts']]
+const programs: Step = ['what tests start, bundled', node, ['scripts/programs.ts']]
 const packed: Step = ['the packed package', node, ['scripts/smoke.ts']]
 const checks: readonly Step[] = [
   ['format', 'oxfmt', ['--check']],
   ['lint', 'oxlint', ['--deny-warnings']],
-  ['types', 'tsc', ['-p', 'tsconfig.json']],
-  ['types without Node', 'tsc', ['-p', 'tsconfig.portable.json']],
-  ['types in a browser', 'tsc', ['-p', 'page/tsconfig.json']],
+  ['types', 'tsc', ['-p', 'tsconfig.json', '--singleThreaded']],
+  ['types without Node', 'tsc', ['-p', 'tsconfig.portable.json', '--singleThreaded']],
+  ['types in a browser', 'tsc', ['-p', 'page/tsconfig.json', '--singleThreaded']],
   ...(isFull ? ([['types of benches', 'tsc', ['-p', 'bench/tsconfig.json']]] satisfies Step[]) : []),
 ]
 const tests: Step = [
@@ -54,6 +56,7 @@ await check(examples)
 let testsEndedWell = false
 const buildAndTest = async (): Promise<void> => {
   await check(build) // some tests serve the built page
+  if (!isFull) await check(programs)
   testsEndedWell = await step(tests, 'inherit') // counted one by one, below
 }
 const checkAll = async (): Promise<void> => {

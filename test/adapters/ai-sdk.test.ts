@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import {
   convertToModelMessages,
   createUIMessageStreamResponse,
@@ -20,10 +19,10 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { assistant, orThrow, settle, textOf, toolCall, user, type Message } from 'indelible'
 import { chatStore, toUIMessageStream } from 'indelible/adapters/ai-sdk'
 import { run, scriptedModel, turn, type Model } from 'indelible/run'
-import { root } from '../../scripts/run.ts'
 import { aiSdkCases } from './ai-sdk-cases.ts'
 import { inFiles, inMemory } from './places.ts'
 import { rounds } from '../rounds.ts'
+import { program } from '../programs.ts'
 
 const files = inFiles()
 afterAll(files.leave)
@@ -166,7 +165,7 @@ it('a route whose process is killed after a tool had finished goes on with its r
   const store = await files.fresh()
   const chats = chatStore(store)
   const chatId = await chats.createChat()
-  const child = spawn(process.execPath, [join(root, 'test/adapters/ai-sdk-process.ts'), files.path(), chatId], {
+  const child = spawn(process.execPath, [program('test/adapters/ai-sdk-process.ts'), files.path(), chatId], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = once(child, 'close')

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import {
   isSessionHistoryRewriteAwareSession,
   isSessionHistoryTransactionAwareSession,
@@ -10,11 +9,11 @@ import {
 import { afterAll, describe, expect, it } from 'vitest'
 import { textOf } from 'indelible'
 import { agentsSession } from 'indelible/adapters/openai-agents'
-import { root } from '../../scripts/run.ts'
 import { approvingAgent, runner } from './openai-agents-agent.ts'
 import { agentsCases } from './openai-agents-cases.ts'
 import { inFiles, inMemory, verified } from './places.ts'
 import { rounds } from '../rounds.ts'
+import { program } from '../programs.ts'
 
 const files = inFiles()
 afterAll(files.leave)
@@ -55,11 +54,9 @@ it('a run that waits for an approval goes on in another process', async () => {
   expect(waiting.interruptions.length).toBe(1)
   const saved = `${files.path()}.state`
   writeFileSync(saved, waiting.state.toString())
-  const other = spawnSync(
-    process.execPath,
-    [join(root, 'test/adapters/openai-agents-process.ts'), files.path(), saved],
-    { encoding: 'utf8' },
-  )
+  const other = spawnSync(process.execPath, [program('test/adapters/openai-agents-process.ts'), files.path(), saved], {
+    encoding: 'utf8',
+  })
   expect([other.stderr, other.stdout]).toEqual(['', 'Done, after 3 items.'])
   const record = await session.record()
   await record.refresh()

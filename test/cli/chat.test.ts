@@ -8,9 +8,9 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { settle, textOf, toolCallsOf, type Message } from 'indelible'
 import { listSessions, openSession, verifySession, type Session } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { root } from '../../scripts/run.ts'
 import { folderTools } from '../../src/cli/folder-tools.ts'
 import { indelible } from './indelible.ts'
+import { program } from '../programs.ts'
 
 const top = mkdtempSync(join(tmpdir(), 'indelible-chat-'))
 afterAll(() => rmSync(top, { recursive: true, force: true }))
@@ -31,7 +31,7 @@ interface Terminal {
 }
 
 const terminal = (...args: readonly string[]): Terminal => {
-  const pty = spawn(process.execPath, [join(root, 'src/cli/main.ts'), 'chat', ...args], {
+  const pty = spawn(process.execPath, [program('src/cli/main.ts'), 'chat', ...args], {
     cols: 100,
     rows: 30,
     cwd: folder,

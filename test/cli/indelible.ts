@@ -7,8 +7,9 @@ import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_thread
 import { root } from '../../scripts/run.ts'
 import { forEachFile } from '../for-each-file.ts'
 import type { CommandLine, Ended } from './command-run.ts'
+import { program } from '../programs.ts'
 
-export const main: string = join(root, 'src/cli/main.ts')
+export const main: string = program('src/cli/main.ts')
 
 const newFolder = (): string => mkdtempSync(join(tmpdir(), 'indelible-cli-'))
 
@@ -83,7 +84,7 @@ let started: Worker | undefined
 /** Lives as long as the tests that call it. */
 const thread = (): Worker => {
   if (started !== undefined) return started
-  started = new Worker(join(root, 'test/cli/command-thread.ts'), {
+  started = new Worker(program('test/cli/command-thread.ts'), {
     execArgv: [],
     env: { ...process.env, NODE_COMPILE_CACHE: compiled },
   })

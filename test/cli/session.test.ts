@@ -8,6 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
 import { defaultStorePath } from '../../src/cli/store.ts'
 import { indelible as runCommand } from './indelible.ts'
+import { program } from '../programs.ts'
 
 const example = join(root, 'examples/coding-agent.json')
 const folder = mkdtempSync(join(tmpdir(), 'indelible-session-'))
@@ -318,7 +319,7 @@ describe('called wrongly', () => {
 describe('the Node that it runs on', () => {
   const on = (version: string, ...args: readonly string[]) => {
     const faked = `data:text/javascript,${encodeURIComponent(`Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`)}`
-    return spawnSync(process.execPath, ['--import', faked, join(root, 'src/cli/main.ts'), ...args], {
+    return spawnSync(process.execPath, ['--import', faked, program('src/cli/main.ts'), ...args], {
       encoding: 'utf8',
       env: { ...process.env, XDG_DATA_HOME: newHome() },
     })

@@ -49,6 +49,7 @@ import { startPostgres } from '../store/postgres-server.ts'
 import { native, portable } from '../../src/encryption/aes.ts'
 import { changed } from './stolen.ts'
 import { rounds } from '../rounds.ts'
+import { program } from '../programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-encryption-'))
 const server = await startPostgres()
@@ -453,7 +454,7 @@ describe('keys', () => {
     for (let round = 0; round < rounds(2, 100); round++) {
       const child = spawn(
         process.execPath,
-        [join(root, 'test/encryption/crash-process.ts'), path, hostKeyText(host), round === 0 ? 'create' : 'open'],
+        [program('test/encryption/crash-process.ts'), path, hostKeyText(host), round === 0 ? 'create' : 'open'],
         {
           stdio: ['ignore', 'pipe', 'inherit'],
           env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },

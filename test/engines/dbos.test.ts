@@ -1,7 +1,6 @@
 /** The chat on DBOS and PostgreSQL, with workers that are killed in the middle. */
 import { DBOSClient } from '@dbos-inc/dbos-sdk'
 import { spawn, type ChildProcess } from 'node:child_process'
-import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -14,6 +13,7 @@ import { ok } from '../answers.ts'
 import { startPostgres, noPostgres } from '../store/postgres-server.ts'
 import { controlServer, type Control } from './control.ts'
 import { leftOutIf } from '../left-out.ts'
+import { program } from '../programs.ts'
 
 const server = await startPostgres()
 
@@ -42,7 +42,7 @@ describe('a chat on DBOS', leftOutIf(server === undefined, noPostgres), () => {
     readonly end: () => Promise<unknown>
   }
   const startWorker = async (workflowId: string): Promise<Worker> => {
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'dbos-worker.ts'), url, control.url, workflowId], {
+    const child = spawn(process.execPath, [program('test/engines/dbos-worker.ts'), url, control.url, workflowId], {
       stdio: ['ignore', 'pipe', process.env['INDELIBLE_LOUD'] === undefined ? 'ignore' : 'inherit'],
     })
     workers.push(child)

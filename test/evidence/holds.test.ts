@@ -35,6 +35,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
 import { fault, ok } from '../answers.ts'
 import { holdCases } from './hold-cases.ts'
+import { program } from '../programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-holds-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -54,7 +55,7 @@ it('in two processes, a session is held or removed, never both', async () => {
   const store = await sqliteStore({ path, durability: 'os' })
   const ids = Array.from({ length: 150 }, (_, index) => `s${index}`)
   for (const id of ids) await createSession(store, { id })
-  const holder = spawn(process.execPath, [join(root, 'test/evidence/hold-process.ts'), path, `${ids.length}`], {
+  const holder = spawn(process.execPath, [program('test/evidence/hold-process.ts'), path, `${ids.length}`], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
   })

@@ -1,12 +1,11 @@
 /** What a process that runs for long keeps of ids that it meets once. */
 import { spawnSync } from 'node:child_process'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { root } from '../../scripts/run.ts'
 import { isFull } from '../rounds.ts'
+import { program } from '../programs.ts'
 
 it('the heap after 100,000 ids is at most 20 MB above that after 1,000', () => {
-  const script = join(root, 'test/recorder/bounds-process.ts')
+  const script = program('test/recorder/bounds-process.ts')
   const args = ['--expose-gc', '--no-warnings', script, isFull ? 'full' : 'some']
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
   expect([status, stderr]).toEqual([0, ''])

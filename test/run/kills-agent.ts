@@ -6,7 +6,7 @@ import { appendFileSync, writeSync } from 'node:fs'
 import { resume, tool, turn, type RunEvent, type RunStream } from '../../src/run/index.ts'
 import { openSession } from '../../src/session/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
-import { modelOf, type Provider } from './soak-agent.ts'
+import { modelOf, type Provider } from './soak-turns.ts'
 
 const [path = '', id = '', provider = 'chat', url = '', ledger = ''] = process.argv.slice(2)
 const store = await sqliteStore({ path, wait: 60_000 })

@@ -10,13 +10,13 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import { afterAll, expect, it } from 'vitest'
 import { createSession, openSession, settle, toolCallsOf, verifySession, type Message } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { root } from '../../scripts/run.ts'
 import { refusal } from '../codecs/judges/anthropic.ts'
 import { judgeChat, judgeResponses } from '../codecs/judges/openai.ts'
 import { providerServer } from './provider-server.ts'
-import { providers } from './soak-agent.ts'
+import { providers } from './soak-turns.ts'
 import { anthropicEvents, chatEvents, responsesEvents } from './wire.ts'
 import { rounds } from '../rounds.ts'
+import { program } from '../programs.ts'
 
 const kills = rounds(providers.length, 200)
 const folder = mkdtempSync(join(tmpdir(), 'indelible-kills-'))
@@ -67,7 +67,7 @@ it(`${kills} processes killed among their tools and answers: what they were told
     await first.close()
     const told: [string, string][] = []
     for (let round = index; round < kills; round += providers.length) {
-      const child = spawn(process.execPath, [join(root, 'test/run/kills-agent.ts'), path, 's', provider, url, ledger], {
+      const child = spawn(process.execPath, [program('test/run/kills-agent.ts'), path, 's', provider, url, ledger], {
         stdio: ['ignore', 'pipe', 'inherit'],
       })
       const after = 1 + pick(14)

@@ -12,11 +12,11 @@ import { settle, toolCallsOf } from 'indelible'
 import { verifySession } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { root } from '../../scripts/run.ts'
 import { judgeChat, judgeResponses } from '../codecs/judges/openai.ts'
 import { refusal } from '../codecs/judges/anthropic.ts'
 import { providerServer, type Reply } from './provider-server.ts'
-import { done, modelOf, providers, ready, turn, type Provider } from './soak-agent.ts'
+import { done, modelOf, providers, ready, turn, type Provider } from './soak-turns.ts'
+import { program } from '../programs.ts'
 import { anthropicEvents, chatEvents, responsesEvents, type Answer } from './wire.ts'
 import { rounds } from '../rounds.ts'
 
@@ -131,7 +131,7 @@ it(`${runs} random runs: no request refused, nothing lost, nothing doubled`, asy
 it('processes that are killed while they run: what was acknowledged is there, once, and the next one goes on', async () => {
   const path = join(folder, 'killed.db')
   const pick = random(7)
-  const child = join(root, 'test/run/soak-agent.ts')
+  const child = program('test/run/soak-agent.ts')
   for (const provider of providers) {
     const { url, refused, close } = await playing(provider, pick)
     let acknowledged = 0

@@ -10,10 +10,10 @@ import { createInterface } from 'node:readline'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { afterAll, expect, it } from 'vitest'
 import { createSession, openSession, settle, textOf, verifySession } from 'indelible'
-import { root } from '../../scripts/run.ts'
 import { openAt } from '../session/open-at.ts'
 import { startPostgres } from '../store/postgres-server.ts'
 import { isFull, rounds } from '../rounds.ts'
+import { program } from '../programs.ts'
 
 const [processes, turns] = [isFull ? 8 : 3, rounds(3, 60)]
 const kills = isFull ? 200 : Math.ceil(turns / 3)
@@ -45,7 +45,7 @@ it.each(cases)(
       for (;;) {
         const child = spawn(
           process.execPath,
-          [join(root, 'test/run/turns-process.ts'), path, 's', name, whenBusy, String(turns), String(from)],
+          [program('test/run/turns-process.ts'), path, 's', name, whenBusy, String(turns), String(from)],
           {
             stdio: ['ignore', 'pipe', 'inherit'],
           },

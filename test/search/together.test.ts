@@ -10,13 +10,14 @@ import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
 import { all, places } from './cases.ts'
 import { rounds } from '../rounds.ts'
+import { program } from '../programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-search-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const kills = rounds(2, 50)
 
 const started = (...args: readonly string[]): ChildProcess =>
-  spawn(process.execPath, [join(root, 'test/search/search-process.ts'), ...args], {
+  spawn(process.execPath, [program('test/search/search-process.ts'), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
   })

@@ -11,6 +11,7 @@ import { root } from '../../scripts/run.ts'
 import { ok } from '../answers.ts'
 import { batchOf, editOf } from './batches.ts'
 import { rounds } from '../rounds.ts'
+import { program } from '../programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-crash-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -27,7 +28,7 @@ const opened = async (path: string): Promise<{ store: Store; session: Session }>
 /** Start a process that appends, and kill it. Gives the batches that it has acknowledged. */
 const killed = (path: string, round: string, number: number, mode = 'append'): Promise<readonly number[]> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [join(root, 'test/session/writer-process.ts'), mode, path, 's', round], {
+    const child = spawn(process.execPath, [program('test/session/writer-process.ts'), mode, path, 's', round], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
     })

@@ -13,6 +13,7 @@ import type { Head, Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
 import { rounds } from '../rounds.ts'
+import { program } from '../programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-erase-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -193,7 +194,7 @@ it('a process that is killed at any step has erased all of it, or nothing; and t
     const step = kills < 20 ? [60, 25, 150][round % 3] : 1 + round
     const { signal, stderr } = spawnSync(
       process.execPath,
-      [join(root, 'test/session/erase-process.ts'), file, String(step), '1', '3', '8'],
+      [program('test/session/erase-process.ts'), file, String(step), '1', '3', '8'],
       { encoding: 'utf8', env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') } },
     )
     expect(stderr).toBe('')

@@ -18,6 +18,7 @@ import { startPostgres, noPostgres } from '../store/postgres-server.ts'
 import { openAt } from './open-at.ts'
 import { rounds } from '../rounds.ts'
 import { leftOutIf } from '../left-out.ts'
+import { program } from '../programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-follow-'))
 const server = await startPostgres()
@@ -67,7 +68,7 @@ class Party {
   }
 
   #start(): void {
-    const child = spawn(process.execPath, [join(root, 'test/session/follow-process.ts'), ...this.#args(this.lines)], {
+    const child = spawn(process.execPath, [program('test/session/follow-process.ts'), ...this.#args(this.lines)], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
     })

@@ -16,6 +16,7 @@ import { fault, ok } from '../answers.ts'
 import { startPostgres } from '../store/postgres-server.ts'
 import { transcriptOf } from './transcripts.ts'
 import { importTranscript, readTranscript } from 'indelible/transcript'
+import { program } from '../programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-imports-'))
 const server = await startPostgres()
@@ -60,7 +61,7 @@ interface Importer {
 
 /** A process that imports under the ids that it is told. */
 const importer = async (path: string, name: string): Promise<Importer> => {
-  const child = spawn(process.execPath, [join(root, 'test/session/import-process.ts'), path, name], {
+  const child = spawn(process.execPath, [program('test/session/import-process.ts'), path, name], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
   })

@@ -21,6 +21,7 @@ import { startPostgres, noPostgres } from '../store/postgres-server.ts'
 import { openAt } from './open-at.ts'
 import { isFull, rounds } from '../rounds.ts'
 import { leftOutIf } from '../left-out.ts'
+import { program } from '../programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-lease-'))
 const server = await startPostgres()
@@ -147,7 +148,7 @@ const contest = async (path: string, each: number, disturbances: number): Promis
         let done = 0
         const child = spawn(
           process.execPath,
-          [join(root, 'test/session/lease-process.ts'), path, 's', name, String(turns), String(ahead)],
+          [program('test/session/lease-process.ts'), path, 's', name, String(turns), String(ahead)],
           {
             stdio: ['ignore', 'pipe', 'pipe'],
             env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
@@ -218,7 +219,7 @@ it('a holder that is paused past its ttl is replaced, and finds that its lease i
   const path = join(folder, 'paused.db')
   const store = await openAt(path)
   await createSession(store, { id: 's' })
-  const module = join(root, 'test/session/lease-process.ts')
+  const module = program('test/session/lease-process.ts')
   const child = spawn(process.execPath, [module, path, 's', 'paused', '1', '0', '600000'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })

@@ -8,7 +8,7 @@ import { createSession, memoryStore, openOrCreateSession, openSession, user } fr
 import { keyRing, newHostKey, withKeys } from 'indelible/encryption'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
-import { root } from '../../scripts/run.ts'
+import { programUrl } from '../programs.ts'
 import { fault } from '../answers.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-open-or-create-'))
@@ -80,8 +80,7 @@ describe('openOrCreateSession', () => {
     const path = join(folder, 'processes.db')
     await (await sqliteStore({ path })).close()
     const script = `
-      import { openOrCreateSession } from ${JSON.stringify(join(root, 'src/index.ts'))}
-      import { sqliteStore } from ${JSON.stringify(join(root, 'src/store/sqlite/index.ts'))}
+      import { openOrCreateSession, sqliteStore } from ${JSON.stringify(programUrl('test/library.ts'))}
       const store = await sqliteStore({ path: ${JSON.stringify(path)} })
       process.stdout.write('ready ')
       await new Promise((resolve) => process.stdin.once('data', resolve))

@@ -16,6 +16,7 @@ import { startPostgres, noPostgres, notOurServer } from '../store/postgres-serve
 import { batchOf } from './batches.ts'
 import { eraseCases } from './erase-cases.ts'
 import { leftOutIf } from '../left-out.ts'
+import { program } from '../programs.ts'
 
 const server = await startPostgres()
 afterAll(() => server?.stop())
@@ -34,7 +35,7 @@ interface Writer {
 }
 
 const writer = (args: readonly string[], onLine: (line: string) => void = () => {}): Writer => {
-  const child = spawn(process.execPath, [join(root, 'test/session/writer-process.ts'), ...args], {
+  const child = spawn(process.execPath, [program('test/session/writer-process.ts'), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
   })

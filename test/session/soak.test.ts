@@ -18,6 +18,7 @@ import { startPostgres, notOurServer } from '../store/postgres-server.ts'
 import { bodyOf, forkId, importedTexts, importId, kindOf, removes, shared, work } from './soak-deeds.ts'
 import { rounds } from '../rounds.ts'
 import { leftOutIf } from '../left-out.ts'
+import { program } from '../programs.ts'
 
 const kills = rounds(4, 1000)
 const outages = Math.ceil(kills / 20)
@@ -81,7 +82,7 @@ interface Child {
 const start = (path: string, writer: string, acknowledged: Acknowledged): Child => {
   // The last deed again: it must not be done twice.
   const from = Math.max(0, acknowledged.get(writer) ?? 0)
-  const child = spawn(process.execPath, [join(root, 'test/session/soak-process.ts'), path, writer, String(from)], {
+  const child = spawn(process.execPath, [program('test/session/soak-process.ts'), path, writer, String(from)], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
   })

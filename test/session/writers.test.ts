@@ -9,6 +9,7 @@ import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
 import { ok } from '../answers.ts'
 import { rounds } from '../rounds.ts'
+import { program } from '../programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-writers-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -22,7 +23,7 @@ const write = (path: string, name: string): Promise<readonly string[]> =>
   new Promise((resolve, reject) => {
     const child = spawn(
       process.execPath,
-      [join(root, 'test/session/writer-process.ts'), 'rebase', path, 's', name, String(each)],
+      [program('test/session/writer-process.ts'), 'rebase', path, 's', name, String(each)],
       {
         stdio: ['pipe', 'pipe', 'pipe'],
         env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },

@@ -14,6 +14,7 @@ import { root } from '../../scripts/run.ts'
 import { formatsFor } from '../../src/store/postgres/schema.ts'
 import { applicationId, formats } from '../../src/store/sqlite/schema.ts'
 import { rowSamples } from './row-samples.ts'
+import { program } from '../programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-format-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -108,7 +109,7 @@ describe('a file of format 1', () => {
       const path = fresh()
       const { status, signal, stderr } = spawnSync(
         process.execPath,
-        [join(root, 'test/store/open-process.ts'), path, String(step)],
+        [program('test/store/open-process.ts'), path, String(step)],
         { encoding: 'utf8', env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') } },
       )
       expect([status, signal, stderr]).toEqual(signal === null ? [0, null, ''] : [null, 'SIGKILL', ''])

@@ -1,7 +1,6 @@
 import { faultMessage } from 'indelible'
 import { execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
@@ -12,14 +11,15 @@ import { blockIdOf } from 'indelible/proof'
 import { findingText, storeTask, verifyLog, type Head, type Row, type Store, type StoreFault } from 'indelible/store'
 import { postgresStore, type PostgresOptions } from 'indelible/store/postgres'
 import { storeContract, type StorePlace } from 'indelible/testing'
-import { root } from '../../scripts/run.ts'
-import type { PostgresPool } from '../../src/store/postgres/database.ts'
+import { cancelStatement } from '../../src/store/postgres/cancel.ts'
+import { Database, type PostgresClient, type PostgresPool } from '../../src/store/postgres/database.ts'
 import { endingProxy } from './postgres-ending-proxy.ts'
 import { bouncerVersion, hasTransactionMode, startBouncer, type Bouncer } from './pgbouncer.ts'
 import { faultyPool } from './faulty-postgres.ts'
 import { isRunning, startPostgres, noPostgres, notOurServer } from './postgres-server.ts'
 import { isFull, oneIn, rounds } from '../rounds.ts'
 import { leftOutIf } from '../left-out.ts'
+import { program, programUrl } from '../programs.ts'
 
 const terminations = rounds(10, 100)
 const server = await startPostgres()
@@ -106,7 +106,7 @@ const place = async (connectionString: string = url): Promise<StorePlace> => {
     faultEvery: oneIn(29),
     lasting: true,
     elsewhere: {
-      module: new URL('postgres-elsewhere.ts', import.meta.url).href,
+      module: programUrl('test/store/postgres-elsewhere.ts'),
       argument: JSON.stringify({ connectionString, schema }),
     },
     wrecks: [
@@ -219,12 +219,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const each = rounds(15, 40)
     await Promise.all(
       names.map((name) =>
-        promisify(execFile)(process.execPath, [
-          join(root, 'test/store/postgres-appender.ts'),
-          argument,
-          name,
-          `${each}`,
-        ]),
+        promisify(execFile)(process.execPath, [program('test/store/postgres-appender.ts'), argument, name, `${each}`]),
       ),
     )
     const store = await open({ schema })
@@ -541,6 +536,16 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await sql(`drop database ${name} with (force)`)
   })
 
+  it('a request to cancel that ended nothing is sent again', async () => {
+    const pool = new Pool({ connectionString: url })
+    let requests = 0
+    const cancel = (client: PostgresClient): void => {
+      if (++requests > 1) cancelStatement(client)
+    }
+    const sleeping = new Database(pool, { timeout: 50, cancel }).write('select pg_sleep(60)')
+    await expect(sleeping).rejects.toMatchObject({ code: '57014' })
+    await pool.end()
+  })
   it(
     'a server that answers nothing is given up after the timeout, not much later',
     leftOutIf(server?.own === undefined, notOurServer),
@@ -714,7 +719,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const proxy = await endingProxy(url, (number) => number % 3 === 2)
     const child = spawn(
       process.execPath,
-      [join(root, 'test/store/postgres-watcher.ts'), named(schema, proxy.url), schema],
+      [program('test/store/postgres-watcher.ts'), named(schema, proxy.url), schema],
       { stdio: ['pipe', 'pipe', 'pipe'] },
     )
     let errors = ''

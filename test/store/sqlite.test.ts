@@ -29,6 +29,7 @@ import { headSum, type LogRow } from '../../src/store/sqlite/log.ts'
 import { openingWith } from './faulty-sqlite.ts'
 import { oneIn, rounds } from '../rounds.ts'
 import { leftOutIf } from '../left-out.ts'
+import { program, programUrl } from '../programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-sqlite-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -53,7 +54,7 @@ const place = (durability: 'disk' | 'os') => async (): Promise<StorePlace> => {
     openFaulty: (faults) => openingWith(faults, () => open({ path, durability, wait: 1000 })),
     faultEvery: oneIn(durability === 'disk' ? 23 : 11),
     lasting: true,
-    elsewhere: { module: new URL('sqlite-elsewhere.ts', import.meta.url).href, argument: path },
+    elsewhere: { module: programUrl('test/store/sqlite-elsewhere.ts'), argument: path },
     wrecks: [
       { name: 'an empty file', make: async () => writeFileSync(path, '') },
       { name: 'a write-ahead log of a transaction that never ended', make: async () => killedWhileMigrating(path) },
@@ -169,7 +170,7 @@ describe('a SQLite store', () => {
     const told: unknown[] = []
     const one = (): Promise<void> =>
       new Promise((resolve, reject) => {
-        const worker = new Worker(new URL('creator-thread.ts', import.meta.url), { workerData })
+        const worker = new Worker(program('test/store/creator-thread.ts'), { workerData })
         worker.on('message', (message) => told.push(message))
         worker.on('error', reject)
         worker.on('exit', () => resolve())
@@ -262,9 +263,8 @@ describe('a SQLite store', () => {
     leftOutIf(!canMount, 'no file system can be mounted here'),
     () => {
       const code = `
-      import { openStore } from ${JSON.stringify(new URL('sqlite-elsewhere.ts', import.meta.url).href)}
-      import { verifyLog } from ${JSON.stringify(new URL('../../src/store/index.ts', import.meta.url).href)}
-      import { faultMessage } from ${JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)}
+      import { openStore } from ${JSON.stringify(programUrl('test/store/sqlite-elsewhere.ts'))}
+      import { faultMessage, verifyLog } from ${JSON.stringify(programUrl('test/library.ts'))}
       const store = await openStore('small/a.db')
       let { head } = (await store.create({ id: 'log' })()).right
       let fault
@@ -520,8 +520,7 @@ const asked = async (path: string): Promise<readonly string[]> => {
 const asNobody = (top: string, path: string): readonly string[] => {
   chmodSync(top, 0o755)
   const code = `
-    const { sqliteStore } = await import(${JSON.stringify(new URL('../../src/store/sqlite/index.ts', import.meta.url).href)})
-    const { faultMessage } = await import(${JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)})
+    const { faultMessage, sqliteStore } = await import(${JSON.stringify(programUrl('test/library.ts'))})
     process.setuid(65534)
     const told = []
     const opened = await sqliteStore({ path: ${JSON.stringify(path)}, onNotice: ({ _tag }) => told.push(_tag) })()

@@ -1,6 +1,5 @@
 /** Tasks: what awaiting and calling them gives, and who is told of a failure that nobody looks at. */
 import { spawnSync } from 'node:child_process'
-import { join } from 'node:path'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
@@ -8,6 +7,7 @@ import { createSession, FaultError, faultMessage, memoryStore, openSession, orTh
 import { describe, expect, it } from 'vitest'
 import { taskOf } from '../../src/task/index.ts'
 import { root } from '../../scripts/run.ts'
+import { programUrl } from '../programs.ts'
 
 interface Odd {
   readonly _tag: 'Odd'
@@ -142,8 +142,7 @@ describe('a failure that nobody looks at', () => {
   /** A script with a session whose id is taken. @returns its output, and what ended it */
   const ran = (body: string) => {
     const script = `
-      import { createSession, memoryStore, openSession, user } from ${JSON.stringify(join(root, 'src/index.ts'))}
-      import { storeTask } from ${JSON.stringify(join(root, 'src/store/fault.ts'))}
+      import { createSession, memoryStore, openSession, storeTask, user } from ${JSON.stringify(programUrl('test/library.ts'))}
       import { pipe } from 'fp-ts/lib/function.js'
       import * as TE from 'fp-ts/lib/TaskEither.js'
       const store = memoryStore()
