@@ -1,5 +1,4 @@
 /** Where programs look for their sessions, how they resume one, and how one is put there. */
-import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,6 +7,7 @@ import { isLeft, isObject, parseJson } from '../json/index.ts'
 import type { Native, NativeOptions, NativeProgram } from '../transcript/index.ts'
 import { folderOf, homeOf, isByProject, settingIn } from './agent-sessions.ts'
 import { Unreadable, type Terminal } from './command.ts'
+import { programSaid } from './program.ts'
 import { unwritable } from './input.ts'
 import { writeOut } from './write-out.ts'
 
@@ -158,11 +158,7 @@ const importedByOpencode = async ({ id, place, lines }: Native, cwd: string, ter
   const path = join(folder, basename(place.join('/')))
   try {
     await writeOut(path, lines, { input: '-', force: false, terminal, mode: 0o600 })
-    const said = await new Promise<string>((resolve) =>
-      execFile('opencode', ['import', path], { cwd, env: terminal.env, encoding: 'utf8' }, (_error, out, err) =>
-        resolve(`${out}${err}`),
-      ),
-    )
+    const said = await programSaid('opencode', ['import', path], terminal.env, cwd)
     if (!said.includes(id)) throw new Unreadable(`opencode did not import the session: ${said.trim().slice(-500)}`)
     return 'the database of opencode'
   } finally {

@@ -1,5 +1,5 @@
 /** Another program that has the terminal for itself, and what tells this one to end. */
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { constants, platform, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -49,6 +49,17 @@ export const programEnded = (
       over()
       resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]))
     })
+  })
+
+/** Run a program that has no terminal, and give what it printed, on both of its outputs. */
+export const programSaid = (
+  command: string,
+  args: readonly string[],
+  env: Terminal['env'],
+  cwd: string,
+): Promise<string> =>
+  new Promise((resolve) => {
+    execFile(command, args, { cwd, env, encoding: 'utf8' }, (_error, out, err) => resolve(`${out}${err}`))
   })
 
 /** Whether a pager showed a text: the one of PAGER, else `less`, which ends by itself after the last line that fits. */

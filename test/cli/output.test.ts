@@ -57,6 +57,13 @@ const nowhere = join(place, `nothing${evil}.json`)
 const store = join(place, `store${evil}.db`)
 const gone = join(place, `gone${evil}.db`)
 const out = join(place, `out${evil}.json`)
+/** The folders of agents: one has a session, whose title is evil. */
+const home = join(folder, 'home')
+for (const of of ['.claude/projects/-work', '.codex', '.pi/agent']) mkdirSync(join(home, of), { recursive: true })
+writeFileSync(
+  join(home, '.claude/projects/-work/0b0f5e8a-6c1d-4f2e-9a3b-112233445566.jsonl'),
+  `${JSON.stringify({ type: 'user', uuid: 'a', parentUuid: null, cwd: `/${evil}`, message: { role: 'user', content: evil } })}\n`,
+)
 const proof = (): string => inPlace('proof', indelible(['prove', evilId, '1', '--store', store]).stdout)
 
 /** For each command, lines that make it print what is evil: in names, in content, in errors. */
@@ -270,6 +277,15 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     [nowhere],
     [file, '--policy', evil],
   ],
+  sessions: () => [[], ['--json'], ['--of', evil], [evil]],
+  continue: () => [
+    [file, '--in', 'codex', '--print'],
+    [evilId, '--in', 'pi', '--print', '--store', store],
+    ['0b0f5e8a', '--in', 'codex', '--print'],
+    [evil, '--in', 'codex'],
+    [file, '--in', evil],
+    [file, '--in', 'codex', '--cwd', evil],
+  ],
   view: () => [
     ['--no-open', evil, '--store', store],
     ['--no-open', '--store', gone],
@@ -303,7 +319,11 @@ describe('what is evil in names and content', () => {
     for (const args of lines[command]?.() ?? []) {
       for (const colour of [false, true]) {
         if (colour && args.includes('--out')) continue
-        const { stdout, stderr } = indelible([command, ...args], { colour, input: `hello ${evil}\n` })
+        const { stdout, stderr } = indelible([command, ...args], {
+          colour,
+          input: `hello ${evil}\n`,
+          env: { HOME: home },
+        })
         expect([args, stdout + stderr]).not.toEqual([args, ''])
         const plain = colour ? stdout.replaceAll(/\u001b\[(?:[12]|22|3[1-6]|39)m/g, '') : stdout // oxlint-disable-line no-control-regex
         expect([args, unsafeIn(plain), unsafeIn(stderr)]).toEqual([args, undefined, undefined])

@@ -93,6 +93,11 @@ const canMount = ((): boolean => {
   }
 })()
 
+it('takes the path of a file: nothing, and what other programs call a database in memory, is a TypeError', () => {
+  expect(() => sqliteStore({} as never)).toThrow('sqliteStore needs a path')
+  expect(() => sqliteStore({ path: ':memory:' })).toThrow('memoryStore() is the store in memory')
+})
+
 describe('a SQLite store', () => {
   const row = (body: string): { readonly kind: 'entry'; readonly body: string } => ({ kind: 'entry', body })
   const filled = async (path: string, bodies: readonly string[]): Promise<Store> => {

@@ -27,7 +27,7 @@ import { Writer } from './writer.ts'
 
 /** How to open a SQLite store. */
 export interface SqliteOptions {
-  /** The file; its folder must exist. SQLite puts two more files beside it, `-wal` and `-shm`. */
+  /** The file; its folder must exist. `:memory:` is refused: `memoryStore()` is that. SQLite puts two more files beside it, `-wal` and `-shm`. */
   readonly path: string
   /** Whether to create a missing file; if false, that is `NoStore`. Default: true. */
   readonly create?: boolean
@@ -85,6 +85,7 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
     now = Date.now,
   } = optionsOf('sqliteStore', options, known)
   if (typeof given !== 'string') throw new TypeError('sqliteStore needs a path: the file of the store')
+  if (given === ':memory:') throw new TypeError('sqliteStore keeps a file: memoryStore() is the store in memory')
   amount('wait', wait, { unit: 'milliseconds' })
   return storeTask(async () => {
     const path = resolve(given)
