@@ -20,7 +20,7 @@ type Step = readonly [name: string, command: string, args: readonly string[]]
 
 const node = process.execPath
 const examples: Step = ['examples in docs', node, ['scripts/extract-docs.ts', '--examples']] // their types are checked too
-const build: Step = ['build', node, ['scripts/build.ts']]
+const build: Step = ['build', node, ['scripts/build.ts', ...(isFull ? [] : ['--no-check'])]] // types are checked beside it
 const programs: Step = ['what tests start, bundled', node, ['scripts/programs.ts']]
 const packed: Step = ['the packed package', node, ['scripts/smoke.ts']]
 const checks: readonly Step[] = [
