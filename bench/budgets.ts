@@ -14,7 +14,7 @@ import { readTranscript } from 'indelible/transcript'
 
 const shared = new URL('../../shared/data/transcripts/', import.meta.url)
 const budgets = [4_000, 8_000, 16_000, 32_000]
-const policies = [paged, window]
+const policies = [paged(), window]
 
 const exact = estimatorOf(o200k)
 const known = new WeakMap<Message, number>()

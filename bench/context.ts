@@ -92,7 +92,7 @@ const ofPeer = async ({ name, trim }: Peer, budget: number): Promise<Row> => {
   }
 }
 
-const policies = [paged, window]
+const policies = [paged(), window]
 
 console.log(`${machine()}; a coding session of ${recording.length} messages\n`)
 for (const budget of budgets) {

@@ -22,7 +22,6 @@ import {
   modelPrices,
   paged,
   replay,
-  pagedWith,
   unitsOf,
   window,
   type DerivedContext,
@@ -50,7 +49,7 @@ interface Source {
 }
 
 /** `paged` with a low-water mark of a quarter of the budget. */
-const thrifty: Policy = { ...pagedWith({ lowWater: 0.25 }), name: 'thrifty' }
+const thrifty: Policy = { ...paged({ lowWater: 0.25 }), name: 'thrifty' }
 
 const small = process.argv.includes('small')
 const budgets = small ? [8_000] : [8_000, 16_000]
@@ -314,11 +313,11 @@ const table = async (title: string, sources: readonly Source[]): Promise<void> =
     '\n| budget | | readable | or short | pointed at | money | of the budget |\n|---:|---|---:|---:|---:|---:|---:|',
   )
   for (const budget of budgets) {
-    for (const policy of [paged, thrifty, window])
+    for (const policy of [paged(), thrifty, window])
       console.log(row(policy.name, budget, sum(sources.map((source) => ofPolicy(policy, budget, source)))))
     const atMoneyOf = (name: string, { dollars }: Kept): void => {
-      const same = budgetFor(paged, dollars, budget, sources)
-      const kept = sum(sources.map((source) => ofPolicy(paged, same, source)))
+      const same = budgetFor(paged(), dollars, budget, sources)
+      const kept = sum(sources.map((source) => ofPolicy(paged(), same, source)))
       console.log(row(`paged, at ${name}'s money`, same, kept))
     }
     atMoneyOf('window', sum(sources.map((source) => ofPolicy(window, budget, source))))
@@ -347,7 +346,7 @@ const atBudgets = (source: Source, thousandsOf: readonly number[]): void => {
   }
   const rows = thousandsOf.flatMap((thousands) => {
     const budget = thousands * 1000
-    const of = [paged, thrifty].map((policy) => {
+    const of = [paged(), thrifty].map((policy) => {
       const { cost, rereads, epochs } = replay(view, { budget, policy })
       return Object.assign(ofPolicy(policy, budget, source), { cost, rereads, epochs })
     })
@@ -380,8 +379,8 @@ if (process.argv.includes('budgets')) {
     '| budget | | readable | as messages of their own | or short | money | cacheable |\n|---:|---|---:|---:|---:|---:|---:|',
   )
   for (const budget of [8_000, 16_000])
-    for (const policy of [paged, window]) {
-      const shares = policy === paged ? [0.9, 0.95, 1, 1.05, 1.1] : [1]
+    for (const policy of [paged(), window]) {
+      const shares = policy === paged() ? [0.9, 0.95, 1, 1.05, 1.1] : [1]
       const kept = sum(
         shares.flatMap((share) => sources.map((one) => ofPolicy(policy, Math.round(budget * share), one))),
       )

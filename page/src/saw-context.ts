@@ -10,7 +10,7 @@ import { momentOf, notesOf, type ModelCall } from './calls.ts'
 import type { SessionRecord } from './record.ts'
 import type { Source } from './source.ts'
 
-export const policies: readonly Policy[] = [paged, window]
+export const policies: readonly Policy[] = [paged(), window]
 
 /** One message of a context, and where it comes from. */
 export interface SawMessage {

@@ -79,7 +79,7 @@ summaries of a session are used.`,
 const speaksOf = (note: Note): number =>
   note.type === 'summary' ? note.to : 'position' in note ? note.position + 1 : 0
 
-const policies: readonly Policy[] = [paged, window]
+const policies: readonly Policy[] = [paged(), window]
 
 const summaryOf = ({ tokens, budget, length, epoch, provenance, dropped, digest }: DerivedContext): object => ({
   tokens,

@@ -18,7 +18,7 @@ export interface SentConversation {
 }
 
 /** The policies that a replay can judge. */
-export const judged: readonly Policy[] = [paged, window]
+export const judged: readonly Policy[] = [paged(), window]
 
 /** Do one replay. */
 export const doReplay = (view: View<Message>, job: ReplayJob, onProgress: (done: number) => void): Replay => {

@@ -8,12 +8,6 @@ export {
   type SentContext,
 } from './deriving/derive.ts'
 export {
-  deriveContextAsync,
-  type AsyncDeriveOptions,
-  type AsyncPolicy,
-  type AsyncTokenizer,
-} from './deriving/derive-task.ts'
-export {
   modelSummarizer,
   summariesInBackground,
   type BackgroundOptions,
@@ -36,7 +30,7 @@ export {
   type Rates,
 } from './counting/model-prices.ts'
 export type { OfferedTool } from './deriving/offered.ts'
-export { paged, pagedWith, type PagedOptions } from './policies/paged.ts'
+export { paged, type PagedOptions } from './policies/paged.ts'
 export type { Candidate, Choice, Cut, Policy, Selection } from './policies/policy.ts'
 export {
   extractive,

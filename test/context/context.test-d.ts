@@ -44,7 +44,7 @@ describe('what infers', () => {
       choose: 'always' as const,
       select: ({ candidates }: Selection) => candidates.map(() => 'full' as const),
     }).toExtend<Policy>()
-    expectTypeOf(paged).toEqualTypeOf<Policy>()
+    expectTypeOf(paged()).toEqualTypeOf<Policy>()
   })
 })
 

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, createSession, faultMessage, memoryStore, orThrow, settle, system, toolCall, toolResult, user, type Message, type View } from 'indelible' // oxfmt-ignore
-import { deriveContext, estimateTokens, paged, pagedWith, window, type DerivedContext, type DeriveOptions } from 'indelible/context' // oxfmt-ignore
+import { deriveContext, estimateTokens, paged, window, type DerivedContext, type DeriveOptions } from 'indelible/context' // oxfmt-ignore
 import { decodeNote, type Note } from 'indelible/notes'
 import { run, sessionHandler, tool, type Model } from 'indelible/run'
 import { rounds } from '../rounds.ts'
@@ -55,7 +55,7 @@ const replayed = (
 
 describe('a correction by receipts', () => {
   it.each([1.2, 1.41, 1.53])('holds the budget by a count that is %f times as high', (times) => {
-    for (const policy of [paged, window]) {
+    for (const policy of [paged(), window]) {
       const count = ({ messages }: DerivedContext): number => Math.ceil(sumOf(messages) * times) + 100
       const corrected = replayed({ policy, model: 'm' }, count)
       expect(Math.max(...corrected.map(({ input }) => input))).toBeLessThanOrEqual(8000)
@@ -77,7 +77,7 @@ describe('a correction by receipts', () => {
   })
 
   it('moves no cached prefix within an epoch: only a context that has grown to the budget is compacted', () => {
-    const policy = pagedWith({ highWater: 1 })
+    const policy = paged({ highWater: 1 })
     const all = replayed({ policy, model: 'm' }, ({ messages }, call) => sumOf(messages) * (call % 2 === 0 ? 1.3 : 1.1))
     let epochs = 0
     for (const [index, { context, notes }] of all.entries()) {
@@ -106,7 +106,7 @@ describe('a correction by receipts', () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: 0.3, max: 3, noNaN: true }), { minLength: 60, maxLength: 60 }),
-        fc.constantFrom(paged, window),
+        fc.constantFrom(paged(), window),
         fc.constantFrom(3000, 8000),
         fc.nat(5),
         (ratios, policy, budget, first) => {

@@ -10,7 +10,6 @@ import {
   deriveContext,
   isSubstantive,
   paged,
-  pagedWith,
   window,
   type DerivedContext,
   type DeriveOptions,
@@ -20,7 +19,7 @@ import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 import { rounds } from '../rounds.ts'
 
 const budgets = fc.oneof(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 400, max: 6000 }))
-const policies: fc.Arbitrary<Policy> = fc.constantFrom(paged, pagedWith({ lowWater: 0.25 }), window)
+const policies: fc.Arbitrary<Policy> = fc.constantFrom(paged(), paged({ lowWater: 0.25 }), window)
 
 const derive = (view: Parameters<typeof deriveContext>[0], options: DeriveOptions): DerivedContext | undefined => {
   const derived = deriveContext(view, options)

@@ -16,15 +16,7 @@ import {
   type View,
 } from 'indelible'
 import { rangeDigest, type Note } from 'indelible/notes'
-import {
-  deriveContext,
-  paged,
-  pagedWith,
-  window,
-  type DerivedContext,
-  type DeriveOptions,
-  type Policy,
-} from 'indelible/context'
+import { deriveContext, paged, window, type DerivedContext, type DeriveOptions, type Policy } from 'indelible/context'
 import { conversation } from '../messages.ts'
 import { expectLawful, recordOf } from './conversations.ts'
 
@@ -130,7 +122,7 @@ describe('a record that does not fit', () => {
   })
   it('never orphans a result: calls fall together with their results', () => {
     for (const budget of [900, 1200, 2000, 3000, 5000])
-      for (const policy of [paged, window])
+      for (const policy of [paged(), window])
         expect(settle(derive(recordOf(messages), { budget, policy }).messages)._tag).toBe('Right')
   })
   it('a short go-on does not end the active turn', () => {
@@ -236,7 +228,7 @@ describe('a record that does not fit', () => {
 describe('epochs', () => {
   it('go down to the low-water mark when the budget is reached, and change nothing until then', () => {
     const history = createHistory<Message>({ from: [system('You fix bugs.'), user('Fix the build.')] })
-    const policy = pagedWith({ lowWater: 0.4 })
+    const policy = paged({ lowWater: 0.4 })
     let previous: DerivedContext | undefined
     const after: number[] = []
     for (const [call, result] of Array.from(
@@ -255,10 +247,14 @@ describe('epochs', () => {
     expect(Math.min(...after)).toBeLessThanOrEqual(0.42 * 6000) // filled by whole messages
     expect(Math.max(...after)).toBeLessThanOrEqual(0.5 * 6000) // what stood before the last compaction stays where it can
   })
+  it('equal thresholds are one policy, so that contexts continue each other', () => {
+    expect(paged()).toBe(paged({ lowWater: 0.45 }))
+    expect(paged({ lowWater: 0.3 })).toBe(paged({ lowWater: 0.3, highWater: 0.3 }))
+    expect(paged({ lowWater: 0.3 })).not.toBe(paged())
+    expect(() => paged({ lowwater: 0.3 } as never)).toThrow('lowWater')
+  })
   it('lowWater is a share', () => {
-    expect(() => pagedWith({ lowWater: 0 })).toThrow(
-      'lowWater is 0; expected a share of the budget: above 0, at most 1',
-    )
+    expect(() => paged({ lowWater: 0 })).toThrow('lowWater is 0; expected a share of the budget: above 0, at most 1')
   })
 })
 

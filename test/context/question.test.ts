@@ -18,7 +18,7 @@ import { itShared, readShared } from '../shared.ts'
 import { conversations, expectLawful, recordOf } from './conversations.ts'
 import { isFull, rounds } from '../rounds.ts'
 
-const policies: readonly Policy[] = [paged, window]
+const policies: readonly Policy[] = [paged(), window]
 const numRuns = rounds(15, 200)
 const anyPolicy = fc.constantFrom(...policies)
 

@@ -3,7 +3,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect } from 'vitest'
 import { createHistory, type Message, type View } from 'indelible'
 import { readTranscript } from 'indelible/transcript'
-import { deriveContext, paged, pagedWith, replay, window, type DerivedContext, type Replay } from 'indelible/context'
+import { deriveContext, paged, replay, window, type DerivedContext, type Replay } from 'indelible/context'
 import { itShared, readShared } from '../shared.ts'
 import { expectLawful } from './conversations.ts'
 import { isFull, oneIn } from '../rounds.ts'
@@ -52,7 +52,7 @@ itShared('paged on a long coding session: no faults, and what a prompt cache hol
   expect(at32.cacheable).toBeGreaterThanOrEqual(0.965)
   expect(at32.cost).toBeLessThanOrEqual(0.125 * replay(view, { budget: 32_000, policy: window }).cost)
   expect(at32.rereads).toBeLessThanOrEqual(8)
-  const cheaper = replay(view, { budget: 32_000, policy: pagedWith({ lowWater: 0.25 }) })
+  const cheaper = replay(view, { budget: 32_000, policy: paged({ lowWater: 0.25 }) })
   expect(isFaultless(cheaper)).toBe(true)
   expect(cheaper.cost).toBeLessThanOrEqual(0.8 * at32.cost)
   expect(cheaper.rereads).toBeLessThanOrEqual(8)
@@ -70,7 +70,7 @@ itShared(
     for (let pick = 0; pick < 50; pick += oneIn(12)) {
       const view = session('transcripts/tau-airline-gpt-4o.openai-chat.json', pick)
       for (const budget of [600, 1000, 2000, 4000])
-        for (const policy of [paged, window])
+        for (const policy of [paged(), window])
           expect([pick, budget, policy.name, isFaultless(replay(view, { budget, policy }))]).toEqual([
             pick,
             budget,
@@ -86,7 +86,7 @@ itShared.each(['function-calling-simple', 'marshmallow-function-calling', 'marsh
   (name) => {
     const view = session(`transcripts/swe-${name}.swe-agent.json`)
     for (const budget of [1000, 2000, 4000, 8000, 16_000])
-      for (const policy of [paged, window])
+      for (const policy of [paged(), window])
         expect([budget, policy.name, isFaultless(replay(view, { budget, policy }))]).toEqual([
           budget,
           policy.name,

@@ -166,7 +166,7 @@ describe('replay', () => {
       ...read('a.ts', 'c2'),
       assistant('Done.'),
     ])
-    const reports = [paged, window].map((policy) => replay(view, { policy, budget: 2000 }))
+    const reports = [paged(), window].map((policy) => replay(view, { policy, budget: 2000 }))
     for (const report of reports) {
       expect(report.repeats).toBe(1)
       expect(report.faults.refetch).toBe(0)

@@ -22,7 +22,7 @@ import { conversations, expectLawful, recordOf } from './conversations.ts'
 import { rounds } from '../rounds.ts'
 
 const budgets = fc.oneof(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 400, max: 6000 }))
-const policies: fc.Arbitrary<Policy> = fc.constantFrom(paged, window)
+const policies: fc.Arbitrary<Policy> = fc.constantFrom(paged(), window)
 const range = fc.tuple(fc.nat(40), fc.nat(6)).map(([from, count]): Range => ({ from, to: from + count }))
 
 /** What a record goes through: messages come, ranges are retracted, pages are pinned and summed up. */

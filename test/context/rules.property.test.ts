@@ -45,7 +45,7 @@ const recordWith = (given: readonly { readonly at: number; readonly text: string
   return history.view()
 }
 
-const policies: readonly Policy[] = [paged, window]
+const policies: readonly Policy[] = [paged(), window]
 
 describe('a rule', () => {
   it('is readable in full at every budget and after any number of compactions, or the minimum does not fit', () => {

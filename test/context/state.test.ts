@@ -103,7 +103,7 @@ describe('with a state', () => {
     const others: readonly DeriveOptions[] = [
       { budget: 2100 },
       { budget: 2000, policy: window },
-      { budget: 2000, policy: { ...paged, version: 'mine' } },
+      { budget: 2000, policy: { ...paged(), version: 'mine' } },
       { budget: 2000, model: 'acme-1' },
       { budget: 2000, estimate: (message) => JSON.stringify(message).length / 3 },
       { budget: 2000, tools: [] },
@@ -115,7 +115,7 @@ describe('with a state', () => {
         expect(messagesOf(derive(record, { ...options, state }))).toBe(messagesOf(derive(record, options)))
   })
   it('there is none before the first compaction, and of a policy that no other process can know', () => {
-    const { version: _, ...unknown } = paged
+    const { version: _, ...unknown } = paged()
     expect(derive(recordOf(20), { budget: 9000 }).state).toBeUndefined()
     expect(derive(recordOf(300), { budget: 2000, policy: unknown }).state).toBeUndefined()
     expect(derive(recordOf(300), { budget: 2000, policy: window }).state).toBeUndefined()

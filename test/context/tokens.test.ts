@@ -53,7 +53,7 @@ describe('the estimate', () => {
     const over: number[] = []
     let contexts = 0
     const follow = (view: View<Message>, every: number): void => {
-      for (const policy of [paged, window])
+      for (const policy of [paged(), window])
         for (const budget of [4_000, 16_000]) {
           let previous: DerivedContext | undefined
           for (let position = every; position < view.length; position += every) {

@@ -13,7 +13,7 @@ import {
   user,
   verifySession,
 } from 'indelible'
-import { deriveContext, deriveContextAsync } from 'indelible/context'
+import { deriveContext } from 'indelible/context'
 import { run, scriptedModel } from 'indelible/run'
 import { copySession } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
@@ -54,7 +54,6 @@ const calls: readonly (readonly [of: string, wrong: string, right: string | unde
     ['session.clear', 'operationId', 'operation', (o) => session.clear(o)],
     ['session.lease', 'tll', 'ttl', (o) => session.lease(o)],
     ['deriveContext', 'bugdet', 'budget', (o) => deriveContext(view, o)],
-    ['deriveContextAsync', 'toolkenizer', 'tokenizer', (o) => deriveContextAsync(view, o)],
     ['run', 'tool', 'tools', (o) => run(o)],
   ]
 

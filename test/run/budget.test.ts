@@ -77,7 +77,7 @@ const said = (messages: readonly Message[]): string => JSON.stringify(messages).
 describe('a run’s tools', () => {
   it.each(['by the run', 'by a function'] as const)('are taken off the budget of a context derived %s', async (how) => {
     expect(toolsOf(many)).toBeGreaterThan(1000)
-    for (const policy of [window, paged])
+    for (const policy of [window, paged()])
       for (const budget of [4000, 6000, 12_000]) {
         const messages = await sent(many, { budget, policy }, how)
         expect(tokensOf(messages) + toolsOf(many)).toBeLessThanOrEqual(budget)

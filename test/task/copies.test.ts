@@ -19,7 +19,7 @@ import {
   type Session,
   type Store,
 } from 'indelible'
-import { deriveContextAsync, prepareSummaries, recallAsync } from 'indelible/context'
+import { prepareSummaries, recallAsync } from 'indelible/context'
 import { keyRing, newHostKey, withKeys } from 'indelible/encryption'
 import {
   holdSession,
@@ -375,10 +375,6 @@ const others: { readonly [name: string]: Case } = {
       const store = keyValueBlocks(keyValueMap())
       return store.getBlocks(await store.putBlocks(blocks))
     },
-  ),
-  deriveContextAsync: of(
-    () => [{ budget: 1000, systemTokens: 10, tokenizer: async (text: string) => text.length }],
-    async ({ session }, options) => (await deriveContextAsync(session.view(), options as never)).messages,
   ),
   recallAsync: of(
     () => [

@@ -41,7 +41,7 @@ import {
   witnessLedger,
 } from 'indelible/evidence'
 import { createHistory } from 'indelible/history'
-import { deriveContextAsync, prepareSummaries, recallAsync } from 'indelible/context'
+import { prepareSummaries, recallAsync } from 'indelible/context'
 import { sentMessages } from 'indelible/recorder'
 import { openCallLog } from 'indelible/records'
 import {
@@ -380,14 +380,6 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   prepareSummaries: async (bad) => {
     const view = createHistory({ from: Array.from({ length: 40 }, (_, n) => user(`message ${n} `.repeat(50))) }).view()
     return [prepareSummaries(view, createHistory<never>().view(), { id: 'x', summarize: bad } as never)]
-  },
-  deriveContextAsync: async (bad) => {
-    const view = createHistory({ from: [user('a word')] }).view()
-    return [
-      deriveContextAsync(view, { budget: 1000, tokenizer: bad } as never),
-      deriveContextAsync(view, { budget: 1000, estimate: bad } as never),
-      deriveContextAsync(view, { budget: 1000, policy: { name: 'bad', select: bad } } as never),
-    ]
   },
   recallAsync: async (bad) => {
     const view = createHistory({ from: [user('a word')] }).view()

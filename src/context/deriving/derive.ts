@@ -162,7 +162,7 @@ export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
  */
 export const deriveContext = (view: View<Message>, given: DeriveOptions): Either<ContextFault, DerivedContext> => {
   const options = optionsOf('deriveContext', given, deriveOptions)
-  const { policy = paged, notes = none, prices = defaultPrices, previous } = options
+  const { policy = paged(), notes = none, prices = defaultPrices, previous } = options
   const { estimate = options.tokenizer === undefined ? estimateTokens : estimatorOf(options.tokenizer) } = options
   const { tools } = options
   const toolTokens = options.toolTokens ?? toolTokensOf(tools ?? [], remembering(estimate))

@@ -144,7 +144,7 @@ const rangesOf = (view: View<Message>, notes: Sequence<Note>, options: PrepareOp
     activeFrom,
     notes: read,
   } = follow(view, notes, {
-    policy: paged,
+    policy: paged(),
     budget: Infinity,
     estimate,
     recall: 'recall',

@@ -6,6 +6,7 @@
  * the oldest first, and first of all those that came since the last compaction, so that what stands before them stays
  * cached.
  */
+import { optionsOf } from '../../json/index.ts'
 import { adjusting, degrade, isEvidence, isLines, isProtected, newestOf } from './degrade.ts'
 import { activeFits, filled } from './fit.ts'
 import { leastUsed, type Candidate, type Choice, type Policy, type Selection } from './policy.ts'
@@ -22,19 +23,30 @@ export interface PagedOptions {
 }
 
 /**
- * A paged policy with thresholds of your own. Make it once: a context only continues a context of the same policy
- * value.
+ * The default policy: it chooses a level for each page, and changes the levels only in epochs.
  *
  * @param options the thresholds
- * @returns the policy
+ * @returns the policy, the same one for the same thresholds: a context continues those of the same policy value
  * @throws TypeError if a threshold is not above 0 and at most 1
  */
-export const pagedWith = ({ lowWater = 0.45, highWater = lowWater }: PagedOptions): Policy => {
+export const paged = (options: PagedOptions = {}): Policy => {
+  const { lowWater = 0.45, highWater = lowWater } = optionsOf('paged', options, known)
   isShare('lowWater', lowWater)
   isShare('highWater', highWater)
-  return Object.freeze<Policy>({
+  const version = `${lowWater} ${highWater}`
+  const policy = policies.get(version) ?? pagedOf(version, lowWater, highWater)
+  policies.set(version, policy)
+  return policy
+}
+
+const known = { lowWater: true, highWater: true } as const
+
+const policies = new Map<string, Policy>()
+
+const pagedOf = (version: string, lowWater: number, highWater: number): Policy =>
+  Object.freeze<Policy>({
     name: 'paged',
-    version: `${lowWater} ${highWater}`,
+    version,
     choose: 'epochs',
     talks: true,
     highWater,
@@ -65,10 +77,6 @@ export const pagedWith = ({ lowWater = 0.45, highWater = lowWater }: PagedOption
       return filled(selection, degrade(selection, now.levels), low)
     },
   })
-}
-
-/** The default policy: it chooses a level for each page, and changes the levels only in epochs. */
-export const paged: Policy = pagedWith({})
 
 function isShare(name: string, value: number): void {
   if (!(value > 0 && value <= 1))

@@ -148,7 +148,7 @@ export interface Replay {
 export const replay = (view: View<Message>, asked: ReplayOptions): Replay => {
   const options = optionsOf('replay', asked)
   const {
-    policy = paged,
+    policy = paged(),
     notes = [],
     model,
     prices = model === undefined ? defaultPrices : unitsOf(model),
