@@ -53,6 +53,7 @@ const guide: DefaultTheme.SidebarItem[] = [
     items: pages('docs/', [
       'formats',
       'transcripts',
+      'continue',
       'refs',
       'workflows',
       'thread',
