@@ -1,8 +1,8 @@
 /**
- * `indelible record` as users run it, in a process of its own: its processor time under 100 streams, and milliseconds to the
- * first byte of an instant provider beside a direct call, as the conversation grows, and while others post bombs. What the
- * thread that forwards waited for a processor until then, and what it used of one, stand beside it (Linux), for machines that
- * do other work. Arguments: folders of checkouts, which take turns. Default: this one.
+ * Measures `indelible record` in a process of its own, as users run it: the processor time of 100 concurrent streams, and the
+ * time to the first byte against a direct call to the same instant provider, for growing conversations and while other
+ * clients post huge bodies. On Linux it also prints how long the forwarding thread waited for a processor and how long it
+ * ran, because a busy machine changes only the first. Arguments: folders of checkouts, measured in turns (default: this one).
  */
 import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

@@ -203,7 +203,7 @@ const folderOfCall = (given: unknown, terminal: Terminal): string => {
   try {
     if (statSync(path).isDirectory()) return realpathSync(path)
   } catch {
-    // it is told below
+    // falls through to the error below
   }
   throw new Unreadable(`--cwd ${path}: is no folder; nothing was written`)
 }

@@ -54,15 +54,17 @@ without it, it takes keys in the window of the proof.`,
           throw new Unreadable(reason ?? cause.message)
         },
       )
-      let closeFile = (): void => {}
+      // A signal that comes while the address is printed ends the page too, so that its file is removed.
+      const ended = new AbortController()
+      const ends = [terminal.onInterrupt(() => ended.abort()), onTerminate(() => ended.abort())]
       try {
         const path = id === undefined ? '' : `s/${encodeURIComponent(id)}`
         const address = served.open(path)
         await terminal.print([address])
-        if (values['no-open'] !== true) closeFile = openInBrowser(address)
-        await untilStopped(served, path, terminal)
+        if (values['no-open'] !== true && !ended.signal.aborted) ends.push(openInBrowser(address))
+        await untilStopped(served, path, terminal, ended)
       } finally {
-        closeFile()
+        for (const end of ends) end()
         await served.close()
       }
     })
@@ -79,14 +81,12 @@ const whyNot: { readonly [code: string]: ((host: string, port: number) => string
 }
 
 /** Until Ctrl-C. Enter on a terminal prints another address: each works once. */
-const untilStopped = async (served: View, path: string, terminal: Terminal): Promise<void> => {
-  const ended = new AbortController()
-  const ends = [terminal.onInterrupt(() => ended.abort()), onTerminate(() => ended.abort())]
+const untilStopped = async (served: View, path: string, terminal: Terminal, ended: AbortController): Promise<void> => {
+  if (ended.signal.aborted) return
   const lines = terminal.asks ? terminal.lines('') : undefined
   if (lines !== undefined) terminal.tell(['Enter prints another address, Ctrl-C ends the page'])
   lines?.on('line', () => void terminal.print([served.open(path)]))
   lines?.on('SIGINT', () => ended.abort())
   await new Promise<void>((stop) => ended.signal.addEventListener('abort', () => stop()))
   lines?.close()
-  for (const end of ends) end()
 }

@@ -10,7 +10,7 @@ export interface RowMoment {
   readonly at?: number
   /** 32 hexadecimal digits, in erasable sessions. */
   readonly salt?: string
-  /** The leaf of a row that was erased, 64 hexadecimal digits: the message or note is the stub that stands for it. */
+  /** The leaf of an erased row, 64 hexadecimal digits. The message or note beside it is a stub without the erased text. */
   readonly erased?: string
 }
 

@@ -105,7 +105,7 @@ export const createSession = (store: Store, options: SessionOptions = {}): Task<
  *
  * @param store the store that keeps it
  * @param id the id of the session
- * @param options what is taken out of what it writes
+ * @param options how messages are redacted before they are written
  * @returns the session; or `NoSuchLog`, `SessionSealed` if it has ended, `DamagedLog`, `NewerSession`
  * @example
  * const session = await openSession(store, 'notes')

@@ -3,8 +3,10 @@ import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterAll, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
+import { runCommandLine } from '../../src/cli/command-line.ts'
 import { indelible, main } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-view-'))
@@ -39,4 +41,43 @@ it('gives the browser its address by a file that only the user can read, and rem
     child.kill('SIGTERM')
   })
   expect(existsSync(args)).toBe(false)
+})
+
+it('ends by a signal that comes while the address is printed, and opens nothing then', async () => {
+  const store = join(folder, 'b.db')
+  indelible(['import', join(root, 'examples/coding-agent.json'), '--store', store])
+  const opened = join(folder, 'opened')
+  for (const name of ['xdg-open', 'open']) {
+    writeFileSync(join(folder, name), `#!/bin/sh\ntouch '${opened}'\n`)
+    chmodSync(join(folder, name), 0o755)
+  }
+  const listeners = new Set<() => void>()
+  let heard: number | undefined
+  const stdout = {
+    write: (_: string, done?: () => void) => {
+      heard ??= listeners.size
+      for (const listener of listeners) listener()
+      done?.()
+    },
+  }
+  const path = process.env['PATH']
+  process.env['PATH'] = `${folder}${delimiter}${path}`
+  const status = await runCommandLine(['view', '--store', store], {
+    stdin: Readable.from([]),
+    stdout,
+    stderr: { write: () => {} },
+    env: process.env,
+    cwd: '.',
+    onInterrupt: (listener) => {
+      listeners.add(listener)
+      if (heard !== undefined) setImmediate(listener) // too late to be heard: the test is to end
+      return () => void listeners.delete(listener)
+    },
+  }).finally(() => (process.env['PATH'] = path))
+  expect({ status, heard, left: listeners.size, opened: existsSync(opened) }).toEqual({
+    status: 0,
+    heard: 1,
+    left: 0,
+    opened: false,
+  })
 })

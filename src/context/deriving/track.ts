@@ -339,7 +339,7 @@ export const begunOf = (track: Track): Begun => {
   }
 }
 
-/** Whether more than a marker without a line of it stands for a position. */
+/** Whether the message at a position has a line of its own, and is not hidden behind a gap marker. */
 const isSaid = ({ segments }: Line, position: number): boolean => {
   const segment = segmentAt(segments, segments.length, position)
   if (segment?.type !== 'gap') return segment?.type === 'unit'

@@ -76,7 +76,7 @@ export class Frames {
     return this.#open.size
   }
 
-  /** Begin to observe a call. Bytes that it is told are not copied at once: they must not change. */
+  /** Begin to observe a call. Chunks that are passed to it are not copied at once, so they must not change. */
   observe(scope: string, request: ObservedRequest): ObservedCall {
     const call = (this.#calls = (this.#calls + 1) >>> 0)
     const segment = this.#options.spool?.begin()

@@ -1,6 +1,6 @@
 /**
- * A rollout of Codex: a header, and a line for each item that the model is sent. What the user says stands there twice: as
- * an item and as an event, by which Codex counts turns and lists the session.
+ * Writes a rollout file of Codex: a header, and a line for each item that the model is sent. Each user message is written
+ * twice, as an item and as an event: Codex counts turns and lists sessions by the events.
  *
  * Source  Codex 0.169.0 on loopback (2026-11)
  */

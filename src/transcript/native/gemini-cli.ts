@@ -1,6 +1,6 @@
 /**
- * A session file of Gemini CLI: a header, and a line for each turn. Results stand with their calls and nowhere else: those
- * that stand in a message of the user's, too, are sent twice.
+ * Writes a session file of Gemini CLI: a header, and a line for each turn. A tool's result is written with its call only;
+ * Gemini CLI would send it twice if a user message held it too.
  *
  * Source  Gemini CLI 0.61.0, chatRecordingService.ts and sessionUtils.ts, and on loopback (2026-11)
  */

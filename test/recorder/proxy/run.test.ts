@@ -14,7 +14,7 @@ const runs = async (store: Store): Promise<number> =>
 
 /** A run whose process is gone, and a question behind it that has no receipt. */
 const killed = async (store: Store): Promise<void> => {
-  const holder = `${hostname()}:4194304` // more than Linux gives out
+  const holder = `${hostname()}:4194304` // above the largest process id of Linux
   await ok(ownStore(store).create({ id: `${mark}.killed`, meta: { [mark]: 1, holder }, encrypt: false }))
   await ok(store.lease(`${mark}.killed`, { holder, ttl: 600_000 }))
 }
