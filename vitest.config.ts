@@ -1,23 +1,21 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { defaultServerConditions } from 'vite'
 import { defineConfig } from 'vitest/config'
 import { isFull } from './test/rounds.ts'
 
-const src = (path: string): string => fileURLToPath(new URL(`src/${path}`, import.meta.url))
 const test = (path: string): string => fileURLToPath(new URL(`test/${path}`, import.meta.url))
 
+/** The tests of the library, or of every package: braces of both at once match none of the library's. */
+const everywhere = (name: string): readonly string[] => [`test/${name}`, `packages/*/test/${name}`]
 /** Tests that have a server or a store of their own, which a file would share with others. */
-const apart = ['test/**/{*postgres*,together,soak}.test.ts']
+const apart = [...everywhere('**/{*postgres*,together,soak}.test.ts'), 'packages/postgres/test/**/*.test.ts']
 /** Tests that patch built-ins: V8 does not take its fast paths back, for whatever else the process runs. */
 const patching = ['test/history/{attack,doors,patched}.test.ts', 'test/session/patched.test.ts']
 
 export default defineConfig({
-  resolve: {
-    alias: [
-      { find: /^indelible$/, replacement: src('index.ts') },
-      { find: /^indelible\/(.+)$/, replacement: src('$1/index.ts') },
-    ],
-  },
+  resolve: { conditions: ['@indelible/source', ...defaultServerConditions] },
+  ssr: { resolve: { conditions: ['@indelible/source', ...defaultServerConditions] } },
   test: {
     projects: [
       // Loading the library and fast-check anew for each file would take a third of the processor's time.
@@ -26,7 +24,7 @@ export default defineConfig({
         test: {
           name: 'together',
           isolate: false,
-          include: ['test/**/*.test.ts'],
+          include: [...everywhere('**/*.test.ts')],
           exclude: [...apart, ...patching],
         },
       },

@@ -1,15 +1,17 @@
 /** The suites that need packages of over 50 MB. They run with `npm run adapters`. */
 import { fileURLToPath } from 'node:url'
+import { defaultServerConditions } from 'vite'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
+const conditions = ['@indelible/source', ...defaultServerConditions]
+
 const config: ViteUserConfig = defineConfig({
   root: at('.'),
   resolve: {
+    conditions,
     alias: [
-      { find: /^indelible$/, replacement: at('../src/index.ts') },
-      { find: /^indelible\/(.+)$/, replacement: at('../src/$1/index.ts') },
       // One copy of LangGraph's classes: that of the suites.
       {
         find: /^@langchain\/langgraph-checkpoint$/,

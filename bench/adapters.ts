@@ -13,9 +13,9 @@ import { AIMessage, HumanMessage } from '@langchain/core/messages'
 import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint'
 import { SqliteSaver } from '@langchain/langgraph-checkpoint-sqlite'
 import { textOf, type Message, type Store } from 'indelible'
-import { chatStore } from 'indelible/adapters/ai-sdk'
-import { claudeSessionStore } from 'indelible/adapters/claude-agent'
-import { agentsSession } from 'indelible/adapters/openai-agents'
+import { chatStore } from '@indelible/ai-sdk'
+import { claudeSessionStore } from '@indelible/claude-agent'
+import { agentsSession } from '@indelible/openai-agents'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { asBetterSqlite } from './better-sqlite.ts'
 import { machine } from './measure.ts'
@@ -63,7 +63,7 @@ interface Saver {
 }
 
 /** By a name that the compiler does not follow: in this folder the types of LangGraph are not known. */
-const langgraph = 'indelible/adapters/langgraph'
+const langgraph = '@indelible/langgraph'
 const { IndelibleSaver } = (await import(langgraph)) as { readonly IndelibleSaver: new (store: Store) => Saver }
 
 /** A graph of one node. `anew` gives a saver that has read nothing. */

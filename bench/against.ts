@@ -6,7 +6,7 @@
  *
  *     git worktree add ../before COMMIT && node --expose-gc against.ts ../../before [title]
  */
-import { readTranscript } from 'indelible/transcript'
+import { readTranscript } from '@indelible/transcripts'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'

@@ -10,7 +10,7 @@ import { createHistory, type Message, type View } from 'indelible'
 import { deriveContext, estimatorOf, paged, textTokens, window, type DerivedContext } from 'indelible/context'
 import { o200k } from 'indelible/context/gpt-tokenizer'
 import { machine } from './measure.ts'
-import { readTranscript } from 'indelible/transcript'
+import { readTranscript } from '@indelible/transcripts'
 
 const shared = new URL('../../shared/data/transcripts/', import.meta.url)
 const budgets = [4_000, 8_000, 16_000, 32_000]

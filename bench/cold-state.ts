@@ -33,7 +33,7 @@ const contenders: { readonly [name: string]: (folder: string) => Promise<() => S
   },
   IndelibleSaver: async (folder) => {
     const { sqliteStore } = await import('indelible/store/sqlite')
-    const langgraph = 'indelible/adapters/langgraph' // by a name that the compiler does not follow: here its types are not known
+    const langgraph = '@indelible/langgraph' // by a name that the compiler does not follow: here its types are not known
     const { IndelibleSaver } = (await import(langgraph)) as { readonly IndelibleSaver: new (store: Store) => Saver }
     const store = await sqliteStore({ path: join(folder, 'store.db'), durability: 'os' })
     return () => new IndelibleSaver(store)

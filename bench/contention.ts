@@ -13,9 +13,9 @@ import { fileURLToPath } from 'node:url'
 import { orThrow, textOf, user } from 'indelible'
 import { createSession, openSession, type Session } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
-import { postgresStore } from 'indelible/store/postgres'
+import { postgresStore } from '@indelible/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { startPostgres } from '../test/store/postgres-server.ts'
+import { startPostgres } from '../packages/postgres/test/postgres-server.ts'
 import { machine } from './measure.ts'
 
 interface Figures {

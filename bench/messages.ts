@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { type Message } from 'indelible'
-import { readTranscript } from 'indelible/transcript'
+import { readTranscript } from '@indelible/transcripts'
 
 const read = (path: string, pick = 0): readonly Message[] => {
   const transcript = readTranscript(readFileSync(new URL(path, import.meta.url), 'utf8'), { pick })

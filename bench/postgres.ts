@@ -4,9 +4,9 @@
  */
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { createSession, type Session } from 'indelible/session'
-import { postgresStore } from 'indelible/store/postgres'
+import { postgresStore } from '@indelible/postgres'
 import { Client, Pool } from 'pg'
-import { startPostgres } from '../test/store/postgres-server.ts'
+import { startPostgres } from '../packages/postgres/test/postgres-server.ts'
 import { machine } from './measure.ts'
 import { messageAt, source } from './messages.ts'
 

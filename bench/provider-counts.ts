@@ -18,7 +18,7 @@ import {
   type ProviderCount,
 } from 'indelible/context'
 import { machine } from './measure.ts'
-import { readTranscript } from 'indelible/transcript'
+import { readTranscript } from '@indelible/transcripts'
 
 const shared = '../../shared/data/transcripts/'
 

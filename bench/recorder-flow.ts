@@ -8,8 +8,8 @@ import { createServer, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createRecorder, type Recorder } from 'indelible/recorder'
-import { startProxy, type Proxy } from 'indelible/recorder/proxy'
+import { createRecorder, type Recorder } from '@indelible/recorder'
+import { startProxy, type Proxy } from '@indelible/recorder/proxy'
 import { sqliteStore } from 'indelible/store/sqlite'
 
 const event = (delta: object, reason: string | null = null): string =>

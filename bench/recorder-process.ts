@@ -5,7 +5,7 @@
  * ran, because a busy machine changes only the first. Arguments: folders of checkouts, measured in turns (default: this one).
  */
 import { fork, spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { Agent, createServer, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -55,9 +55,12 @@ else {
   ): Promise<{ readonly process: ChildProcess; readonly url: string }> =>
     new Promise((done, failed) => {
       const store = join(folder, `${index}.db`)
+      // Checkouts from before the packages have it elsewhere.
+      const places = ['packages/cli/src/main.ts', 'src/cli/main.ts'].map((path) => join(checkout, path))
+      const main = places.find((path) => existsSync(path)) ?? ''
       const args = ['record', '--listen', '127.0.0.1:0', '--store', store]
       const to = ['--upstream', `openai=http://127.0.0.1:${port}/v1`]
-      const started = spawn(process.execPath, [join(checkout, 'src/cli/main.ts'), ...args, ...to])
+      const started = spawn(process.execPath, ['--conditions=@indelible/source', main, ...args, ...to])
       started.stderr.pipe(process.stderr)
       started.on('exit', failed)
       started.stdout.on('data', (said) => {

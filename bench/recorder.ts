@@ -9,7 +9,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assistant, createSession, user } from 'indelible'
-import { recordingFetch } from 'indelible/recorder'
+import { recordingFetch } from '@indelible/recorder'
 import { sqliteStore } from 'indelible/store/sqlite'
 
 const turns = 500

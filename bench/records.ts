@@ -1,6 +1,6 @@
 /** Call records: what a record costs around a call, encoding beside JSON.stringify, and detection in generated code. */
 import { parse } from '@babel/parser'
-import { createCallLog, detectHistoryUse, encodeValue, recordCall, startCall } from 'indelible/records'
+import { createCallLog, detectHistoryUse, encodeValue, recordCall, startCall } from '@indelible/records'
 import { machine, measure, report, type Contender } from './measure.ts'
 
 const smallest = process.argv.includes('--quick')

@@ -8,10 +8,10 @@ import { join } from 'node:path'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { assistant, memoryStore, user, type Message } from 'indelible'
 import { blockCache, cachedBlocks, keyValueBlocks, type BlockStore } from 'indelible/store'
-import { createPendingHistory, hydrate, persist, refsFaultMessage } from 'indelible/refs'
-import { postgresStore } from 'indelible/store/postgres'
+import { createPendingHistory, hydrate, persist, refsFaultMessage } from '@indelible/workflows/refs'
+import { postgresStore } from '@indelible/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { startPostgres } from '../test/store/postgres-server.ts'
+import { startPostgres } from '../packages/postgres/test/postgres-server.ts'
 import { machine } from './measure.ts'
 
 const count = Number(process.argv[2] ?? 10_000)

@@ -29,7 +29,7 @@ import {
 } from 'indelible/context'
 import { aiSdk, langChain, type Peer } from './context-peers.ts'
 import { machine } from './measure.ts'
-import { readTranscript } from 'indelible/transcript'
+import { readTranscript } from '@indelible/transcripts'
 
 interface Piece {
   readonly query: string

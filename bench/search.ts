@@ -74,7 +74,7 @@ const inFile = async (name: string): Promise<Place> => {
 }
 
 const inPostgres = async (name: string, url: string): Promise<Place> => {
-  const { postgresStore } = await import('indelible/store/postgres')
+  const { postgresStore } = await import('@indelible/postgres')
   const { Client } = await import('pg')
   const client = new Client({ connectionString: url })
   await client.connect()
@@ -96,7 +96,9 @@ const inPostgres = async (name: string, url: string): Promise<Place> => {
 }
 
 const server =
-  process.argv[4] === 'postgres' ? await (await import('../test/store/postgres-server.ts')).startPostgres() : undefined
+  process.argv[4] === 'postgres'
+    ? await (await import('../packages/postgres/test/postgres-server.ts')).startPostgres()
+    : undefined
 const open = (name: string): Promise<Place> => (server === undefined ? inFile(name) : inPostgres(name, server.url))
 
 const place = await open('store')

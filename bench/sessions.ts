@@ -9,7 +9,7 @@ import { createFork, readRange } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { machine, measure, report, type Contender } from './measure.ts'
 import { messageAt, source } from './messages.ts'
-import { importTranscript, readTranscript } from 'indelible/transcript'
+import { importTranscript, readTranscript } from '@indelible/transcripts'
 
 const quick = process.argv.includes('--quick')
 const folder = mkdtempSync(join(tmpdir(), 'indelible-bench-'))

@@ -6,12 +6,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { entries, packages } from '../scripts/packages.ts'
 
 const root = join(import.meta.dirname, '..')
-const { exports, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-  readonly exports: Readonly<Record<string, unknown>>
-  readonly peerDependencies: Readonly<Record<string, string>>
-}
+const peers = packages.flatMap(({ manifest }) => Object.keys(manifest.peerDependencies ?? {}))
 
 /** The first code of README: what a first session takes. */
 const first = /^```ts\n(.*?)^```$/ms.exec(readFileSync(join(root, 'README.md'), 'utf8'))?.[1] ?? ''
@@ -29,15 +27,9 @@ const programs: readonly (readonly [name: string, code: string, limit?: number])
     `import { createHistory, settle, user } from 'indelible'\nconst history = createHistory()\nhistory.append(user('hello'))\nconsole.log(settle(history.view()))`,
   ],
   ['`indelible`: all of it', `export * from 'indelible'`],
-  ...Object.keys(exports)
-    .filter((entry) => !['.', './history', './package.json'].includes(entry))
-    .map(
-      (entry) =>
-        [
-          `\`${entry.replace('.', 'indelible')}\`: all of it`,
-          `export * from '${entry.replace('.', 'indelible')}'`,
-        ] as const,
-    ),
+  ...entries
+    .filter(({ name }) => !['indelible', 'indelible/history'].includes(name))
+    .map(({ name }) => [`\`${name}\`: all of it`, `export * from '${name}'`] as const),
 ]
 
 type Inputs = Readonly<Record<string, { readonly bytesInOutput: number }>>
@@ -73,7 +65,7 @@ const bundle = async (contents: string) => {
     platform: 'neutral',
     mainFields: ['module', 'main'],
     conditions: ['import'],
-    external: ['node:*', ...Object.keys(peerDependencies)],
+    external: ['node:*', ...peers.filter((name) => name !== 'indelible')],
     write: false,
     metafile: true,
   })

@@ -6,8 +6,8 @@ import { spawnSync } from 'node:child_process'
 import { closeSync, createReadStream, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readTranscriptStream } from 'indelible/transcript'
-import { generated } from '../test/transcript/generated.ts'
+import { readTranscriptStream } from '@indelible/transcripts'
+import { generated } from '../packages/transcripts/test/generated.ts'
 import { machine } from './measure.ts'
 
 const [first = '1000', path] = process.argv.slice(2)

@@ -1,7 +1,7 @@
 /** The same turns, a question and an answer each, kept by one way or another: what the benches of peers measure. */
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { assistant, createSession, openSession, user, type Message, type Store } from 'indelible'
-import { createPendingHistory, hydrate, persist } from 'indelible/refs'
+import { createPendingHistory, hydrate, persist } from '@indelible/workflows/refs'
 
 export const turns: number = process.argv.includes('--quick') ? 40 : 400
 

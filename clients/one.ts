@@ -9,8 +9,8 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { listSessions, openSession, type Message, type Session } from 'indelible'
 import type { Note } from 'indelible/notes'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { readTranscript } from 'indelible/transcript'
-import { readTranscriptDatabase } from 'indelible/transcript/sqlite'
+import { readTranscript } from '@indelible/transcripts'
+import { readTranscriptDatabase } from '@indelible/transcripts/sqlite'
 import { providerServer } from '../test/run/provider-server.ts'
 import { agents } from './agents.ts'
 import { compare } from './compare.ts'
@@ -51,7 +51,7 @@ const provider = await providerServer((request) => {
 })
 
 /** The command, as it is installed. */
-const main = join(import.meta.dirname, '../dist/cli/main.js')
+const main = join(import.meta.dirname, '../packages/cli/dist/main.js')
 
 const run = (args: readonly string[]): Promise<string | undefined> =>
   new Promise((resolve) => {

@@ -10,8 +10,8 @@ import { basename, delimiter, dirname, join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { mend, settle, type Message } from 'indelible'
 import { codecs } from 'indelible/codecs'
-import { readTranscript } from 'indelible/transcript'
-import { readTranscriptDatabase } from 'indelible/transcript/sqlite'
+import { readTranscript } from '@indelible/transcripts'
+import { readTranscriptDatabase } from '@indelible/transcripts/sqlite'
 import { providerServer, type Reply, type Request } from '../test/run/provider-server.ts'
 import { agents } from './agents.ts'
 import { scripted } from './scripted.ts'
@@ -29,7 +29,7 @@ const home = join(folder, 'home')
 const work = join(folder, 'work')
 const bin = join(folder, 'bin')
 for (const path of [home, work, bin]) mkdirSync(path, { recursive: true })
-const main = join(import.meta.dirname, '../dist/cli/main.js')
+const main = join(import.meta.dirname, '../packages/cli/dist/main.js')
 
 /** The conversation of a request; undefined of one that is none. */
 const conversationOf = ({ path, body }: Request): readonly Message[] | undefined => {

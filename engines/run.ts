@@ -6,7 +6,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { install } from '../scripts/install.ts'
@@ -52,9 +52,6 @@ if (failed !== undefined) {
   say(`${failed}\nleft out: Temporal, Workflow DevKit and Redis (their packages could not be installed)`)
   process.exit(0)
 }
-// The library as a user has it: built, by its own name. Not in package.json, whose lock would follow every change of ours.
-rmSync(join(here, 'node_modules/indelible'), { recursive: true, force: true })
-symlinkSync(root, join(here, 'node_modules/indelible'), 'junction')
 const server = temporalServer()
 if ('problem' in server) say(`left out: Temporal (${server.problem})`)
 if (!has('redis-server', '--version')) say('left out: Redis (there is no redis-server)')

@@ -1,13 +1,16 @@
 /**
- * Build the package: plain `tsc` into an empty `dist`, and the page of `indelible view` beside it. With `--no-check` types are
- * not checked on the way.
+ * Build the packages: `tsc` into an empty `dist` each, and the page of `indelible view` beside the command. With `--no-check`
+ * types are not checked on the way.
  */
 import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { packages } from './packages.ts'
 import { root, run } from './run.ts'
 
-rmSync(join(root, 'dist'), { recursive: true, force: true })
+for (const { folder } of packages)
+  for (const made of ['dist', '.cache/build.tsbuildinfo']) rmSync(join(folder, made), { recursive: true, force: true })
+const projects = packages.map(({ folder }) => join(folder, 'tsconfig.build.json'))
 const unchecked = process.argv.includes('--no-check') ? ['--noCheck'] : []
-if (!run('tsc', ['-p', 'tsconfig.build.json', ...unchecked])) process.exit(1)
-if (!run('vite', ['build', 'page'])) process.exit(1)
-chmodSync(join(root, 'dist/cli/main.js'), 0o755)
+if (!run('tsc', ['--build', ...projects, ...unchecked])) process.exit(1)
+if (!run('vite', ['build', 'packages/cli/page'])) process.exit(1)
+chmodSync(join(root, 'packages/cli/dist/main.js'), 0o755)

@@ -1,14 +1,19 @@
 /** Bundle what the tests start as processes and threads: see test/programs.ts. */
 import { basename, join } from 'node:path'
-import { build } from 'vite'
+import { build, defaultServerConditions } from 'vite'
 import { bundles, programs } from '../test/programs.ts'
 import { root } from './run.ts'
 
+const conditions = ['@indelible/source', ...defaultServerConditions]
 const built = await build({
   configFile: false,
   root,
   logLevel: 'warn',
-  ssr: { noExternal: [/^(@msgpack|@noble|eventsource-parser|fp-ts|immer|minisearch|stemmer)(\/|$)/] },
+  resolve: { conditions },
+  ssr: {
+    resolve: { conditions },
+    noExternal: [/^(@msgpack|@noble|eventsource-parser|fp-ts|immer|minisearch|stemmer)(\/|$)/],
+  },
   build: {
     ssr: true,
     target: 'esnext',

@@ -6,19 +6,14 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { entries, entriesOf, packages } from './packages.ts'
 import { output, root } from './run.ts'
 
 interface Packed {
+  readonly name: string
   readonly filename: string
+  readonly size: number
   readonly files: readonly { readonly path: string }[]
-}
-
-interface Manifest {
-  readonly engines: { readonly node: string }
-  readonly version: string
-  readonly exports: Readonly<Record<string, unknown>>
-  readonly devDependencies: Readonly<Record<string, string>>
-  readonly peerDependencies: Readonly<Record<string, string>>
 }
 
 /** The first TypeScript that README names. */
@@ -51,50 +46,66 @@ const oldestNode = (range: string): string | undefined => {
 /** With a space and a letter that URLs escape: a package that takes the path of a URL for a file's fails here. */
 const folder = mkdtempSync(join(tmpdir(), 'indelible smöke '))
 try {
-  const [packed] = JSON.parse(
-    output('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]),
+  const packed = JSON.parse(
+    output('npm', [
+      ...['pack', '--json', '--ignore-scripts', '--pack-destination', folder],
+      ...['--workspaces', '--include-workspace-root'],
+    ]),
   ) as readonly Packed[]
-  const { filename, files } = packed ?? fail('npm pack said nothing')
-  const tarball = join(folder, filename)
+  if (packed.length !== packages.length) fail(`${packed.length} of ${packages.length} packages were packed`)
+  const tarballs = new Map(packed.map(({ name, filename }) => [name, join(folder, filename)]))
+  const tarball = tarballs.get('indelible') ?? fail('npm pack gave no library')
 
-  const wanted =
-    /^(?:dist\/.+\.(?:js|d\.ts)(?:\.map)?|dist\/view\/page\/(?:index\.html|page\.css)|src\/.+\.ts|docs\/[a-z-]+(?:\/[a-z-]+)?\.md|package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|bench\/RESULTS\.md|examples\/verify\/(?:go\.mod|main\.go))$/
-  const unwanted = files.filter(({ path }) => !wanted.test(path)).map(({ path }) => path)
-  if (unwanted.length > 0) fail(`the package holds files that no user needs: ${unwanted.join(', ')}`)
+  const built = String.raw`dist/.+\.(?:js|d\.ts)(?:\.map)?|src/.+\.ts|package\.json|README\.md|LICENSE`
+  const library = String.raw`|bin/indelible\.js|docs/[a-z-]+(?:/[a-z-]+)?\.md|(?:CHANGELOG|CONTRIBUTING|SECURITY|bench/RESULTS)\.md|examples/verify/(?:go\.mod|main\.go)`
+  const command = String.raw`|dist/view/page/(?:index\.html|page\.css)`
+  for (const { name, files } of packed) {
+    const more = { indelible: library, '@indelible/cli': command }[name] ?? ''
+    const wanted = new RegExp(`^(?:${built}${more})$`)
+    const unwanted = files.filter(({ path }) => !wanted.test(path)).map(({ path }) => path)
+    if (unwanted.length > 0) fail(`${name} holds files that no user needs: ${unwanted.join(', ')}`)
+    for (const file of ['README.md', 'LICENSE'])
+      if (!files.some(({ path }) => path === file)) fail(`${name} has no ${file}`)
+  }
 
-  output('publint', [tarball, '--strict'])
-  // All entries are of one form, below; the three stand for them. Each is imported and type-checked further down, too.
-  output('attw', [tarball, '--profile', 'esm-only', '--entrypoints', '.', 'store/sqlite', 'adapters/langgraph'])
+  for (const path of tarballs.values()) output('publint', [path, '--strict'])
+  // All entries are of one form, below; two stand for them. Each is imported and type-checked further down, too.
+  output('attw', [tarball, '--profile', 'esm-only', '--entrypoints', '.', 'store/sqlite'])
 
   // The optional peers too, at the versions that the tests use: their entries are imported like all others.
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
+  const manifest = packages[0]?.manifest ?? fail('there is no library')
   const peers = Object.fromEntries(
-    Object.keys(manifest.peerDependencies).map((name) => [
-      name,
-      manifest.devDependencies[name] ?? fail(`${name} is a peer that no test uses`),
-    ]),
+    packages
+      .flatMap((one) => Object.keys(one.manifest.peerDependencies ?? {}))
+      .filter((name) => !tarballs.has(name))
+      .map((name) => [name, manifest.devDependencies?.[name] ?? fail(`${name} is a peer that no test uses`)]),
   )
   const project = {
     name: 'consumer',
     private: true,
     type: 'module',
-    dependencies: { indelible: `file:${tarball}`, ...peers, 'typescript-oldest': `npm:typescript@${oldestTypeScript}` },
+    dependencies: {
+      ...Object.fromEntries([...tarballs].map(([name, path]) => [name, `file:${path}`])),
+      ...peers,
+      'typescript-oldest': `npm:typescript@${oldestTypeScript}`,
+    },
   }
   writeFileSync(join(folder, 'package.json'), JSON.stringify(project))
   output('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund'], folder)
 
-  const entries = Object.entries(manifest.exports)
-    .filter(([entry]) => entry !== './package.json')
-    .map(([entry, to]) => {
-      const file = `./dist${entry.slice(1)}/index`
-      if (JSON.stringify(to) !== JSON.stringify({ types: `${file}.d.ts`, default: `${file}.js` }))
-        fail(`${entry} leads to ${JSON.stringify(to)}`)
-      return entry.replace(/^\./, 'indelible')
-    })
+  for (const { manifest } of packages)
+    for (const [entry, to] of Object.entries(manifest.exports)) {
+      if (typeof to === 'string') continue
+      const file = to['@indelible/source'].replace(/^\.\/src/, './dist').replace(/\.ts$/, '')
+      const form = { '@indelible/source': to['@indelible/source'], types: `${file}.d.ts`, default: `${file}.js` }
+      if (JSON.stringify(to) !== JSON.stringify(form)) fail(`${manifest.name}, ${entry} leads to ${JSON.stringify(to)}`)
+    }
+  // Kits are no promise, and the packages that use them have to find them.
+  const all = packages.flatMap((one) => entriesOf(one, true)).map(({ name }) => name)
   writeFileSync(
     join(folder, 'consumer.ts'),
     [
-      ...entries.map((entry, index) => `import * as entry${index} from '${entry}'`),
+      ...all.map((entry, index) => `import * as entry${index} from '${entry}'`),
       `import { createHistory, user, type Message, type View } from 'indelible'`,
       `const history = createHistory<Message>()`,
       `history.append(user('hello'))`,
@@ -111,7 +122,7 @@ try {
       ),
       `// @ts-expect-error a view's iterator is readonly`,
       `const replaced = () => { view[Symbol.iterator] = () => [][Symbol.iterator]() }`,
-      `const empty = [${entries.map((_, index) => `entry${index}`).join(', ')}].filter((entry) => Object.keys(entry).length === 0).length`,
+      `const empty = [${all.map((_, index) => `entry${index}`).join(', ')}].filter((entry) => Object.keys(entry).length === 0).length`,
       `if (view.length !== 1 || view.pages.at(0) !== 'conversation' || empty > 0 || typeof forbidden !== 'function') throw new Error('wrong')`,
     ].join('\n'),
   )
@@ -135,11 +146,13 @@ try {
     folder,
   )
   // Our own declarations are checked all through, but for the entries that name types of a peer: not every peer's stand the check.
+  const peered =
+    /^indelible\/run\/|^@indelible\/(?:ai-sdk|claude-agent|langgraph|openai-agents|postgres|recorder\/proxy)$/
   writeFileSync(
     join(folder, 'own.ts'),
     entries
-      .filter((entry) => !/^indelible\/(?:run\/|adapters\/|recorder\/proxy$)/.test(entry))
-      .map((entry) => `import '${entry}'\n`)
+      .filter(({ name }) => !peered.test(name))
+      .map(({ name }) => `import '${name}'\n`)
       .join(''),
   )
   const strict = [...bare, '--lib', 'es2023,dom']
@@ -193,7 +206,7 @@ try {
   writeFileSync(
     join(folder, 'stores.js'),
     [
-      `import { storeContract } from 'indelible/testing'`,
+      `import { storeContract } from '@indelible/testing'`,
       `import { indexStore } from 'indelible/search'`,
       `import { sqliteStore } from 'indelible/store/sqlite'`,
       `let count = 0`,
@@ -220,7 +233,7 @@ try {
   else {
     for (const script of ['consumer.js', 'stores.js']) output(oldest, ['--no-warnings', script], folder)
     // Requests that no well-meant client sends: what Node's parser and its URLs do with them differs by version.
-    const odd = join(root, 'test/recorder/proxy/odd-requests.ts')
+    const odd = join(root, 'packages/recorder/test/proxy/odd-requests.ts')
     output(oldest, ['--no-warnings', '--experimental-strip-types', odd], folder)
   }
 
@@ -243,19 +256,24 @@ try {
   }
   if (oldest !== undefined) output(oldest, ['--no-warnings', 'first.mjs'], pasted)
 
-  const command = join(folder, 'node_modules/.bin/indelible')
-  const version = output(process.execPath, [command, '--version']).trim()
+  const indelible = join(folder, 'node_modules/.bin/indelible')
+  const version = output(process.execPath, [indelible, '--version']).trim()
   if (version !== manifest.version) fail(`indelible --version says ${version}`)
-  const shown = output(process.execPath, [command, 'show', join(root, 'examples/coding-agent.json')])
+  const shown = output(process.execPath, [indelible, 'show', join(root, 'examples/coding-agent.json')])
   if (!shown.includes('open calls: none')) fail(`indelible show printed\n${shown}`)
   // A peer that is not there is named, and nothing is loaded before it is needed.
   rmSync(join(folder, 'node_modules/pg'), { recursive: true })
-  const without = spawnSync(process.execPath, [command, 'list', '--store', 'postgres://127.0.0.1:1/x'], {
+  const without = spawnSync(process.execPath, [indelible, 'list', '--store', 'postgres://127.0.0.1:1/x'], {
     encoding: 'utf8',
   })
   if (without.status !== 1 || !without.stderr.includes('npm install pg'))
     fail(`without pg, indelible list --store postgres://… ended with ${without.status} and said\n${without.stderr}`)
-  process.stdout.write(`the packed tarball works: ${files.length} files, ${entries.join(', ')}\n`)
+  // The library alone has no command: it says how to get it.
+  const alone = spawnSync(process.execPath, [join(pasted, 'node_modules/.bin/indelible'), 'list'], { encoding: 'utf8' })
+  if (alone.status !== 127 || !alone.stderr.includes('npm install @indelible/cli'))
+    fail(`without the command, indelible list ended with ${alone.status} and said\n${alone.stderr}`)
+  const sizes = packed.map(({ name, size, files }) => `${name} ${Math.round(size / 1024)} kB (${files.length} files)`)
+  process.stdout.write(`the packed tarballs work: ${sizes.join(', ')}; ${all.length} entries\n`)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -22,7 +22,7 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`)
 /** Run a command as a person would type it, and show it. Gives what it printed. Ends everything if it does not exit as it should. */
 const indelible = (args: readonly string[], expected = 0): string => {
   say(`\n$ indelible ${args.map((arg) => (/^[\w./:=-]+$/.test(arg) ? arg : JSON.stringify(arg))).join(' ')}`)
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'dist/cli/main.js'), ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'bin/indelible.js'), ...args], {
     cwd: folder,
     encoding: 'utf8',
     env: { ...process.env, COLUMNS: String(process.stdout.columns || 100) },

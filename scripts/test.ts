@@ -28,7 +28,7 @@ const checks: readonly Step[] = [
   ['lint', 'oxlint', ['--deny-warnings']],
   ['types', 'tsc', ['-p', 'tsconfig.json', '--singleThreaded']],
   ['types without Node', 'tsc', ['-p', 'tsconfig.portable.json', '--singleThreaded']],
-  ['types in a browser', 'tsc', ['-p', 'page/tsconfig.json', '--singleThreaded']],
+  ['types in a browser', 'tsc', ['-p', 'packages/cli/page/tsconfig.json', '--singleThreaded']],
   ...(isFull ? ([['types of benches', 'tsc', ['-p', 'bench/tsconfig.json']]] satisfies Step[]) : []),
 ]
 const tests: Step = [

@@ -9,7 +9,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { checkBundle, readBundle } from '../src/evidence/index.ts'
+import { checkBundle, readBundle } from '@indelible/evidence'
 import { isLeft } from '../src/json/index.ts'
 import {
   bundleCases,
@@ -21,7 +21,7 @@ import {
   signers,
   trust,
   type Edits,
-} from '../test/evidence/bundles.ts'
+} from '../packages/evidence/test/bundles.ts'
 import { rounds } from '../test/rounds.ts'
 import { root } from './run.ts'
 

@@ -10,7 +10,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSession, memoryStore, openSession, orThrow, user } from '../src/index.ts'
-import { checkCheckpoint, newKey, signerOf, signLedger, updateLedger, witnessLedger } from '../src/evidence/index.ts'
+import { checkCheckpoint, newKey, signerOf, signLedger, updateLedger, witnessLedger } from '@indelible/evidence'
 import { root } from './run.ts'
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)

@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
+import { entries } from '../scripts/packages.ts'
 import { publicNames } from '../test/docstrings.ts' // members too: TypeDoc counts those of nested types
 
 const site = import.meta.dirname
@@ -55,19 +56,13 @@ for (const page of sources) {
 
 if (missing.length > 0) fail(`links to files that do not exist:\n${missing.join('\n')}`)
 
-const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-  readonly exports: Readonly<Record<string, { readonly types: string } | string>>
-}
-const entries = Object.values(exports).flatMap((entry) =>
-  typeof entry === 'string' ? [] : [join(root, entry.types.replace(/^\.\/dist/, 'src').replace(/\.d\.ts$/, '.ts'))],
-)
 writeFileSync(
   join(site, '.cache/typedoc.json'),
   JSON.stringify({
     name: 'Reference',
-    entryPoints: entries,
-    basePath: join(root, 'src'),
-    displayBasePath: join(root, 'src'),
+    entryPoints: entries.map(({ source }) => source),
+    basePath: root,
+    displayBasePath: root,
     tsconfig: join(site, 'tsconfig.json'),
     plugin: ['typedoc-plugin-markdown', 'typedoc-vitepress-theme'],
     out: join(pages, 'api'),

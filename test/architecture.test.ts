@@ -1,15 +1,13 @@
-/** The house: folders import in one direction, through each other's index, and the library needs no Node. */
-import { readdirSync, readFileSync } from 'node:fs'
+/** The house: rooms and packages import in one direction, through their doors, and the library needs no Node. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { entriesOf, packages } from '../scripts/packages.ts'
 import { root } from '../scripts/run.ts'
 
-const src = join(root, 'src')
-
-/** What each folder may import from: its own files, and these. */
-const mayImport: { readonly [folder: string]: readonly string[] } = {
+/** What each room of the library may import from: its own files, and these. */
+const mayImport: { readonly [room: string]: readonly string[] } = {
   json: [],
-  guard: [],
   sequence: [],
   task: ['json'],
   proof: ['json'],
@@ -21,172 +19,52 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   history: ['json', 'sequence', 'task', 'pages'], // generic in its message type
   store: ['json', 'sequence', 'task', 'proof'],
   entry: ['json', 'task', 'proof', 'message', 'pages', 'history', 'store'],
-  encryption: ['json', 'task', 'proof', 'message', 'store', 'entry'],
   session: ['json', 'sequence', 'task', 'proof', 'message', 'pages', 'notes', 'redact', 'history', 'store', 'entry'],
-  transcript: [
-    'json',
-    'sequence',
-    'task',
-    'proof',
-    'message',
-    'codecs',
-    'pages',
-    'notes',
-    'redact',
-    'store',
-    'session',
-  ],
   search: ['json', 'task', 'proof', 'message', 'notes', 'history', 'store', 'entry', 'session'],
   context: ['json', 'sequence', 'task', 'proof', 'message', 'pages', 'notes'], // of history only the view types, below
   run: [
-    'json',
-    'sequence',
-    'task',
-    'proof',
-    'message',
-    'codecs',
-    'pages',
-    'notes',
-    'redact',
-    'history',
-    'store',
-    'session',
-    'context',
-  ],
-  refs: ['json', 'sequence', 'task', 'proof', 'message', 'codecs', 'pages', 'history', 'store', 'entry'],
-  activities: [
-    'json',
-    'sequence',
-    'task',
-    'proof',
-    'message',
-    'pages',
-    'notes',
-    'history',
-    'store',
-    'entry',
-    'refs',
-    'context',
-    'run',
+    ...['json', 'sequence', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'redact', 'history'],
+    ...['store', 'session', 'context'],
   ],
   thread: ['json', 'sequence', 'task', 'message', 'codecs'],
-  adapters: [
-    'json',
-    'sequence',
-    'task',
-    'proof',
-    'message',
-    'codecs',
-    'pages',
-    'notes',
-    'transcript',
-    'history',
-    'store',
-    'session',
-    'run',
-  ],
-  records: ['json', 'sequence', 'task', 'history', 'store'],
-  evidence: ['json', 'sequence', 'task', 'proof', 'store', 'session'],
-  recorder: [
-    'json',
-    'sequence',
-    'guard',
-    'task',
-    'proof',
-    'message',
-    'codecs',
-    'notes',
-    'redact',
-    'context',
-    'store',
-    'session',
-  ],
-  view: [
-    'json',
-    'guard',
-    'task',
-    'proof',
-    'message',
-    'notes',
-    'history',
-    'entry',
-    'redact',
-    'context',
-    'store',
-    'session',
-    'search',
-    'evidence',
-  ],
-  cli: [
-    'encryption',
-    'guard',
-    'redact',
-    'json',
-    'sequence',
-    'proof',
-    'message',
-    'codecs',
-    'pages',
-    'notes',
-    'transcript',
-    'history',
-    'context',
-    'records',
-    'evidence',
-    'recorder',
-    'store',
-    'session',
-    'search',
-    'run',
-    'view',
-    '.',
-  ],
-  testing: ['json', 'sequence', 'task', 'proof', 'message', 'store', 'run'],
-  '.': [
-    'json',
-    'task',
-    'proof',
-    'message',
-    'codecs',
-    'pages',
-    'notes',
-    'transcript',
-    'history',
-    'store',
-    'entry',
-    'refs',
-    'session',
-  ],
+  '.': ['json', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'history', 'store', 'entry', 'session'],
+}
+
+/** What else of this repository each package imports, beside the library. */
+const packagesOf: { readonly [name: string]: readonly string[] } = {
+  'ai-sdk': [],
+  'claude-agent': ['transcripts'],
+  cli: ['encryption', 'evidence', 'postgres', 'records', 'recorder', 'transcripts'],
+  encryption: [],
+  evidence: [],
+  langgraph: [],
+  'openai-agents': [],
+  postgres: [],
+  recorder: [],
+  records: [],
+  testing: [],
+  transcripts: [],
+  workflows: [],
 }
 
 /** What may be imported from outside by a folder of its own subpath, that nothing else reaches. */
 const drivers: { readonly [folder: string]: readonly string[] } = {
-  testing: ['node:child_process'], // only where a place names how other processes open it
-  'transcript/sqlite': ['node:sqlite', '@msgpack/msgpack'],
-  'store/sqlite': ['node:sqlite', 'node:fs', 'node:path', 'node:url', 'node:crypto', 'node:zlib'],
-  'store/postgres': ['pg', 'node:async_hooks', 'node:crypto', 'node:net'],
-  'adapters/ai-sdk': ['ai'],
-  'adapters/langgraph': ['@langchain/langgraph-checkpoint', '@langchain/core/runnables'],
-  view: ['node:http', 'node:net', 'node:os', 'node:crypto', 'node:fs/promises', '@noble/hashes/utils.js'],
-  'recorder/proxy': [
-    'node:crypto',
-    'node:fs',
-    'node:http',
-    'node:https',
-    'node:net',
-    'node:os',
-    'node:path',
+  'src/store/sqlite': ['node:sqlite', 'node:fs', 'node:path', 'node:url', 'node:crypto', 'node:zlib'],
+  'src/context/gpt-tokenizer': ['gpt-tokenizer/encoding/cl100k_base', 'gpt-tokenizer/encoding/o200k_base'],
+  'src/run/anthropic': ['@anthropic-ai/sdk', '@anthropic-ai/sdk/resources/messages'],
+  'src/run/gemini': ['@google/genai'],
+  'src/run/openai': ['openai', 'openai/resources/chat/completions', 'openai/resources/responses/responses'],
+  'packages/testing/src': ['node:child_process'], // only where a place names how other processes open it
+  'packages/transcripts/src/sqlite': ['node:sqlite', '@msgpack/msgpack'],
+  'packages/postgres/src': ['pg', 'node:async_hooks', 'node:crypto', 'node:net'],
+  'packages/ai-sdk/src': ['ai'],
+  'packages/langgraph/src': ['@langchain/langgraph-checkpoint', '@langchain/core/runnables'],
+  'packages/openai-agents/src': ['@openai/agents-core'],
+  'packages/recorder/src/proxy': [
+    ...['node:crypto', 'node:fs', 'node:http', 'node:https', 'node:net', 'node:os', 'node:path', 'node:stream'],
+    ...['node:util', 'node:zlib'],
     'node:sqlite', // for its lock
-    'node:stream',
-    'node:util',
-    'node:zlib',
   ],
-  'adapters/openai-agents': ['@openai/agents-core'],
-  'run/ai-sdk': ['ai'],
-  'context/gpt-tokenizer': ['gpt-tokenizer/encoding/cl100k_base', 'gpt-tokenizer/encoding/o200k_base'],
-  'run/anthropic': ['@anthropic-ai/sdk', '@anthropic-ai/sdk/resources/messages'],
-  'run/gemini': ['@google/genai'],
-  'run/openai': ['openai', 'openai/resources/chat/completions', 'openai/resources/responses/responses'],
 }
 
 const driverOf = (file: string): string | undefined =>
@@ -202,10 +80,15 @@ interface Import {
   readonly types: boolean
 }
 
-const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+const namesIn = (folder: string): readonly string[] =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name))
+
+const files = ['src', ...Object.keys(packagesOf).map((name) => join('packages', name, 'src'))].flatMap(namesIn)
 
 const imports: readonly Import[] = files.flatMap((from) => {
-  const code = readFileSync(join(src, from), 'utf8').replaceAll(/\/\*.*?\*\/|^\s*\/\/.*$/gms, '')
+  const code = readFileSync(join(root, from), 'utf8').replaceAll(/\/\*.*?\*\/|^\s*\/\/[^\n]*$/gms, '')
   const statements = [...code.matchAll(/^(?:import|export)\s(type\s)?([^'"`;]*?)\bfrom\s+['"]([^'"]+)['"]/gms)]
   const bare = [...code.matchAll(/(?<!['"])\bimport\s*\(?\s*['"]([^'"]+)['"]/g)]
   return [
@@ -219,41 +102,88 @@ const imports: readonly Import[] = files.flatMap((from) => {
   ]
 })
 
+/** The files behind the entries and kits of all packages. */
+const doors = new Map(
+  packages.flatMap((one) => entriesOf(one, true).map(({ name, source }) => [name, relative(root, source)])),
+)
+
 const isLocal = (specifier: string): boolean => specifier.startsWith('.')
-const target = ({ from, to }: Import): string => relative(src, join(src, dirname(from), to))
-const folderOf = (file: string): string => dirname(file).split(/[/\\]/)[0] ?? '.'
+const isOurs = (specifier: string): boolean => /^(?:@indelible\/|indelible(?:\/|$))/.test(specifier)
+/** The file that an import leads to; undefined for one of another project's. */
+const target = ({ from, to }: Import): string | undefined => (isLocal(to) ? join(dirname(from), to) : doors.get(to))
+/** The package of a file, and its room in the library. */
+const packageOf = (file: string): string => /^packages[/\\]([^/\\]+)/.exec(file)?.[1] ?? 'indelible'
+const roomOf = (file: string): string => /^src[/\\]([^/\\]+)[/\\]/.exec(file)?.[1] ?? '.'
+const isLibrary = (file: string): boolean => packageOf(file) === 'indelible'
 
 describe('the house', () => {
-  it('has only the folders that its plan names', () => {
-    expect([...new Set(files.map(folderOf))].toSorted()).toEqual(Object.keys(mayImport).toSorted())
+  it('has only the rooms and packages that its plan names', () => {
+    expect([...new Set(files.filter(isLibrary).map(roomOf))].toSorted()).toEqual(Object.keys(mayImport).toSorted())
+    expect(readdirSync(join(root, 'packages')).toSorted()).toEqual(Object.keys(packagesOf))
   })
-  it('imports point one way', () => {
+  it('rooms import one way, and nothing of a package', () => {
     const wrong = imports
-      .filter(({ to }) => isLocal(to))
+      .filter(({ from }) => isLibrary(from))
       .filter((found) => {
-        const [from, to] = [folderOf(found.from), folderOf(target(found))]
+        const reached = target(found)
+        if (reached === undefined) return isOurs(found.to)
+        const [from, to] = [roomOf(found.from), roomOf(reached)]
+        if (!isLibrary(reached) || !isLocal(found.to)) return true
         if (from === 'context' && to === 'history')
           return !found.types || found.names.some((name) => !readingNames.has(name))
-        if (found.from === 'fault.ts' && target(found).endsWith('/fault.ts')) return false // the root has sentences for all
+        if (found.from === join('src', 'fault.ts') && reached.endsWith('fault.ts')) return false // sentences for all
         return from !== to && !mayImport[from]?.includes(to)
       })
     expect(wrong).toEqual([])
   })
-  it('folders import each other through their index, or the sentences in their fault.ts, which are not for users', () => {
+  it('packages import the library and what they name, by entries that there are, and leave their folder by no path', () => {
     const wrong = imports
-      .filter(({ to }) => isLocal(to))
-      .filter(
-        (found) =>
-          folderOf(found.from) !== folderOf(target(found)) &&
-          !target(found).endsWith('index.ts') &&
-          !/^[^/\\]+[/\\]fault\.ts$/.test(target(found)),
-      )
+      .filter(({ from }) => !isLibrary(from))
+      .filter((found) => {
+        const reached = target(found)
+        if (reached === undefined) return isOurs(found.to)
+        const [from, to] = [packageOf(found.from), packageOf(reached)]
+        if (from === to) return !isLocal(found.to)
+        return isLocal(found.to) || (to !== 'indelible' && !packagesOf[from]?.includes(to))
+      })
     expect(wrong).toEqual([])
+  })
+  it("a package's package.json names what its sources import, and nothing else", () => {
+    const named = (specifier: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? ''
+    for (const { folder, manifest } of packages) {
+      const place = `${relative(root, join(folder, 'src'))}/`
+      const used = imports.filter(({ from, to }) => from.startsWith(place) && !isLocal(to) && !to.startsWith('node:'))
+      const wanted = new Set(used.map(({ to }) => named(to)))
+      const peer = manifest.name === '@indelible/cli' ? ['pg'] : [] // a peer of @indelible/postgres
+      const given = [...Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })]
+      expect([manifest.name, given.filter((name) => !peer.includes(name)).toSorted()]).toEqual([
+        manifest.name,
+        [...wanted].toSorted(),
+      ])
+    }
+  })
+  it('rooms import each other through their index, or the sentences in their fault.ts, which are not for users', () => {
+    const wrong = imports
+      .filter(({ from, to }) => isLibrary(from) && isLocal(to))
+      .filter((found) => {
+        const reached = target(found) ?? ''
+        return (
+          roomOf(found.from) !== roomOf(reached) &&
+          !reached.endsWith('index.ts') &&
+          !/^src[/\\][^/\\]+[/\\]fault\.ts$/.test(reached)
+        )
+      })
+    expect(wrong).toEqual([])
+  })
+  it('no room of the library uses a kit: those are for packages', () => {
+    expect(imports.filter((found) => isLibrary(found.from) && found.to.endsWith('kit.ts'))).toEqual([])
   })
   it('files import each other in no circle, types included', () => {
     const reached = new Map<string, readonly string[]>()
-    for (const found of imports.filter(({ to }) => isLocal(to)))
-      reached.set(found.from, [...(reached.get(found.from) ?? []), target(found)])
+    for (const found of imports) {
+      const to = target(found)
+      if (to !== undefined) reached.set(found.from, [...(reached.get(found.from) ?? []), to])
+    }
     const done = new Set<string>()
     const circles: string[] = []
     const follow = (file: string, path: readonly string[]): void => {
@@ -266,26 +196,23 @@ describe('the house', () => {
     for (const file of files) follow(file, [])
     expect(circles).toEqual([])
   })
-  it('an index holds named re-exports only', () => {
-    for (const file of files.filter((name) => name.endsWith('index.ts'))) {
-      const rest = readFileSync(join(src, file), 'utf8').replaceAll(
+  it('an index and a kit hold named re-exports only', () => {
+    for (const file of files.filter((name) => /[/\\](?:index|kit)\.ts$/.test(name))) {
+      const rest = readFileSync(join(root, file), 'utf8').replaceAll(
         /\/\*.*?\*\/|export (?:type )?\{[^}]*\} from '[^']+'/gs,
         '',
       )
       expect([file, rest.trim()]).toEqual([file, ''])
     }
   })
-  it('nothing but the command line and drivers imports Node or a package beside immer, fp-ts and noble hashes; recall a search, evidence signatures, recorder streams', () => {
+  it('the library imports neither Node nor a package beside immer, fp-ts and noble hashes; recall a search', () => {
     const outside = imports.filter(
       ({ from, to }) =>
+        isLibrary(from) &&
         !isLocal(to) &&
-        folderOf(from) !== 'cli' &&
         driverOf(from) === undefined &&
-        !(from === join('context', 'recall', 'search.ts') && to === 'minisearch/SearchableMap') &&
-        !(from === join('context', 'recall', 'words.ts') && to === 'stemmer') &&
-        !(from === join('recorder', 'answer.ts') && to === 'eventsource-parser') &&
-        !(from === join('evidence', 'keys.ts') && to === '@noble/curves/ed25519.js') &&
-        !(from === join('encryption', 'aes.ts') && ['@noble/ciphers/aes.js', '@noble/hashes/hmac.js'].includes(to)),
+        !(from === join('src', 'context', 'recall', 'search.ts') && to === 'minisearch/SearchableMap') &&
+        !(from === join('src', 'context', 'recall', 'words.ts') && to === 'stemmer'),
     )
     expect([...new Set(outside.map(({ to }) => to))].toSorted()).toEqual([
       '@noble/hashes/sha2.js',
@@ -295,8 +222,12 @@ describe('the house', () => {
       'fp-ts/lib/TaskEither.js',
       'immer',
     ])
-    const cli = imports.filter(({ from, to }) => !isLocal(to) && folderOf(from) === 'cli')
-    expect(cli.filter(({ to }) => !to.startsWith('node:') && !to.startsWith('fp-ts/lib/'))).toEqual([])
+  })
+  it('nothing but the command and drivers imports Node', () => {
+    const wrong = imports.filter(
+      ({ from, to }) => to.startsWith('node:') && packageOf(from) !== 'cli' && driverOf(from) === undefined,
+    )
+    expect(wrong).toEqual([])
   })
   it('fp-ts is imported for its types: a bundler keeps all of its CommonJS for one function', () => {
     expect(imports.filter(({ to, types }) => to.startsWith('fp-ts/') && !types)).toEqual([])
@@ -304,28 +235,31 @@ describe('the house', () => {
   it('drivers import what they drive, and nobody imports a driver', () => {
     const wrong = imports.filter((found) => {
       const driver = driverOf(found.from)
-      if (!isLocal(found.to))
+      const to = target(found)
+      if (to === undefined)
         return (
           driver !== undefined && drivers[driver]?.includes(found.to) === false && !found.to.startsWith('fp-ts/lib/')
         )
-      const reached = driverOf(target(found))
-      return reached !== undefined && reached !== driver && folderOf(found.from) !== 'cli'
+      const reached = driverOf(to)
+      return reached !== undefined && reached !== driver && packageOf(found.from) !== 'cli'
     })
     expect(wrong).toEqual([])
   })
   it('sees imports at all', () => {
-    expect(imports.length).toBeGreaterThan(40)
+    expect(imports.length).toBeGreaterThan(2_000)
     expect(imports).toContainEqual({
-      from: join('history', 'create.ts'),
+      from: join('src', 'history', 'create.ts'),
       to: '../pages/index.ts',
       names: ['classify', 'classifyMessage'],
       types: false,
     })
+    expect(imports).toContainEqual(expect.objectContaining({ to: 'indelible/json/kit' }))
+    expect(existsSync(join(root, doors.get('indelible/codecs/anthropic') ?? ''))).toBe(true)
   })
 })
 
 it('no file takes the path of a URL for one of the disk: it escapes spaces and letters', () => {
-  const files = ['src', 'test', 'scripts', 'bench', 'examples', 'docs'].flatMap((folder) =>
+  const files = ['src', 'packages', 'test', 'scripts', 'bench', 'examples', 'docs'].flatMap((folder) =>
     readdirSync(join(root, folder), { encoding: 'utf8', recursive: true })
       .filter((file) => /\.(?:[cm]?[jt]s|md)$/.test(file) && !file.includes('node_modules'))
       .map((file) => join(folder, file)),
@@ -337,8 +271,18 @@ it('no file takes the path of a URL for one of the disk: it escapes spaces and l
   expect(wrong).toEqual([])
 })
 
-it('the version is the same in the package and at the top of the changelog', () => {
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string }
+it('the version is the same in every package, in what they ask of each other, and at the top of the changelog', () => {
+  const version = packages[0]?.manifest.version ?? ''
+  for (const { manifest } of packages) {
+    const asked = Object.entries({ ...manifest.dependencies, ...manifest.peerDependencies }).filter(([name]) =>
+      isOurs(name),
+    )
+    expect([manifest.name, manifest.version, ...asked.map(([, range]) => range)]).toEqual([
+      manifest.name,
+      version,
+      ...asked.map(() => version),
+    ])
+  }
   expect(readFileSync(join(root, 'CHANGELOG.md'), 'utf8')).toMatch(
     new RegExp(`^## ${version.replaceAll('.', '\\.')}$`, 'm'),
   )

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { extractDocs } from '../scripts/extract-docs.ts'
+import { entries } from '../scripts/packages.ts'
 import { root } from '../scripts/run.ts'
 
 describe('the examples do what they say', () => {
@@ -30,7 +31,7 @@ it('SECURITY.md names a test that exists for each promise', async () => {
     .split('\n')
     .filter((line) => line.startsWith('| ') && !/^\| (?:promise|promised|wall) /.test(line))
   const links = promises.map((line) =>
-    [...line.matchAll(/\]\(((?:test|scripts)\/[^)]+\.ts)\)/g)].map(([, path]) => path),
+    [...line.matchAll(/\]\(((?:test|scripts|packages)\/[^)]+\.ts)\)/g)].map(([, path]) => path),
   )
   expect(promises.filter((_, index) => links[index]?.length === 0)).toEqual([])
   expect(links.flat().filter((path) => !existsSync(`${root}${path}`))).toEqual([])
@@ -38,23 +39,17 @@ it('SECURITY.md names a test that exists for each promise', async () => {
 })
 
 describe("README's list of entries", () => {
-  const rows = [...readFileSync(`${root}README.md`, 'utf8').matchAll(/^\| `(indelible[\w/-]*)` \| (.+) \|$/gm)].map(
-    ([, entry = '', about = '']) => ({ entry, about }),
+  const rows = [...readFileSync(`${root}README.md`, 'utf8').matchAll(/^\| `(@?indelible[\w/-]*)` \| (.+) \|$/gm)].map(
+    ([, name = '', about = '']) => ({ name, about }),
   )
-  const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
-    readonly exports: Readonly<Record<string, { readonly types: string } | string>>
-  }
-  it('has the entries of the package, in its order', () => {
-    expect(rows.map(({ entry }) => entry.replace(/^indelible/, '.'))).toEqual(
-      Object.keys(exports).filter((entry) => entry !== './package.json'),
-    )
+  it('has the entries of every package, in their order', () => {
+    expect(rows.map(({ name }) => name)).toEqual(entries.map(({ name }) => name))
   })
-  it.each(rows)('$entry exports the names that it lists', ({ entry, about }) => {
-    const found = exports[entry.replace(/^indelible/, '.')]
-    const source = typeof found === 'object' ? found.types.replace(/^\.\/dist/, 'src').replace(/\.d\.ts$/, '.ts') : ''
+  it.each(rows)('$name exports the names that it lists', ({ name, about }) => {
+    const source = entries.find((entry) => entry.name === name)?.source ?? ''
     const exported = new Set(
-      [...readFileSync(`${root}${source}`, 'utf8').matchAll(/export (?:type )?\{([^}]*)\}/g)].flatMap(
-        ([, names = '']) => names.split(',').map((name) => name.replace(/^\s*type\s+/, '').trim()),
+      [...readFileSync(source, 'utf8').matchAll(/export (?:type )?\{([^}]*)\}/g)].flatMap(([, names = '']) =>
+        names.split(',').map((name) => name.replace(/^\s*type\s+/, '').trim()),
       ),
     )
     const named = [...about.matchAll(/`(\w+)`/g)].flatMap(([, name = '']) => (methods.has(name) ? [] : [name]))

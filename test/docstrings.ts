@@ -1,10 +1,11 @@
 /**
- * Which public names and members have no docstring. The sources are parsed: from each entry of the package to the
+ * Which public names and members have no docstring. The sources are parsed: from each entry of the packages to the
  * declarations that it exports, by way of named re-exports.
  */
 import { readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { parseSync } from 'vite'
+import { entries } from '../scripts/packages.ts'
 import { root } from '../scripts/run.ts'
 
 /** A node of the syntax tree, as far as it is looked at here. */
@@ -67,7 +68,7 @@ const declared = (
     for (const specifier of list(statement['specifiers']))
       if (nameOf(specifier['exported']) === name) {
         const from = node(statement['source'])?.['value']
-        const target = typeof from === 'string' ? fileAt(join(dirname(file.path), from)) : file
+        const target = typeof from === 'string' ? fileAt(sourceOf(file, from)) : file
         const found = declared(target, nameOf(specifier['local']))
         if (found !== undefined) return found
       }
@@ -79,6 +80,10 @@ const named = (declaration: Node, name: string): boolean =>
   declaration.type === 'VariableDeclaration'
     ? list(declaration['declarations']).some(({ id }) => nameOf(id) === name)
     : declaration['id'] !== undefined && nameOf(declaration['id']) === name
+
+/** The file that a re-export names: beside its own, or behind an entry of a package. */
+const sourceOf = ({ path }: File, from: string): string =>
+  entries.find(({ name }) => name === from)?.source ?? join(dirname(path), from)
 
 /** Members of a declaration, with the place before which a docstring stands. */
 const membersOf = (declaration: Node): readonly Member[] => {
@@ -122,16 +127,6 @@ const classMemberOf = (member: Node): readonly Member[] =>
     ? [{ name: nameOf(member['key']), start: member.start }]
     : []
 
-/** The entries of the package, as paths of their sources. */
-const entries = (): readonly string[] => {
-  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-    readonly exports: Readonly<Record<string, { readonly types: string } | string>>
-  }
-  return Object.values(exports).flatMap((entry) =>
-    typeof entry === 'string' ? [] : [join(root, entry.types.replace(/^\.\/dist/, 'src').replace(/\.d\.ts$/, '.ts'))],
-  )
-}
-
 const exportsOf = (file: File): readonly string[] =>
   file.body.flatMap((statement) => {
     if (statement.type !== 'ExportNamedDeclaration') return []
@@ -148,9 +143,9 @@ const isWire = ({ path }: File): boolean => /codecs.[\w-]+.(?:ui-)?wire\.ts$/.te
 /** Every public name and member, with its place in the sources and whether it has a docstring. */
 export const publicNames = (): readonly { readonly place: string; readonly documented: boolean }[] => {
   const seen = new Map<string, boolean>()
-  for (const entry of entries())
-    for (const name of exportsOf(fileAt(entry))) {
-      const found = declared(fileAt(entry), name)
+  for (const { source } of entries)
+    for (const name of exportsOf(fileAt(source))) {
+      const found = declared(fileAt(source), name)
       if (found === undefined) continue // of another package
       const { file, statement, declaration } = found
       const line = (start: number): number => file.text.slice(0, start).split('\n').length

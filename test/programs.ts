@@ -9,17 +9,17 @@ import { root } from '../scripts/run.ts'
 
 /** Their files; their names differ. */
 export const programs = [
-  'src/cli/main.ts',
-  'src/cli/record-thread.ts',
-  'src/cli/replay-thread.ts',
-  'test/adapters/ai-sdk-process.ts',
-  'test/adapters/openai-agents-process.ts',
-  'test/cli/command-thread.ts',
-  'test/encryption/crash-process.ts',
-  'test/engines/dbos-worker.ts',
-  'test/evidence/hold-process.ts',
+  'packages/cli/src/main.ts',
+  'packages/cli/src/record-thread.ts',
+  'packages/cli/src/replay-thread.ts',
+  'packages/ai-sdk/test/ai-sdk-process.ts',
+  'packages/openai-agents/test/openai-agents-process.ts',
+  'packages/cli/test/command-thread.ts',
+  'packages/encryption/test/crash-process.ts',
+  'packages/workflows/test/engines/dbos-worker.ts',
+  'packages/evidence/test/hold-process.ts',
   'test/library.ts',
-  'test/recorder/bounds-process.ts',
+  'packages/recorder/test/bounds-process.ts',
   'test/run/kills-agent.ts',
   'test/run/soak-agent.ts',
   'test/run/turns-process.ts',
@@ -32,14 +32,14 @@ export const programs = [
   'test/session/writer-process.ts',
   'test/store/creator-thread.ts',
   'test/store/open-process.ts',
-  'test/store/postgres-appender.ts',
-  'test/store/postgres-elsewhere.ts',
-  'test/store/postgres-watcher.ts',
+  'packages/postgres/test/postgres-appender.ts',
+  'packages/postgres/test/postgres-elsewhere.ts',
+  'packages/postgres/test/postgres-watcher.ts',
   'test/store/sqlite-elsewhere.ts',
 ] as const
 
-/** Where the bundles are: as deep as `src/cli`, since the command finds package.json and the page from its own place. */
-export const bundles: string = join(root, '.cache/programs')
+/** Where the bundles are: in the command's package, since it finds package.json and the page from its own place. */
+export const bundles: string = join(root, 'packages/cli/.cache/programs')
 
 /** The path of a program, to start it. */
 export const program = (path: (typeof programs)[number]): string =>

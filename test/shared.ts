@@ -6,7 +6,7 @@ import { it } from 'vitest'
 import { faultMessage } from 'indelible'
 import { root } from '../scripts/run.ts'
 import { leftOutIf } from './left-out.ts'
-import { readTranscript, type Transcript } from 'indelible/transcript'
+import { readTranscript, type Transcript } from '@indelible/transcripts'
 
 const folder = join(root, '../shared/data')
 

@@ -14,7 +14,7 @@ import {
   listSessions,
   query,
 } from '@anthropic-ai/claude-agent-sdk'
-import { claudeSessionStore } from '../../src/adapters/claude-agent/index.ts'
+import { claudeSessionStore } from '@indelible/claude-agent'
 import { orThrow, verifySession } from '../../src/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 

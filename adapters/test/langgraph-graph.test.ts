@@ -16,11 +16,11 @@ import {
 } from '@langchain/langgraph'
 import { afterAll, expect, it } from 'vitest'
 import { memoryStore, settle, textOf } from 'indelible'
-import { IndelibleSaver } from 'indelible/adapters/langgraph'
+import { IndelibleSaver } from '@indelible/langgraph'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { postgresStore } from 'indelible/store/postgres'
+import { postgresStore } from '@indelible/postgres'
 import { fileURLToPath } from 'node:url'
-import { startPostgres } from '../../test/store/postgres-server.ts'
+import { startPostgres } from '../../packages/postgres/test/postgres-server.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-graph-'))
 const server = await startPostgres()

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { deltaChannelHistoryTests, validate } from '@langchain/langgraph-checkpoint-validation'
 import { afterAll } from 'vitest'
 import { memoryStore, type Store } from 'indelible'
-import { IndelibleSaver } from 'indelible/adapters/langgraph'
+import { IndelibleSaver } from '@indelible/langgraph'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { postgresStore } from 'indelible/store/postgres'
-import { startPostgres } from '../../test/store/postgres-server.ts'
+import { postgresStore } from '@indelible/postgres'
+import { startPostgres } from '../../packages/postgres/test/postgres-server.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-langgraph-'))
 const server = await startPostgres()

@@ -1,10 +1,10 @@
 /** A chat that survives `kill -9`: `DATABASE_URL=… PORT=3000 node chat.mjs`. */
 import { createServer } from 'node:http'
 import { DBOS } from '@dbos-inc/dbos-sdk'
-import { createChat, eventsInStore, historyActivities, RetryableFailure } from 'indelible/activities'
+import { createChat, eventsInStore, historyActivities, RetryableFailure } from '@indelible/workflows/activities'
 import { assistant, user } from 'indelible/message'
 import { scriptedModel } from 'indelible/run'
-import { postgresStore } from 'indelible/store/postgres'
+import { postgresStore } from '@indelible/postgres'
 
 const url = process.env.DATABASE_URL
 const store = await postgresStore({ connectionString: url, schema: 'chats' })

@@ -3,8 +3,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, expect, it } from 'vitest'
-import type { StreamEvent } from 'indelible/activities'
-import { startPostgres } from '../../test/store/postgres-server.ts'
+import type { StreamEvent } from '@indelible/workflows/activities'
+import { startPostgres } from '../../packages/postgres/test/postgres-server.ts'
 
 const server = await startPostgres()
 const started: ChildProcess[] = []

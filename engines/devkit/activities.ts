@@ -1,8 +1,8 @@
 /** The activities of the steps. The store, and what stands behind the model, are in the environment. */
-import { eventsInStore, historyActivities, type HistoryActivities } from 'indelible/activities'
+import { eventsInStore, historyActivities, type HistoryActivities } from '@indelible/workflows/activities'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { FatalError, RetryableError } from 'workflow'
-import { remoteModel } from '../../test/engines/remote.ts'
+import { remoteModel } from '../../packages/workflows/test/engines/remote.ts'
 
 const { STORE = '', CONTROL = '' } = process.env
 

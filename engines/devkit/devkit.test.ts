@@ -4,12 +4,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { eventsInStore, historyActivities } from 'indelible/activities'
+import { eventsInStore, historyActivities } from '@indelible/workflows/activities'
 import { assistant, textOf, user } from 'indelible/message'
-import { hydrate, parseHistoryJson } from 'indelible/refs'
+import { hydrate, parseHistoryJson } from '@indelible/workflows/refs'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { controlServer, type Control } from '../../test/engines/control.ts'
+import { controlServer, type Control } from '../../packages/workflows/test/engines/control.ts'
 
 const here = import.meta.dirname
 const folder = mkdtempSync(join(tmpdir(), 'indelible-devkit-'))

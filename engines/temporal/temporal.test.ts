@@ -14,11 +14,17 @@ import {
 import { temporal } from '@temporalio/proto'
 import { bundleWorkflowCode, Worker } from '@temporalio/worker'
 import { assistant, textOf, toolCall, user } from 'indelible/message'
-import { eventsInStore, historyActivities, type ChatState } from 'indelible/activities'
-import { createRefHistory, growRefTree, hydrate, parseHistoryJson, type RefHistoryJson } from 'indelible/refs'
+import { eventsInStore, historyActivities, type ChatState } from '@indelible/workflows/activities'
+import {
+  createRefHistory,
+  growRefTree,
+  hydrate,
+  parseHistoryJson,
+  type RefHistoryJson,
+} from '@indelible/workflows/refs'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it as always } from 'vitest'
-import { controlServer, type Control } from '../../test/engines/control.ts'
+import { controlServer, type Control } from '../../packages/workflows/test/engines/control.ts'
 import { chat, chatSignal, chatStatus, step } from './workflow.ts'
 
 const binary = process.env['TEMPORAL_SERVER'] // undefined: `run.ts` has said that it is left out

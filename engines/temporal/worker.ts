@@ -1,9 +1,9 @@
 /** A Temporal worker for chats, in a process of its own: `node worker.ts` with where everything is in its environment. */
 import { ApplicationFailure, Context } from '@temporalio/activity'
 import { NativeConnection, Worker } from '@temporalio/worker'
-import { eventsInStore, historyActivities } from 'indelible/activities'
+import { eventsInStore, historyActivities } from '@indelible/workflows/activities'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { remoteModel, remoteTool } from '../../test/engines/remote.ts'
+import { remoteModel, remoteTool } from '../../packages/workflows/test/engines/remote.ts'
 
 const { ADDRESS = '', NAMESPACE = '', STORE = '', CONTROL = '', BUNDLE = '', QUEUE = 'chat' } = process.env
 

@@ -13,7 +13,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow'
-import type { HistoryActivities } from 'indelible/activities'
+import type { HistoryActivities } from '@indelible/workflows/activities'
 import {
   chatStep,
   createChat,
@@ -21,9 +21,9 @@ import {
   type ChatSignal,
   type ChatState,
   type ChatStatus,
-} from 'indelible/activities'
+} from '@indelible/workflows/activities'
 
-import { createRefHistory, type MessageRef } from 'indelible/refs'
+import { createRefHistory, type MessageRef } from '@indelible/workflows/refs'
 
 export const chatSignal = defineSignal<[ChatSignal]>('chat')
 export const chatStatus = defineQuery<ChatStatus>('status')

@@ -91,7 +91,7 @@ export interface ReceiptNote {
   readonly estimated?: number
   /** The tokens, as the provider counted them. */
   readonly usage?: Usage
-  /** What else is known of the call, by who wrote the receipt: `indelible/recorder` says what in `CallDetails`. */
+  /** What else is known of the call, by who wrote the receipt: `@indelible/recorder` says what in `CallDetails`. */
   readonly details?: JsonObject
 }
 

@@ -7,7 +7,7 @@
  * - `finish` carries the whole assistant message, with whatever the provider wants back (reasoning signatures, encrypted
  *   content, ids) where the format's codec keeps it;
  * - a failure is thrown, and `signal` ends the stream soon.
- * `modelContract` in `indelible/testing` checks these.
+ * `modelContract` in `@indelible/testing` checks these.
  */
 import type { JsonObject } from '../json/index.ts'
 import type { Message, Part, Sequence, Settled } from '../message/index.ts'

@@ -14,7 +14,7 @@ import { invalidId } from './id.ts'
 import type { BlockStore, OnceStore } from './store.ts'
 
 /**
- * A key-value store, as you implement it; `keyValueContract` in `indelible/testing` checks it. Keys are letters, digits
+ * A key-value store, as you implement it; `keyValueContract` in `@indelible/testing` checks it. Keys are letters, digits
  * and
  * `/ _ - %`, at most 1,000 characters. A failure throws.
  */

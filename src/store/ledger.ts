@@ -1,5 +1,5 @@
 /**
- * A scope's ledger, read: what it says of heads, removals, holds and erasures. It is a log as any other; `indelible/evidence`
+ * A scope's ledger, read: what it says of heads, removals, holds and erasures. It is a log as any other; `@indelible/evidence`
  * writes heads into it, and every erasure is a row of it.
  */
 import type { Either } from 'fp-ts/lib/Either.js'

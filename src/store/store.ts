@@ -1,6 +1,6 @@
 /**
  * The store port: what the library needs of a place that keeps records. A store knows logs of rows and blocks of
- * bytes; it knows no message. Whatever passes `storeContract` of `indelible/testing` is one.
+ * bytes; it knows no message. Whatever passes `storeContract` of `@indelible/testing` is one.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../task/index.ts'
@@ -64,7 +64,7 @@ export interface NewLog extends OwnCall {
   /** Gives the terms of a row for the search index, as in an append. Default: none. */
   readonly terms?: TermsOf
   /**
-   * Whether the log is encrypted, if the store has keys (`withKeys` of `indelible/encryption`). Say true for whatever has a
+   * Whether the log is encrypted, if the store has keys (`withKeys` of `@indelible/encryption`). Say true for whatever has a
    * user's text.
    */
   readonly encrypt: boolean
@@ -268,7 +268,7 @@ export interface BlockStore {
   readonly hasBlocks: (ids: readonly BlockId[]) => Task<BlockFault, readonly boolean[]>
 }
 
-/** What encrypts and decrypts for a store: `withKeys` of `indelible/encryption` makes it. */
+/** What encrypts and decrypts for a store: `withKeys` of `@indelible/encryption` makes it. */
 export interface StoreEncryption {
   /** The same store without keys: its rows are as they are stored. */
   readonly bare: Store

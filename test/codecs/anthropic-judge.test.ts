@@ -10,7 +10,7 @@ import { itShared, readShared, realConversations } from '../shared.ts'
 import { aMessage } from './any-message.ts'
 import { refusal, startJudge } from './judges/anthropic.ts'
 import { rounds } from '../rounds.ts'
-import { readTranscript } from 'indelible/transcript'
+import { readTranscript } from '@indelible/transcripts'
 
 let judge: Awaited<ReturnType<typeof startJudge>>
 let client: Anthropic

@@ -27,7 +27,7 @@ import { aiModelMessages } from 'indelible/codecs/ai-sdk'
 import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
 import { itShared, readShared, shared } from '../shared.ts'
 import { expectFresh, expectLaw, expectLawUnderDamage, read, write } from './law.ts'
-import { readTranscript } from 'indelible/transcript'
+import { readTranscript } from '@indelible/transcripts'
 
 const cache_control = { type: 'ephemeral', ttl: '1h' } as const
 const citations = [

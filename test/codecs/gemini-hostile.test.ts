@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeResponse, gemini, joinResponses } from 'indelible/codecs/gemini'
 import { memoryStore, openSession, textOf } from 'indelible'
-import { createRecorder } from 'indelible/recorder'
+import { createRecorder } from '@indelible/recorder'
 import { ok } from '../answers.ts'
 import { rounds } from '../rounds.ts'
 

@@ -25,7 +25,7 @@ import { decodeResponse, gemini, type GeminiConversation, type GeminiEncodeOptio
 import { aMessage } from './any-message.ts'
 import { expectLaw, expectLawUnderDamage, read, write } from './law.ts'
 import { rounds } from '../rounds.ts'
-import { readTranscript } from 'indelible/transcript'
+import { readTranscript } from '@indelible/transcripts'
 
 const thoughtSignature = 'CiQBVKhc7mVE'
 

@@ -28,7 +28,7 @@ import {
 import { provider, refusal } from 'indelible/message'
 import { langchainMessages } from 'indelible/codecs/langchain'
 import { expectLaw, expectLawUnderDamage, read, write } from './law.ts'
-import { readTranscript } from 'indelible/transcript'
+import { readTranscript } from '@indelible/transcripts'
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, user, type Message } from 'indelible'
 import { claudeTokens, countedIn, estimateTokens, openaiTokens, replay } from 'indelible/context'
 import { itShared, readShared } from '../shared.ts'
-import { readTranscript } from 'indelible/transcript'
+import { readTranscript } from '@indelible/transcripts'
 
 const said = (text: string): Message => assistant(text)
 const conversation = [user('one two'), said('three'), user('four five'), said('six'), user('seven'), said('eight')]

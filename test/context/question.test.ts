@@ -4,7 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, system, toolCall, toolResult, user, type Message, type View } from 'indelible'
 import { residencyLevels } from 'indelible/pages'
-import { readTranscript } from 'indelible/transcript'
+import { readTranscript } from '@indelible/transcripts'
 import {
   deriveContext,
   estimateTokens,

@@ -2,7 +2,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect } from 'vitest'
 import { createHistory, type Message, type View } from 'indelible'
-import { readTranscript } from 'indelible/transcript'
+import { readTranscript } from '@indelible/transcripts'
 import { deriveContext, paged, replay, window, type DerivedContext, type Replay } from 'indelible/context'
 import { itShared, readShared } from '../shared.ts'
 import { expectLawful } from './conversations.ts'

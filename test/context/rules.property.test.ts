@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { createHistory, textOf, user, type Message } from 'indelible'
 import { deriveContext, manageHistory, paged, window, type DerivedContext, type Policy } from 'indelible/context'
 import { rounds } from '../rounds.ts'
-import { readTranscript } from 'indelible/transcript'
+import { readTranscript } from '@indelible/transcripts'
 
 const recorded = readTranscript(readFileSync('examples/coding-agent.json', 'utf8'))
 const conversation: readonly Message[] = isLeft(recorded) ? [] : recorded.right.messages

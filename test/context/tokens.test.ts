@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { createHistory, file, image, system, user, type Message, type View } from 'indelible'
-import { readTranscript } from 'indelible/transcript'
+import { readTranscript } from '@indelible/transcripts'
 import {
   deriveContext,
   estimateTokens,

@@ -18,7 +18,7 @@ import { run, scriptedModel } from 'indelible/run'
 import { copySession } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { describe, expect, it } from 'vitest'
-import { importTranscript, readTranscript } from 'indelible/transcript'
+import { importTranscript, readTranscript } from '@indelible/transcripts'
 
 const session = await createSession(memoryStore(), { id: 's' })
 const store = memoryStore()

@@ -19,7 +19,7 @@ import { toolResultPart, toolResultsOf, type PairingProblem } from 'indelible/me
 import { conversation } from '../messages.ts'
 import { itShared, readShared } from '../shared.ts'
 import { rounds } from '../rounds.ts'
-import { readTranscript } from 'indelible/transcript'
+import { readTranscript } from '@indelible/transcripts'
 
 const call = (id: string) => toolCall(id, 'f', '{}')
 const problems = (messages: readonly Message[]): readonly PairingProblem[] => {

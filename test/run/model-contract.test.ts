@@ -8,7 +8,7 @@ import { scriptedModel, type Model } from 'indelible/run'
 import { anthropicModel } from 'indelible/run/anthropic'
 import { geminiModel } from 'indelible/run/gemini'
 import { openaiChatModel, openaiResponsesModel } from 'indelible/run/openai'
-import { modelContract, type ModelPlace, type ModelScene } from 'indelible/testing'
+import { modelContract, type ModelPlace, type ModelScene } from '@indelible/testing'
 import { providerServer, type Reply } from './provider-server.ts'
 
 /** How a provider says a text in two pieces, and two calls after a text. */

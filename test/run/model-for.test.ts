@@ -2,7 +2,7 @@ import { faultMessage } from 'indelible'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { modelFor, scriptedModel, type ModelConfig, type ModelRegistry } from 'indelible/run'
-import { aiSdkProvider } from 'indelible/run/ai-sdk'
+import { aiSdkProvider } from '@indelible/ai-sdk'
 import { anthropicCompatibleProvider, anthropicProvider } from 'indelible/run/anthropic'
 import { openaiCompatibleProvider, openaiProvider, openaiResponsesCompatibleProvider } from 'indelible/run/openai'
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { assistant, createSession, memoryStore, openSession, user, type Message, type Store } from 'indelible'
 import { deriveContext, estimateTokens } from 'indelible/context'
-import { keyRing, newHostKey, withKeys } from 'indelible/encryption'
+import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { resume, run, scriptedModel, turn, type ModelRequest } from 'indelible/run'
 import { contextStates, eraseMessages, forkSession } from 'indelible/session'
 

@@ -11,7 +11,7 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import { afterAll, expect, it } from 'vitest'
 import { createSession, openSession, settle, textOf, verifySession } from 'indelible'
 import { openAt } from '../session/open-at.ts'
-import { startPostgres } from '../store/postgres-server.ts'
+import { startPostgres } from '../../packages/postgres/test/postgres-server.ts'
 import { isFull, rounds } from '../rounds.ts'
 import { program } from '../programs.ts'
 

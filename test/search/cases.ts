@@ -17,7 +17,7 @@ import {
   type Session,
   type Store,
 } from 'indelible'
-import { destroyKey, keyRing, newHostKey, withKeys } from 'indelible/encryption'
+import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { eraseMessages } from 'indelible/session'
 import { searchStore, type SearchHit, type SearchOptions } from 'indelible/search'
 import type { RowQuery } from 'indelible/store'

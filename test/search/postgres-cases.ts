@@ -4,10 +4,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { createSession, openSession, orThrow, user, type Store } from 'indelible'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import type { Append } from 'indelible/store'
-import { postgresStore } from 'indelible/store/postgres'
-import type { PostgresServer } from '../store/postgres-server.ts'
+import { postgresStore } from '@indelible/postgres'
+import type { PostgresServer } from '../../packages/postgres/test/postgres-server.ts'
 import { all, places, searchCases } from './cases.ts'
-import { noPostgres } from '../store/postgres-server.ts'
+import { noPostgres } from '../../packages/postgres/test/postgres-server.ts'
 import { leftOutIf } from '../left-out.ts'
 
 /** Describe them. Schemas are of this run's own, and dropped at the end: a server of somebody else's is left as it was. */

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSession, faultMessage, openSession, orThrow, user, type Store } from 'indelible'
-import { keyRing, newHostKey, withKeys } from 'indelible/encryption'
+import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import type { Append } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { indelible } from '../cli/indelible.ts'
+import { indelible } from '../../packages/cli/test/indelible.ts'
 import { all, places, searchCases } from './cases.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-search-'))

@@ -11,10 +11,10 @@ import {
   verifySession,
 } from 'indelible'
 import { copySession, createFork, follow, proveEntry } from 'indelible/session'
-import { postgresStore } from 'indelible/store/postgres'
+import { postgresStore } from '@indelible/postgres'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { fault } from '../answers.ts'
-import { importTranscript, readTranscript } from 'indelible/transcript'
+import { importTranscript, readTranscript } from '@indelible/transcripts'
 
 const nothing = null as never
 

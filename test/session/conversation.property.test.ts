@@ -19,10 +19,10 @@ import {
   type Store,
 } from 'indelible'
 import { verifySession, type Popped } from 'indelible/session'
-import { postgresStore } from 'indelible/store/postgres'
+import { postgresStore } from '@indelible/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { fault, ok } from '../answers.ts'
-import { startPostgres } from '../store/postgres-server.ts'
+import { startPostgres } from '../../packages/postgres/test/postgres-server.ts'
 import { rounds } from '../rounds.ts'
 
 /** A message of the conversation, with its place in the record. */

@@ -3,12 +3,12 @@ import { storeTask } from 'indelible/store'
 import { join } from 'node:path'
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { keyRing, newHostKey, withKeys } from 'indelible/encryption'
+import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { copySession, describeSession } from 'indelible/session'
 import { createSession, listSessions, memoryStore, openSession, user, verifySession, type Store } from 'indelible'
 import { root } from '../../scripts/run.ts'
 import { fault, ok } from '../answers.ts'
-import { folder, indelible } from '../cli/indelible.ts'
+import { folder, indelible } from '../../packages/cli/test/indelible.ts'
 
 /** A session with messages, one of them long enough to be a block, and notes. */
 const filled = async (store: Store, id: string): Promise<void> => {

@@ -13,7 +13,7 @@ import {
   verifySession,
   type Message,
 } from 'indelible'
-import { readLedger, updateLedger, verifyLedger } from 'indelible/evidence'
+import { readLedger, updateLedger, verifyLedger } from '@indelible/evidence'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { checkErased, checkErasure, checkProof, eraseMessages, proveEntry, proveErased } from 'indelible/session'
 import { rowLeaf, type Because, type Store } from 'indelible/store'

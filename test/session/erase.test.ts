@@ -12,8 +12,8 @@ import {
   user,
   verifySession,
 } from 'indelible'
-import { destroyKey, keyRing, newHostKey, withKeys } from 'indelible/encryption'
-import { holdSession, readLedger, releaseSession } from 'indelible/evidence'
+import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption'
+import { holdSession, readLedger, releaseSession } from '@indelible/evidence'
 import { checkErased, checkErasure, copySession, eraseMessages, proveErased } from 'indelible/session'
 import { memoryDriver, storeOf, type Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'

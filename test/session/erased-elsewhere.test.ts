@@ -19,10 +19,10 @@ import {
 import { codecs } from 'indelible/codecs'
 import { deriveContext } from 'indelible/context'
 import { encodeThread } from 'indelible/thread'
-import { createPendingHistory, hydrate, persist } from 'indelible/refs'
+import { createPendingHistory, hydrate, persist } from '@indelible/workflows/refs'
 import { searchStore } from 'indelible/search'
 import { copySession, eraseMessages, exportSession, findMessages, forkSession } from 'indelible/session'
-import { exportLines, readTranscript, importTranscript } from 'indelible/transcript'
+import { exportLines, readTranscript, importTranscript } from '@indelible/transcripts'
 
 const said: readonly Message[] = [
   user('My name is Grace Hopper.'),

@@ -18,7 +18,7 @@ import {
   verifySession,
   type Store,
 } from 'indelible'
-import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from 'indelible/encryption'
+import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
 import {
   holdSession,
   lastCheckpoint,
@@ -34,7 +34,7 @@ import {
   signSession,
   updateLedger,
   verifyLedger,
-} from 'indelible/evidence'
+} from '@indelible/evidence'
 import {
   copySession,
   createFork,

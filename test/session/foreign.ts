@@ -1,18 +1,18 @@
 /** What reads and writes the formats of others, on one small input of each: importers, codecs, the recorder, adapters. */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { memoryStore, orThrow, settle, type Codec, type Message } from 'indelible'
-import { readTranscript } from 'indelible/transcript'
-import { chatStore } from 'indelible/adapters/ai-sdk'
-import { claudeSessionStore } from 'indelible/adapters/claude-agent'
-import { IndelibleSaver } from 'indelible/adapters/langgraph'
-import { agentsSession } from 'indelible/adapters/openai-agents'
+import { readTranscript } from '@indelible/transcripts'
+import { chatStore } from '@indelible/ai-sdk'
+import { claudeSessionStore } from '@indelible/claude-agent'
+import { IndelibleSaver } from '@indelible/langgraph'
+import { agentsSession } from '@indelible/openai-agents'
 import { codecs } from 'indelible/codecs'
-import { createRecorder } from 'indelible/recorder'
+import { createRecorder } from '@indelible/recorder'
 import { checkThread, decodeThread, encodeThread } from 'indelible/thread'
-import { readTranscripts } from 'indelible/transcript'
+import { readTranscripts } from '@indelible/transcripts'
 import { anthropicEvents, chatEvents } from '../run/wire.ts'
-import { fileOf } from '../transcript/leaves.ts'
-import { samples, wires } from '../transcript/samples.ts'
+import { fileOf } from '../../packages/transcripts/test/leaves.ts'
+import { samples, wires } from '../../packages/transcripts/test/samples.ts'
 
 const files = Object.values(samples).map(({ input, layout }) => fileOf(input, layout))
 const formats = Object.values(codecs) as readonly Codec<unknown>[]

@@ -10,8 +10,8 @@
 import { createInterface } from 'node:readline'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { faultMessage } from '../../src/index.ts'
-import { importTranscript } from '../../src/transcript/index.ts'
-import { postgresStore } from '../../src/store/postgres/index.ts'
+import { importTranscript } from '@indelible/transcripts'
+import { postgresStore } from '@indelible/postgres'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { transcriptOf } from './transcripts.ts'
 

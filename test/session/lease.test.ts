@@ -17,7 +17,7 @@ import {
 } from 'indelible'
 import { root } from '../../scripts/run.ts'
 import { fault } from '../answers.ts'
-import { startPostgres, noPostgres } from '../store/postgres-server.ts'
+import { startPostgres, noPostgres } from '../../packages/postgres/test/postgres-server.ts'
 import { openAt } from './open-at.ts'
 import { isFull, rounds } from '../rounds.ts'
 import { leftOutIf } from '../left-out.ts'

@@ -1,6 +1,6 @@
 /** The store at a path, or at the address of a PostgreSQL server with `?schema=NAME`, for processes of the tests. */
 import type { Store } from '../../src/index.ts'
-import { postgresStore } from '../../src/store/postgres/index.ts'
+import { postgresStore } from '@indelible/postgres'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 
 /** @param now milliseconds by which this process's clock is ahead */

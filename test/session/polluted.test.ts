@@ -31,7 +31,7 @@ import {
 } from 'indelible'
 import { codecs } from 'indelible/codecs'
 import { deriveContext, recall, replay } from 'indelible/context'
-import { holdSession, verifyLedger } from 'indelible/evidence'
+import { holdSession, verifyLedger } from '@indelible/evidence'
 import {
   copySession,
   createFork,
@@ -42,7 +42,7 @@ import {
   readRange,
 } from 'indelible/session'
 import { historyHandler, run, scriptedModel, sessionHandler, type RunOptions } from 'indelible/run'
-import { exportLines, importTranscript, readTranscript } from 'indelible/transcript'
+import { exportLines, importTranscript, readTranscript } from '@indelible/transcripts'
 import { isFull } from '../rounds.ts'
 import { fieldNames, foreign } from './foreign.ts'
 

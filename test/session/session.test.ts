@@ -20,7 +20,7 @@ import {
   type Session,
   type Store,
 } from 'indelible'
-import { createRefHistory, hydratePartial } from 'indelible/refs'
+import { createRefHistory, hydratePartial } from '@indelible/workflows/refs'
 import { createFork, describeSession, readRange, type MetadataDraft } from 'indelible/session'
 import { isPlaceholder } from 'indelible/entry'
 import { treeRoot, type BlockId } from 'indelible/proof'

@@ -5,7 +5,7 @@
  */
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { faultMessage, forkSession, openSession, user, type Fault, type Store } from '../../src/index.ts'
-import { importTranscript, readTranscript } from '../../src/transcript/index.ts'
+import { importTranscript, readTranscript } from '@indelible/transcripts'
 
 export const shared = 's'
 

@@ -22,7 +22,7 @@ import {
 } from 'indelible'
 import { decodeRow } from 'indelible/entry'
 import { proveEntry } from 'indelible/session'
-import { exportLines, importTranscript, readTranscript } from 'indelible/transcript'
+import { exportLines, importTranscript, readTranscript } from '@indelible/transcripts'
 import type { Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { ok } from '../answers.ts'

@@ -13,7 +13,7 @@ import {
 } from 'indelible'
 import type { Note } from 'indelible/notes'
 import { copySession, describeSession, readRange } from 'indelible/session'
-import { exportLines, importTranscript, readTranscript } from 'indelible/transcript'
+import { exportLines, importTranscript, readTranscript } from '@indelible/transcripts'
 import { fault } from '../answers.ts'
 
 it('messages and notes are one append: messages first, and the notes may speak of them', async () => {

@@ -1,6 +1,6 @@
 /** Transcripts to import at once: one for each name, of several pieces each. */
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { readTranscript, type Transcript } from '../../src/transcript/index.ts'
+import { readTranscript, type Transcript } from '@indelible/transcripts'
 
 /** More rows than are stored at once. */
 export const rows = 1100

@@ -12,7 +12,7 @@ import {
   type Store,
 } from 'indelible'
 import { describeSession, type Exported, type ExportedRow } from 'indelible/session'
-import { exportLines, importTranscript, readTranscript, type Transcript } from 'indelible/transcript'
+import { exportLines, importTranscript, readTranscript, type Transcript } from '@indelible/transcripts'
 import { attachment, conversation, everyPart } from '../messages.ts'
 import { itShared, realConversations } from '../shared.ts'
 import { fault, ok } from '../answers.ts'

@@ -13,7 +13,7 @@ import { writeSync } from 'node:fs'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { faultMessage, openSession, textOf, type Fault, type Session } from '../../src/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
-import { postgresStore } from '../../src/store/postgres/index.ts'
+import { postgresStore } from '@indelible/postgres'
 import { batchOf, edit, textOfWriter } from './batches.ts'
 
 const say = (line: string): void => void writeSync(1, `${line}\n`)

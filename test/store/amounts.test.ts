@@ -1,10 +1,10 @@
 /** Numbers in the options of stores, of what records and hosts runs, and of who vouches for them. */
 import { createSession, memoryStore } from 'indelible'
-import { historyActivities } from 'indelible/activities'
-import { chatStreams } from 'indelible/adapters/ai-sdk'
-import { witnessLedger } from 'indelible/evidence'
+import { historyActivities } from '@indelible/workflows/activities'
+import { chatStreams } from '@indelible/ai-sdk'
+import { witnessLedger } from '@indelible/evidence'
 import { sessionHandler } from 'indelible/run'
-import { postgresStore } from 'indelible/store/postgres'
+import { postgresStore } from '@indelible/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { expect, it } from 'vitest'
 

@@ -11,7 +11,7 @@ import { createSession, forkSession, listSessions, openSession, user, verifySess
 import { findingText, type StoreNotice } from 'indelible/store'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { fault, ok } from '../answers.ts'
-import { indelible } from '../cli/indelible.ts'
+import { indelible } from '../../packages/cli/test/indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-check-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

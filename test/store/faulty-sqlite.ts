@@ -5,7 +5,7 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { Faults, Medium, Struck } from 'indelible/testing'
+import type { Faults, Medium, Struck } from '@indelible/testing'
 
 /** Whose statements a database's are; null: nobody's. A database is that of the handle which is being opened. */
 const owners = new WeakMap<DatabaseSync, Faults | null>()

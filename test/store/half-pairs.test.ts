@@ -6,11 +6,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSession, forkSession, memoryStore, openSession, user, verifySession } from 'indelible'
-import { eventsInStore } from 'indelible/activities'
-import { chatStreams } from 'indelible/adapters/ai-sdk'
-import { destroyKey, hostKeyOf, keyRing, newHostKey, withKeys } from 'indelible/encryption'
-import { holdSession, holdsOn, newKey, proveHead, releaseSession, removeRecorded } from 'indelible/evidence'
-import { openCallLog } from 'indelible/records'
+import { eventsInStore } from '@indelible/workflows/activities'
+import { chatStreams } from '@indelible/ai-sdk'
+import { destroyKey, hostKeyOf, keyRing, newHostKey, withKeys } from '@indelible/encryption'
+import { holdSession, holdsOn, newKey, proveHead, releaseSession, removeRecorded } from '@indelible/evidence'
+import { openCallLog } from '@indelible/records'
 import {
   copySession,
   describeSession,
@@ -22,7 +22,7 @@ import {
   readRange,
   removeUnfinished,
 } from 'indelible/session'
-import { readTranscript, importTranscript } from 'indelible/transcript'
+import { readTranscript, importTranscript } from '@indelible/transcripts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { orThrow, type Store } from 'indelible'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'

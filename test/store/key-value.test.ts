@@ -11,7 +11,7 @@ import {
   type BlockStore,
   type KeyValueStore,
 } from 'indelible/store'
-import { blockContract, keyValueContract, type KeyValuePlace } from 'indelible/testing'
+import { blockContract, keyValueContract, type KeyValuePlace } from '@indelible/testing'
 import { keyValueMap } from './key-value-map.ts'
 
 for (const { name, run } of keyValueContract('a map', async () => ({ store: keyValueMap() }))) it(name, run)

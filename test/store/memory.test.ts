@@ -2,7 +2,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { orThrow } from 'indelible'
 import { memoryDriver, storeOf, type StoreDriver } from 'indelible/store'
-import { faultyDriver, storeContract, type StorePlace } from 'indelible/testing'
+import { faultyDriver, storeContract, type StorePlace } from '@indelible/testing'
 
 const place = async (): Promise<StorePlace> => {
   const driver = memoryDriver()

@@ -20,7 +20,7 @@ import {
   type Store,
 } from 'indelible'
 import { prepareSummaries, recallAsync } from 'indelible/context'
-import { keyRing, newHostKey, withKeys } from 'indelible/encryption'
+import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import {
   holdSession,
   listCheckpoints,
@@ -33,18 +33,18 @@ import {
   updateLedger,
   verifyLedger,
   withLedger,
-} from 'indelible/evidence'
+} from '@indelible/evidence'
 import { createHistory } from 'indelible/history'
 import type { BlockId } from 'indelible/proof'
-import { openCallLog } from 'indelible/records'
-import { growRefTree, refsOfTree, type MessageRef, type RefTree } from 'indelible/refs'
+import { openCallLog } from '@indelible/records'
+import { growRefTree, refsOfTree, type MessageRef, type RefTree } from '@indelible/workflows/refs'
 import { searchStore } from 'indelible/search'
 import { createFork, eraseMessages, findMessages, proveEntry, proveGrowth, readUsage } from 'indelible/session'
 import { blockCache, cachedBlocks, keyValueBlocks, type Row } from 'indelible/store'
 import { describe, expect, it } from 'vitest'
-import { wreck } from '../../src/testing/check.ts'
+import { wreck } from '../../packages/testing/src/check.ts'
 import { keyValueMap } from '../store/key-value-map.ts'
-import { importTranscript, readTranscript } from 'indelible/transcript'
+import { importTranscript, readTranscript } from '@indelible/transcripts'
 
 interface World {
   readonly store: Store

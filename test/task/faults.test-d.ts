@@ -17,8 +17,8 @@ import type {
 } from 'indelible'
 import type { deriveContext, prepareSummaries, recall } from 'indelible/context'
 import type { appendText, applyDelta, restoreHistory } from 'indelible/history'
-import type { ContentStore, openCallLog, StoredCallLog } from 'indelible/records'
-import type { adoptHistory, hydrate, hydratePartial, parseHistoryJson, persist } from 'indelible/refs'
+import type { ContentStore, openCallLog, StoredCallLog } from '@indelible/records'
+import type { adoptHistory, hydrate, hydratePartial, parseHistoryJson, persist } from '@indelible/workflows/refs'
 import type { historyHandler, modelFor, run, sessionHandler } from 'indelible/run'
 import type {
   checkProof,
@@ -32,8 +32,8 @@ import type {
 } from 'indelible/session'
 import type { verifyLog } from 'indelible/store'
 import { describe, expectTypeOf, it } from 'vitest'
-import type { importTranscript } from 'indelible/transcript'
-import type { readTranscript } from 'indelible/transcript'
+import type { importTranscript } from '@indelible/transcripts'
+import type { readTranscript } from '@indelible/transcripts'
 
 /** The tags of the faults that a function gives. */
 type Tags<F extends (...given: never) => unknown> =

@@ -39,11 +39,11 @@ import {
   verifyLedger,
   withLedger,
   witnessLedger,
-} from 'indelible/evidence'
+} from '@indelible/evidence'
 import { createHistory } from 'indelible/history'
 import { prepareSummaries, recallAsync } from 'indelible/context'
-import { sentMessages } from 'indelible/recorder'
-import { openCallLog } from 'indelible/records'
+import { sentMessages } from '@indelible/recorder'
+import { openCallLog } from '@indelible/records'
 import {
   adoptHistory,
   blocksOfTree,
@@ -56,7 +56,7 @@ import {
   persist,
   refsOf,
   refsOfTree,
-} from 'indelible/refs'
+} from '@indelible/workflows/refs'
 import { run, scriptedModel } from 'indelible/run'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import {
@@ -83,11 +83,11 @@ import {
   type OnceStore,
   type RowIndex,
 } from 'indelible/store'
-import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from 'indelible/encryption'
+import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
 import { backupSqlite, compactSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
-import { exportOf, importTranscript, readTranscript } from 'indelible/transcript'
+import { exportOf, importTranscript, readTranscript } from '@indelible/transcripts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-law-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

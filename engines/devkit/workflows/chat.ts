@@ -1,6 +1,6 @@
 /** A chat step on Workflow DevKit: the workflow runs in its sandbox, and the activities are its steps. */
-import { chatStep, type StreamInput, type StreamResult } from 'indelible/activities'
-import { createRefHistory, type MessageRef, type RefHistoryJson } from 'indelible/refs'
+import { chatStep, type StreamInput, type StreamResult } from '@indelible/workflows/activities'
+import { createRefHistory, type MessageRef, type RefHistoryJson } from '@indelible/workflows/refs'
 import type { ModelConfig } from 'indelible/run'
 import { getWorkflowMetadata } from 'workflow'
 

@@ -1,0 +1,271 @@
+/** Chats of the AI SDK kept as records: the functions that its persistence guide asks for. */
+import type { UIMessage } from 'ai'
+import { isLeft, jsonEqual, type Json, type JsonObject } from 'indelible/json/kit'
+import { codecs, type CodecFault } from 'indelible/codecs'
+import { codecFaultText } from 'indelible/codecs/kit'
+import type { Message } from 'indelible/message'
+import type { Sequence } from 'indelible/sequence/kit'
+import {
+  createSession,
+  listSessions,
+  openSession,
+  type Session,
+  type SessionReader,
+  type Together,
+} from 'indelible/session'
+import type { Store, Where } from 'indelible/store'
+import { FaultError } from 'indelible/task/kit'
+import { keptSessions, marked, type Mark } from 'indelible/session/kit'
+import { liveOf, plainOf, type Tag } from 'indelible/json/kit'
+import { reasoningId } from './stream.ts'
+
+/** How a chat begins. */
+export interface NewChat {
+  /** The id of the chat. Default: a random UUID. */
+  readonly id?: string
+  /** Metadata of the chat: any JSON object. Default: `{}`. */
+  readonly metadata?: JsonObject
+}
+
+/** A whole chat, as it is brought along or exported. */
+export interface Chat {
+  /** The id of the chat. */
+  readonly id: string
+  /** Its messages. */
+  readonly messages: readonly UIMessage[]
+}
+
+/** Chats over a store. Its functions throw a `FaultError` if the store fails, or if a message can't be read. */
+export interface ChatStore {
+  /**
+   * Start a chat, and give its id.
+   *
+   * @param options the id and the metadata. Default: a random id
+   * @returns the id
+   */
+  readonly createChat: (options?: NewChat) => Promise<string>
+  /**
+   * The messages of a chat, as `useChat` takes them. Rejects with `NoSuchLog` if there is no such chat.
+   *
+   * @param id the id of the chat
+   * @returns its messages
+   */
+  readonly loadChat: <M extends UIMessage = UIMessage>(id: string) => Promise<M[]>
+  /**
+   * Make these the messages of the chat, in one append: what is new is appended, and from the first message that
+   * changed
+   * on the old ones are retracted. The record keeps all of them. Saving what is there already appends nothing. A chat
+   * that
+   * is not there is created.
+   *
+   * Cost    one append, of the messages that changed; O(chat) to read and compare the given messages
+   *
+   * @param chat the id and all messages
+   */
+  readonly saveChat: (chat: { readonly chatId: string; readonly messages: readonly UIMessage[] }) => Promise<void>
+  /**
+   * The session of a chat: for `run`, `verify`, forks, and everything that was ever said.
+   *
+   * @param id the id of the chat
+   * @returns the session
+   */
+  readonly openChat: (id: string) => Promise<Session>
+  /**
+   * Bring chats along, and give the number of those that are stored. Chats that are there already are left as they are.
+   *
+   * @param chats the chats to store
+   * @returns the number of chats stored
+   */
+  readonly importChats: (chats: Iterable<Chat> | AsyncIterable<Chat>) => Promise<number>
+  /**
+   * Every chat of the store, one after the other, the last created first.
+   *
+   * @returns the chats, newest first
+   */
+  readonly exportChats: () => AsyncIterable<Chat>
+}
+
+/**
+ * Chats of the AI SDK over a store, as its persistence guide has them: `createChat`, `loadChat`, `saveChat`.
+ *
+ * Messages come back equal as JSON, with pending approvals and unfinished inputs as they were; bytes and half surrogate pairs
+ * come back, too.
+ *
+ * Source  `ai` 7.0.173, AI SDK UI: chatbot message persistence
+ *
+ * @param store the store that keeps the chats
+ * @returns the functions
+ * @example
+ * export const { createChat, loadChat, saveChat } = chatStore(store)
+ */
+export const chatStore = (store: Store): ChatStore => {
+  const open = keptSessions(store)
+  const saveChat: ChatStore['saveChat'] = async ({ chatId, messages }) => {
+    const target = decoded(messages, 'saveChat')
+    await open(chatId, mark).change((session) => became(session, messages, target))
+  }
+  const openChat: ChatStore['openChat'] = async (id) => marked(await openSession(store, id), id, mark)
+  return Object.freeze<ChatStore>({
+    createChat: async ({ id, metadata = {} } = {}) => {
+      const session = await createSession(store, {
+        ...(id !== undefined && { id }),
+        metadata: { ...metadata, ...mark },
+      })
+      return session.id
+    },
+    loadChat: async <M extends UIMessage>(id: string) => live(encoded((await openChat(id)).conversation())) as M[],
+    saveChat,
+    openChat,
+    importChats: async (chats) => {
+      let count = 0
+      for await (const { id, messages } of chats) {
+        const target = decoded(messages, 'importChats')
+        const created = await createSession(store, { id, metadata: mark, messages: target })()
+        if (!isLeft(created)) count += 1
+        else if (created.left._tag !== 'LogExists') await createSession(store, { id }) // throws
+      }
+      return count
+    },
+    exportChats: async function* () {
+      let after: string | undefined
+      do {
+        const page = await listSessions(store, { where: mark as Where, ...(after !== undefined && { after }) })
+        for (const { id } of page.sessions) yield { id, messages: live(encoded((await openChat(id)).conversation())) }
+        after = page.next
+      } while (after !== undefined)
+    },
+  })
+}
+
+const codec = codecs['ai-sdk-ui']
+
+/** The metadata that chats are found by. */
+const mark: Mark = { 'ai-sdk': 'chat' }
+
+/** @param call the function whose messages have an id each: a client and `loadChat` tell them apart by it */
+const decoded = (messages: readonly UIMessage[], call?: string): readonly Message[] => {
+  if (call !== undefined) {
+    const known = new Map<string, number>()
+    for (const [index, message] of messages.entries()) {
+      const { id } = (message ?? {}) as Partial<UIMessage>
+      const first = id === undefined ? undefined : known.get(id)
+      if (first !== undefined)
+        throw new TypeError(
+          `${call}: messages[${index}] has the id ${JSON.stringify(id)} of messages[${first}]; give each message an id of its own (\`generateMessageId\` of the AI SDK). Nothing was stored.`,
+        )
+      if (id !== undefined) known.set(id, index)
+    }
+  }
+  const read = codec.decode(messages.map(tagged))
+  if (isLeft(read)) throw faultOf(read.left)
+  return read.right.messages
+}
+
+const encoded = (messages: Sequence<Message>): UIMessage[] => {
+  const written = codec.encode(messages, { allow: 'unsettled' })
+  if (isLeft(written)) throw faultOf(written.left as CodecFault) // `unsettled` allows any pairing
+  return withReasoningIds(messages, written.right.wire as UIMessage[])
+}
+
+/** Reasoning of messages that a run made has the ids that its stream gave a client. */
+const withReasoningIds = (messages: Sequence<Message>, wire: UIMessage[]): UIMessage[] =>
+  wire.map((message) => {
+    const [, position] = /^msg-(\d+)$/.exec(message.id) ?? []
+    const first = position === undefined ? undefined : messages.at(Number(position))
+    const isOfRun = first !== undefined && first.id === undefined && first.meta?.['ai-sdk-ui'] === undefined
+    if (message.role !== 'assistant' || !isOfRun) return message
+    let [step, next] = [-1, 0]
+    const parts = message.parts.map((part) => {
+      if (part.type === 'step-start') [step, next] = [step + 1, 0]
+      else if (part.type === 'reasoning' && !('id' in part)) return { ...part, id: reasoningId(step, next++) }
+      else next += 1
+      return part
+    })
+    return { ...message, parts }
+  })
+
+/** The field of a stored message that says where it has bytes and half surrogate pairs, which JSON can't say. */
+const tagField = 'indelible.tags'
+
+/** A message as JSON, with tags. As JSON has it, `undefined` is absent, and a date is a text. */
+const tagged = (message: UIMessage): UIMessage => {
+  if (typeof message !== 'object' || message === null) return message // the codec says what it is
+  const { value, tags } = plainOf(message)
+  const said = tags.filter(([, kind]) => kind === 'bytes' || kind === 'text')
+  if (said.length === 0) return message
+  const rest = tags.filter(([, kind]) => kind === 'undefined')
+  const whole = liveOf(value, rest) as UIMessage
+  return { ...whole, [tagField]: said } as UIMessage
+}
+
+/** Messages as they were saved. */
+const live = (messages: readonly UIMessage[]): UIMessage[] =>
+  messages.map((message) => {
+    const { [tagField]: tags, ...rest } = message as UIMessage & { readonly [tagField]?: readonly Tag[] }
+    return Array.isArray(tags) ? (liveOf(structuredClone(rest), tags as readonly Tag[]) as UIMessage) : message
+  })
+
+const faultOf = (fault: CodecFault): FaultError => new FaultError(fault, codecFaultText(fault))
+
+/**
+ * What makes these the messages of the chat. The conversation may have been written by `run`, and then its messages are
+ * not those that are read from the UI messages that stand for them: so UI messages are compared first, and within the
+ * first that differs the messages that it was read as.
+ */
+const became = (
+  session: SessionReader,
+  given: readonly UIMessage[],
+  messages: readonly Message[],
+): Together | undefined => {
+  const conversation = session.conversation()
+  // Mostly the chat has only grown, and its messages are those that were stored: nothing is written to find that.
+  const known = sameFrom(conversation, 0, messages, 0)
+  if (known === conversation.length)
+    return known === messages.length ? undefined : { messages: messages.slice(known), notes: [] }
+  const wire = encoded(messages) as unknown as readonly Json[]
+  const there = encoded(conversation) as unknown as readonly Json[]
+  let same = 0
+  while (same < there.length && same < wire.length && jsonEqual(there[same] as Json, wire[same] as Json)) same += 1
+  if (same === there.length && same === wire.length) return undefined
+  const from = same === wire.length ? messages.length : decoded(given.slice(0, same)).length
+  const kept = same === there.length ? conversation.length : standingFor(conversation, same, from)
+  const more = sameFrom(conversation, kept, messages, from)
+  const first = kept + more < conversation.length ? conversation.positionAt(kept + more) : undefined
+  return {
+    messages: messages.slice(from + more),
+    notes: first === undefined ? [] : [{ type: 'retraction', from: first, to: session.len }],
+  }
+}
+
+/** How many messages are the same, of a conversation from one place on and of a list from another. */
+const sameFrom = (
+  conversation: Sequence<Message>,
+  start: number,
+  messages: readonly Message[],
+  from: number,
+): number => {
+  let same = 0
+  while (
+    start + same < conversation.length &&
+    from + same < messages.length &&
+    jsonEqual(conversation.at(start + same) as unknown as Json, messages[from + same] as unknown as Json)
+  )
+    same += 1
+  return same
+}
+
+/** How many messages of a conversation stand for its first `count` UI messages. `likely` is how many were read of them. */
+const standingFor = (conversation: Sequence<Message>, count: number, likely: number): number => {
+  if (count === 0) return 0
+  const written = (length: number): number =>
+    encoded(Array.from({ length }, (_, at) => conversation.at(at) as Message)).length
+  if (likely < conversation.length && written(likely) === count && written(likely + 1) > count) return likely
+  // The greatest prefix that is written as so many: one more message begins another.
+  let [low, high] = [0, conversation.length]
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if (written(middle) <= count) low = middle
+    else high = middle - 1
+  }
+  return low
+}

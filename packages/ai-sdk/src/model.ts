@@ -1,0 +1,204 @@
+/**
+ * Any model of the AI SDK as a `Model`: called by its own `streamText`, one step at a time, with its retries.
+ *
+ * Source  the types of `ai` 7
+ */
+import { jsonSchema, streamText, type LanguageModel, type ModelMessage, type TextStreamPart, type ToolSet } from 'ai'
+import { aiModelMessages, type AiModelMessage } from 'indelible/codecs/ai-sdk'
+import type { Message, Part } from 'indelible/message'
+import { joined, messagesOf, partOf, wireOf, type AdapterOptions } from 'indelible/run/kit'
+import type { BlockType, Model, ModelEvent, ModelRequest } from 'indelible/run/kit'
+import type { FinishReason } from 'indelible/run/kit'
+
+/**
+ * A model of the AI SDK. The request's parameters are the settings of `streamText` (`temperature`, `maxOutputTokens`,
+ * `providerOptions` …).
+ *
+ * @param model as `ai` takes it: `openai('gpt-5')`, or an id for its gateway
+ * @param options the name in receipts and errors, and `onLosses`
+ * @returns the model
+ */
+export const aiSdkModel = (model: LanguageModel, options: Partial<AdapterOptions> = {}): Model => {
+  const name = options.name ?? options.model ?? (typeof model === 'string' ? model : model.modelId)
+  return Object.freeze({
+    name,
+    results: 'together',
+    stream: (request: ModelRequest, signal: AbortSignal) => stream(model, { ...options, model: name }, request, signal),
+  })
+}
+
+async function* stream(
+  model: LanguageModel,
+  options: AdapterOptions,
+  request: ModelRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ModelEvent> {
+  // Tools without `execute`: the calls are the loop's to run.
+  const tools: ToolSet = Object.fromEntries(
+    request.tools.map(({ name, description, parameters }) => [
+      name,
+      { inputSchema: jsonSchema({ ...parameters }), ...(description !== undefined && { description }) },
+    ]),
+  )
+  const answered = streamText({
+    ...(request.parameters as object),
+    model,
+    tools,
+    messages: wireOf<AiModelMessage[]>(aiModelMessages, request, options) as ModelMessage[],
+    allowSystemInMessages: true,
+    abortSignal: signal,
+    onError: () => undefined, // what goes wrong comes in the stream, too
+  })
+  const answer = new AiSdkAnswer()
+  for await (const part of answered.stream) yield* answer.take(part)
+  if (answer.whole) yield answer.finish(await answered.responseMessages)
+}
+
+type Step = Extract<TextStreamPart<ToolSet>, { type: 'finish-step' }>
+
+class AiSdkAnswer {
+  readonly #blocks = new Map<string, { readonly index: number; readonly block: BlockType; text: string }>()
+  #step: Step | undefined
+
+  /** Of a stream that ends early `ai` says that it finished for another reason, which the provider never named. */
+  get whole(): boolean {
+    const step = this.#step
+    return (
+      step !== undefined &&
+      step.finishReason !== 'interrupted' &&
+      (step.finishReason !== 'other' || step.rawFinishReason !== undefined)
+    )
+  }
+
+  finish(said: readonly unknown[]): ModelEvent {
+    const { finishReason, usage, response } = this.#step as Step
+    // What `ai` answers in the place of a tool is not the provider's: the loop runs the tools.
+    const own = said.filter((message) => (message as { readonly role?: unknown }).role === 'assistant')
+    const { cacheReadTokens: cacheRead, cacheWriteTokens: cacheWrite } = usage.inputTokenDetails
+    return {
+      type: 'finish',
+      message: this.#withRawArguments(joined(messagesOf(aiModelMessages, own))),
+      reason: reasons[finishReason] ?? 'other',
+      usage: {
+        input: usage.inputTokens ?? 0,
+        output: usage.outputTokens ?? 0,
+        ...(cacheRead !== undefined && { cacheRead }),
+        ...(cacheWrite !== undefined && { cacheWrite }),
+      },
+      model: response.modelId,
+    }
+  }
+
+  /** `ai` hands on the parsed input of a call; its text came piece by piece. */
+  #withRawArguments(message: Message): Message {
+    return { ...message, content: message.content.map((part) => this.#raw(part)) }
+  }
+
+  #raw(part: Part): Part {
+    const text = part.type === 'tool_call' ? this.#blocks.get(`call ${part.id}`)?.text : undefined
+    return part.type !== 'tool_call' || text === undefined || text === '' ? part : { ...part, arguments: text }
+  }
+
+  #begin(key: string, block: BlockType, named: { readonly callId?: string; readonly name?: string } = {}): ModelEvent {
+    const index = this.#blocks.size
+    this.#blocks.set(key, { index, block, text: '' })
+    return { type: 'block_start', index, block, ...named }
+  }
+
+  #grow(key: string, text: string): number {
+    const found = this.#blocks.get(key)
+    if (found === undefined) throw new Error(`the stream speaks of a block that never began (${key})`)
+    found.text += text
+    return found.index
+  }
+
+  *take(part: TextStreamPart<ToolSet>): Generator<ModelEvent> {
+    switch (part.type) {
+      case 'text-start':
+        return yield this.#begin(`text ${part.id}`, 'text')
+      case 'text-delta':
+        return yield {
+          type: 'text_delta',
+          index: this.#grow(`text ${part.id}`, part.text),
+          block: 'text',
+          text: part.text,
+        }
+      case 'text-end':
+        return yield this.#end(`text ${part.id}`, 'text', part.providerMetadata)
+      case 'reasoning-start':
+        return yield this.#begin(`reasoning ${part.id}`, 'reasoning')
+      case 'reasoning-delta':
+        return yield {
+          type: 'reasoning_delta',
+          index: this.#grow(`reasoning ${part.id}`, part.text),
+          block: 'reasoning',
+          text: part.text,
+        }
+      case 'reasoning-end':
+        return yield this.#end(`reasoning ${part.id}`, 'reasoning', part.providerMetadata)
+      case 'tool-input-start':
+        return yield this.#begin(`call ${part.id}`, 'tool_call', { callId: part.id, name: part.toolName })
+      case 'tool-input-delta':
+        return yield {
+          type: 'arguments_delta',
+          index: this.#grow(`call ${part.id}`, part.delta),
+          block: 'tool_call',
+          text: part.delta,
+        }
+      case 'tool-call':
+        return yield* this.#call(part)
+      case 'finish-step':
+        this.#step = part
+        return
+      case 'error':
+        throw part.error
+      default:
+        return // sources and files are in the messages at the end
+    }
+  }
+
+  #end(key: string, type: 'text' | 'reasoning', providerOptions: unknown): ModelEvent {
+    const index = this.#grow(key, '')
+    const text = this.#blocks.get(key)?.text ?? ''
+    return {
+      type: 'block_end',
+      index,
+      block: type,
+      part: partOf(aiModelMessages, [
+        { role: 'assistant', content: [{ type, text, ...(providerOptions !== undefined && { providerOptions }) }] },
+      ]),
+    }
+  }
+
+  *#call({
+    toolCallId,
+    toolName,
+    input,
+    providerExecuted,
+    providerMetadata,
+  }: Extract<TextStreamPart<ToolSet>, { type: 'tool-call' }>): Generator<ModelEvent> {
+    const key = `call ${toolCallId}`
+    if (!this.#blocks.has(key)) yield this.#begin(key, 'tool_call', { callId: toolCallId, name: toolName })
+    const said = {
+      type: 'tool-call',
+      toolCallId,
+      toolName,
+      input: input as unknown,
+      ...(providerExecuted !== undefined && { providerExecuted }),
+      ...(providerMetadata !== undefined && { providerOptions: providerMetadata }),
+    }
+    yield {
+      type: 'block_end',
+      index: this.#grow(key, ''),
+      block: 'tool_call',
+      part: this.#raw(partOf(aiModelMessages, [{ role: 'assistant', content: [said] }])),
+    }
+  }
+}
+
+const reasons: { readonly [reason: string]: FinishReason } = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  'tool-calls': 'tool_calls',
+  'content-filter': 'refusal',
+}

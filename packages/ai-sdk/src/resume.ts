@@ -1,0 +1,220 @@
+/**
+ * Streams that a reader can come back to: their chunks are rows of a log in the store, so that another request, also in
+ * another process, goes on where the last one was.
+ */
+import type { UIMessageChunk } from 'ai'
+import { isLeft, isObject, parseJson, type JsonObject } from 'indelible/json/kit'
+import { amount, longestTimer } from 'indelible/task/kit'
+import { followLog, ownStore, streamLogOf, type Head, type LogInfo, type Store } from 'indelible/store'
+
+/** How a stream is published. */
+export interface StreamOptions {
+  /**
+   * Milliseconds after which a stream whose process has died counts as cut off, and after which a stream that has ended is
+   * removed from the store. A reader that is further behind gets an `error` chunk. Default: 15,000.
+   */
+  readonly ttl?: number
+}
+
+/** Where a reader comes back. */
+export interface ResumeOptions {
+  /** How many chunks the reader has already. Default: 0, a replay of the whole message, as `useChat` expects it. */
+  readonly from?: number
+}
+
+/** Streams of chats. Its functions throw a `FaultError` if the store fails. */
+export interface ChatStreams {
+  /**
+   * Store the chunks of a chat's stream as they come, and give a stream that follows them. The source is read to its
+   * end,
+   * whoever reads. It replaces the chat's earlier stream.
+   *
+   * @param chatId the id of the chat
+   * @param source the stream to store
+   * @param options time limits
+   * @returns a stream of the same chunks
+   */
+  readonly publish: (
+    chatId: string,
+    source: ReadableStream<UIMessageChunk>,
+    options?: StreamOptions,
+  ) => Promise<ReadableStream<UIMessageChunk>>
+  /**
+   * The chat's stream from a chunk on, while it is going on; undefined (HTTP 204) if there is none.
+   *
+   * @param chatId the id of the chat
+   * @param options the first chunk to send
+   * @returns the stream; undefined if the chat has none
+   */
+  readonly resume: (chatId: string, options?: ResumeOptions) => Promise<ReadableStream<UIMessageChunk> | undefined>
+}
+
+/**
+ * Resumable streams over a store: no Redis, no publisher to keep.
+ *
+ * A stream ends with its source. If the process that publishes it dies, its readers get an `error` chunk after `ttl`
+ * milliseconds, and nothing more.
+ *
+ * In a store with keys the chunks are encrypted by the key of the chat's session, or by one of their own where the store has
+ * no session of that id. A stream is removed `ttl` milliseconds after its end; one whose process died before that, by the next
+ * `resume` or `publish`. `eraseMessages` names a stream that is still there.
+ *
+ * Cost    one append for the chunks that come while the last one is stored
+ *
+ * @param given the store that keeps the chunks
+ * @returns the functions
+ * @example
+ * const streams = chatStreams(store)
+ * return createUIMessageStreamResponse({ stream: await streams.publish(chatId, toUIMessageStream(answer)) }) // POST
+ * const stream = await streams.resume(chatId) // GET
+ * return stream ? createUIMessageStreamResponse({ stream }) : new Response(null, { status: 204 })
+ */
+export const chatStreams = (given: Store): ChatStreams => {
+  const store = ownStore(given)
+  return Object.freeze<ChatStreams>({
+    publish: async (chatId, source, { ttl = 15_000 } = {}) => {
+      amount('ttl', ttl, { unit: 'milliseconds', least: 1, most: longestTimer })
+      const id = streamLogOf(chatId)
+      await store.remove(id)() // an earlier one; there may be none
+      const name = crypto.randomUUID()
+      const { head } = await begun(store, chatId, { [mark]: { ttl, name } })
+      const { number } = await store.lease(id, { holder: 'stream', ttl })
+      void published(store, id, head, source, { number, ttl, name })
+      return reader(store, id, 0, ttl)
+    },
+    resume: async (chatId, { from = 0 } = {}) => {
+      const id = streamLogOf(chatId)
+      const log = await store.info(id)()
+      if (isLeft(log)) return log.left._tag === 'NoSuchLog' ? undefined : void (await store.info(id))
+      const { ttl, name } = markIn(log.right.meta)
+      const [last] = await store.read(id, { from: -1 })
+      if ((await store.leaseOf(id)) === undefined) {
+        const isOld = store.now() - log.right.appended > ttl
+        if (isOld) await removeStream(store, id, name) // its publisher died, or could not remove it
+        return undefined
+      }
+      if (last?.kind === 'note') return undefined
+      return reader(store, id, from, ttl)
+    },
+  })
+}
+
+/** Under which key a stream's metadata say what it is. */
+const mark = 'indelible.stream'
+
+const markIn = (meta: JsonObject): { readonly ttl: number; readonly name: string } => {
+  const { ttl, name } = isObject(meta[mark]) ? meta[mark] : {}
+  return { ttl: typeof ttl === 'number' ? ttl : 15_000, name: String(name) }
+}
+
+/** The log of a chat's stream. With keys it is encrypted by that of the chat: who destroys that destroys both. */
+const begun = async (store: Store, chatId: string, meta: JsonObject): Promise<LogInfo> => {
+  const id = streamLogOf(chatId)
+  if (store.encryption !== undefined) {
+    const forked = await store.fork(chatId, { id, at: 0, meta, sameKey: true })()
+    if (!isLeft(forked)) return forked.right
+    if (forked.left._tag !== 'NoSuchLog') return store.fork(chatId, { id, at: 0, meta, sameKey: true }) // throws
+  }
+  return store.create({ id, meta, encrypt: true })
+}
+
+/** Store a stream; some time after its end it is removed. */
+const published = async (
+  store: Store,
+  id: string,
+  head: Head,
+  source: ReadableStream<UIMessageChunk>,
+  { name, ...times }: { readonly number: number; readonly ttl: number; readonly name: string },
+): Promise<void> => {
+  await stored(store, id, head, source, times)
+  const timer: unknown = setTimeout(() => void removeStream(store, id, name), times.ttl)
+  if (typeof timer === 'object') (timer as { readonly unref?: () => void }).unref?.()
+}
+
+/** Remove a stream, unless another one has taken its place. */
+const removeStream = async (store: Store, id: string, name: string): Promise<void> => {
+  const log = await store.info(id)()
+  if (!isLeft(log) && markIn(log.right.meta).name === name) await store.remove(id)()
+}
+
+/** Store every chunk: those that come while an append is on its way go together in the next one. */
+const stored = async (
+  store: Store,
+  id: string,
+  start: Head,
+  source: ReadableStream<UIMessageChunk>,
+  { number, ttl }: { readonly number: number; readonly ttl: number },
+): Promise<void> => {
+  let head = start
+  let waiting: string[] = []
+  let writing: Promise<boolean> | undefined
+  const write = async (): Promise<boolean> => {
+    while (waiting.length > 0) {
+      const rows = waiting.map((body) => ({ kind: 'entry' as const, body }))
+      waiting = []
+      const appended = await store.append(id, { expected: head, rows, lease: { number } })()
+      if (isLeft(appended)) return false // the log was removed, or replaced: nobody follows any more
+      head = appended.right.head
+    }
+    writing = undefined
+    return true
+  }
+  const renewal = setInterval(() => void store.renew(id, { number, ttl })(), ttl / 3)
+  const chunks = source.getReader()
+  let failed = false
+  try {
+    for (;;) {
+      const next = await chunks.read()
+      if (next.done) break
+      waiting.push(JSON.stringify(next.value))
+      writing ??= write()
+    }
+  } catch {
+    failed = true
+  }
+  if (failed) waiting.push(JSON.stringify(cutOff))
+  const isWhole = (await (writing ?? write())) && (await write())
+  clearInterval(renewal)
+  if (isWhole) await store.append(id, { expected: head, rows: [{ kind: 'note', body: '{"end":true}' }] })()
+  await store.release(id, number)()
+}
+
+const cutOff: UIMessageChunk = { type: 'error', errorText: 'The answer was cut off.' }
+
+/** The chunks of a log from one on, until its end or that of its publisher. */
+const reader = (store: Store, id: string, from: number, ttl: number): ReadableStream<UIMessageChunk> => {
+  const ended = new AbortController()
+  const rows = followLog(store, id, { from, signal: ended.signal })[Symbol.asyncIterator]()
+  let isCutOff = false
+  const looking = setInterval(() => {
+    void (async () => {
+      const lease = await store.leaseOf(id)()
+      if (!isLeft(lease) && lease.right !== undefined) return
+      const last = await store.read(id, { from: -1 })()
+      if (!isLeft(last) && last.right[0]?.kind === 'note') return // its end is on its way
+      isCutOff = true
+      ended.abort()
+    })()
+  }, ttl / 2)
+  const close = (): void => {
+    clearInterval(looking)
+    ended.abort()
+  }
+  return new ReadableStream<UIMessageChunk>({
+    pull: async (controller) => {
+      try {
+        const next = await rows.next()
+        if (next.done !== true && next.value.kind === 'entry') {
+          const chunk = parseJson(next.value.body)
+          if (!isLeft(chunk)) return controller.enqueue(chunk.right as UIMessageChunk)
+        }
+        if (next.done === true && isCutOff) controller.enqueue(cutOff)
+      } catch {
+        controller.enqueue(cutOff) // the log was removed, or the store closed
+      }
+      close()
+      controller.close()
+    },
+    cancel: close,
+  })
+}

@@ -1,0 +1,310 @@
+/** What chats of the AI SDK over a store must do, on any store. */
+import { readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai'
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { aiUiMessages, assistant, orThrow, settle, textOf, toolCall, user, type Message, type Part } from 'indelible'
+import { chatStore, chatStreams, toUIMessageStream } from '@indelible/ai-sdk'
+import { run, scriptedModel, sessionHandler, tool, turn } from 'indelible/run'
+import { ownStore, streamLogOf } from 'indelible/store'
+import { verified, type Place } from '../../../test/session/kept-places.ts'
+
+const approval = { id: 'a', reason: 'because' }
+const part = fc.oneof(
+  fc.string().map((text) => ({ type: 'text', text, state: 'done' })),
+  fc.string().map((text) => ({ type: 'text', text, state: 'streaming' })),
+  fc.constant({ type: 'step-start' }),
+  fc.constant({ type: 'reasoning', text: 'hm', state: 'done', providerMetadata: { openai: { itemId: 'r' } } }),
+  fc.constant({ type: 'data-weather', id: 'd', data: { city: 'Rome' } }),
+  fc.constant({ type: 'source-url', sourceId: '1', url: 'https://example.com' }),
+  fc
+    .record({
+      id: fc.constantFrom('1', '2', '3'),
+      dynamic: fc.boolean(),
+      state: fc.constantFrom<object>(
+        { state: 'input-streaming', rawInput: '{"a', inputEncoding: 'json' },
+        { state: 'input-streaming' },
+        { state: 'input-available', input: { a: 1 } },
+        { state: 'approval-requested', input: {}, approval },
+        { state: 'approval-responded', input: {}, approval: { ...approval, approved: true } },
+        { state: 'approval-responded', input: {}, approval: { ...approval, approved: false } },
+        { state: 'output-available', input: {}, output: { rows: [1] } },
+        { state: 'output-available', input: {}, output: 'text', preliminary: true },
+        { state: 'output-error', input: {}, errorText: 'no' },
+        { state: 'output-denied', input: {}, approval: { ...approval, approved: false, reason: 'no' } },
+      ),
+    })
+    .map(({ id, dynamic, state }) =>
+      Object.assign(
+        dynamic ? { type: 'dynamic-tool', toolName: 'look' } : { type: 'tool-look' },
+        { toolCallId: id },
+        state,
+      ),
+    ),
+)
+const message = fc.record({
+  id: fc.string({ minLength: 1, maxLength: 4 }),
+  role: fc.constantFrom('user', 'assistant', 'assistant', 'system'),
+  metadata: fc.option(fc.constant({ sent: 1 }), { nil: undefined }),
+  parts: fc.array(part, { maxLength: 5 }),
+})
+
+/** What happens to a chat: it grows, its last message grows or changes, it is cut and goes on otherwise. */
+const deed = fc.oneof(
+  { weight: 3, arbitrary: message.map((added) => (chat: UIMessage[]) => [...chat, added as UIMessage]) },
+  {
+    weight: 3,
+    arbitrary: part.map((added) => (chat: UIMessage[]) => {
+      const last = chat.at(-1)
+      return last === undefined ? chat : [...chat.slice(0, -1), { ...last, parts: [...last.parts, added as never] }]
+    }),
+  },
+  fc.tuple(fc.nat(3), message).map(([count, added]) => (chat: UIMessage[]) => [
+    ...chat.slice(0, Math.max(0, chat.length - count)),
+    added as UIMessage,
+  ]),
+  fc.constant((chat: UIMessage[]) => [...chat]),
+)
+
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+
+const chunksOf = async (stream: ReadableStream<UIMessageChunk>): Promise<UIMessageChunk[]> => {
+  const chunks: UIMessageChunk[] = []
+  for await (const chunk of stream as unknown as AsyncIterable<UIMessageChunk>) chunks.push(chunk)
+  return chunks
+}
+
+const streamOf = (chunks: Iterable<UIMessageChunk>): ReadableStream<UIMessageChunk> =>
+  new ReadableStream({
+    start: (controller) => {
+      for (const chunk of chunks) controller.enqueue(chunk)
+      controller.close()
+    },
+  })
+
+const said = (id: string, role: 'user' | 'assistant', text: string): UIMessage => ({
+  id,
+  role,
+  parts: [{ type: 'text', text }],
+})
+
+export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
+  it('gives back every snapshot of generated chats, in one record each', async () => {
+    const store = await fresh()
+    let chats = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(deed, { minLength: 1, maxLength: 8 }), async (deeds) => {
+        const { createChat, loadChat, saveChat, openChat } = chatStore(store)
+        const chatId = await createChat({ id: `chat ${chats++}` })
+        let chat: UIMessage[] = []
+        let ever = 0
+        for (const done of deeds) {
+          chat = done(chat)
+          await saveChat({ chatId, messages: chat })
+          expect(await loadChat(chatId)).toEqual(asJson(chat))
+          const { len } = await openChat(chatId)
+          expect(len).toBeGreaterThanOrEqual(ever)
+          ever = len
+        }
+        const before = (await openChat(chatId)).head()
+        await saveChat({ chatId, messages: chat })
+        expect((await openChat(chatId)).head()).toEqual(before) // what is there is not appended again
+        await verified(store, chatId)
+      }),
+      { numRuns: runs },
+    )
+  })
+
+  it('a growing message replaces its tail; what was regenerated and cut is in the record, verified', async () => {
+    const store = await fresh()
+    const { createChat, saveChat, openChat, loadChat } = chatStore(store)
+    const chatId = await createChat({ metadata: { user: 'ada' } })
+    const turn = (...parts: readonly string[]): UIMessage => ({
+      id: 'a',
+      role: 'assistant',
+      parts: parts.flatMap((text) => [
+        { type: 'step-start' as const },
+        { type: 'text' as const, text, state: 'done' as const },
+      ]),
+    })
+    await saveChat({ chatId, messages: [said('u', 'user', 'hi'), turn('one')] })
+    await saveChat({ chatId, messages: [said('u', 'user', 'hi'), turn('one', 'two')] })
+    expect((await openChat(chatId)).len).toBe(3) // the step that was there stayed
+    await saveChat({ chatId, messages: [said('u', 'user', 'hi'), turn('one', 'other')] })
+    await saveChat({ chatId, messages: [said('u2', 'user', 'anew')] })
+    expect((await loadChat(chatId)).map(({ id }) => id)).toEqual(['u2'])
+    const session = await openChat(chatId)
+    expect(session.view().toArray().map(textOf)).toEqual(['hi', 'one', 'two', 'other', 'anew'])
+    expect(session.metadata()).toEqual({ 'ai-sdk': 'chat', user: 'ada' })
+    await verified(store, chatId)
+    await expect(loadChat('nowhere')).rejects.toThrow('nowhere')
+    await expect(saveChat({ chatId, messages: [{ id: 'x', role: 'data', parts: [] } as never] })).rejects.toThrow(
+      '[0].role should be one of system, user, assistant',
+    )
+    const { len } = await openChat(chatId)
+    for (const id of ['', 'same']) {
+      const twice = { chatId, messages: [said(id, 'user', 'one'), said(id, 'assistant', 'two')] }
+      await expect(saveChat(twice)).rejects.toThrow(`messages[1] has the id "${id}" of messages[0]`)
+    }
+    expect((await openChat(chatId)).len).toBe(len)
+  })
+
+  it('a run streams to a client what loadChat gives later', async () => {
+    const store = await fresh()
+    const { createChat, loadChat, openChat, saveChat } = chatStore(store)
+    const chatId = await createChat()
+    await saveChat({ chatId, messages: [said('u', 'user', 'look')] })
+    const session = await openChat(chatId)
+    const look = tool({
+      name: 'look',
+      description: 'looks',
+      parameters: { type: 'object', properties: {} },
+      run: async () => 'a cat',
+    })
+    const answer = run({
+      model: scriptedModel([assistant('I look.', toolCall('c1', 'look', { at: 'a' })), assistant('A cat it is.')]),
+      view: orThrow(settle(session.conversation())),
+      tools: [look],
+      handlers: [sessionHandler(session)],
+    })
+    let assembled: UIMessage | undefined
+    for await (const message of readUIMessageStream({ stream: toUIMessageStream(answer) })) assembled = message
+    expect(asJson(await loadChat(chatId))).toEqual([said('u', 'user', 'look'), asJson(assembled)])
+    expect(assembled?.parts.map(({ type }) => type)).toEqual(['step-start', 'text', 'tool-look', 'step-start', 'text'])
+    // What useChat sends back is what is stored: nothing is retracted, and the next message is appended.
+    const { len } = session
+    await saveChat({ chatId, messages: [...(await loadChat(chatId)), said('u2', 'user', 'thanks')] })
+    expect((await openChat(chatId)).len).toBe(len + 1)
+    expect(
+      (await openChat(chatId))
+        .notes()
+        .toArray()
+        .some(({ type }) => type === 'retraction'),
+    ).toBe(false)
+  })
+
+  it('half a surrogate pair and bytes in metadata come back, and saving them again appends nothing', async () => {
+    const { createChat, loadChat, openChat, saveChat } = chatStore(await fresh())
+    const chatId = await createChat()
+    const odd: UIMessage = {
+      id: 'u',
+      role: 'user',
+      parts: [{ type: 'text', text: 'cut \ud83d' }],
+      metadata: { thumbnail: new Uint8Array([0, 255, 7]), none: undefined, half: ['\udc00'] },
+    }
+    for (let time = 0; time < 2; time++) await saveChat({ chatId, messages: [odd, said('v', 'user', 'whole')] })
+    expect(await loadChat(chatId)).toEqual([odd, said('v', 'user', 'whole')])
+    expect((await openChat(chatId)).len).toBe(2)
+    await expect(saveChat({ chatId, messages: [said('', 'user', 'a'), said('', 'user', 'b')] })).rejects.toThrow(
+      'saveChat: messages[1] has the id "" of messages[0]',
+    )
+  })
+
+  it('messages of tools, which older versions had, come back', async () => {
+    const { loadChat, openChat, saveChat } = chatStore(await fresh())
+    const messages = [
+      said('u', 'user', 'go'),
+      { id: 't', role: 'tool', parts: [{ type: 'text', text: 'done' }], content: 'done' },
+      { id: 'e', role: 'tool', parts: [], metadata: { by: 1 } },
+      said('v', 'user', 'and?'),
+    ] as unknown as UIMessage[]
+    for (let time = 0; time < 2; time++) await saveChat({ chatId: 'c', messages })
+    expect(await loadChat('c')).toEqual(messages)
+    expect((await openChat('c')).len).toBe(4)
+  })
+
+  it('a client has the ids and the reasoning that are stored, also where a model repeats the ids of its calls', async () => {
+    const { createChat, loadChat, openChat, saveChat } = chatStore(await fresh())
+    const chatId = await createChat()
+    const session = await openChat(chatId)
+    const look = tool({ name: 'look', parameters: { type: 'object' }, run: () => 'rain' })
+    const thought = (text: string, ...more: readonly Part[]): Message => ({
+      role: 'assistant',
+      content: [{ type: 'reasoning', text, signature: `of ${text}` }, ...more],
+    })
+    const model = scriptedModel([
+      thought('hm', toolCall('call_0', 'look', '{}')),
+      assistant('It rains.'),
+      thought('hm again', toolCall('call_0', 'look', '{}')),
+      thought('so', { type: 'text', text: 'It rains again.' }),
+    ])
+    const client: UIMessage[] = []
+    for (const id of ['u1', 'u2']) {
+      const question = said(id, 'user', 'Does it rain?')
+      const [input] = orThrow(aiUiMessages.decode([question])).messages
+      const answer = turn(session, input ?? '', { model, tools: [look] })
+      let assembled: UIMessage | undefined
+      for await (const message of readUIMessageStream({ stream: toUIMessageStream(answer) })) assembled = message
+      client.push(question, assembled as UIMessage)
+      expect(asJson(await loadChat(chatId))).toEqual(asJson(client))
+    }
+    expect(JSON.stringify(client)).not.toContain('input-available')
+    const { size } = session.head()
+    await saveChat({ chatId, messages: client })
+    expect((await openChat(chatId)).head().size).toBe(size)
+  })
+
+  it('a stream that was left goes on where its reader was, and ends for all', async () => {
+    const streams = chatStreams(await fresh())
+    const chunks: UIMessageChunk[] = [
+      { type: 'start', messageId: 'm' },
+      { type: 'text-start', id: '1' },
+      ...Array.from({ length: 20 }, (_, index) => ({ type: 'text-delta' as const, id: '1', delta: `${index} ` })),
+      { type: 'text-end', id: '1' },
+      { type: 'finish' },
+    ]
+    let write!: (chunk: UIMessageChunk | undefined) => void
+    const source = new ReadableStream<UIMessageChunk>({
+      start: (controller) => {
+        write = (chunk) => (chunk === undefined ? controller.close() : controller.enqueue(chunk))
+      },
+    })
+    expect(await streams.resume('c')).toBeUndefined()
+    const first = (await streams.publish('c', source)).getReader()
+    for (const chunk of chunks.slice(0, 10)) write(chunk)
+    for (const chunk of chunks.slice(0, 7)) expect(await first.read()).toEqual({ done: false, value: chunk })
+    await first.cancel() // the client is gone, the answer goes on
+    const again = await streams.resume('c', { from: 7 })
+    const replayed = await streams.resume('c')
+    for (const chunk of chunks.slice(10)) write(chunk)
+    write(undefined)
+    expect(await chunksOf(again as ReadableStream<UIMessageChunk>)).toEqual(chunks.slice(7))
+    expect(await chunksOf(replayed as ReadableStream<UIMessageChunk>)).toEqual(chunks)
+    expect(await streams.resume('c')).toBeUndefined()
+    const next = await streams.publish('c', streamOf(chunks.slice(0, 2)))
+    expect(await chunksOf(next)).toEqual(chunks.slice(0, 2))
+  })
+
+  it('a stream whose process died ends with an error', async () => {
+    const store = ownStore(await fresh())
+    // A publisher that stores one chunk and is gone: its lease is renewed no more.
+    const dead = await store.create({
+      id: streamLogOf('c'),
+      meta: { 'indelible.stream': { ttl: 40 } },
+      encrypt: false,
+    })
+    await store.append(dead.id, { expected: dead.head, rows: [{ kind: 'entry', body: '{"type":"start"}' }] })
+    const { number } = await store.lease(dead.id, { holder: 'stream', ttl: 600_000 })
+    const streams = chatStreams(store)
+    const chunks = ((await streams.resume('c')) as ReadableStream<UIMessageChunk>).getReader()
+    expect((await chunks.read()).value).toEqual({ type: 'start' })
+    await store.renew(dead.id, { number, ttl: 1 })
+    expect((await chunks.read()).value).toMatchObject({ type: 'error' })
+    expect((await chunks.read()).done).toBe(true)
+    expect(await streams.resume('c')).toBeUndefined()
+  })
+
+  it('brings chats along, and gives them back', async () => {
+    const chats = chatStore(await fresh())
+    const old = ['1', '2', '3'].map((id) => ({
+      id,
+      messages: [said(`u${id}`, 'user', id), said('a', 'assistant', 'yes')],
+    }))
+    expect(await chats.importChats(old)).toBe(3)
+    expect(await chats.importChats(old)).toBe(0)
+    const back: unknown[] = []
+    for await (const chat of chats.exportChats()) back.push(asJson(chat))
+    expect(back).toEqual(asJson(old.toReversed()))
+    await (await chats.openChat('1')).append(user('by our own hand'))
+    expect((await chats.loadChat('1')).length).toBe(3)
+  })
+}

@@ -1,0 +1,204 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  convertToModelMessages,
+  createUIMessageStreamResponse,
+  jsonSchema,
+  parseJsonEventStream,
+  readUIMessageStream,
+  simulateReadableStream,
+  streamText,
+  tool,
+  toUIMessageStream as answerToUIMessageStream,
+  uiMessageChunkSchema,
+  validateUIMessages,
+  type UIMessage,
+} from 'ai'
+import { MockLanguageModelV4 } from 'ai/test'
+import { afterAll, describe, expect, it } from 'vitest'
+import { assistant, orThrow, settle, textOf, toolCall, user, type Message } from 'indelible'
+import { chatStore, toUIMessageStream } from '@indelible/ai-sdk'
+import { run, scriptedModel, turn, type Model } from 'indelible/run'
+import { aiSdkCases } from './ai-sdk-cases.ts'
+import { inFiles, inMemory } from '../../../test/session/kept-places.ts'
+import { rounds } from '../../../test/rounds.ts'
+import { program } from '../../../test/programs.ts'
+
+const files = inFiles()
+afterAll(files.leave)
+
+describe('ai-sdk, in memory', () => aiSdkCases(inMemory, rounds(50, 1000)))
+describe('ai-sdk, in SQLite', () => aiSdkCases(files, rounds(5, 200)))
+
+type Streamed =
+  Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never
+
+const finish = (unified: 'stop' | 'tool-calls'): Streamed => ({
+  type: 'finish',
+  usage: {
+    inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
+    outputTokens: { total: 1, text: 1, reasoning: undefined },
+  },
+  finishReason: { unified, raw: unified },
+})
+
+const speaking = (...answers: readonly (readonly Streamed[])[]): MockLanguageModelV4 => {
+  let next = 0
+  return new MockLanguageModelV4({
+    doStream: async () => ({ stream: simulateReadableStream({ chunks: [...(answers[next++] ?? [])] }) }),
+  })
+}
+
+it('a call waits for its approval in the store, and goes on once it is there', async () => {
+  const store = await files.fresh()
+  const { createChat, loadChat, saveChat, openChat } = chatStore(store)
+  const chatId = await createChat()
+  const model = speaking(
+    [{ type: 'tool-call', toolCallId: 'c1', toolName: 'remove', input: '{"path":"a"}' }, finish('tool-calls')],
+    [
+      { type: 'text-start', id: 't' },
+      { type: 'text-delta', id: 't', delta: 'Gone.' },
+      { type: 'text-end', id: 't' },
+      finish('stop'),
+    ],
+  )
+  const removed: string[] = []
+  const tools = {
+    remove: tool({
+      inputSchema: jsonSchema<{ path: string }>({ type: 'object', properties: { path: { type: 'string' } } }),
+      execute: ({ path }) => {
+        removed.push(path)
+        return `removed ${path}`
+      },
+    }),
+  }
+  /** The route of the guide: load, add the message, answer, save. */
+  const post = async (message: UIMessage | undefined): Promise<void> => {
+    const messages = message === undefined ? await loadChat(chatId) : [...(await loadChat(chatId)), message]
+    const result = streamText({
+      model,
+      tools,
+      toolApproval: { remove: 'user-approval' },
+      messages: await convertToModelMessages(await validateUIMessages({ messages })),
+    })
+    let saved: Promise<void> | undefined
+    const stream = answerToUIMessageStream({
+      stream: result.stream,
+      originalMessages: messages,
+      generateMessageId: () => 'answer',
+      onEnd: ({ messages: all }) => {
+        saved = saveChat({ chatId, messages: all })
+      },
+    })
+    for await (const _ of stream as unknown as AsyncIterable<unknown>);
+    await saved
+  }
+  await post({ id: 'u', role: 'user', parts: [{ type: 'text', text: 'Clean up.' }] })
+  expect((await openChat(chatId)).openCalls().map(({ id }) => id)).toEqual(['c1'])
+  const chat = await loadChat(chatId)
+  const [, waiting] = chat
+  const part = waiting?.parts.find(({ type }) => type === 'tool-remove') as { state: string; approval: { id: string } }
+  expect([part.state, removed]).toEqual(['approval-requested', []])
+  // What `addToolApprovalResponse` of useChat does, and sends.
+  Object.assign(part, { state: 'approval-responded', approval: { id: part.approval.id, approved: true } })
+  await saveChat({ chatId, messages: chat })
+  await post(undefined)
+  expect(removed).toEqual(['a'])
+  const [, answered] = await loadChat(chatId)
+  expect(answered?.parts.map((each) => ('state' in each ? `${each.type} ${each.state}` : each.type))).toEqual([
+    'step-start',
+    'tool-remove output-available',
+    'step-start',
+    'text done',
+  ])
+  const session = await openChat(chatId)
+  expect(session.openCalls()).toEqual([])
+  expect(settle(session.conversation())._tag).toBe('Right')
+})
+
+it('what a run streams is a response that a client of useChat reads', async () => {
+  const answer = run({
+    model: scriptedModel([assistant('I look.', toolCall('c', 'nothing', {})), assistant('There is no such tool.')]),
+    view: orThrow(settle([user('hi')])),
+  })
+  const response = createUIMessageStreamResponse({ stream: toUIMessageStream(answer, { messageId: 'm' }) })
+  const chunks = parseJsonEventStream({ stream: response.body as ReadableStream, schema: uiMessageChunkSchema })
+  const stream = chunks.pipeThrough(
+    new TransformStream({
+      transform: (chunk, controller) => {
+        if (!chunk.success) throw chunk.error
+        controller.enqueue(chunk.value)
+      },
+    }),
+  )
+  let last: UIMessage | undefined
+  for await (const message of readUIMessageStream({ stream })) last = message
+  expect(last).toMatchObject({
+    id: 'm',
+    role: 'assistant',
+    parts: [
+      { type: 'step-start' },
+      { type: 'text', text: 'I look.', state: 'done' },
+      { type: 'tool-nothing', toolCallId: 'c', state: 'output-error' },
+      { type: 'step-start' },
+      { type: 'text', text: 'There is no such tool.', state: 'done' },
+    ],
+  })
+})
+
+it('a run that fails, or is cancelled, tells its client', async () => {
+  const types = async (stream: ReadableStream<{ type: string }>): Promise<string[]> => {
+    const found: string[] = []
+    for await (const { type } of stream as unknown as AsyncIterable<{ type: string }>) found.push(type)
+    return found
+  }
+  const view = orThrow(settle([user('hi')]))
+  const failed = run({ model: scriptedModel([]), view })
+  expect((await types(toUIMessageStream(failed))).at(-1)).toBe('error')
+  const cancelled = run({ model: scriptedModel([assistant('a long answer')]), view })
+  const stream = toUIMessageStream(cancelled)
+  cancelled.cancel()
+  expect((await types(stream)).at(-1)).toBe('abort')
+})
+
+it('a route whose process is killed after a tool had finished goes on with its result', async () => {
+  const store = await files.fresh()
+  const chats = chatStore(store)
+  const chatId = await chats.createChat()
+  const child = spawn(process.execPath, [program('packages/ai-sdk/test/ai-sdk-process.ts'), files.path(), chatId], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'close')
+  const [finished] = (await Promise.race([once(child.stdout, 'data'), ended])) as readonly unknown[]
+  expect(String(finished)).toBe('finished')
+  child.kill('SIGKILL')
+  await ended
+
+  const scripted = scriptedModel([assistant('A cat.'), assistant('Well.')])
+  const sent: (readonly string[])[] = []
+  const model: Model = {
+    ...scripted,
+    stream: (request, signal) => {
+      sent.push([...request.messages].map((message) => `${message.role}: ${settledText(message)}`))
+      return scripted.stream(request, signal)
+    },
+  }
+  const session = await chats.openChat(chatId)
+  const answer = turn(session, user('Well?'), { model, id: 'u2', whenBusy: 'wait', ttl: 1000 })
+  await createUIMessageStreamResponse({ stream: toUIMessageStream(answer) }).text()
+  const before = ['user: What is there?', 'assistant: I look.', 'tool: a cat']
+  expect(sent).toEqual([before, [...before, 'assistant: A cat.', 'user: Well?']])
+  const parts = (await chats.loadChat(chatId)).flatMap(({ parts }) => parts)
+  expect(parts.filter(({ type }) => type === 'tool-look')).toMatchObject([
+    { state: 'output-available', output: 'a cat' },
+  ])
+  expect(parts.at(-1)).toMatchObject({ type: 'text', text: 'Well.' })
+})
+
+/** What a message says, or the results in it. */
+const settledText = (message: Message): string =>
+  textOf(message) +
+  message.content
+    .flatMap((part) => (part.type === 'tool_result' ? part.content : []))
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .join('')

@@ -1,0 +1,160 @@
+/** The adapter over the AI SDK's own `streamText`; behind it, in the place of a provider, the SDK's own scripted model. */
+import { simulateReadableStream } from 'ai'
+import { MockLanguageModelV4 } from 'ai/test'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { faultMessage, createHistory, settle, user, type Message, type Settled, type View } from 'indelible'
+import { run, tool, type Model } from 'indelible/run'
+import { aiSdkModel } from '@indelible/ai-sdk'
+import { modelContract, type ModelScene } from '@indelible/testing'
+
+type Streamed =
+  Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never
+
+const usage = {
+  inputTokens: { total: 9, noCache: 1, cacheRead: 8, cacheWrite: undefined },
+  outputTokens: { total: 4, text: 4, reasoning: undefined },
+}
+const finish = (unified: 'stop' | 'tool-calls' | 'length'): Streamed => ({
+  type: 'finish',
+  usage,
+  finishReason: { unified, raw: unified },
+})
+const text = (...pieces: readonly string[]): readonly Streamed[] => [
+  { type: 'text-start', id: 't' },
+  ...pieces.map((delta): Streamed => ({ type: 'text-delta', id: 't', delta })),
+  { type: 'text-end', id: 't' },
+]
+const call = (id: string, ...pieces: readonly string[]): readonly Streamed[] => [
+  { type: 'tool-input-start', id, toolName: 'read' },
+  ...pieces.map((delta): Streamed => ({ type: 'tool-input-delta', id, delta })),
+  { type: 'tool-input-end', id },
+  { type: 'tool-call', toolCallId: id, toolName: 'read', input: pieces.join('') },
+]
+const reasoning: readonly Streamed[] = [
+  { type: 'reasoning-start', id: 'r' },
+  { type: 'reasoning-delta', id: 'r', delta: 'Look first.' },
+  { type: 'reasoning-end', id: 'r', providerMetadata: { anthropic: { signature: 'sig' } } },
+]
+
+const speaking = (...answers: readonly (readonly Streamed[])[]): MockLanguageModelV4 => {
+  let next = 0
+  return new MockLanguageModelV4({
+    modelId: 'm',
+    doStream: async () => ({
+      stream: simulateReadableStream({
+        chunks: [{ type: 'stream-start', warnings: [] }, ...(answers[next++] ?? [])],
+        chunkDelayInMs: 0,
+        initialDelayInMs: 0,
+      }),
+    }),
+  })
+}
+
+const hello = [...text('Hello, ', 'world.'), finish('stop')]
+const calls = [...text('Reading.'), ...call('c1', '{"path":', '"a"}'), ...call('c2', '{}'), finish('tool-calls')]
+
+const scenes = async (scene: ModelScene): Promise<{ readonly model: Model }> => {
+  if (scene === 'fails') return { model: aiSdkModel(new MockLanguageModelV4({ doStream: async () => { throw new Error('down') } })) } // oxfmt-ignore
+  if (scene === 'hangs')
+    return {
+      model: aiSdkModel(
+        new MockLanguageModelV4({
+          doStream: async () => ({
+            stream: new ReadableStream<Streamed>({
+              start: (controller) =>
+                text('Hello, ')
+                  .slice(0, 2)
+                  .forEach((part) => controller.enqueue(part)),
+            }),
+          }),
+        }),
+      ),
+    }
+  const said = scene === 'calls' ? calls : scene === 'cut' ? hello.slice(0, 3) : hello
+  return { model: aiSdkModel(speaking(said, said)) }
+}
+
+const start = (): Settled<View<Message>> => {
+  const found = settle(createHistory<Message>({ from: [user('u')] }).view())
+  if (isLeft(found)) throw new Error('not settled')
+  return found.right
+}
+
+const read = tool({
+  name: 'read',
+  parameters: { type: 'object', properties: { path: { type: 'string' } } },
+  run: (input) => JSON.stringify(input),
+})
+
+describe('the AI SDK', () => {
+  for (const { name, run: work } of modelContract('ai sdk', scenes)) it(name, work)
+
+  it('streams, runs tools, and gives the model of the SDK what it said back, signature included', async () => {
+    const inner = speaking([...reasoning, ...calls], hello)
+    const ended = await run({
+      model: aiSdkModel(inner),
+      view: start(),
+      tools: [read],
+      parameters: { temperature: 0.5 },
+    }).result()()
+    if (isLeft(ended)) throw new Error(faultMessage(ended.left))
+    expect(ended.right).toMatchObject({ stopReason: 'end_turn', usage: { input: 18, output: 8, cacheRead: 16 } })
+    expect(ended.right.messages[1]?.content).toMatchObject([
+      { type: 'reasoning', text: 'Look first.' },
+      { type: 'text', text: 'Reading.' },
+      { type: 'tool_call', id: 'c1', arguments: '{"path":"a"}' },
+      { type: 'tool_call', id: 'c2', arguments: '{}' },
+    ])
+    expect(ended.right.messages[2]).toMatchObject({ role: 'tool', content: [{ callId: 'c1' }, { callId: 'c2' }] })
+    expect(inner.doStreamCalls[1]).toMatchObject({
+      temperature: 0.5,
+      tools: [{ name: 'read', inputSchema: { type: 'object' } }],
+      prompt: [
+        { role: 'user' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'reasoning', text: 'Look first.', providerOptions: { anthropic: { signature: 'sig' } } },
+            { type: 'text' },
+            { type: 'tool-call', toolCallId: 'c1', input: { path: 'a' } },
+            { type: 'tool-call', input: {} },
+          ],
+        },
+        { role: 'tool', content: [{ toolCallId: 'c1', toolName: 'read' }, { toolCallId: 'c2' }] },
+      ],
+    })
+  })
+
+  it('runs the tools itself, also where the SDK finds the arguments wrong', async () => {
+    const ended = await run({
+      model: aiSdkModel(speaking([...call('c1', '{"path": '), finish('tool-calls')], hello)),
+      view: start(),
+      tools: [read],
+    }).result()()
+    if (isLeft(ended)) throw new Error(faultMessage(ended.left))
+    expect(ended.right.messages.slice(1, 3)).toMatchObject([
+      { content: [{ arguments: '{"path": ' }] },
+      {
+        content: [
+          { isError: true, content: [{ text: expect.stringMatching(/^The arguments are not valid JSON/) as unknown }] },
+        ],
+      },
+    ])
+    expect(ended.right.stopReason).toBe('end_turn')
+  })
+
+  it('an error in the stream is a fault; an interrupt keeps what was said', async () => {
+    const failed = await run({
+      model: aiSdkModel(speaking([...text('so').slice(0, 2), { type: 'error', error: new Error('overloaded') }])),
+      view: start(),
+    }).result()()
+    expect(isLeft(failed) && faultMessage(failed.left)).toContain('overloaded')
+    const stream = run({ model: (await scenes('hangs')).model, view: start() })
+    for await (const event of stream)
+      if (event.type === 'model_event' && event.event.type === 'text_delta')
+        stream.interrupt({ behavior: 'savePartial' })
+    const ended = await stream.result()()
+    expect(isRight(ended) && ended.right.messages[1]?.content).toEqual([{ type: 'text', text: 'Hello, ' }])
+  })
+})

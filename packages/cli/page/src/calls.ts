@@ -1,0 +1,64 @@
+/** The model calls of a record: by their receipts; in a record without any, by its answers. */
+import { without, type View } from 'indelible/history'
+import type { Message } from 'indelible/message'
+import { detailsOf } from '@indelible/recorder'
+import { retractedBy, type Note, type ReceiptNote } from 'indelible/notes'
+import type { PlacedNote, SessionRecord } from './record.ts'
+
+export interface ModelCall {
+  /** How many messages the record had before it. */
+  readonly len: number
+  /** The position of its answer, or where that would be. */
+  readonly answer: number
+  /** Whether its answer is recorded. */
+  readonly isAnswered: boolean
+  readonly receipt?: PlacedNote & { readonly note: ReceiptNote }
+}
+
+/** The calls, in order. */
+export const callsOf = (record: SessionRecord): readonly ModelCall[] => {
+  const receipts = record.notes.filter(isReceipt)
+  if (receipts.length > 0)
+    return receipts.map((receipt) => ({
+      len: Math.min(receipt.note.len, record.entries.length),
+      answer: receipt.note.len,
+      isAnswered: isAnswered(record, receipt),
+      receipt,
+    }))
+  return record.entries.flatMap(({ message, position, state }) =>
+    message.role === 'assistant' && position > 0 && state === undefined
+      ? [{ len: position, answer: position, isAnswered: true }]
+      : [],
+  )
+}
+
+/** An answer that failed is none: where it would be, a later call may have its own. */
+const isAnswered = (record: SessionRecord, { note, after }: PlacedNote & { readonly note: ReceiptNote }): boolean => {
+  const at = record.entries[note.len]
+  if (at === undefined || (at.state === undefined && at.message.role !== 'assistant')) return false
+  return after >= note.len || detailsOf(note, notesOf(record))?.error === undefined
+}
+
+/** The notes of a record, as receipts are read beside them. */
+export const notesOf = (record: SessionRecord): Parameters<typeof detailsOf>[1] =>
+  ({ notes: () => ({ at: (index: number) => record.notes[index]?.note }) }) as unknown as Parameters<
+    typeof detailsOf
+  >[1]
+
+const isReceipt = (placed: PlacedNote): placed is PlacedNote & { readonly note: ReceiptNote } =>
+  placed.note.type === 'receipt'
+
+/** The record as a call found it. */
+export interface Moment {
+  readonly conversation: View<Message>
+  readonly notes: readonly Note[]
+}
+
+/** The messages and notes before a call, less what was retracted by then. Cost: O(notes). */
+export const momentOf = (record: SessionRecord, { len, answer, receipt }: ModelCall): Moment => {
+  const end = receipt?.note.head?.size ?? record.entries[answer]?.row ?? Infinity
+  const before = record.notes.filter(({ row }) => row < end)
+  const ranges = before.flatMap(({ note, after }) => retractedBy(note, after + 1) ?? [])
+  const view = record.view().slice(0, len)
+  return { conversation: ranges.length === 0 ? view : without(view, ranges), notes: before.map(({ note }) => note) }
+}

@@ -1,0 +1,276 @@
+/** Two sessions side by side, from where they part. */
+import { useSignal } from '@preact/signals'
+import type { ViewedRow, ViewedSession } from '../../src/view/protocol.ts'
+import type { VNode } from 'preact'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { positionsOf } from './filter.ts'
+import { useLoaded, useSessions } from './loaded.ts'
+import { SourceContext } from './media.tsx'
+import { MessageItem } from './message.tsx'
+import { SessionRecord } from './record.ts'
+import { hrefOf } from './route.ts'
+import { Trouble } from './session.tsx'
+import { counted, oneLine, sentence, shown } from './shown.ts'
+import type { Source } from './source.ts'
+import { titleOf } from './title.ts'
+import { useVirtual } from './virtual.ts'
+
+export const ForksView = ({
+  source,
+  a,
+  b,
+}: {
+  readonly source: Source
+  readonly a: string
+  readonly b: string
+}): VNode => {
+  const { value: infos, fault } = useLoaded(
+    async () => (b === '' ? undefined : Promise.all([source.session(a), source.session(b)])),
+    [a, b],
+  )
+  const records = useMemo(
+    () => infos && ([new SessionRecord(source, infos[0]), new SessionRecord(source, infos[1])] as const),
+    [infos],
+  )
+  useEffect(
+    () => () => {
+      for (const record of records ?? []) record.close()
+    },
+    [records],
+  )
+  useEffect(() => {
+    document.title = 'Forks · Indelible'
+  }, [])
+  if (b === '') return <Chooser source={source} id={a} />
+  return (
+    <>
+      <header class="top">
+        <div class="top-line">
+          <a class="back" href={hrefOf({ view: 'session', id: a })} aria-label="back to the session">
+            ←
+          </a>
+          <h1>Side by side</h1>
+          {records === undefined ? null : <Parting records={records} />}
+        </div>
+      </header>
+      {fault !== undefined ? (
+        <p class="nothing" role="alert">
+          {sentence(fault)}
+        </p>
+      ) : records === undefined ? (
+        <p class="nothing">The sessions are being read.</p>
+      ) : (
+        <Columns records={records} />
+      )}
+    </>
+  )
+}
+
+/** How many messages two records have in common, at their start. */
+const commonOf = (a: SessionRecord, b: SessionRecord): number => {
+  let row = 0
+  while (row < a.rows.length && row < b.rows.length && isSame(a.rows[row] as ViewedRow, b.rows[row] as ViewedRow)) row++
+  return Math.min(countBefore(a, row), countBefore(b, row))
+}
+
+const isSame = (a: ViewedRow, b: ViewedRow): boolean =>
+  a.kind === b.kind && a.body === b.body && a.leaf === b.leaf && a.at === b.at && a.salt === b.salt
+
+const countBefore = ({ entries, rows }: SessionRecord, row: number): number => {
+  if (row >= rows.length) return entries.length
+  const { kind, index } = rows[row] as ViewedRow
+  return kind === 'entry' ? index : row - index
+}
+
+const Parting = ({ records: [a, b] }: { readonly records: readonly [SessionRecord, SessionRecord] }): VNode => {
+  const ready = a.whole.value && b.whole.value && a.version.value + b.version.value >= 0
+  const common = ready ? commonOf(a, b) : 0
+  return (
+    <span class="quiet count" role="status">
+      {!ready
+        ? 'being read'
+        : common === a.entries.length && common === b.entries.length
+          ? 'the same messages'
+          : `${counted(common, 'message')} in common, then ${a.entries.length - common} and ${b.entries.length - common}`}
+    </span>
+  )
+}
+
+const Columns = ({ records: [a, b] }: { readonly records: readonly [SessionRecord, SessionRecord] }): VNode => {
+  const side = useSignal<'a' | 'b'>('a')
+  const ready = a.whole.value && b.whole.value
+  const version = a.version.value + b.version.value
+  const common = useMemo(() => (ready ? commonOf(a, b) : 0), [a, b, ready, version])
+  const troubles = [a, b].map((record) => <Trouble record={record} />)
+  if (!ready)
+    return (
+      <div class="nothing">
+        {troubles}
+        {a.failed.value || b.failed.value ? null : <p>The sessions are being read.</p>}
+      </div>
+    )
+  return (
+    <>
+      {a.live.value === b.live.value ? troubles[0] : troubles}
+      <div class="sides" role="group" aria-label="which session">
+        {(['a', 'b'] as const).map((one) => (
+          <button type="button" class="plain" aria-pressed={side.value === one} onClick={() => (side.value = one)}>
+            {oneLine(titleOf((one === 'a' ? a : b).info.value), 40)}
+          </button>
+        ))}
+      </div>
+      <div class={`columns side-${side.value}`}>
+        <SourceContext.Provider value={a.source}>
+          <Column record={a} common={common} name="first session" />
+        </SourceContext.Provider>
+        <SourceContext.Provider value={b.source}>
+          <Column record={b} common={common} name="second session" />
+        </SourceContext.Provider>
+      </div>
+    </>
+  )
+}
+
+/** The last message in common stays in sight, so that a reader knows what the two go on from. */
+const Column = ({
+  record,
+  common,
+  name,
+}: {
+  readonly record: SessionRecord
+  readonly common: number
+  readonly name: string
+}): VNode => {
+  const scroller = useRef<HTMLDivElement>(null)
+  const version = record.version.value
+  const positions = useMemo(() => {
+    const all = positionsOf(record, 'all', '')
+    const parted = all.findIndex((position) => position >= common)
+    return all.slice(Math.max(0, (parted === -1 ? all.length : parted) - 1))
+  }, [record, version, common])
+  const list = useVirtual({
+    count: positions.length,
+    scroller: () => scroller.current,
+    estimate: () => 110,
+    keyOf: (index) => positions[index] ?? index,
+    version: positions,
+  })
+  const info = record.info.value
+  return (
+    <section class="column" aria-label={name}>
+      <h2>
+        <a
+          href={hrefOf({ view: 'session', id: record.id, ...(positions[0] !== undefined && { at: positions[0] }) })}
+          title={record.id}
+        >
+          {shown(titleOf(info))}
+        </a>
+        {info.forkedFrom === undefined ? null : <span class="quiet"> fork at {info.forkedFrom.at}</span>}
+      </h2>
+      <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label={`messages of the ${name}`}>
+        <div class="feed" role="list" style={{ height: `${list.height}px` }}>
+          {list.items.map(({ index, key, start }) => {
+            const entry = record.entries[positions[index] as number]
+            return entry === undefined ? null : (
+              <div
+                key={key}
+                ref={list.measure}
+                data-index={index}
+                role="listitem"
+                class={`item${entry.position < common ? ' common' : ''}`}
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                <MessageItem record={record} entry={entry} />
+                {entry.position < common ? <p class="parts-here">They part here</p> : null}
+              </div>
+            )
+          })}
+        </div>
+        {positions.every((position) => position < common) ? <p class="nothing">It ends here.</p> : null}
+      </div>
+    </section>
+  )
+}
+
+const mostOffered = 100
+
+/** Which session to compare with: relatives first. */
+const Chooser = ({ source, id }: { readonly source: Source; readonly id: string }): VNode => {
+  const { value: list, fault } = useSessions(source)
+  const words = useSignal('')
+  const sessions = list?.sessions ?? []
+  const rootOf = useMemo(() => rootsOf(sessions), [list])
+  const own = sessions.find((session) => session.id === id)
+  const root = rootOf(id)
+  const wanted = words.value.trim().toLowerCase()
+  const others = sessions.filter(
+    (session) => session.id !== id && `${session.id} ${titleOf(session)}`.toLowerCase().includes(wanted),
+  )
+  const relatives = others.filter((session) => rootOf(session.id) === root)
+  const related = new Set(relatives)
+  const offered = [...relatives, ...others.filter((session) => !related.has(session))].slice(0, mostOffered)
+  return (
+    <>
+      <header class="top">
+        <div class="top-line">
+          <a class="back" href={hrefOf({ view: 'session', id })} aria-label="back to the session">
+            ←
+          </a>
+          <h1>Compare {own === undefined ? shown(id) : shown(titleOf(own))} with</h1>
+        </div>
+        <div class="top-line second">
+          <div class="tools wide" role="search">
+            <input
+              type="search"
+              placeholder="Title or id"
+              aria-label="filter sessions"
+              value={words.value}
+              onInput={(event) => (words.value = event.currentTarget.value)}
+            />
+          </div>
+        </div>
+      </header>
+      <div class="scroll" tabIndex={0} role="region" aria-label="sessions to compare with">
+        {offered.length > 0 ? null : (
+          <p class="nothing" role={fault === undefined ? 'status' : 'alert'}>
+            {fault !== undefined
+              ? sentence(fault)
+              : list === undefined
+                ? 'The sessions are being read.'
+                : sessions.length < 2
+                  ? 'There is no other session.'
+                  : 'No session is like that.'}
+          </p>
+        )}
+        <ul class="offered">
+          {offered.map((session) => (
+            <li>
+              <a class="session" href={hrefOf({ view: 'diff', a: id, b: session.id })}>
+                <span class="session-title">{oneLine(titleOf(session), 160)}</span>
+                <span class="session-words">{session.id}</span>
+                <span class="session-time">{related.has(session) ? 'of the same root' : ''}</span>
+                <span class="session-facts">{counted(session.len, 'message')}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      </div>
+    </>
+  )
+}
+
+/** The session that a chain of forks begins with, as far as it is known. */
+const rootsOf = (sessions: readonly ViewedSession[]): ((id: string) => string) => {
+  const byId = new Map(sessions.map((session) => [session.id, session]))
+  return (id) => {
+    const seen = new Set<string>()
+    let at = id
+    while (!seen.has(at)) {
+      seen.add(at)
+      const from = byId.get(at)?.forkedFrom?.id
+      if (from === undefined) return at
+      at = from
+    }
+    return at
+  }
+}

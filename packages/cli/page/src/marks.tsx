@@ -1,0 +1,108 @@
+/** What is written about a message, in its margin: its page kind, what became of it, and notes. */
+import { callDollars, pricesOf } from 'indelible/context'
+import { isObject, type Json } from 'indelible/json/kit'
+import type { Note, ReceiptNote } from 'indelible/notes'
+import type { VNode } from 'preact'
+import type { Entry, PlacedNote, SessionRecord } from './record.ts'
+import { hrefOf } from './route.ts'
+import { compact, counted, dollarsText, oneLine, timeText } from './shown.ts'
+
+export const Marks = ({ record, entry }: { readonly record: SessionRecord; readonly entry: Entry }): VNode => {
+  const { position } = entry
+  const kind = record.pageOf(entry)
+  const retracted = record.retractedAt(position)
+  const notes = notesOf(record, entry)
+  const told = notes.filter(({ note }) => !quiet.has(note.type))
+  const journal = notes.length - told.length
+  return (
+    <aside class="marks" aria-label={`notes on message ${position}`}>
+      {kind === 'conversation' && !entry.tagged ? null : (
+        <span class={`kind ${kind}`} title={entry.tagged ? 'tagged by the application' : undefined}>
+          {kind}
+        </span>
+      )}
+      {entry.state === 'redacted' ? <span class="badge">redacted</span> : null}
+      {entry.state === 'erased' ? <span class="badge">erased</span> : null}
+      {retracted === undefined ? null : <span class="badge">retracted</span>}
+      {told.map(({ note, at, index }) => (
+        <span class="note" title={titleOf(note, at)}>
+          {note.type === 'receipt' ? <Receipt id={record.id} index={index} note={note} /> : wordsOf(note)}
+        </span>
+      ))}
+      {journal === 0 ? null : <span class="note quiet">{counted(journal, 'note')} of the run</span>}
+    </aside>
+  )
+}
+
+/** When it was written; of an application's note, all that it says. */
+const titleOf = (note: Note, at: number | undefined): string | undefined =>
+  [at === undefined ? [] : timeText(at), note.type === 'application' ? oneLine(JSON.stringify(note.content), 500) : []]
+    .flat()
+    .join('\n') || undefined
+
+/** Written for programs: they are counted, not shown. */
+const quiet: ReadonlySet<Note['type']> = new Set(['journal', 'tool_started', 'input'])
+
+/** Notes after the message, and after the results that are shown with it. */
+const notesOf = (record: SessionRecord, { position, message }: Entry): readonly PlacedNote[] => {
+  const own = record.notesAfter(position)
+  const joined = message.content.flatMap((part) =>
+    part.type === 'tool_call' ? record.notesAfter(record.join.resultOf(part)?.entry.position ?? -2) : [],
+  )
+  return joined.length === 0 ? own : [...new Set([...own, ...joined])]
+}
+
+const Receipt = ({
+  id,
+  index,
+  note: { model, usage },
+}: {
+  readonly id: string
+  readonly index: number
+  readonly note: ReceiptNote
+}): VNode => {
+  const prices = usage === undefined ? undefined : pricesOf(model)
+  return (
+    <a class="receipt" href={hrefOf({ view: 'saw', id, call: index })} title="What the model saw">
+      {oneLine(model, 40)}
+      {usage === undefined ? null : (
+        <>
+          <br />
+          {compact(usage.input)} in
+          {usage.cacheRead === undefined || usage.input === 0
+            ? ''
+            : `, ${Math.round((usage.cacheRead / usage.input) * 100)} % cached`}
+          , {compact(usage.output)} out
+          {prices === undefined ? '' : ` · ${dollarsText(callDollars(prices, usage))}`}
+        </>
+      )}
+    </a>
+  )
+}
+
+/** What an application wrote, in a few words: its type, where it has one. */
+const contentWords = (content: Json): string =>
+  isObject(content) && typeof content['type'] === 'string'
+    ? oneLine(content['type'], 40)
+    : oneLine(JSON.stringify(content), 80)
+
+const wordsOf = (note: Note): string => {
+  switch (note.type) {
+    case 'page':
+      return `${note.position} is ${note.kind} from here on`
+    case 'pin':
+      return `pins ${note.position}`
+    case 'unpin':
+      return `unpins ${note.position}`
+    case 'summary':
+      return `summary of ${note.from}–${note.to - 1}: ${oneLine(note.text, 120)}`
+    case 'retraction':
+      return `takes ${note.from}–${note.to - 1} out of the conversation`
+    case 'seal':
+      return 'sealed: the record ends here'
+    case 'application':
+      return `${oneLine(note.namespace, 40)}: ${contentWords(note.content)}`
+    default:
+      return note.type
+  }
+}

@@ -1,0 +1,484 @@
+/** All sessions of a store. */
+import { signal, useSignal } from '@preact/signals'
+import type { Overview, SessionList, ViewedSession } from '../../src/view/protocol.ts'
+import { mostOverviews, type FoundMessage } from '../../src/view/protocol.ts'
+import type { ComponentChildren, VNode } from 'preact'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { hrefOf } from './route.ts'
+import { agoText, compact, counted, dollarsText, grouped, oneLine, sentence, shown, timeText } from './shown.ts'
+import { reasonOf, type Source } from './source.ts'
+import { activityOf, titleOf } from './title.ts'
+import { useVirtual } from './virtual.ts'
+
+type Order = 'appended' | 'created' | 'messages' | 'title' | 'tokens' | 'money'
+
+const orders: readonly (readonly [Order, string])[] = [
+  ['appended', 'Last activity'],
+  ['created', 'Newest'],
+  ['messages', 'Messages'],
+  ['title', 'Title'],
+  ['tokens', 'Tokens'],
+  ['money', 'Money'],
+]
+
+/** Overviews that have come, by the id of the session, and what was asked for. Each list that is loaded asks anew. */
+const overviews = signal<ReadonlyMap<string, Overview>>(new Map())
+let asked: { readonly list: object; readonly ids: Set<string> } | undefined
+
+const fetchOverviews = async (source: Source, list: object, ids: readonly string[]): Promise<void> => {
+  if (asked?.list !== list) asked = { list, ids: new Set() }
+  const { ids: known } = asked
+  const missing = ids.filter((id) => !known.has(id))
+  for (const id of missing) known.add(id)
+  let [came, drawn]: [Overview[], number] = [[], 0]
+  for (let at = 0; at < missing.length; at += mostOverviews) {
+    const wanted = missing.slice(at, at + mostOverviews)
+    const found = await source.overviews(wanted).catch(() => {
+      for (const id of wanted) known.delete(id)
+      return []
+    })
+    came.push(...found)
+    // To order the list anew takes as long as to read some.
+    if (at + mostOverviews < missing.length && performance.now() - drawn < betweenDraws) continue
+    overviews.value = new Map([...overviews.value, ...came.map((one) => [one.id, one] as const)])
+    came = []
+    drawn = performance.now()
+  }
+}
+
+/** Milliseconds. */
+const betweenDraws = 500
+
+export const Sessions = ({
+  source,
+  list,
+  place,
+  fault,
+}: {
+  readonly source: Source
+  readonly list: SessionList
+  readonly place: string
+  /** Why not all of them could be read. */
+  readonly fault: string | undefined
+}): VNode => {
+  const words = useSignal('')
+  const order = useSignal<Order>('appended')
+  const tree = useSignal(false)
+  const scroller = useRef<HTMLDivElement>(null)
+  const shownOnce = useRef({}).current // one list that is looked at: its overviews are asked for once
+  const byOverviews = order.value === 'tokens' || order.value === 'money'
+  const sorted = useMemo(
+    () => inOrder(list.sessions, order.value, overviews.value),
+    [list, order.value, byOverviews ? overviews.value : undefined],
+  )
+  const rows = useMemo(
+    () => arranged(sorted, words.value, tree.value, overviews.value),
+    [sorted, words.value, tree.value, words.value !== '' ? overviews.value : undefined],
+  )
+  const found = useFound(source, words.value)
+  const titles = useMemo(() => new Map(list.sessions.map((session) => [session.id, titleOf(session)])), [list])
+  const lines = useMemo(() => linesOf(rows, found), [rows, found.hits, found.state, found.fault])
+  const shownList = useVirtual({
+    count: lines.length,
+    scroller: () => scroller.current,
+    estimate: (index) => (lines[index]?.type === 'heading' ? 44 : 68),
+    keyOf: (index) => keyOf(lines[index]) ?? index,
+    version: lines,
+  })
+  const inSight = shownList.items.flatMap(({ index }) => {
+    const line = lines[index]
+    return line?.type === 'session' ? [line.row.session.id] : []
+  })
+  const last = shownList.items.at(-1)?.index ?? 0
+  useEffect(() => {
+    if (found.more !== undefined && last >= lines.length - 5) found.more()
+  }, [last, lines.length])
+  useEffect(() => {
+    document.title = 'Sessions · Indelible'
+  }, [])
+  useEffect(() => {
+    const timer = setTimeout(() => void fetchOverviews(source, shownOnce, inSight), 30)
+    return () => clearTimeout(timer)
+  }, [inSight.join('\n')])
+  useEffect(() => {
+    if (byOverviews)
+      void fetchOverviews(
+        source,
+        shownOnce,
+        list.sessions.map(({ id }) => id),
+      )
+  }, [byOverviews, list])
+  const messages = list.sessions.reduce((sum, { len }) => sum + len, 0)
+  return (
+    <>
+      <header class="top">
+        <div class="top-line">
+          <h1>Sessions</h1>
+          <span class="quiet count">
+            {counted(list.sessions.length, 'session')}, {counted(messages, 'message')}
+            {list.next === undefined ? '' : ' so far'}
+          </span>
+          <span class="quiet place" title={place}>
+            <bdi dir="ltr">{shown(place)}</bdi>
+          </span>
+        </div>
+        <div class="top-line second">
+          <div class="tools wide" role="search">
+            <input
+              type="search"
+              placeholder="Search sessions and their messages"
+              aria-label="search sessions and messages"
+              value={words.value}
+              onInput={(event) => {
+                words.value = event.currentTarget.value
+                scroller.current?.scrollTo({ top: 0 })
+              }}
+            />
+            <select
+              aria-label="order"
+              value={order.value}
+              onChange={(event) => (order.value = event.currentTarget.value as Order)}
+            >
+              {orders.map(([value, text]) => (
+                <option value={value}>{text}</option>
+              ))}
+            </select>
+            <button type="button" class="plain" aria-pressed={tree.value} onClick={() => (tree.value = !tree.value)}>
+              Forks as a tree
+            </button>
+          </div>
+        </div>
+      </header>
+      <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label="sessions">
+        {fault === undefined ? null : (
+          <p class="gap bad" role="alert">
+            {sentence(fault)}
+          </p>
+        )}
+        {list.damaged.map(({ id, reason }) => (
+          <p class="gap bad">
+            {shown(id)}: {shown(reason)}
+          </p>
+        ))}
+        {lines.length === 0 ? (
+          <p class="nothing">
+            {list.sessions.length === 0
+              ? 'No sessions yet: “indelible import FILE” creates one.'
+              : 'No session is like that.'}
+          </p>
+        ) : null}
+        <ul class="sessions" style={{ height: `${shownList.height}px` }}>
+          {shownList.items.map(({ index, key, start }) => {
+            const line = lines[index]
+            return line === undefined ? null : (
+              <li key={key} ref={shownList.measure} data-index={index} style={{ transform: `translateY(${start}px)` }}>
+                {line.type === 'session' ? (
+                  <SessionRow
+                    row={line.row}
+                    overview={overviews.value.get(line.row.session.id)}
+                    created={order.value === 'created'}
+                  />
+                ) : line.type === 'hit' ? (
+                  <Hit hit={line.hit} title={titles.get(line.hit.session) ?? line.hit.session} />
+                ) : (
+                  <h2 class="list-heading">{line.text}</h2>
+                )}
+              </li>
+            )
+          })}
+        </ul>
+      </div>
+    </>
+  )
+}
+
+type Line =
+  | { readonly type: 'session'; readonly row: Row }
+  | { readonly type: 'hit'; readonly hit: FoundMessage }
+  | { readonly type: 'heading'; readonly text: string }
+
+const keyOf = (line: Line | undefined): string | undefined =>
+  line === undefined
+    ? undefined
+    : line.type === 'session'
+      ? line.row.session.id
+      : line.type === 'hit'
+        ? `${line.hit.session}\n${line.hit.position}`
+        : `\n${line.text}`
+
+const linesOf = (rows: readonly Row[], { hits, state, fault }: Found): readonly Line[] => {
+  const sessions = rows.map((row): Line => ({ type: 'session', row }))
+  if (state === 'none') return sessions
+  return [
+    ...sessions,
+    {
+      type: 'heading',
+      text:
+        fault !== undefined
+          ? `The messages could not be searched: ${fault}`
+          : state === 'busy'
+            ? 'Searching the messages…'
+            : hits.length === 0
+              ? 'No message has these words'
+              : 'In messages',
+    },
+    ...hits.map((hit): Line => ({ type: 'hit', hit })),
+  ]
+}
+
+interface Found {
+  readonly state: 'none' | 'busy' | 'done'
+  readonly hits: readonly FoundMessage[]
+  /** Why they could not be searched. */
+  readonly fault?: string
+  readonly more?: () => void
+}
+
+/** So long after the last key the messages are searched. */
+const typingPause = 120
+const fewestLetters = 2
+
+/** The messages with these words: the first page, and each further one when it is asked for. */
+const useFound = ({ search }: Source, words: string): Found => {
+  const [found, setFound] = useState<Omit<Found, 'more'> & { readonly next?: string | undefined }>({
+    state: 'none',
+    hits: [],
+  })
+  const gone = useRef(new AbortController())
+  const page = useRef<string | undefined>(undefined)
+  const read = async (
+    before: readonly FoundMessage[],
+    after: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    // A page may be empty and have a next one: a call looks through a bounded number of messages.
+    const hits = [...before]
+    let next = after
+    do {
+      const answer = await search?.(words, next, signal)
+      if (signal.aborted) return
+      hits.push(...(answer?.hits ?? []))
+      next = answer?.next
+    } while (next !== undefined && hits.length === before.length)
+    setFound({ state: 'done', hits, next })
+  }
+  useEffect(() => {
+    gone.current.abort()
+    gone.current = new AbortController()
+    page.current = undefined
+    if (search === undefined || words.trim().length < fewestLetters) return setFound({ state: 'none', hits: [] })
+    setFound((before) => ({ state: 'busy', hits: before.hits }))
+    const { signal } = gone.current
+    const timer = setTimeout(() => {
+      read([], undefined, signal).catch(
+        (cause: unknown) => signal.aborted || setFound({ state: 'done', hits: [], fault: reasonOf(cause) }),
+      )
+    }, typingPause)
+    return () => clearTimeout(timer)
+  }, [words])
+  const { next, ...rest } = found
+  return {
+    ...rest,
+    ...(next !== undefined && {
+      more: () => {
+        if (page.current === next) return
+        page.current = next
+        read(found.hits, next, gone.current.signal).catch(() => {})
+      },
+    }),
+  }
+}
+
+const Hit = ({ hit, title }: { readonly hit: FoundMessage; readonly title: string }): VNode => (
+  <a class="session hit" href={hrefOf({ view: 'session', id: hit.session, at: hit.position })}>
+    <span class="hit-text" dir="auto">
+      {marked(hit)}
+    </span>
+    <span class="session-words">
+      {hit.role} {hit.position} · {oneLine(title, 120)}
+    </span>
+  </a>
+)
+
+/** So many characters stand before the first of the words. */
+const before = 24
+
+/** The text around the words, with the words marked. */
+const marked = ({ text, marks }: FoundMessage): ComponentChildren => {
+  // The words stand near the start, so that they are seen where the line is cut.
+  const first = marks[0]?.[0] ?? 0
+  const cut = first > before ? text.lastIndexOf(' ', first - before) + 1 || first - before : 0
+  const pieces: ComponentChildren[] = cut > 0 ? ['…'] : []
+  let at = cut
+  for (const [from, to] of marks) {
+    pieces.push(shown(text.slice(at, from)), <mark>{shown(text.slice(from, to))}</mark>)
+    at = to
+  }
+  return [...pieces, shown(text.slice(at))]
+}
+
+const SessionRow = ({
+  row: { session, depth },
+  overview,
+  created,
+}: {
+  readonly row: Row
+  readonly overview: Overview | undefined
+  readonly created: boolean
+}): VNode => {
+  const title = titleOf(session)
+  const time = created ? session.created : activityOf(session)
+  const words = overview?.words ?? ''
+  const named = title !== session.id
+  return (
+    <a class={`session depth${Math.min(depth, 6)}`} href={hrefOf({ view: 'session', id: session.id })}>
+      <span class="session-title">
+        <span dir="auto">
+          {depth > 0 ? <span aria-hidden="true">↳ </span> : null}
+          {oneLine(named ? title : words === '' ? title : words, 160)}
+        </span>
+        {marksOf(session, overview).map(([mark, why]) => (
+          <span class="badge" title={why}>
+            {mark}
+          </span>
+        ))}
+      </span>
+      <span class="session-words" dir="auto">
+        {overview?.unreadable !== undefined
+          ? sentence(overview.unreadable)
+          : named && words !== ''
+            ? oneLine(words, 200)
+            : named || words !== ''
+              ? session.id
+              : ''}
+      </span>
+      <span class="session-time" title={timeText(time)}>
+        {agoText(time)}
+      </span>
+      <span class="session-facts">
+        {counted(session.len, 'message')}
+        {session.forkedFrom === undefined ? '' : `, of these ${grouped(session.forkedFrom.at)} shared`}
+        {overview === undefined || overview.models.length === 0
+          ? ''
+          : ` · ${overview.models.map((model) => oneLine(model, 32)).join(', ')}`}
+        {overview === undefined || overview.input === 0 ? '' : ` · ${compact(overview.input + overview.output)} tokens`}
+        {overview?.dollars === undefined ? '' : ` · ${dollarsText(overview.dollars)}`}
+      </span>
+    </a>
+  )
+}
+
+/** What is special about a session, in a word, and what that means. */
+const marksOf = (
+  { encrypted, forkedFrom }: ViewedSession,
+  overview: Overview | undefined,
+): readonly (readonly [mark: string, why: string])[] => {
+  const { held, erased, sealed, unreadable } = overview ?? {}
+  const because = [held?.by, held?.reason].filter((text) => text !== undefined).join(': ')
+  return [
+    ...(encrypted === true
+      ? unreadable === undefined
+        ? [['encrypted', 'Its rows are encrypted where they are stored'] as const]
+        : [['no key', 'It is encrypted, and its key is not here'] as const]
+      : unreadable === undefined
+        ? []
+        : [['unreadable', shown(unreadable)] as const]),
+    ...(forkedFrom === undefined ? [] : [['fork', `Forked from ${shown(forkedFrom.id)}`] as const]),
+    ...(held === undefined
+      ? []
+      : [['held', `It may not be erased or removed${because === '' ? '' : ` (${shown(because)})`}`] as const]),
+    ...(erased === undefined ? [] : [[`${grouped(erased)} erased`, 'The text of messages was erased'] as const]),
+    ...(sealed === true ? [['sealed', 'It takes no more messages'] as const] : []),
+  ]
+}
+
+interface Row {
+  readonly session: ViewedSession
+  readonly depth: number
+}
+
+/** What a session is found and ordered by, worked out once. */
+interface Facts {
+  readonly text: string
+  readonly title: string
+  readonly activity: number
+}
+
+const facts = new WeakMap<ViewedSession, Facts>()
+const texts = new WeakMap<Overview, string>()
+
+const factsOf = (session: ViewedSession): Facts => {
+  const known = facts.get(session)
+  if (known !== undefined) return known
+  const title = titleOf(session)
+  const found = { title, text: `${session.id} ${title}`.toLowerCase(), activity: activityOf(session) }
+  facts.set(session, found)
+  return found
+}
+
+const overviewText = (overview: Overview | undefined): string => {
+  if (overview === undefined) return ''
+  const text = texts.get(overview) ?? `${overview.words} ${overview.models.join(' ')}`.toLowerCase()
+  texts.set(overview, text)
+  return text
+}
+
+const inOrder = (
+  sessions: readonly ViewedSession[],
+  order: Order,
+  known: ReadonlyMap<string, Overview>,
+): readonly ViewedSession[] => {
+  const tokens = ({ id }: ViewedSession): number => (known.get(id)?.input ?? 0) + (known.get(id)?.output ?? 0)
+  const down =
+    (value: (session: ViewedSession) => number) =>
+    (a: ViewedSession, b: ViewedSession): number =>
+      value(b) - value(a)
+  const { compare } = new Intl.Collator()
+  const by: { readonly [order in Order]: (a: ViewedSession, b: ViewedSession) => number } = {
+    appended: down((session) => factsOf(session).activity),
+    created: down(({ created }) => created),
+    messages: down(({ len }) => len),
+    title: (a, b) => compare(factsOf(a).title, factsOf(b).title),
+    tokens: down(tokens),
+    money: down(({ id }) => known.get(id)?.dollars ?? -1),
+  }
+  return sessions.toSorted(by[order])
+}
+
+const arranged = (
+  sorted: readonly ViewedSession[],
+  words: string,
+  tree: boolean,
+  known: ReadonlyMap<string, Overview>,
+): readonly Row[] => {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean)
+  const found =
+    wanted.length === 0
+      ? sorted
+      : sorted.filter((session) => {
+          const { text } = factsOf(session)
+          const more = overviewText(known.get(session.id))
+          return wanted.every((word) => text.includes(word) || more.includes(word))
+        })
+  return tree ? treeOf(found) : found.map((session) => ({ session, depth: 0 }))
+}
+
+/** Forks below the session that they come from. */
+const treeOf = (sessions: readonly ViewedSession[]): readonly Row[] => {
+  const there = new Set(sessions.map(({ id }) => id))
+  const forks = new Map<string, ViewedSession[]>()
+  const roots: ViewedSession[] = []
+  for (const session of sessions) {
+    const from = session.forkedFrom?.id
+    if (from === undefined || !there.has(from) || from === session.id) roots.push(session)
+    else forks.set(from, [...(forks.get(from) ?? []), session])
+  }
+  const rows: Row[] = []
+  const stack: Row[] = roots.toReversed().map((session) => ({ session, depth: 0 }))
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    const { session, depth } = next
+    rows.push(next)
+    for (const fork of (forks.get(session.id) ?? []).toReversed()) stack.push({ session: fork, depth: depth + 1 })
+  }
+  return rows
+}

@@ -1,0 +1,184 @@
+/** Whether a session is what was appended: a word in its head, and what was compared behind it. */
+import { useSignal } from '@preact/signals'
+import type { ViewedEvidence } from '../../src/view/protocol.ts'
+import type { VNode } from 'preact'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { proofOf, rootAt, type Proof } from './proof.ts'
+import type { SessionRecord } from './record.ts'
+import { hrefOf } from './route.ts'
+import { counted, grouped, sentence } from './shown.ts'
+import { givenKeys, judged, Signed } from './signed.tsx'
+import { reasonOf, untilAnswered, type Source } from './source.ts'
+
+const known = new WeakMap<SessionRecord, { readonly proof: Proof; readonly evidence?: ViewedEvidence }>()
+/** After so many milliseconds without a new row, a live session is proven again. */
+const rest = 400
+
+export const Verified = ({ source, record }: { readonly source: Source; readonly record: SessionRecord }): VNode => {
+  const found = useSignal(known.get(record))
+  const done = useSignal(0)
+  const failed = useSignal<string | undefined>(undefined)
+  const dialog = useRef<HTMLDialogElement>(null)
+  const { head } = record.info.value
+  const ready = record.whole.value && record.version.value >= 0 && record.rows.length >= head.size
+  useEffect(() => {
+    if (!ready || known.get(record)?.proof.stated.root === head.root) return undefined
+    const gone = new AbortController()
+    record.gone.addEventListener('abort', () => gone.abort())
+    const look = async (): Promise<void> => {
+      const proof = await proofOf(source, record, known.get(record)?.proof, (rows) => (done.value = rows))
+      known.set(record, { proof })
+      if (!gone.signal.aborted) found.value = { proof }
+      const evidence = await source.evidence(record.id)
+      known.set(record, { proof, evidence })
+      if (!gone.signal.aborted) found.value = { proof, evidence }
+      failed.value = undefined
+    }
+    const fail = (cause: unknown): void => void (gone.signal.aborted || (failed.value = reasonOf(cause)))
+    const timer = setTimeout(
+      () => void untilAnswered(look, gone.signal, fail).catch(fail),
+      known.has(record) ? rest : 0,
+    )
+    return () => {
+      clearTimeout(timer)
+      gone.abort()
+    }
+  }, [record, ready, head.root])
+  const proof = found.value?.proof
+  const evidence = found.value?.evidence
+  const signed = useMemo(
+    () => (proof === undefined || evidence === undefined ? undefined : judged(evidence, record.id, proof)),
+    [proof, evidence, givenKeys.value],
+  )
+  // Without all rows there is no proof: then it says so, and why.
+  const fault = failed.value ?? (ready || proof !== undefined ? undefined : record.fault.value)
+  const [tone, words] =
+    proof?.damaged !== undefined
+      ? (['bad', `Altered at row ${grouped(proof.damaged.row)}`] as const)
+      : typeof signed === 'string' || signed?.same === false
+        ? (['bad', 'Not as signed'] as const)
+        : proof !== undefined
+          ? (['good', signed?.counts === true ? 'Verified, signed' : 'Verified'] as const)
+          : fault !== undefined
+            ? (['bad', 'Not verified'] as const)
+            : (['busy', done.value === 0 ? 'Verifying…' : `Verifying ${grouped(done.value)}…`] as const)
+  // The window itself has the focus: its first field would bring up a keyboard.
+  const open = (): void => {
+    dialog.current?.showModal()
+    dialog.current?.focus()
+  }
+  return (
+    <>
+      <button type="button" class={`verified ${tone}`} onClick={open} aria-live="polite">
+        {words}
+      </button>
+      <dialog
+        ref={dialog}
+        class="proof"
+        aria-label="proof"
+        tabIndex={-1}
+        onClick={(event) => event.target === dialog.current && dialog.current?.close()}
+      >
+        {fault === undefined ? null : <p class="bad">{sentence(fault)}</p>}
+        {proof !== undefined ? (
+          <Compared record={record} proof={proof} />
+        ) : fault === undefined ? (
+          <p>The rows are still being read.</p>
+        ) : (
+          <p>
+            {counted(record.rows.length, 'row')} of {grouped(head.size)} could be read. Nothing is verified before all
+            are there.
+          </p>
+        )}
+        {proof === undefined || evidence === undefined || proof.damaged !== undefined ? null : (
+          <Signed evidence={evidence} exported={source.exported} id={record.id} proof={proof} />
+        )}
+        <form method="dialog">
+          <button class="plain">Close</button>
+        </form>
+      </dialog>
+    </>
+  )
+}
+
+const Compared = ({ record, proof }: { readonly record: SessionRecord; readonly proof: Proof }): VNode => {
+  const { stated, computed, damaged, byLeaf, encrypted, blocks } = proof
+  const kept = useSignal('')
+  const entry = damaged && record.entries.find(({ row }) => row === damaged.row)
+  return (
+    <>
+      {damaged === undefined ? (
+        <p>
+          <strong>This is what was appended.</strong> The Merkle root of the rows shown here was computed in this
+          browser, and it is the root of the stated head.
+        </p>
+      ) : (
+        <p class="bad">
+          <strong>The record was altered.</strong> Row {grouped(damaged.row)}
+          {entry === undefined ? null : (
+            <>
+              , which is{' '}
+              <a href={hrefOf({ view: 'session', id: record.id, at: entry.position })}>message {entry.position}</a>
+            </>
+          )}
+          : {damaged.reason}.
+        </p>
+      )}
+      <dl class="fields">
+        <div>
+          <dt>Rows</dt>
+          <dd>
+            {grouped(computed.size)} hashed
+            {byLeaf === 0 ? '' : `, of these ${grouped(byLeaf)} by their leaf alone: their text is not here`}
+            {encrypted === 0
+              ? ''
+              : `, ${grouped(encrypted)} as they are stored, encrypted: without their key, their blocks are not compared`}
+          </dd>
+        </div>
+        <div>
+          <dt>Blocks</dt>
+          <dd>
+            {counted(blocks, 'block')} with the digest that its row names
+            {record.info.value.encrypted === true ? '; rows and blocks are hashed as they are stored, encrypted' : ''}
+          </dd>
+        </div>
+        <div>
+          <dt>Stated</dt>
+          <dd>
+            <code class="root">{`${stated.size}:${stated.root}`}</code>
+          </dd>
+        </div>
+        <div>
+          <dt>Computed</dt>
+          <dd>
+            <code class="root">{`${computed.size}:${computed.root}`}</code>
+          </dd>
+        </div>
+      </dl>
+      <label class="kept">
+        A head that you kept elsewhere
+        <input
+          placeholder="SIZE:ROOT, as “indelible head --full” prints it"
+          value={kept.value}
+          onInput={(event) => (kept.value = event.currentTarget.value)}
+        />
+      </label>
+      <p role="status">
+        {kept.value.trim() === ''
+          ? 'Without one, whoever can write to the store could have replaced the whole record.'
+          : compared(proof, kept.value)}
+      </p>
+    </>
+  )
+}
+
+const compared = (proof: Proof, text: string): string => {
+  const found = /^\s*(\d{1,15}):([\da-f]{64})\s*$/.exec(text)
+  if (found === null) return 'A head is a number, a colon and 64 hexadecimal digits.'
+  const size = Number(found[1])
+  const root = rootAt(proof, size)
+  if (root === undefined) return `The record has only ${counted(proof.leaves.length, 'row')}.`
+  return root === found[2]
+    ? `The first ${counted(size, 'row')} are exactly those of this head.`
+    : `The first ${counted(size, 'row')} are not those of this head: the record was replaced.`
+}

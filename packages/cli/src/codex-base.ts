@@ -1,0 +1,101 @@
+/**
+ * Forked sessions of Codex: the file of a fork has only what came after it, and its header says how much of which other
+ * session stands before that, in bytes of that one's file.
+ *
+ * Source  Codex 0.169.0 (2026-11)
+ */
+import { createReadStream } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { pipeline } from 'node:stream'
+import { createZstdDecompress } from 'node:zlib'
+import { isLeft, isObject, parseJson, type JsonObject } from 'indelible/json/kit'
+
+/** The bytes of a file: decompressed if it ends in `.zst`, and with its base if it is a session of Codex. Throws as reading does. */
+export const bytesOfFile = (path: string): AsyncIterable<Uint8Array> =>
+  /^rollout-.*\.jsonl(?:\.zst)?$/.test(basename(path)) ? withBase(path) : plainBytes(path)
+
+const plainBytes = (path: string): AsyncIterable<Uint8Array> => {
+  const file = createReadStream(path, { highWaterMark: 1 << 20 })
+  // What goes wrong with either comes out of the last one.
+  return path.endsWith('.zst') ? pipeline(file, createZstdDecompress(), () => undefined) : file
+}
+
+/** What the file of a fork begins with. */
+interface Fork {
+  readonly header: JsonObject
+  /** The length of the header's line in bytes. */
+  readonly length: number
+  readonly base: JsonObject
+  /** The file that has the base. */
+  readonly parent: string
+  /** The sessions that it was forked from, to come to an end. */
+  readonly seen: readonly string[]
+}
+
+async function* withBase(path: string): AsyncGenerator<Uint8Array> {
+  const fork = await forkOf(path, [])
+  if (fork === undefined) return yield* plainBytes(path)
+  const { header, length, base } = fork
+  // The mark tells the reader that the base is there.
+  const payload = { ...(header['payload'] as JsonObject), history_base: { ...base, read: true } }
+  yield new TextEncoder().encode(`${JSON.stringify({ ...header, payload })}\n`)
+  yield* baseOf(fork)
+  let left = length
+  for await (const piece of plainBytes(path)) {
+    if (left < piece.length) yield piece.subarray(left)
+    left = Math.max(0, left - piece.length)
+  }
+}
+
+async function* baseOf({ parent, base, seen }: Fork): AsyncGenerator<Uint8Array> {
+  const above = await forkOf(parent, seen)
+  if (above !== undefined) yield* baseOf(above)
+  const { end_byte_offset: bytes, end_ordinal_exclusive: lines } = base
+  let left = typeof bytes === 'number' ? bytes : Infinity
+  let linesLeft = typeof bytes !== 'number' && typeof lines === 'number' ? lines : Infinity
+  for await (const piece of plainBytes(parent)) {
+    let end = Math.min(piece.length, left)
+    for (let at = 0; linesLeft !== Infinity && at < end; at++)
+      if (piece[at] === newline && --linesLeft === 0) end = at + 1
+    yield piece.subarray(0, end)
+    left -= end
+    if (left <= 0 || linesLeft <= 0) return
+  }
+}
+
+const newline = 10
+
+/** What a file was forked from; undefined if it is no fork, or its base is not here: then the reader finds it missing. */
+const forkOf = async (path: string, seen: readonly string[]): Promise<Fork | undefined> => {
+  const pieces: Uint8Array[] = []
+  for await (const piece of plainBytes(path)) {
+    pieces.push(piece)
+    if (piece.includes(newline) || pieces.length === mostPieces) break
+  }
+  const line = Buffer.concat(pieces)
+  const length = line.indexOf(newline) + 1
+  const parsed = parseJson(line.subarray(0, length).toString())
+  const header = isLeft(parsed) || !isObject(parsed.right) ? {} : parsed.right
+  const { payload } = header
+  const base = isObject(payload) ? payload['history_base'] : undefined
+  const thread = isObject(base) ? base['thread_id'] : undefined
+  if (!isObject(base) || typeof thread !== 'string' || seen.includes(thread)) return undefined
+  const parent = await fileOf(path, thread)
+  return parent === undefined ? undefined : { header, length, base, parent, seen: [...seen, thread] }
+}
+
+/** Of 1 MiB each: a header has the instructions in it. */
+const mostPieces = 16
+
+/** The file of a session, among those of the same program: its name ends with the session's id. */
+const fileOf = async (path: string, thread: string): Promise<string | undefined> => {
+  const [, root] = /^(.*[/\\])(?:archived_)?sessions[/\\]/.exec(path) ?? []
+  if (root === undefined) return undefined
+  for (const folder of ['sessions', 'archived_sessions']) {
+    const names = await readdir(join(root, folder), { recursive: true }).catch(() => [])
+    const found = names.find((name) => [`-${thread}.jsonl`, `-${thread}.jsonl.zst`].some((end) => name.endsWith(end)))
+    if (found !== undefined) return join(root, folder, found)
+  }
+  return undefined
+}

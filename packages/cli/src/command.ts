@@ -1,0 +1,116 @@
+/** What a command is, and the ways in which one can end that are the user's to mend. */
+import type { Interface } from 'node:readline'
+import type { Damage } from '@indelible/transcripts'
+import type { Progress } from './progress.ts'
+
+/** One command as data: the arguments are parsed by it, and help, advice and docs/command-line.md are made of it. */
+export interface Command {
+  readonly name: string
+  /** The name and the most important arguments, for the list of commands. */
+  readonly synopsis: string
+  readonly purpose: string
+  /** Each way to call it, without the name of the program. */
+  readonly usage: readonly string[]
+  /** What it does: paragraphs, which are wrapped anew. Lines that begin with a space are kept as they are. */
+  readonly about: string
+  readonly options: { readonly [name: string]: Option }
+  readonly examples?: readonly string[]
+  /** Gives the exit code, where it is not 0 for what was done. */
+  readonly run: (call: Call) => Promise<number | void>
+}
+
+export interface Option {
+  /** What the option takes, as help calls it: N, FILE. An option without it is a flag. */
+  readonly value?: string
+  /** Whether it may be given several times; its value is a list then. */
+  readonly many?: boolean
+  readonly help: string
+}
+
+export interface Call {
+  readonly values: { readonly [option: string]: unknown }
+  readonly positionals: readonly string[]
+  readonly terminal: Terminal
+}
+
+export type Style = 'none' | 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan'
+
+/** What a command has of its surroundings: where it prints, reads and asks. Made by `output.ts`, which makes text safe. */
+export interface Terminal {
+  readonly columns: number
+  readonly env: { readonly [name: string]: string | undefined }
+  /** Whether a person sees standard output. */
+  readonly shows: boolean
+  /** Whether a person sees standard output or standard error. */
+  readonly watched: boolean
+  /** Standard input, as bytes. */
+  readonly input: NodeJS.ReadableStream
+  /** Whether a person can be asked. */
+  readonly asks: boolean
+  /** A text in a style, where the output has colours. */
+  readonly paint: (style: Style, text: string) => string
+  /** Where a path that was given leads. */
+  readonly path: (given: string) => string
+  /** Write lines for people to standard output, no faster than it takes them. */
+  readonly print: (lines: Iterable<string>) => Promise<void>
+  /** The same for lines of JSON text: what is not safe to print is escaped, which changes no value. */
+  readonly printJson: (lines: Iterable<string>) => Promise<void>
+  /** The same as `print`; on a terminal through the user's pager, if there are more lines than it has. */
+  readonly page: (lines: Iterable<string>) => Promise<void>
+  /** Write text for people to standard output as it comes, with its line feeds. */
+  readonly say: (text: string) => void
+  /** Write lines for people to standard error. */
+  readonly tell: (lines: Iterable<string>) => void
+  /** Tell what was left out of a file because it is damaged, once for each file. The command then ends with 1. */
+  readonly tellDamage: (name: string, damage: readonly Damage[]) => void
+  /** Whether damage was told. */
+  readonly hasDamage: () => boolean
+  readonly tellJson: (lines: Iterable<string>) => void
+  /** A bar on standard error for work of so many bytes, or of what `unit` says. Without a total: a count. */
+  readonly progress: (label: string, total: number | undefined, unit?: string) => Progress
+  /** Do some work. On a terminal, a line on standard error says how long it has lasted. */
+  readonly waiting: <T>(label: string, work: () => Promise<T>) => Promise<T>
+  /** The lines of standard input, with a prompt where a person types them. */
+  readonly lines: (prompt: string) => Interface
+  /** What a person answers; undefined at the end of the input. Throws Interrupted after Ctrl-C. */
+  readonly answerTo: (question: string) => Promise<string | undefined>
+  /** Tell of Ctrl-C, until what this gives is called. */
+  readonly onInterrupt: (listener: () => void) => () => void
+}
+
+/** The command was called wrongly: exit 2. */
+export class Misuse extends Error {}
+
+/** What the command was given can't be read: exit 1, if no other code is given. */
+export class Unreadable extends Error {
+  readonly exitCode: number
+
+  constructor(message: string, exitCode = 1) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
+
+/** Ctrl-C at a question: exit 130. */
+export class Interrupted extends Error {}
+
+/**
+ * Go on only if somebody at the terminal types yes.
+ *
+ * Throws  Unreadable with `otherwise`, such as "nothing was removed", for any other answer: what was asked for is not done
+ */
+export const confirm = async (terminal: Terminal, question: string, otherwise: string): Promise<void> => {
+  const said = await terminal.answerTo(`${question} Type yes: `).catch((error: unknown) => {
+    if (error instanceof Interrupted) terminal.tell(['', otherwise])
+    throw error
+  })
+  if (said?.trim() !== 'yes') throw new Unreadable(otherwise)
+}
+
+/** The whole number given to an option, or `otherwise`. */
+export const wholeNumber = <T>(option: string, given: unknown, otherwise: T): number | T => {
+  if (given === undefined) return otherwise
+  if (typeof given !== 'string' || !/^-?\d{1,15}$/.test(given))
+    throw new Misuse(`${option} takes a whole number, not "${String(given)}"`)
+  return Number(given)
+}

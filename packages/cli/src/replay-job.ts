@@ -1,0 +1,38 @@
+/** One replay: a policy at a budget. What a thread is given, and what it does with it. */
+import { paged, replay, timeIn, window, type ModelPrices, type Policy, type Replay } from 'indelible/context'
+import { createHistory, type View } from 'indelible/history'
+import type { Message } from 'indelible/message'
+import type { PageKind } from 'indelible/pages'
+
+export interface ReplayJob {
+  /** The name of the policy. */
+  readonly policy: string
+  readonly budget: number
+  readonly model?: ModelPrices
+}
+
+/** A conversation as another thread can be given it. */
+export interface SentConversation {
+  readonly messages: readonly Message[]
+  readonly pages: readonly PageKind[]
+}
+
+/** The policies that a replay can judge. */
+export const judged: readonly Policy[] = [paged(), window]
+
+/** Do one replay. */
+export const doReplay = (view: View<Message>, job: ReplayJob, onProgress: (done: number) => void): Replay => {
+  const policy = judged.find(({ name }) => name === job.policy)
+  if (policy === undefined) throw new TypeError(`there is no policy ${JSON.stringify(job.policy)}`)
+  const { budget, model } = job
+  const given = { budget, policy, onProgress, timeOf: timeIn }
+  return replay(view, { ...given, ...(model && { model }) })
+}
+
+export const sentOf = (view: View<Message>): SentConversation => ({ messages: [...view], pages: [...view.pages] })
+
+export const viewOf = ({ messages, pages }: SentConversation): View<Message> => {
+  const history = createHistory<Message>()
+  messages.forEach((message, position) => history.append(message, pages[position]))
+  return history.view()
+}

@@ -1,0 +1,128 @@
+/** What was not in order about a conversation, in lines for people: many of one kind told once, with where they are. */
+import { formatPath } from 'indelible/json/kit'
+import type { Loss } from 'indelible/codecs'
+import type { Repair } from 'indelible/message'
+import type { Damage, Transcript, TranscriptLoss } from '@indelible/transcripts'
+import type { Terminal } from './command.ts'
+import { counted, fit, grouped, oneLine, padStart } from './screen.ts'
+
+/** The lines that were left out, or read with something missing. */
+export function* damageLines(damage: readonly Damage[], columns: number): Generator<string> {
+  if (damage.length === 0) return
+  yield `damage: ${counted(damage.length, 'line')}`
+  for (const { line, reason, offset } of damage.slice(0, mostShown))
+    yield fit(
+      `  line ${padStart(String(line), 5)}  ${oneLine(reason)}${offset === undefined ? '' : ` (byte ${offset})`}`,
+      columns,
+    )
+  if (damage.length > mostShown) yield `  … and ${grouped(damage.length - mostShown)} more`
+}
+
+/** The same in one line, where a command goes on with the rest. */
+export const leftOutLine = (name: string, damage: readonly Damage[]): string => {
+  const lines = damage.slice(0, mostPlaces).map(({ line }) => grouped(line))
+  const more = damage.length > mostPlaces ? ', …' : ''
+  return `${name}: ${counted(damage.length, 'damaged line')} left out (${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}); "indelible check" says why`
+}
+
+export function* readLossLines(losses: readonly TranscriptLoss[], columns: number): Generator<string> {
+  if (losses.length === 0) return
+  yield `changed while reading: ${counted(losses.length, 'value')}`
+  yield* groups(
+    losses,
+    ({ path, reason }) => `${formatPath(path.slice(-1))} ${reason}`,
+    ({ line }) => `line ${line}`,
+    columns,
+  )
+}
+
+/** The same on standard error, where a command stores what it read. */
+export const tellReadLosses = (id: string, losses: readonly TranscriptLoss[], { tell, columns }: Terminal): void => {
+  const [first, ...others] = readLossLines(losses, columns)
+  if (first !== undefined) tell([`${id}: ${first}`, ...others])
+}
+
+export function* lossLines(losses: readonly Loss[], columns: number): Generator<string> {
+  if (losses.length === 0) return
+  yield `losses: ${counted(losses.length, 'value')} that the format can't hold`
+  yield* groups(
+    losses,
+    ({ path, reason }) => `${formatPath(path.filter((step) => typeof step === 'string'))}: ${reason}`,
+    ({ position }) => String(position),
+    columns,
+  )
+}
+
+export function* repairLines(repairs: readonly Repair[], columns: number): Generator<string> {
+  if (repairs.length === 0) return
+  yield `repairs: ${counted(repairs.length, 'problem')} that a provider would refuse`
+  yield* groups(
+    repairs,
+    ({ problem, done }) => `${said[problem._tag]}: ${done}`,
+    ({ problem }) => String(problem.position),
+    columns,
+  )
+}
+
+const said = {
+  UnansweredCall: 'a call without a result',
+  DuplicateCallId: 'a call with the id of an earlier one',
+  OrphanResult: 'a result without its call',
+  DuplicateResult: 'a second result for a call',
+  ResultBeforeCall: 'a result before its call',
+  ResultNotAdjacent: 'a result that does not follow its call',
+} as const satisfies { readonly [Tag in Repair['problem']['_tag']]: string }
+
+/** Equal ones together: how many, what, and the first few places. */
+export function* groups<T>(
+  all: readonly T[],
+  kindOf: (each: T) => string,
+  placeOf: (each: T) => string,
+  columns: number,
+): Generator<string> {
+  const places = new Map<string, Set<string>>()
+  const times = new Map<string, number>()
+  for (const each of all) {
+    const kind = oneLine(kindOf(each))
+    times.set(kind, (times.get(kind) ?? 0) + 1)
+    const known = places.get(kind)
+    if (known === undefined) places.set(kind, new Set([placeOf(each)]))
+    else if (known.size <= mostPlaces) known.add(placeOf(each))
+  }
+  for (const [kind, found] of [...places].slice(0, mostShown)) {
+    const first = [...found].slice(0, mostPlaces)
+    yield fit(`  ${padStart(grouped(times.get(kind) ?? 0), 6)} × ${kind}`, columns)
+    yield fit(`           at ${first.join(', ')}${found.size > mostPlaces ? ', …' : ''}`, columns)
+  }
+  if (places.size > mostShown) yield `  … and ${places.size - mostShown} more`
+}
+
+const mostShown = 20
+const mostPlaces = 8
+
+/** Where a conversation comes from, in lines of a name and what is known. */
+export function* originLines({ origin, notes }: Transcript, columns: number): Generator<string> {
+  const { version, id, title, started, ended, models, usage, aside } = origin
+  const facts: readonly (readonly [string, string | undefined])[] = [
+    ['title', title],
+    ['id', id],
+    ['version', version],
+    ['time', started === undefined ? undefined : started === ended ? started : `${started} to ${ended}`],
+    ['models', models.length === 0 ? undefined : models.join(', ')],
+    [
+      'tokens',
+      usage &&
+        `${grouped(usage.input)} in (${grouped(usage.cacheRead ?? 0)} from a cache), ${grouped(usage.output)} out`,
+    ],
+    ['notes', notes.length === 0 ? undefined : grouped(notes.length)],
+    [
+      'aside',
+      Object.keys(aside).length === 0
+        ? undefined
+        : Object.entries(aside)
+            .map(([kind, count]) => `${grouped(count)} × ${kind}`)
+            .join(', '),
+    ],
+  ]
+  for (const [name, fact] of facts) if (fact !== undefined) yield fit(`  ${name.padEnd(8)} ${oneLine(fact)}`, columns)
+}

@@ -1,0 +1,257 @@
+/** The timeline: a conversation as lines that a person likes to read, or as one JSON object a line for programs. */
+import { estimateTokens } from 'indelible/context'
+import type { View } from 'indelible/history'
+import {
+  erasedMark,
+  openCalls,
+  pairCalls,
+  type Message,
+  type PairedCall,
+  type Part,
+  type ResultPart,
+} from 'indelible/message'
+import { pageKinds, type PageKind } from 'indelible/pages'
+import { sourceTimeOf } from '@indelible/transcripts'
+import type { Style, Terminal } from './command.ts'
+import { fit, grouped, oneLine, padEnd, padStart, widthOf } from './screen.ts'
+
+export interface TimelineOptions {
+  /** Show only these page kinds. */
+  readonly kinds: readonly PageKind[]
+  /** Show only positions of the record from `from` up to, not including, `to`; negative ones count from the end. */
+  readonly from: number
+  readonly to: number
+  /** When the message at a position was stored, in milliseconds since 1970. Default: nobody knows. */
+  readonly timeOf?: (position: number) => number | undefined
+  /** Columns of the terminal. */
+  readonly columns: number
+  readonly paint: Paint
+}
+
+/** The timeline's lines: one or more for every message shown, then the totals of the whole conversation. */
+export function* timeline(view: View<Message>, options: TimelineOptions): Generator<string> {
+  const { paint } = options
+  const { answers, calls } = pairing(view)
+  const positionWidth = Math.max(3, String(Math.max(0, (view.positionAt(view.length) ?? 0) - 1)).length)
+  const tokensWidth = 7
+  const messages = [...shown(view, options)]
+  const isTimed = messages.some(({ time }) => time !== undefined)
+  // position, role, kind, tokens, each followed by two spaces
+  const untimed = positionWidth + 2 + roleWidth + 2 + kindWidth + 2 + tokensWidth + 2
+  const narrow = options.columns < untimed + 30
+  const timed = isTimed && options.columns >= untimed + timeWidth + 2 + 30
+  const gutter = untimed + (timed ? timeWidth + 2 : 0)
+  const indent = narrow ? positionWidth + 2 : gutter
+  const room = Math.max(10, options.columns - indent)
+  const header = [
+    padStart('#', positionWidth),
+    ...(timed ? [padEnd('time', timeWidth)] : []),
+    padEnd('role', roleWidth),
+    padEnd('page', kindWidth),
+  ]
+  let day = ''
+  yield paint('dim', (narrow ? header : [...header, padStart('tokens', tokensWidth), 'content']).join('  ').trimEnd())
+
+  for (const { position, message, page, time } of messages) {
+    const moment = timed && time !== undefined ? new Date(time).toISOString() : undefined
+    if (moment !== undefined && moment.slice(0, 10) !== day) {
+      day = moment.slice(0, 10)
+      yield paint('dim', `${' '.repeat(positionWidth + 2)}${day}`)
+    }
+    const first = [
+      paint('dim', padStart(String(position), positionWidth)),
+      ...(timed ? [paint('dim', padEnd(moment?.slice(11, 19) ?? '', timeWidth))] : []),
+      paint(message.role === 'user' ? 'bold' : 'none', padEnd(message.role, roleWidth)),
+      paint(colours[page], padEnd(page, kindWidth)),
+      ...(narrow ? [] : [padStart(grouped(estimateTokens(message)), tokensWidth)]),
+    ].join('  ')
+    const lines = contentLines(message, position, room, { answers, calls, paint })
+    if (narrow) yield first
+    for (const [index, line] of lines.entries())
+      yield index === 0 && !narrow ? `${first}  ${line}` : ' '.repeat(indent) + line
+    if (lines.length === 0)
+      yield narrow ? `${' '.repeat(indent)}${paint('dim', '(empty)')}` : `${first}  ${paint('dim', '(empty)')}`
+  }
+
+  yield ''
+  yield* totals(view, paint, options.columns)
+}
+
+/**
+ * One JSON object a line: `{ position, role, page, at?, sourceTime?, tokens, calls?, message }`. `at` is when the message was
+ * stored, `sourceTime` when the file that it was imported from says that it was written, both in milliseconds since 1970;
+ * `calls` says where each was answered.
+ */
+export function* timelineJson(view: View<Message>, options: TimelineOptions): Generator<string> {
+  const { calls } = pairing(view)
+  for (const { position, message, page } of shown(view, options)) {
+    const [at, sourceTime] = [options.timeOf?.(position), sourceTimeOf(message)]
+    const made = calls
+      .get(position)
+      ?.map(({ id, name, answer }) => ({ id, name, answeredAt: answer?.position ?? null }))
+    yield JSON.stringify({
+      position,
+      role: message.role,
+      page,
+      ...(at !== undefined && { at }),
+      ...(sourceTime !== undefined && { sourceTime }),
+      tokens: estimateTokens(message),
+      ...(made && { calls: made }),
+      message,
+    })
+  }
+}
+
+const timeWidth = 8
+const roleWidth = 9
+const kindWidth = 12
+const wideTotals = 40
+
+const colours = {
+  bootstrap: 'magenta',
+  constraint: 'red',
+  plan: 'blue',
+  preference: 'cyan',
+  evidence: 'yellow',
+  conversation: 'green',
+} as const satisfies { readonly [Kind in PageKind]: Style }
+
+type Paint = Terminal['paint']
+
+interface Pairing {
+  /** The call that a result answers, by the result part. */
+  readonly answers: ReadonlyMap<Part, PairedCall>
+  /** The calls made at a position. */
+  readonly calls: ReadonlyMap<number, readonly PairedCall[]>
+}
+
+const pairing = (view: View<Message>): Pairing => {
+  const answers = new Map<Part, PairedCall>()
+  const calls = new Map<number, PairedCall[]>()
+  const placed = <T extends { readonly position: number }>(place: T): T => ({
+    ...place,
+    position: view.positionAt(place.position),
+  })
+  for (const found of pairCalls(view)) {
+    const paired = placed({ ...found, answer: found.answer && placed(found.answer) })
+    if (paired.answer !== undefined) answers.set(paired.answer.result, paired)
+    const same = calls.get(paired.position)
+    if (same === undefined) calls.set(paired.position, [paired])
+    else same.push(paired)
+  }
+  return { answers, calls }
+}
+
+/** With the time of its file, if it was imported from one that says so; else that of the session. */
+function* shown(view: View<Message>, { kinds, from, to, timeOf }: TimelineOptions) {
+  const indexOf = (position: number): number => (position < 0 ? position : view.before(position))
+  const range = view.slice(indexOf(from), indexOf(to))
+  let index = 0
+  for (const message of range) {
+    const page = range.pages.at(index) as PageKind
+    const position = range.positionAt(index) as number
+    if (kinds.length === 0 || kinds.includes(page))
+      yield { position, message, page, time: sourceTimeOf(message) ?? timeOf?.(position) }
+    index += 1
+  }
+}
+
+const contentLines = (
+  message: Message,
+  position: number,
+  room: number,
+  { answers, calls, paint }: Pairing & { readonly paint: Paint },
+): readonly string[] => {
+  const made = new Map(calls.get(position)?.map((paired) => [paired.part, paired]))
+  const lines: string[] = []
+  for (const [index, part] of message.content.entries()) {
+    if (part.type === 'tool_call') {
+      const answer = made.get(index)?.answer
+      const where = answer === undefined ? ' no result' : ` → ${answer.position}`
+      const call = fit(`${oneLine(part.name)} ${oneLine(part.arguments)}`, room - 2 - widthOf(where))
+      lines.push(`${paint('cyan', '▸')} ${call}${paint(answer === undefined ? 'red' : 'dim', where)}`)
+    } else if (part.type === 'tool_result') {
+      const call = answers.get(part)
+      const name = fit(oneLine(call?.name ?? part.name ?? part.callId), Math.max(8, room >> 1))
+      const from = call === undefined ? ' has no call' : ''
+      const label = part.isError === true ? `${name} failed` : name
+      const body = part.content.map(plainText).join(' ')
+      const size = room < 30 ? '' : lineCount(body)
+      const content = fit(oneLine(body), room - 3 - widthOf(label) - widthOf(size) - widthOf(from))
+      const mark = paint(part.isError === true ? 'red' : 'cyan', '◂')
+      lines.push(
+        `${mark} ${paint(part.isError === true ? 'red' : 'dim', label)} ${content}${paint('dim', size)}${paint('red', from)}`,
+      )
+    } else {
+      const line = oneLine(plainText(part))
+      const label = part.type === 'text' ? '' : `(${part.type}) `
+      if (line !== '' || label !== '') lines.push(paint('dim', label) + fit(line, room - widthOf(label)))
+    }
+  }
+  return lines
+}
+
+/** What a part says, as text. */
+export const plainText = (part: Part | ResultPart): string => {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return part.text
+    case 'erased':
+      return part.id === undefined && part.callId === undefined
+        ? erasedMark
+        : `${erasedMark} ${part.id === undefined ? 'result of call' : 'call'} ${part.id ?? part.callId}`
+    case 'reasoning':
+      return part.text === '' ? (part.summary ?? []).join(' ') : part.text
+    case 'image':
+    case 'file':
+      return part.source.type === 'url'
+        ? part.source.url
+        : part.source.type === 'base64'
+          ? `${part.source.mediaType}, ${grouped(Math.floor((part.source.data.length * 3) / 4))} bytes`
+          : `block ${part.source.id}`
+    case 'provider':
+      return `${part.provider} ${JSON.stringify(part.raw)}`
+    case 'tool_call':
+      return part.name
+    case 'tool_result':
+      return part.content.map(plainText).join(' ')
+  }
+}
+
+const lineCount = (text: string): string => {
+  const lines = text.trimEnd().split('\n').length
+  return lines > 1 ? ` (${grouped(lines)} lines)` : ''
+}
+
+function* totals(view: View<Message>, paint: Paint, columns: number): Generator<string> {
+  const tokens = new Map<PageKind, number>()
+  let all = 0
+  for (const [index, message] of [...view].entries()) {
+    const page = view.pages.at(index) as PageKind
+    const estimate = estimateTokens(message)
+    tokens.set(page, (tokens.get(page) ?? 0) + estimate)
+    all += estimate
+  }
+  const row = (name: string, count: string, sum: string, rest: string): string =>
+    `${name}  ${padStart(count, 8)}${columns < wideTotals ? '' : `  ${padStart(sum, 7)}${rest}`}`.trimEnd()
+  yield paint('dim', row(padEnd('page', kindWidth), 'messages', 'tokens', '  share'))
+  for (const kind of pageKinds) {
+    const count = view.pages.count(kind)
+    if (count === 0) continue
+    const sum = tokens.get(kind) ?? 0
+    const share = all === 0 ? 0 : sum / all
+    const bar = paint(colours[kind], '▪'.repeat(Math.round(share * Math.max(0, Math.min(24, columns - 40)))))
+    const percent = padStart(`${Math.round(share * 100)} %`, 5)
+    yield row(paint(colours[kind], padEnd(kind, kindWidth)), grouped(count), grouped(sum), `  ${percent}  ${bar}`)
+  }
+  yield row(padEnd('all', kindWidth), grouped(view.length), grouped(all), '')
+  yield ''
+  const open = openCalls(view)
+  if (open.length === 0) yield 'open calls: none'
+  else {
+    yield paint('red', `open calls: ${grouped(open.length)} without a result`)
+    for (const { position, name, id } of open)
+      yield fit(`  ${padStart(String(view.positionAt(position)), 6)}  ${oneLine(name)}  ${oneLine(id)}`, columns)
+  }
+}

@@ -1,0 +1,50 @@
+/** The built page: its files, as the server gives them. */
+import { readdir, readFile } from 'node:fs/promises'
+import { packageFile } from './package-file.ts'
+
+/** A file of the page. */
+export interface Asset {
+  /** Its media type. */
+  readonly type: string
+  /** Its content. */
+  readonly bytes: Uint8Array
+}
+
+/** The files by their paths, without a slash at the start. */
+export type Assets = ReadonlyMap<string, Asset>
+
+const place = packageFile('dist/view/page/')
+
+const types: { readonly [ending: string]: string } = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+}
+
+/**
+ * Read the page.
+ *
+ * @throws Error if it was not built
+ */
+export const readAssets = async (): Promise<Assets> => {
+  let names: readonly string[]
+  try {
+    names = await readdir(place, { recursive: true })
+  } catch (cause) {
+    const { message } = cause as Error
+    throw new Error(`the page can't be read: ${message}; if it is not built, run "npm run build"`, { cause })
+  }
+  const files = names.flatMap((name) => {
+    const type = types[/\.(\w+)$/.exec(name)?.[1] ?? '']
+    return type === undefined ? [] : [{ name: name.replaceAll('\\', '/'), type }]
+  })
+  return new Map(
+    await Promise.all(
+      files.map(async ({ name, type }): Promise<[string, Asset]> => {
+        const bytes = await readFile(new URL(name, place))
+        return [name, { type, bytes }]
+      }),
+    ),
+  )
+}

@@ -1,0 +1,147 @@
+/** What a list shows of a session beside its description: its first words, its models, tokens, money, and what became of it. */
+import { usageDollars } from 'indelible/context'
+import { isLeft, isObject, parseJson } from 'indelible/json/kit'
+import { decodeNote, type Note } from 'indelible/notes'
+import { describeSession, readRange, usesIn, type SessionInfo } from 'indelible/session'
+import { ledgerContent, type LedgerContent, type Store, type StoredRow } from 'indelible/store'
+import { reasonOf } from 'indelible/task/kit'
+import { textOf, type Message } from 'indelible/message'
+import type { Overview } from './protocol.ts'
+
+/** Overviews of sessions, each kept until its session grows or is erased from. */
+export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<readonly Overview[]>) => {
+  const known = new Map<string, { readonly state: string; readonly overview: Overview }>()
+  const looked = async (id: string, ledger: Pick<LedgerContent, 'held' | 'erasures'>): Promise<Overview> => {
+    const info = await describeSession(store, id)
+    const erased = await erasedOf(store, info, ledger)
+    const state = `${info.head.root} ${erased}`
+    const hold = ledger.held.get(id)
+    const held = hold && {
+      held: {
+        ...(hold.reason !== undefined && { reason: hold.reason }),
+        ...(hold.by !== undefined && { by: hold.by }),
+      },
+    }
+    let kept = known.get(id)
+    if (kept?.state !== state) {
+      const words = await wordsOf(store, id)
+      const notes = info.head.size === info.len ? [] : await store.read(id, { only: 'note' })
+      const own = { id, words, ...spendingOf(info, notes) }
+      const sealed = isSealed(info, notes)
+      kept = { state, overview: { ...own, ...(erased > 0 && { erased }), ...(sealed && { sealed: true as const }) } }
+    }
+    known.delete(id)
+    if (info.encrypted !== true) known.set(id, kept) // a key can be destroyed at any time
+    if (known.size > mostKept) known.delete(known.keys().next().value as string)
+    return { ...kept.overview, ...held }
+  }
+  return async (ids) => {
+    const found = await ledgerContent(store)
+    const ledger = isLeft(found) ? noLedger : found.right
+    const overviews: Overview[] = []
+    for (let from = 0; from < ids.length; from += together) {
+      const some = ids.slice(from, from + together).map((id) =>
+        looked(id, ledger).catch((cause: unknown): Overview => {
+          known.delete(id)
+          return { ...empty, id, unreadable: reasonOf(cause) }
+        }),
+      )
+      overviews.push(...(await Promise.all(some)))
+      await new Promise(setImmediate) // other calls wait
+    }
+    return overviews
+  }
+}
+
+/** How many sessions are looked into at once: a store in a network answers each after a while. */
+const together = 16
+
+const noLedger: Pick<LedgerContent, 'held' | 'erasures'> = { held: new Map(), erasures: [] }
+const empty: Omit<Overview, 'id'> = { words: '', models: [], calls: 0, input: 0, cached: 0, output: 0 }
+
+/**
+ * How many messages of a session were erased. The ledger names those that were erased for it. Forks share rows, so what was
+ * erased for another session of the same root is looked up.
+ */
+const erasedOf = async (
+  store: Store,
+  info: SessionInfo,
+  { erasures }: Pick<LedgerContent, 'erasures'>,
+): Promise<number> => {
+  if (erasures.length === 0) return 0
+  const own = await rootOf(store, info.id)
+  const rows = new Map<number, boolean>()
+  for (const { id, rows: erased } of erasures) {
+    if (id !== info.id && (await rootOf(store, id)) !== own) continue
+    for (const { row, kind } of erased) if (kind === 'entry') rows.set(row, id === info.id || rows.get(row) === true)
+  }
+  let count = 0
+  for (const [row, sure] of rows)
+    if (sure || (await store.read(info.id, { from: row, to: row + 1 }))[0]?.erased !== undefined) count += 1
+  return count
+}
+/** The id that a chain of forks begins with, as far as it is known. */
+const rootOf = async (store: Store, id: string): Promise<string> => {
+  const seen = new Set<string>()
+  let at = id
+  while (!seen.has(at)) {
+    seen.add(at)
+    const info = await describeSession(store, at)()
+    if (isLeft(info) || info.right.forkedFrom === undefined) return at
+    at = info.right.forkedFrom.id
+  }
+  return at
+}
+
+/** Whether its last row ends it. */
+const isSealed = ({ head }: SessionInfo, notes: readonly StoredRow[]): boolean => {
+  const last = notes.at(-1)
+  return last?.position === head.size - 1 && noteIn(last.body)?.type === 'seal'
+}
+
+const noteIn = (body: string): Note | undefined => {
+  const parsed = parseJson(body)
+  const note = isLeft(parsed) ? parsed : decodeNote(parsed.right)
+  return isLeft(note) ? undefined : note.right
+}
+
+const mostKept = 20_000
+const mostWords = 200
+
+/** What the user says first. Many programs send instructions as the user's own message: such a one is skipped if another follows. */
+const wordsOf = async (store: Store, id: string): Promise<string> => {
+  const { view } = await readRange(store, id, 0, 12)
+  const said = [...view].filter(({ role }) => role === 'user').map((message) => textOf(message as Message).trim())
+  const found = said.find((text) => text !== '' && !/^<[\w-]+>/.test(text)) ?? said[0] ?? ''
+  return found
+    .slice(0, mostWords * 2)
+    .replaceAll(/\s+/g, ' ')
+    .slice(0, mostWords)
+}
+
+type Spending = Omit<Overview, 'id' | 'words'>
+
+/** By the receipts of its calls, and by what the file says that it was imported from. */
+const spendingOf = (info: SessionInfo, notes: readonly StoredRow[]): Spending => {
+  const sum = { calls: 0, input: 0, cached: 0, output: 0 }
+  const models = new Set<string>()
+  const uses = usesIn(info, notes)
+  let dollars: number | undefined = uses.some(({ usage }) => usage !== undefined) ? 0 : undefined
+  for (const { model, calls, usage } of uses) {
+    if (model !== undefined) models.add(model)
+    sum.calls += calls
+    if (usage === undefined) continue
+    sum.input += usage.input
+    sum.cached += usage.cacheRead ?? 0
+    sum.output += usage.output
+    const cost = usageDollars(model, usage, calls)
+    dollars = cost === undefined || dollars === undefined ? undefined : dollars + cost
+  }
+  const { from } = info.metadata
+  const named = isObject(from) && Array.isArray(from['models']) ? (from['models'] as readonly unknown[]) : []
+  return {
+    models: models.size > 0 ? [...models] : named.filter((model) => typeof model === 'string'),
+    ...sum,
+    ...(dollars !== undefined && { dollars }),
+  }
+}

@@ -1,0 +1,255 @@
+/**
+ * What goes between the server of a view and its page: the addresses, and the JSON that each of them takes and gives.
+ * Both sides are compiled against this file. All times are milliseconds since 1970.
+ *
+ *     POST api/enter                {@link Entering}, gives {@link Entered}; the only call without a key
+ *     GET  api/store                gives {@link ViewedStore}
+ *     GET  api/sessions             gives {@link SessionList}; with `after`, the page behind it
+ *     POST api/overviews            takes the ids of sessions; gives {@link Overview}[], in the order of the ids
+ *     GET  api/session?id=…         gives {@link ViewedSession}
+ *     GET  api/rows?id=…&from=&to=  gives {@link ViewedRow}[]
+ *     GET  api/nodes?id=…&from=&to= gives the tree nodes of rows: 64 hexadecimal digits each
+ *     POST api/blocks               takes the ids of blocks; gives their bytes, framed as `framedBlocks` says
+ *     GET  api/evidence?id=…        gives {@link ViewedEvidence}
+ *     GET  api/search?words=…       gives {@link FoundMessages}; with `after`, the page behind it
+ *     POST api/html                 takes {@link HtmlSelection}; gives a file of {@link ExportedView} with the page around it
+ *     GET  api/follow?id=…&from=    server-sent events: `row` with a {@link ViewedRow}, `end`, `removed`, `fault` with a
+ *                                   sentence; with `root`, the root of the first `from` rows, `replaced` once it is not
+ *
+ * Each call has the header `authorization: Bearer KEY`. A call that fails gives {@link Failure} and a status of 400 or more.
+ */
+import type { LedgerProof, Trust } from '@indelible/evidence'
+import type { JsonObject } from 'indelible/json/kit'
+import type { ForkPoint } from 'indelible/session'
+import type { Because, Head, RowKind } from 'indelible/store'
+
+/** The one-time token of the address that the command prints. */
+export interface Entering {
+  /** The token. */
+  readonly token: string
+}
+
+/** The right to read. */
+export interface Entered {
+  /** The key of all later calls, valid until the server ends. */
+  readonly key: string
+}
+
+/** A call that failed. */
+export interface Failure {
+  /** What failed, in a sentence. */
+  readonly error: string
+  /** The row that is damaged, if that is the failure. */
+  readonly position?: number
+}
+
+/** The store that is looked at. */
+export interface ViewedStore {
+  /** What to call it to people. */
+  readonly name: string
+  /** The scope of its sessions. */
+  readonly scope: string
+  /** The version of the library. */
+  readonly version: string
+}
+
+/** Where a session stands in the signed ledger of its scope. */
+export interface ViewedEvidence {
+  /** A head of the session in the last signed checkpoint; absent if no checkpoint covers it. */
+  readonly proof?: LedgerProof
+  /** Why there is no proof, in a sentence. Without it and without a proof, the scope has no ledger. */
+  readonly why?: string
+  /** Whose signatures count, if the server was given that. A file carries none: it can't vouch for itself. */
+  readonly trust?: Trust
+}
+
+/** A page of the sessions of the scope, the last one appended to first. */
+export interface SessionList {
+  /** The sessions. */
+  readonly sessions: readonly ViewedSession[]
+  /** Logs that can't be read. */
+  readonly damaged: readonly { readonly id: string; readonly reason: string }[]
+  /** The cursor of the next page. Absent on the last one. */
+  readonly next?: string
+}
+
+/** The description of a session. */
+export interface ViewedSession {
+  /** Its id. */
+  readonly id: string
+  /** The number of its messages. */
+  readonly len: number
+  /** The size and root of its log, as the store states them. */
+  readonly head: Head
+  /** The time of its creation. */
+  readonly created: number
+  /** The time of its last append. */
+  readonly appended: number
+  /** Its metadata. */
+  readonly metadata: JsonObject
+  /** The session that it was forked from. */
+  readonly forkedFrom?: ForkPoint
+  /** True if its rows and blocks are encrypted where they are stored. */
+  readonly encrypted?: true
+}
+
+/** What a list shows of a session beside its description. It costs a look into its rows. */
+export interface Overview {
+  /** The id of the session. */
+  readonly id: string
+  /** The first words of its user, at most 200 characters. Empty if there are none. */
+  readonly words: string
+  /** The models of its calls, in the order of their first call. */
+  readonly models: readonly string[]
+  /** The calls that are known by receipts or by the file that was imported. */
+  readonly calls: number
+  /** Tokens that these calls were sent, of these from the provider's cache, and that they answered. */
+  readonly input: number
+  /** Of `input`: read from the provider's cache. */
+  readonly cached: number
+  /** Tokens of the answers. */
+  readonly output: number
+  /** US dollars at the list prices of the models; absent if one of the models has no known price. */
+  readonly dollars?: number
+  /** Present if the session is held: it may not be erased or removed. */
+  readonly held?: Because
+  /** How many of its messages were erased; absent if none. */
+  readonly erased?: number
+  /** True if it takes no more appends. */
+  readonly sealed?: true
+  /** Why it can't be read, in a sentence. The rest is then empty. */
+  readonly unreadable?: string
+}
+
+/** Messages with the words of a search. */
+export interface FoundMessages {
+  /** The messages, in the order of `searchStore`. */
+  readonly hits: readonly FoundMessage[]
+  /** The cursor of the next page. */
+  readonly next?: string
+}
+
+/** A message that was found. */
+export interface FoundMessage {
+  /** Its session. */
+  readonly session: string
+  /** Its position there. */
+  readonly position: number
+  /** Who spoke. */
+  readonly role: string
+  /** The text around the words. */
+  readonly text: string
+  /** Where the words stand in that text: from a character to one behind the last. */
+  readonly marks: readonly (readonly [from: number, to: number])[]
+}
+
+/** What of a session becomes a file. */
+export interface HtmlSelection {
+  /** The session. */
+  readonly id: string
+  /** The first position. Default: 0. */
+  readonly from?: number
+  /** The position behind the last one. Default: the end. */
+  readonly to?: number
+  /** Only these positions. Default: all. */
+  readonly only?: readonly number[]
+  /** True: without secrets, as far as their formats are known. Default: false. */
+  readonly redact?: boolean
+}
+
+/** A row of a log as it is shown. */
+export interface ViewedRow {
+  /** The position among all rows. */
+  readonly position: number
+  /** Whether it is a message or a note. */
+  readonly kind: RowKind
+  /** The index among the rows of its kind. */
+  readonly index: number
+  /** The stored text, or what stands for it. Absent if the row is not shown. */
+  readonly body?: string
+  /** The time of the append. */
+  readonly at?: number
+  /** The salt of the row. */
+  readonly salt?: string
+  /** The text as it is stored and hashed, of a row that is encrypted there. */
+  readonly stored?: string
+  /** The leaf of a row whose text is not there, or was changed before it was given: 64 hexadecimal digits. */
+  readonly leaf?: string
+  /** Why the text is not there, or is not the recorded one. */
+  readonly state?: 'left-out' | 'redacted' | 'erased' | 'encrypted'
+}
+
+/** What an exported page carries: a session, and what it needs to be checked. */
+export interface ExportedView {
+  /** What the file is. */
+  readonly indelible: 'view'
+  /** The version of this shape. */
+  readonly version: 1
+  /** The version of the library. */
+  readonly library: string
+  /** The time of the export. */
+  readonly exported: number
+  /** The session. Its head is that of the whole record. */
+  readonly session: ViewedSession
+  /** All rows of the record; those that were not exported by their leaf alone. */
+  readonly rows: readonly ViewedRow[]
+  /** The tree node of each row, as the store has it: 64 hexadecimal digits each, one after the other. */
+  readonly nodes: string
+  /** The blocks of the rows, in base64, by id. */
+  readonly blocks: { readonly [id: string]: string }
+  /** Where the session stood in the signed ledger. */
+  readonly evidence?: ViewedEvidence
+}
+
+/** The id under which an exported page carries its session. */
+export const exportedId = 'indelible-session'
+
+/** The most rows that one call gives. */
+export const mostRows = 1000
+
+/** The most sessions that one call for overviews takes. */
+export const mostOverviews = 500
+
+/** The most blocks that one call takes. */
+export const mostBlocks = 1000
+
+/**
+ * Blocks as one body: for each one four bytes with its length, big-endian, and its bytes. A block that is not there, or
+ * is not what its id says, has the length 2^32 - 1 and no bytes.
+ *
+ * @param blocks the blocks, in the order of the call
+ * @returns the body
+ */
+export const framedBlocks = (blocks: readonly (Uint8Array | undefined)[]): Uint8Array => {
+  const body = new Uint8Array(blocks.reduce((sum, block) => sum + 4 + (block?.length ?? 0), 0))
+  const view = new DataView(body.buffer)
+  let at = 0
+  for (const block of blocks) {
+    view.setUint32(at, block?.length ?? absent)
+    at += 4
+    if (block === undefined) continue
+    body.set(block, at)
+    at += block.length
+  }
+  return body
+}
+
+/**
+ * The blocks of a body.
+ *
+ * @param body a body of {@link framedBlocks}
+ * @returns the blocks, as parts of the same memory
+ */
+export const blocksInFrames = (body: Uint8Array): readonly (Uint8Array | undefined)[] => {
+  const view = new DataView(body.buffer, body.byteOffset, body.length)
+  const blocks: (Uint8Array | undefined)[] = []
+  for (let at = 0; at < body.length;) {
+    const length = view.getUint32(at)
+    at += 4
+    blocks.push(length === absent ? undefined : body.subarray(at, at + length))
+    if (length !== absent) at += length
+  }
+  return blocks
+}
+
+const absent = 2 ** 32 - 1

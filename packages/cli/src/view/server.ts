@@ -1,0 +1,398 @@
+/** The server of a view: the page, and what it reads of a store. It changes nothing. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
+import type { Trust } from '@indelible/evidence'
+import { isBlockId } from 'indelible/proof'
+import { follow } from 'indelible/session'
+import { headOf, rangeAt, type Store } from 'indelible/store'
+import { FaultError, reasonOf } from 'indelible/task/kit'
+import { readAssets, type Asset, type Assets } from './assets.ts'
+import { Keys } from './keys.ts'
+import { overviewsOf } from './overview.ts'
+import {
+  framedBlocks,
+  mostBlocks,
+  mostOverviews,
+  mostRows,
+  type Failure,
+  type FoundMessages,
+  type HtmlSelection,
+  type ViewedEvidence,
+  type ViewedStore,
+} from './protocol.ts'
+import { searchStore } from 'indelible/search'
+import { htmlOf } from './html.ts'
+import { refused } from '@indelible/recorder/kit'
+import { isLeft } from 'indelible/json/kit'
+import { blocksOf, evidenceOf, nodesOf, rowsOf, sessionOf, sessionsOf, viewedRow } from './viewed.ts'
+
+/** How a view is served. */
+export interface ViewOptions {
+  /** The store to look at. It stays open when the server ends. */
+  readonly store: Store
+  /** What to call it to people. */
+  readonly name: string
+  /** The version of the library, as the page shows it. */
+  readonly version: string
+  /** What to listen on. Default: 127.0.0.1, which only this machine reaches. */
+  readonly host?: string
+  /** The port. Default: any that is free. */
+  readonly port?: number
+  /** Whose signatures of the ledger count. Default: the page asks for the keys. */
+  readonly trust?: Trust
+}
+
+/** A view that is being served. */
+export interface View {
+  /** The port that it listens on. */
+  readonly port: number
+  /**
+   * An address that opens the page once: its token is exchanged for a key that the browser keeps.
+   *
+   * @param path where the page opens, such as `s/SESSION`. Default: the list of sessions
+   * @returns the address
+   */
+  readonly open: (path?: string) => string
+  /** End it, and the calls that run. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Serve a page that shows the sessions of a store. Whoever has an address of `open` can read the whole scope, and change
+ * nothing.
+ *
+ * @param options the store, and where to listen
+ * @returns the view
+ * @throws Error if the page was not built, or it can't listen there
+ */
+export const startView = async ({
+  store,
+  name,
+  version,
+  host = '127.0.0.1',
+  port = 0,
+  trust,
+}: ViewOptions): Promise<View> => {
+  const assets = await readAssets()
+  const keys = new Keys()
+  const about: ViewedStore = { name, scope: store.scope, version }
+  const calls: Calls = { store, about, keys, trust, overviews: overviewsOf(store), followers: new Set() }
+  const server = createServer((request, response) => {
+    answer(request, response, host, assets, calls).catch((cause: unknown) => fail(response, cause))
+  })
+  await new Promise<void>((listening, failed) => {
+    server.once('error', failed)
+    server.listen(port, host, listening)
+  })
+  const { port: own } = server.address() as AddressInfo
+  const named = host.includes(':') ? `[${host}]` : host === '0.0.0.0' ? '127.0.0.1' : host
+  return {
+    port: own,
+    open: (path = '') => `http://${named}:${own}/#token=${keys.issue()}${path === '' ? '' : `&to=${path}`}`,
+    close: () =>
+      new Promise<void>((closed) => {
+        server.close(() => closed())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+interface Calls {
+  readonly store: Store
+  readonly about: ViewedStore
+  readonly keys: Keys
+  readonly trust: Trust | undefined
+  readonly overviews: ReturnType<typeof overviewsOf>
+  /** The answers that follow a session. */
+  readonly followers: Set<ServerResponse>
+}
+
+/** A call that asks for what there is not, with its status. */
+class Wrong extends Error {
+  readonly status: number
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+const answer = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  host: string,
+  assets: Assets,
+  calls: Calls,
+): Promise<void> => {
+  for (const [header, value] of Object.entries(headers)) response.setHeader(header, value)
+  const reason = refused(leadsHere(request) ? { host: request.headers.host } : request.headers, host, hostname())
+  if (reason !== undefined) throw new Wrong(403, `refused: ${reason}`)
+  const address = URL.parse(request.url ?? '/', 'http://view')
+  if (address === null) throw new Wrong(400, `expected a path, found ${JSON.stringify(request.url)}`)
+  const { pathname, searchParams } = address
+  if (pathname.startsWith('/api/')) return call(request, response, pathname.slice('/api/'.length), searchParams, calls)
+  if (request.method !== 'GET' && request.method !== 'HEAD') throw new Wrong(405, 'a view is only read')
+  const asset = assets.get(pathname === '/' ? 'index.html' : pathname.slice(1))
+  if (asset === undefined) throw new Wrong(404, `there is no ${pathname}`)
+  send(response, asset)
+}
+
+/**
+ * Whether a browser opens the page in a window: a file that leads to it may ask for that, and so may any link. What it loads
+ * has nothing of the store.
+ */
+const leadsHere = ({ method, url, headers }: IncomingMessage): boolean =>
+  method === 'GET' &&
+  url === '/' &&
+  headers['sec-fetch-mode'] === 'navigate' &&
+  headers['sec-fetch-dest'] === 'document'
+
+/** No other site may show the page, no script may run but its own, and nothing is loaded from anywhere else. */
+const headers = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    'img-src blob: data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), microphone=(), geolocation=()',
+  'cache-control': 'no-store',
+} as const
+
+const send = (response: ServerResponse, { type, bytes }: Pick<Asset, 'type' | 'bytes'>): void => {
+  response.setHeader('content-type', type)
+  response.setHeader('content-length', bytes.length)
+  response.end(response.req.method === 'HEAD' ? undefined : bytes)
+}
+
+const sendJson = (response: ServerResponse, value: unknown): void =>
+  send(response, { type: 'application/json', bytes: Buffer.from(JSON.stringify(value)) })
+
+const fail = (response: ServerResponse, cause: unknown): void => {
+  if (response.headersSent) return void response.destroy()
+  response.statusCode = cause instanceof Wrong ? cause.status : isMissing(cause) ? 404 : 500
+  const position = damagedRow(cause)
+  sendJson(response, { error: reasonOf(cause), ...(position !== undefined && { position }) } satisfies Failure)
+}
+
+const damagedRow = (cause: unknown): number | undefined => {
+  const position = cause instanceof FaultError && (cause.fault as { readonly position?: unknown }).position
+  return typeof position === 'number' ? position : undefined
+}
+
+const isMissing = (cause: unknown): boolean =>
+  cause instanceof FaultError && (cause.fault as { readonly _tag?: unknown })._tag === 'NoSuchLog'
+
+const call = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  name: string,
+  query: URLSearchParams,
+  { store, about, keys, trust, overviews, followers }: Calls,
+): Promise<void> => {
+  const posted = isPosted.has(name)
+  if (request.method !== (posted ? 'POST' : 'GET'))
+    throw new Wrong(405, `api/${name} takes ${posted ? 'POST' : 'GET'} only`)
+  if (name === 'enter') {
+    const body = await jsonOf(request)
+    const key = keys.exchange((body as { readonly token?: unknown } | null)?.token)
+    if (key === undefined) throw new Wrong(401, 'this address was used before, or is not of this server')
+    return sendJson(response, { key })
+  }
+  if (!keys.opens(request.headers.authorization)) throw new Wrong(401, 'the key of this browser is not of this server')
+  const id = query.get('id') ?? ''
+  switch (name) {
+    case 'store':
+      return sendJson(response, about)
+    case 'sessions':
+      return sendJson(response, await sessionsOf(store, query.get('after')))
+    case 'overviews':
+      return sendJson(response, await overviews(idsIn(await jsonOf(request))))
+    case 'session':
+      return sendJson(response, await sessionOf(store, id))
+    case 'rows': {
+      const { from, to } = rangeOf(query)
+      return sendJson(response, await rowsOf(store, id, from, to))
+    }
+    case 'nodes': {
+      const { from, to } = rangeOf(query)
+      const { head } = await sessionOf(store, id)
+      return sendJson(response, await nodesOf(store, id, from, Math.min(to, head.size)))
+    }
+    case 'blocks': {
+      const ids = await jsonOf(request)
+      if (!Array.isArray(ids) || ids.length > mostBlocks || !ids.every(isBlockId))
+        throw new Wrong(400, `expected at most ${mostBlocks} ids of blocks`)
+      return send(response, { type: 'application/octet-stream', bytes: framedBlocks(await blocksOf(store, ids)) })
+    }
+    case 'evidence':
+      return sendJson(response, { ...(await evidenceOf(store, id)), ...(trust && { trust }) } satisfies ViewedEvidence)
+    case 'search':
+      return sendJson(response, await found(store, query))
+    case 'html': {
+      const { id: session, ...selection } = selectionOf(await jsonOf(request))
+      const lines = await htmlOf(store, session, { ...selection, version: about.version })
+      response.setHeader('content-disposition', 'attachment')
+      return send(response, { type: 'application/octet-stream', bytes: Buffer.from(`${lines.join('\n')}\n`) })
+    }
+    case 'follow': {
+      if (followers.size >= mostFollowers)
+        throw new Wrong(503, `${mostFollowers} pages follow sessions here already; close one of them`)
+      followers.add(response)
+      response.on('close', () => followers.delete(response))
+      return stream(request, response, store, id, {
+        size: positionIn(query, 'from'),
+        root: query.get('root') ?? undefined,
+      })
+    }
+    default:
+      throw new Wrong(404, `there is no api/${name}`)
+  }
+}
+
+/** What takes more than fits into an address. */
+const isPosted: ReadonlySet<string> = new Set(['enter', 'overviews', 'blocks', 'html'])
+
+const idsIn = (given: unknown): readonly string[] => {
+  if (!Array.isArray(given) || given.length > mostOverviews || !given.every((id) => typeof id === 'string'))
+    throw new Wrong(400, `expected at most ${mostOverviews} ids of sessions`)
+  return given
+}
+
+const mostFound = 50
+
+/** Each one that follows holds a connection, and asks the store again and again. */
+const mostFollowers = 100
+
+const found = async (store: Store, query: URLSearchParams): Promise<FoundMessages> => {
+  const after = query.get('after')
+  const words = query.get('words') ?? ''
+  const page = await searchStore(store, words, {
+    typing: true,
+    limit: mostFound,
+    ...(after !== null && { after }),
+  })()
+  if (isLeft(page) && page.left._tag === 'EmptyQuery') return { hits: [] }
+  const { hits, next } = isLeft(page) ? await searchStore(store, words) : page.right
+  return {
+    hits: hits.map(({ session, position, role, excerpt: { text, marks } }) => ({
+      session,
+      position,
+      role,
+      text,
+      marks,
+    })),
+    ...(next !== undefined && { next }),
+  }
+}
+
+const selectionOf = (given: unknown): HtmlSelection => {
+  const { id, from, to, only, redact } = (given ?? {}) as { readonly [name in keyof HtmlSelection]?: unknown }
+  const isPosition = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+  if (
+    typeof id !== 'string' ||
+    ![from, to].every((value) => value === undefined || isPosition(value)) ||
+    !(only === undefined || (Array.isArray(only) && only.every(isPosition)))
+  )
+    throw new Wrong(400, 'expected a selection of a session')
+  return {
+    id,
+    ...(isPosition(from) && { from }),
+    ...(isPosition(to) && { to }),
+    ...(only !== undefined && { only }),
+    redact: redact === true,
+  }
+}
+
+const rangeOf = (query: URLSearchParams): { readonly from: number; readonly to: number } => {
+  const from = positionIn(query, 'from')
+  return { from, to: Math.min(positionIn(query, 'to'), from + mostRows) }
+}
+
+const positionIn = (query: URLSearchParams, name: string): number => {
+  const given = query.get(name) ?? ''
+  if (!/^\d{1,15}$/.test(given)) throw new Wrong(400, `${name} takes a position, not ${JSON.stringify(given)}`)
+  return Number(given)
+}
+
+const mostPosted = 1 << 20
+
+const jsonOf = async (request: IncomingMessage): Promise<unknown> => {
+  const pieces: Buffer[] = []
+  let length = 0
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    length += piece.length
+    if (length > mostPosted) throw new Wrong(413, `a call takes at most ${mostPosted} bytes`)
+    pieces.push(piece)
+  }
+  try {
+    return JSON.parse(Buffer.concat(pieces).toString()) as unknown
+  } catch {
+    throw new Wrong(400, 'expected JSON')
+  }
+}
+
+/**
+ * Rows as they are committed, until the page goes away or the session is sealed or removed. With a root, it also ends once the
+ * first rows are not those that the page has: another session was put in the place of this one.
+ */
+const stream = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  store: Store,
+  id: string,
+  { size, root }: { readonly size: number; readonly root: string | undefined },
+): Promise<void> => {
+  await sessionOf(store, id)
+  const gone = new AbortController()
+  request.on('close', () => gone.abort())
+  response.on('close', () => gone.abort())
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.write(': follows\n\n')
+  const beat = setInterval(() => response.write(': still here\n\n'), 20_000)
+  const tell = async (event: string, value: unknown): Promise<void> => {
+    if (response.writableEnded) return
+    if (response.write(`event: ${event}\ndata: ${JSON.stringify(value)}\n\n`) || gone.signal.aborted) return
+    await new Promise<void>((ready) => {
+      response.once('drain', ready)
+      gone.signal.addEventListener('abort', () => ready(), { once: true })
+    })
+  }
+  const isSame = async (): Promise<boolean> => {
+    const info = await store.info(id)()
+    if (isLeft(info)) return true // which the reading below tells
+    if (info.right.head.size < size) return false
+    const range = await rangeAt(store, id, size)()
+    return isLeft(range) || headOf(range.right, store.hash).root === root
+  }
+  const looked = async (): Promise<void> => {
+    if (root === undefined || gone.signal.aborted || (await isSame()) || gone.signal.aborted) return
+    await tell('replaced', {})
+    gone.abort()
+  }
+  let unwatch: (() => void) | undefined
+  try {
+    unwatch = await store.watch(id, () => void looked().catch(() => {}))
+    await looked()
+    for await (const row of follow({ store, id }, { from: size, signal: gone.signal }))
+      await tell('row', viewedRow(row))
+    await tell('end', {})
+  } catch (cause) {
+    await tell(isMissing(cause) ? 'removed' : 'fault', { error: reasonOf(cause) } satisfies Failure)
+  } finally {
+    unwatch?.()
+    clearInterval(beat)
+    response.end()
+  }
+}

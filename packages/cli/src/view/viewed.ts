@@ -1,0 +1,113 @@
+/** What a view reads of a store: sessions, rows, nodes and blocks, in the shapes that the page is given. */
+import { bytesToHex } from '@noble/hashes/utils.js'
+import { proveHead, type EvidenceFault } from '@indelible/evidence'
+import { isLeft } from 'indelible/json/kit'
+import type { BlockId } from 'indelible/proof'
+import { describeSession, listSessions, type SessionInfo } from 'indelible/session'
+import { isEncrypted, readEncrypted, type Store, type StoredRow } from 'indelible/store'
+import { FaultError, reasonOf } from 'indelible/task/kit'
+import type { SessionList, ViewedEvidence, ViewedRow, ViewedSession } from './protocol.ts'
+
+/** How many sessions a page has. The first is small: it is looked at while the others come. */
+const [firstSessions, moreSessions] = [100, 1000]
+
+/** A page of sessions, the last one appended to first. */
+export const sessionsOf = async (store: Store, after: string | null): Promise<SessionList> => {
+  const { sessions, damaged, next } = await listSessions(store, {
+    by: 'appended',
+    limit: after === null ? firstSessions : moreSessions,
+    ...(after !== null && { after }),
+  })
+  return {
+    sessions: sessions.map(viewedSession),
+    damaged: (damaged ?? []).map(({ id, reason }) => ({ id, reason })),
+    ...(next !== undefined && { next }),
+  }
+}
+
+/** One session. */
+export const sessionOf = async (store: Store, id: string): Promise<ViewedSession> =>
+  viewedSession(await describeSession(store, id))
+
+const viewedSession = ({
+  id,
+  len,
+  head,
+  created,
+  appended,
+  metadata,
+  forkedFrom,
+  encrypted,
+}: SessionInfo): ViewedSession => ({
+  id,
+  len,
+  head,
+  created,
+  appended,
+  metadata,
+  ...(forkedFrom && { forkedFrom }),
+  ...(encrypted && { encrypted }),
+})
+
+/** Rows of a session. Those whose key is missing come as they are stored, so that they can be verified. */
+export const rowsOf = async (store: Store, id: string, from: number, to: number): Promise<readonly ViewedRow[]> => {
+  const read = await store.read(id, { from, to })()
+  if (!isLeft(read)) return read.right.map(viewedRow)
+  const bare = store.encryption?.bare
+  if (read.left._tag !== 'NoKey' || bare === undefined) return (await store.read(id, { from, to })).map(viewedRow) // throws
+  const rows = await bare.read(id, { from, to })
+  const viewed: ViewedRow[] = []
+  for (let start = 0; start < rows.length;) {
+    // Rows of a fork have the keys of both sessions, and one of them may be there.
+    let end = start + 1
+    while (end < rows.length && keyOf(rows[end]) === keyOf(rows[start])) end++
+    const one = await store.read(id, { from: from + start, to: from + end })()
+    viewed.push(...(isLeft(one) ? rows.slice(start, end) : one.right).map(viewedRow))
+    start = end
+  }
+  return viewed
+}
+
+const keyOf = (row: StoredRow | undefined): string | undefined => row && readEncrypted(row.body)?.key
+
+/** A row as it is shown. */
+export const viewedRow = ({ position, kind, index, body, at, salt, erased, stored }: StoredRow): ViewedRow => ({
+  position,
+  kind,
+  index,
+  ...(isEncrypted(body) ? { stored: body, state: 'encrypted' as const } : { body }),
+  at,
+  ...(salt !== undefined && { salt }),
+  ...(stored !== undefined && { stored }),
+  ...(erased !== undefined && { leaf: erased, state: 'erased' as const }),
+})
+
+/** Where a session stands in the ledger; undefined if the scope has no ledger. */
+export const evidenceOf = async (store: Store, id: string): Promise<ViewedEvidence | undefined> => {
+  try {
+    return { proof: await proveHead(store, id) }
+  } catch (cause) {
+    const none = cause instanceof FaultError && (cause.fault as EvidenceFault)._tag === 'NoLedger'
+    return none && !('missing' in (cause.fault as object)) ? undefined : { why: reasonOf(cause) }
+  }
+}
+
+/** The tree nodes beside rows. */
+export const nodesOf = async (store: Store, id: string, from: number, to: number): Promise<readonly string[]> =>
+  (
+    await store.nodes(
+      id,
+      Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index),
+    )
+  ).map(bytesToHex)
+
+/** Blocks; undefined for each that is missing or damaged. One that is damaged does not hide the others. */
+export const blocksOf = async (store: Store, ids: readonly BlockId[]): Promise<readonly (Uint8Array | undefined)[]> => {
+  const found = await store.getBlocks(ids)()
+  if (!isLeft(found)) return found.right
+  if (found.left._tag !== 'DamagedBlock') return store.getBlocks(ids) // throws the fault
+  const damaged = new Set(found.left.ids)
+  const good = ids.filter((id) => !damaged.has(id))
+  const rest = new Map((await blocksOf(store, good)).map((bytes, index) => [good[index], bytes]))
+  return ids.map((id) => rest.get(id))
+}

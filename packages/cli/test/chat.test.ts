@@ -1,0 +1,237 @@
+/** `indelible chat` in a real terminal: a pseudo-terminal of the operating system, with keys that are pressed. */
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { spawn, type IPty } from '@lydell/node-pty'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { afterAll, describe, expect, it } from 'vitest'
+import { settle, textOf, toolCallsOf, type Message } from 'indelible'
+import { listSessions, openSession, verifySession, type Session } from 'indelible/session'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { folderTools } from '../src/folder-tools.ts'
+import { indelible } from './indelible.ts'
+import { program } from '../../../test/programs.ts'
+
+const top = mkdtempSync(join(tmpdir(), 'indelible-chat-'))
+afterAll(() => rmSync(top, { recursive: true, force: true }))
+
+const folder = join(top, 'folder')
+mkdirSync(join(folder, 'inner'), { recursive: true })
+writeFileSync(join(folder, 'a.txt'), 'first line\nsecond line\n')
+writeFileSync(join(folder, 'inner', 'b.txt'), 'another first line\n')
+writeFileSync(join(top, 'secret.txt'), 'first secret\n')
+symlinkSync(join(top, 'secret.txt'), join(folder, 'link.txt'))
+symlinkSync(top, join(folder, 'up'))
+
+interface Terminal {
+  readonly pty: IPty
+  readonly shown: () => string
+  readonly until: (text: string | RegExp) => Promise<void>
+  readonly ended: Promise<number>
+}
+
+const terminal = (...args: readonly string[]): Terminal => {
+  const pty = spawn(process.execPath, [program('packages/cli/src/main.ts'), 'chat', ...args], {
+    cols: 100,
+    rows: 30,
+    cwd: folder,
+    env: { ...process.env, NO_COLOR: '1', XDG_DATA_HOME: top },
+  })
+  let shown = ''
+  const ended = new Promise<number>((resolve) => pty.onExit(({ exitCode }) => resolve(exitCode)))
+  let news: () => void = () => {}
+  pty.onData((data) => {
+    shown += data
+    news()
+  })
+  const until = async (text: string | RegExp): Promise<void> => {
+    const isShown = (): boolean => (typeof text === 'string' ? shown.includes(text) : text.test(shown))
+    await new Promise<void>((resolve, reject) => {
+      news = () => void (isShown() && resolve())
+      void ended.then(() => reject(new Error(`${String(text)} was never shown; what was:\n${shown}`)))
+      news()
+    })
+  }
+  return { pty, shown: () => shown, until, ended }
+}
+
+const reopened = async (
+  id: string,
+  path = join(top, 'indelible', 'sessions.db'),
+): Promise<{ readonly session: Session; readonly close: () => Promise<unknown> }> => {
+  const store = await sqliteStore({ path })()
+  if (isLeft(store)) throw new Error(JSON.stringify(store.left))
+  expect(isRight(await verifySession(store.right, id)())).toBe(true)
+  const session = await openSession(store.right, id)()
+  if (isLeft(session)) throw new Error(JSON.stringify(session.left))
+  return { session: session.right, close: store.right.close() }
+}
+
+const said = (view: Iterable<Message>): string[] => [...view].map((message) => `${message.role}: ${textOf(message)}`)
+
+describe('indelible chat', () => {
+  it('plays the demonstration: tools, an answer that is cut, and one that follows', async () => {
+    const { shown, ended } = terminal('--demo', '--session', 'demo', '--store', join(top, 'demo.db'))
+    expect(await ended).toBe(0)
+    const text = shown()
+    for (const expected of [
+      'scripted (a demonstration, no model)',
+      '▸ list {"path":"."}',
+      '"../secrets" is outside the folder',
+      '[interrupted; the text so far is kept]',
+      'In short: a record that nothing can rewrite.',
+      '12 messages in session demo',
+    ])
+      expect(text).toContain(expected)
+    const { session, close } = await reopened('demo', join(top, 'demo.db'))
+    expect(isRight(settle(session.view()))).toBe(true)
+    expect([...session.notes()].filter(({ type }) => type === 'receipt').length).toBeGreaterThan(3) // what each call was sent
+    expect(said(session.view()).slice(-4)).toEqual([
+      'user: Tell me its story.',
+      expect.stringMatching(/^assistant: Well, it is .*\[interrupted\]$/) as unknown,
+      'user: In one sentence, please.',
+      'assistant: As you like. In short: a record that nothing can rewrite.',
+    ])
+    await close()
+  })
+
+  it('answers what is typed, Ctrl-C cuts an answer and again quits, --session goes on', async () => {
+    const first = terminal('--session', 'mine')
+    await first.until('no model, a few fixed rules')
+    await first.until('you> ')
+    first.pty.write('please list the files\r')
+    await first.until(/I see 4 lines/)
+    first.pty.write('read inner/b.txt\r')
+    await first.until('another first line')
+    first.pty.write(`tell me ${'a '.repeat(90)}\r`) // 15 milliseconds for each word
+    await first.until('You said: tell me')
+    first.pty.write('\u0003')
+    await first.until('[interrupted; the text so far is kept]')
+    first.pty.write('\u0003')
+    expect(await first.ended).toBe(0)
+    expect(first.shown()).toContain('continue with: indelible chat --session mine')
+
+    const { session, close } = await reopened('mine')
+    expect(isRight(settle(session.view()))).toBe(true)
+    expect(
+      session
+        .view()
+        .toArray()
+        .flatMap((message) => toolCallsOf(message))
+        .map(({ name }) => name),
+    ).toEqual(['list', 'read'])
+    expect(said(session.view()).at(-1)).toMatch(/^assistant: You said: tell me.*\[interrupted\]$/)
+    const len = session.len
+    await close()
+
+    const again = terminal('--session', 'mine')
+    await again.until('you> ')
+    again.pty.write('hello again\r')
+    await again.until('You said: hello again')
+    again.pty.write('\u0004')
+    expect(await again.ended).toBe(0)
+    const resumed = await reopened('mine')
+    expect(resumed.session.len).toBe(len + 2)
+    await resumed.close()
+  })
+
+  it('takes the beginning of one id at a terminal, and a whole id from a pipe', async () => {
+    const store = join(top, 'begun.db')
+    const whole = '7f000001-aaaa-4bbb-8ccc-000000000001'
+    indelible(['chat', '--session', whole, '--store', store], { input: 'first\n' })
+    expect(indelible(['chat', '--session', '7f00', '--store', store]).stdout).toContain('new session 7f00 in')
+    const { pty, until, ended, shown } = terminal('--session', '7f0000', '--store', store)
+    await until('you> ')
+    expect(shown()).toContain(`session ${whole} in`)
+    expect(shown()).toContain('after 3 messages')
+    pty.write('\u0004')
+    expect(await ended).toBe(0)
+  })
+
+  it('starts no session before something is said', async () => {
+    const store = join(top, 'silent.db')
+    for (const args of [[], ['--session', 'quiet']]) {
+      const { pty, until, ended, shown } = terminal('--store', store, ...args)
+      await until('you> ')
+      pty.write('\u0004')
+      expect(await ended).toBe(0)
+      expect(shown()).toContain('you said nothing, so no session was created')
+    }
+    const opened = await sqliteStore({ path: store })()
+    if (isLeft(opened)) throw new Error('no store')
+    expect(await listSessions(opened.right)()).toMatchObject({ right: { sessions: [] } })
+    await opened.right.close()()
+    const { pty, until, ended, shown } = terminal('--store', store)
+    await until('you> ')
+    pty.write('hi\r')
+    await until('You said: hi')
+    pty.write('\u0004')
+    expect(await ended).toBe(0)
+    const id = /session (\S+) in/.exec(shown())?.[1] ?? ''
+    expect(shown()).toContain(`3 messages in session ${id}; continue with: indelible chat --session ${id} --store`)
+    const { session, close } = await reopened(id, store)
+    expect(said(session.view()).slice(1)).toEqual([
+      'user: hi',
+      expect.stringMatching(/^assistant: You said: hi/) as unknown,
+    ])
+    await close()
+  })
+
+  it('says what is wrong with how it was called', () => {
+    const wrong = (...args: readonly string[]): string => {
+      const { status, stderr } = indelible(['chat', ...args], { env: { XDG_DATA_HOME: top } })
+      return `${status}: ${stderr.split('\n')[0]}`
+    }
+    expect(wrong('hello')).toBe('2: indelible: chat takes no arguments, but got: hello')
+    expect(wrong('--budget', 'much')).toBe('2: indelible: --budget takes a whole number of tokens, not "much"')
+    expect(wrong('--type', 'openai')).toBe('2: indelible: --type and --base-url describe a model: name it with --model')
+    expect(wrong('--model', 'qwen')).toMatch(
+      /^2: indelible: the provider of model "qwen" does not follow from its name; give its type/,
+    )
+    expect(wrong('--folder', '/no/such')).toBe('1: indelible: /no/such: there is no such folder')
+  })
+})
+
+describe('the tools of the folder', () => {
+  const call = async (name: string, input: unknown): Promise<string> => {
+    const found = (await folderTools(folder)).find((tool) => tool.name === name)
+    try {
+      return String(
+        await found?.run(input as never, {
+          call: { type: 'tool_call', id: 'c', name, arguments: '' },
+          signal: new AbortController().signal,
+        }),
+      )
+    } catch (error) {
+      return `! ${(error as Error).message}`
+    }
+  }
+  it('see the folder', async () => {
+    expect(await call('list', {})).toBe('a.txt\ninner/\nlink.txt\nup')
+    expect(await call('list', { path: 'inner' })).toBe('b.txt')
+    expect(await call('read', { path: 'a.txt' })).toBe('first line\nsecond line\n')
+    expect(await call('read', { path: 'a.txt', from: 2 })).toBe('second line\n')
+    expect(await call('search', { text: 'first' })).toBe('a.txt:1: first line\ninner/b.txt:1: another first line')
+    expect(await call('search', { text: 'nowhere' })).toBe('(no line has it)')
+  })
+  it('and nothing outside, also not by a link', async () => {
+    for (const path of [
+      '..',
+      '../secret.txt',
+      '/etc/passwd',
+      'inner/../../secret.txt',
+      join(top, 'secret.txt'),
+      'link.txt',
+      'up',
+      'up/secret.txt',
+      'a.txt\0',
+      '',
+      7,
+    ])
+      for (const name of ['list', 'read'])
+        expect([path, await call(name, { path })]).toEqual([path, expect.stringMatching(/^! |^there is no/) as unknown])
+    expect(await call('search', { text: 'secret', path: 'up' })).toBe('! "up" is a link that leads outside the folder')
+    expect(await call('search', { text: 'secret' })).toBe('(no line has it)')
+    expect(await call('read', { path: 'no.txt' })).toBe('! there is no "no.txt" in the folder')
+  })
+})

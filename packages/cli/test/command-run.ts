@@ -1,0 +1,49 @@
+/** A command line run in this thread, with streams, environment and folder of its own. */
+import { Readable, Writable } from 'node:stream'
+
+export interface CommandLine {
+  readonly args: readonly string[]
+  readonly input?: string | Uint8Array
+  readonly env?: { readonly [name: string]: string | undefined } | undefined
+  readonly cwd?: string
+  /** Whether standard output shows colours. */
+  readonly colour?: boolean
+}
+
+export interface Ended {
+  readonly status: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const sink = (): { readonly stream: Writable; readonly text: () => string } => {
+  const pieces: Buffer[] = []
+  const stream = new Writable({
+    write: (piece: Buffer, _encoding, done) => {
+      pieces.push(piece)
+      done()
+    },
+  })
+  return { stream, text: () => Buffer.concat(pieces).toString('utf8') }
+}
+
+export const runCommand = async (line: CommandLine): Promise<Ended> => {
+  const { args, input = '', env = {}, cwd = '.', colour = false } = line
+  const [stdout, stderr] = [sink(), sink()]
+  const status = await import('../src/command-line.ts')
+    .then(({ runCommandLine }) =>
+      runCommandLine(args, {
+        stdin: Readable.from([Buffer.from(input)]),
+        stdout: Object.assign(stdout.stream, { hasColors: () => colour }),
+        stderr: stderr.stream,
+        env,
+        cwd,
+        onInterrupt: () => () => undefined,
+      }),
+    )
+    .catch((error: unknown) => {
+      stderr.stream.write(error instanceof Error ? (error.stack ?? error.message) : String(error))
+      return 1 // as a process that ends with an error
+    })
+  return { status, stdout: stdout.text(), stderr: stderr.text() }
+}

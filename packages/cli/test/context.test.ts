@@ -1,0 +1,135 @@
+/** `indelible context` as a person runs it. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { openSession } from 'indelible/session'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { root } from '../../../scripts/run.ts'
+import { widthOf } from '../src/screen.ts'
+import { indelible as runCommand, type CommandEnded } from './indelible.ts'
+
+const example = join(root, 'examples/coding-agent.json')
+
+const indelible = (args: readonly string[], columns = 100): CommandEnded => runCommand(args, { columns })
+
+describe('indelible context', () => {
+  it('counts one as one', () => {
+    const one = join(mkdtempSync(join(tmpdir(), 'indelible-one-')), 'one.json')
+    writeFileSync(one, '[{"role":"user","content":"hi"}]')
+    expect(indelible(['context', one]).stdout).toMatch(/^context: 1 message, /m)
+  })
+  it('prints what would be sent, and where it comes from', () => {
+    const { status, stdout, stderr } = indelible(['context', example, '--budget', '1200'])
+    expect([status, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(
+      /^coding-agent\.json: openai-chat, 19 messages\ncontext: \d+ messages, [\d,]+ of 1,200 tokens \(the record takes [\d,]+\); policy:paged, epoch:\d, degraded\n/,
+    )
+    expect(stdout).toMatch(/^0 full {18}system +\d+ {2}You are a coding agent\./m)
+    expect(stdout).toMatch(/^\d+–\d+ pointer +user +\d+ {2}\[\d+–\d+ are in short, /m)
+  })
+  it('--explain gives the reason for every page', () => {
+    const { stdout } = indelible(['context', example, '--budget', '1200', '--explain'])
+    expect(stdout).toMatch(/^ {4}0 {2}system {5}bootstrap {5}full {8}instructions and rules are shortened last$/m)
+    expect(stdout).toMatch(
+      /^ +6 {2}tool +evidence +structured +a line in the marker of its range: paged needs the room$/m,
+    )
+    expect(indelible(['context', example, '--budget', '800', '--explain']).stdout).toMatch(
+      /^ +3 {2}tool +evidence +pointer +at its minimum: paged needs the room$/m,
+    )
+    expect(stdout).toMatch(/^ {3}17 {2}user +conversation +full +part of the active turn, which fits$/m)
+    expect(stdout.match(/^ {3,4}\d+ {2}/gm)).toHaveLength(19)
+  })
+  it('takes a session of a store, and what its notes say', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'indelible-context-'))
+    const store = join(folder, 'store.db')
+    try {
+      expect(indelible(['import', example, '--store', store]).status).toBe(0)
+      const before = indelible(['context', 'coding-agent', '--store', store, '--budget', '1200', '--explain'])
+      expect([before.status, before.stdout]).toEqual([
+        0,
+        expect.stringMatching(/^ +6 {2}tool +evidence +structured/m) as unknown,
+      ])
+      const opened = await sqliteStore({ path: store })()
+      if (isLeft(opened)) throw new Error(opened.left._tag)
+      const session = await openSession(opened.right, 'coding-agent')()
+      if (isLeft(session)) throw new Error(session.left._tag)
+      expect((await session.right.pin(6)())._tag).toBe('Right')
+      await opened.right.close()()
+      const { stdout } = indelible(['context', 'coding-agent', '--store', store, '--budget', '1200', '--explain'])
+      expect(stdout).toMatch(/^ +6 {2}tool +constraint +(full|structured)/m)
+      expect(indelible(['context', 'coding-agent', '--store', store, '--at', '3']).stdout).toMatch(
+        /^context: 5 messages.*interrupted/m,
+      )
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+  it('a record that fits is said to', () => {
+    const { stdout } = indelible(['context', example, '--explain'])
+    expect(stdout).toMatch(/policy:paged, epoch:0, whole\n/)
+    expect(stdout.match(/the whole record fits the budget$/gm)).toHaveLength(19)
+  })
+  it('--json is one object: messages, sources, and with --explain every page', () => {
+    const context = JSON.parse(
+      indelible(['context', example, '--budget', '800', '--at', '10', '--explain', '--json']).stdout,
+    ) as {
+      readonly messages: readonly object[]
+      readonly sources: readonly object[]
+      readonly pages: readonly object[]
+    }
+    expect(context).toMatchObject({
+      budget: 800,
+      length: 10,
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+    })
+    expect(context.sources.length).toBe(context.messages.length)
+    expect(context.pages[0]).toEqual({
+      position: 0,
+      role: 'system',
+      page: 'bootstrap',
+      residency: 'full',
+      minimum: 'structured',
+      reason: 'instructions and rules are shortened last',
+    })
+  })
+  it.each([30, 60, 100])('fits %i columns', (columns) => {
+    const lines = indelible(['context', example, '--budget', '800', '--explain'], columns).stdout.split('\n').slice(2)
+    for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+  })
+  it('prints whole reasons at 60 columns, below the page where they do not fit beside it', () => {
+    const wide = indelible(['context', example, '--budget', '800', '--explain', '--json'], 60).stdout
+    const { pages } = JSON.parse(wide) as { readonly pages: readonly { readonly reason: string }[] }
+    const narrow = indelible(['context', example, '--budget', '800', '--explain'], 60).stdout.replaceAll(
+      /\n {7}(?=\S)/g,
+      ' ',
+    )
+    for (const { reason } of pages) expect(narrow).toContain(reason)
+  })
+  it('says what does not fit', () => {
+    const { status, stderr } = indelible(['context', example, '--budget', '40'])
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /the smallest context that may be sent takes \d+ tokens, but the budget is 40; the largest part, \d+, is /,
+      ) as string,
+    ])
+  })
+  it('names the policies where one is unknown', () => {
+    const { status, stderr } = indelible(['context', example, '--policy', 'best'])
+    expect([status, stderr]).toEqual([
+      2,
+      expect.stringContaining('there is no policy "best"; expected paged, window') as string,
+    ])
+  })
+})
+
+it('a budget that nothing fits speaks of pins only where there are some', () => {
+  expect(indelible(['context', example, '--budget', '20'])).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(
+      /takes [\d,]+ tokens, but the budget is 20(?!.*unpin).*; use a larger budget/,
+    ) as string,
+  })
+})

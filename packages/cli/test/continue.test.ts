@@ -1,0 +1,292 @@
+/** `continue` and `sessions`: homes of the test's own, and programs that only say how they were started. */
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { expect, it } from 'vitest'
+import { faultMessage, type Message } from 'indelible'
+import { nativePrograms, readTranscript, type NativeProgram } from '@indelible/transcripts'
+import { leftOutIf } from '../../../test/left-out.ts'
+import { folder, indelible, main } from './indelible.ts'
+
+const session = '11111111-2222-4333-8444-555555555555'
+const at = (uuid: string, parentUuid: string | null) => ({
+  uuid,
+  parentUuid,
+  sessionId: session,
+  version: '2.1.0',
+  timestamp: 't',
+})
+const lines = [
+  { ...at('u1', null), cwd: '/gone', type: 'user', message: { role: 'user', content: 'What is in the picture?' } },
+  {
+    ...at('a1', 'u1'),
+    type: 'assistant',
+    message: {
+      id: 'm1',
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      content: [
+        { type: 'text', text: 'I look.' },
+        { type: 'tool_use', id: 't1', name: 'Read', input: { file: 'a.png' } },
+      ],
+    },
+  },
+  {
+    ...at('u2', 'a1'),
+    type: 'user',
+    message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: 'a cat' }] },
+  },
+  { ...at('u3', 'u2'), type: 'user', message: { role: 'user', content: 'Thanks.' } },
+]
+const text = (values: readonly object[]): string => values.map((value) => `${JSON.stringify(value)}\n`).join('')
+
+const commands: { readonly [Program in NativeProgram]: string } = {
+  'claude-code': 'claude',
+  codex: 'codex',
+  gemini: 'gemini',
+  opencode: 'opencode',
+  pi: 'pi',
+}
+
+/** Says where and how it was started; as opencode, it keeps what it imports. */
+const script = `#!/bin/sh
+if [ "$1" = import ]; then
+  cp "$2" "$HOME/imported.json"
+  echo "Imported session: $(grep -o 'ses_[0-9a-f]*' "$2" | head -1)"
+else
+  echo "$(pwd) $(basename "$0") $*" > "$HOME/started"
+fi
+`
+
+const madeHome = () => {
+  const home = mkdtempSync(join(folder, 'home-'))
+  for (const path of ['.claude', '.codex', '.gemini', '.pi/agent', 'bin', 'work'])
+    mkdirSync(join(home, path), { recursive: true })
+  for (const command of Object.values(commands)) writeFileSync(join(home, 'bin', command), script, { mode: 0o755 })
+  writeFileSync(join(home, 'work/opencode.json'), '{"model":"acme/large"}')
+  const original = join(home, '.claude/projects/-gone', `${session}.jsonl`)
+  mkdirSync(dirname(original), { recursive: true })
+  const write = (values: readonly object[], changed = new Date('2026-01-01')): void => {
+    writeFileSync(original, text(values))
+    utimesSync(original, changed, changed)
+  }
+  write(lines)
+  const env = { HOME: home, PATH: `${join(home, 'bin')}:/usr/bin:/bin` }
+  const files = (): readonly string[] =>
+    readdirSync(home, { recursive: true, encoding: 'utf8' })
+      .filter((path) => statSync(join(home, path)).isFile())
+      .toSorted()
+  return {
+    home,
+    env,
+    original,
+    write,
+    files,
+    run: (args: readonly string[], more: { readonly [name: string]: string | undefined } = {}) =>
+      indelible(['continue', ...args], { env: { ...env, ...more }, cwd: join(home, 'work') }),
+  }
+}
+
+const said = (content: string): readonly string[] => {
+  const read = readTranscript(content)
+  if (isLeft(read)) throw new Error(faultMessage(read.left))
+  expect(read.right.damage).toEqual([])
+  return (read.right.messages as readonly Message[]).flatMap((message) =>
+    message.content.map((part) =>
+      part.type === 'text'
+        ? part.text
+        : part.type === 'tool_call'
+          ? `${part.name} ${part.arguments}`
+          : part.type === 'tool_result'
+            ? part.content.map((one) => (one.type === 'text' ? one.text : one.type)).join()
+            : part.type,
+    ),
+  )
+}
+const all = ['What is in the picture?', 'I look.', 'Read {"file":"a.png"}', 'a cat', 'Thanks.']
+
+it.each(nativePrograms)('a session of Claude Code continues in %s, in a file of its own', (program) => {
+  const { home, env, original, files, run } = madeHome()
+  const before = files()
+  const { status, stdout, stderr } = run([session, '--in', program, '--print'])
+  expect([status, stderr.includes('losses')]).toEqual([0, false])
+  const [, command, id] = /^cd \S+\/work && (\w+) (?:--resume|resume|-r|-s|--session) (\S+)\n$/.exec(stdout) ?? []
+  expect([command, id === session]).toEqual([commands[program], false])
+  const added = files().filter((path) => !before.includes(path))
+  const file = added.find((path) => !path.endsWith('.project_root')) ?? ''
+  expect(added.length).toBe(program === 'gemini' ? 2 : 1)
+  expect(said(readFileSync(join(home, file), 'utf8'))).toEqual(all)
+  expect(readFileSync(original, 'utf8')).toBe(text(lines))
+  if (program !== 'opencode') expect(statSync(join(home, file)).mode & 0o777).toBe(0o600)
+  // It is found again, and a second one stands beside it, in the same folder.
+  if (program === 'opencode') return
+  const listed = indelible(['sessions', '--of', program, '--json'], { env })
+  const found = listed.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { readonly id: string; readonly title: string; readonly project: string })
+    .find((one) => String(id).startsWith(one.id))
+  expect([found?.title, found?.project]).toEqual([all[0], join(home, 'work')])
+  expect(run([String(id), '--print']).status).toBe(0)
+  const again = files().filter((path) => !before.includes(path) && !added.includes(path))
+  expect(again.map(dirname)).toEqual([dirname(file)])
+})
+
+it('starts the program on it, in the folder that is asked for, with the arguments that follow', () => {
+  const { home, run } = madeHome()
+  mkdirSync(join(home, 'else where'))
+  const { status } = run([session, '--cwd', join(home, 'else where'), '--', '-p', 'And now?'])
+  expect(status).toBe(0)
+  expect(readFileSync(join(home, 'started'), 'utf8')).toMatch(
+    /else where claude --resume [0-9a-f-]{36} -p And now\?\n$/,
+  )
+})
+
+it('continues from an earlier message; what that leaves open is answered, and told before', () => {
+  const { home, files, run } = madeHome()
+  const before = files()
+  const { stderr } = run([session, '--at', '2', '--in', 'pi', '--print'])
+  expect(stderr).toMatch(/repairs: 1 problem[^]*inserted an error result[^]*written for pi/)
+  const file = files().find((path) => !before.includes(path)) ?? ''
+  expect(said(readFileSync(join(home, file), 'utf8'))).toEqual([
+    ...all.slice(0, 3),
+    'No result was recorded for this call.',
+  ])
+})
+
+it('a conversation that is too large is shortened, and that is told', () => {
+  const { write, run } = madeHome()
+  const long = Array.from({ length: 40 }, (_, index) => ({
+    ...at(`v${index}`, index === 0 ? 'u3' : `v${index - 1}`),
+    type: 'user',
+    message: { role: 'user', content: `${index} ${'and so on '.repeat(100)}` },
+  }))
+  write([...lines, ...long])
+  const { status, stderr } = run([session, '--budget', '3000', '--print'])
+  expect([status, stderr]).toEqual([0, expect.stringContaining('more than the 3,000 of --budget: shortened to')])
+})
+
+it('a session of a store, and a file of any format, continue where --in says', () => {
+  const { home, env, run } = madeHome()
+  const store = ['--store', join(home, 'sessions.db')]
+  indelible(['import', '--from', 'claude-code', ...store], { env })
+  expect(run([session, ...store, '--print']).stdout).toMatch(/claude --resume/)
+  const file = join(home, 'chat.json')
+  writeFileSync(file, JSON.stringify([{ role: 'user', content: 'hi' }]))
+  expect(run([file, '--in', 'codex', '--print']).stdout).toMatch(/codex resume/)
+  expect(run([file]).stderr).toMatch(
+    /chat.json comes from no program that can continue it: --in takes one of claude-code/,
+  )
+})
+
+it('lists the sessions of all programs by project and title', () => {
+  const { home, env, run } = madeHome()
+  run([session, '--in', 'codex', '--print'])
+  run([session, '--in', 'gemini', '--print'])
+  const { lines: printed } = indelible(['sessions', '--limit', '2'], { env, columns: 160 })
+  expect(printed.length).toBe(3)
+  for (const line of printed.slice(0, 2)) expect(line).toMatch(/ (?:codex|gemini) .* work +What is in the picture\?/)
+  expect(indelible(['sessions', '--of', 'claude-code'], { env, columns: 160 }).stdout).toMatch(/gone +What is in/)
+  expect(indelible(['sessions'], { env: { HOME: join(home, 'nobody') } }).stderr).toMatch(
+    /no sessions of agents were found/,
+  )
+})
+
+it('bad input is one clear line, and nothing is written', () => {
+  const { home, env, original, write, files, run } = madeHome()
+  const before = files()
+  const fails = (status: number, line: RegExp, args: readonly string[], more = {}): void => {
+    const ended = run(args, more)
+    expect([ended.status, ended.stderr.trim().split('\n').at(-1)]).toEqual([status, expect.stringMatching(line)])
+    expect(files()).toEqual(before)
+  }
+  fails(2, /^Try: indelible continue --help$/, [session, '--in', 'vim'])
+  fails(1, /--cwd \/nowhere: is no folder; nothing was written$/, [session, '--cwd', '/nowhere'])
+  fails(127, /codex: there is no program "codex" in PATH; nothing was written$/, [session, '--in', 'codex'], {
+    PATH: '/nowhere',
+  })
+  fails(127, /opencode: there is no program "opencode"/, [session, '--in', 'opencode', '--print'], { PATH: '/nowhere' })
+  fails(
+    1,
+    /codex has no folder \/nowhere; start it once, or set CODEX_HOME; nothing was written$/,
+    [session, '--in', 'codex'],
+    {
+      CODEX_HOME: '/nowhere',
+    },
+  )
+  fails(1, /so --at takes 1 to 4, or a negative number; nothing was written$/, [session, '--at', '9'])
+  fails(1, /has no message to continue from; nothing was written$/, [session, '--at', '0'])
+  fails(1, /nobody/, ['nobody-knows-it'])
+  writeFileSync(join(home, 'work/opencode.json'), '{}')
+  fails(1, /opencode: no model is configured; --model PROVIDER\/MODEL names one/, [session, '--in', 'opencode'])
+  // Half a file, and one with kinds of lines that a newer version has: what can be read continues.
+  writeFileSync(original, text(lines).slice(0, -20))
+  expect(run([session, '--print']).stderr).toMatch(/1 damaged line left out/)
+  write([
+    ...lines,
+    { ...at('n1', 'u3'), type: 'hologram', message: { role: 'user', content: 'new' } },
+    ...[{ ...at('u4', 'n1'), type: 'user', message: { role: 'user', content: 'ok' } }],
+  ])
+  expect(run([session, '--print']).stderr).toMatch(/1 damaged line left out/)
+  write(lines, new Date())
+  expect(run([session, '--print']).stderr).toMatch(/changed \d+ s ago; what its program writes from now on is not in/)
+  expect(existsSync(join(env.HOME, 'started'))).toBe(false)
+})
+
+/** As long as a file can be there: what a full disk does, too. */
+const inFiles = (limit: number, args: readonly string[], options: object) =>
+  spawnSync('/bin/sh', ['-c', `ulimit -f ${limit} && exec "$@"`, 'sh', process.execPath, main, ...args], {
+    encoding: 'utf8',
+    ...options,
+  })
+
+it('a disk that takes no more is one clear line, and leaves no half of a file', () => {
+  const { home, env, files } = madeHome()
+  writeFileSync(join(home, 'long.json'), JSON.stringify([{ role: 'user', content: 'x'.repeat(200_000) }]))
+  const before = files()
+  const args = ['continue', join(home, 'long.json'), '--in', 'codex', '--print']
+  const { status, stderr } = inFiles(64, args, { env, cwd: home })
+  expect([status, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^indelible: .*\.codex\/sessions\/.*: can't be used \(EFBIG\)\n$/),
+  ])
+  expect(files()).toEqual(before)
+})
+
+const noNobody = leftOutIf(process.getuid?.() !== 0, 'only root can be somebody without rights')
+
+it('a folder without rights is one clear line', noNobody, () => {
+  const { home, env, files } = madeHome()
+  const nobody = 65_534
+  for (const path of ['', ...readdirSync(home, { recursive: true, encoding: 'utf8' })])
+    chownSync(join(home, path), nobody, nobody)
+  for (let path = home; path !== dirname(path); path = dirname(path))
+    if (path.startsWith(folder)) chmodSync(path, 0o755)
+  chmodSync(join(home, '.codex'), 0o500)
+  const before = files()
+  const { status, stderr } = spawnSync(process.execPath, [main, 'continue', session, '--in', 'codex', '--print'], {
+    encoding: 'utf8',
+    env,
+    cwd: join(home, 'work'),
+    uid: nobody,
+    gid: nobody,
+  })
+  expect([status, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^indelible: .*\.codex\/sessions\/.*: permission denied\n$/),
+  ])
+  expect(files()).toEqual(before)
+})

@@ -1,0 +1,356 @@
+/** `import --from`: sessions where agents keep them, in a home of the test's own. */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { zstdCompressSync } from 'node:zlib'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { expect, it } from 'vitest'
+import { faultMessage, memoryStore } from 'indelible'
+import { importNew } from '../src/import-new.ts'
+import { leftOutIf } from '../../../test/left-out.ts'
+import { folder, indelible, main } from './indelible.ts'
+import { readTranscript, type Transcript } from '@indelible/transcripts'
+
+const at = (uuid: string, parentUuid: string | null) => ({
+  uuid,
+  parentUuid,
+  sessionId: 's1',
+  version: '2.1.0',
+  timestamp: 't',
+})
+const asks = (uuid: string, parent: string | null, content: string) => ({
+  ...at(uuid, parent),
+  type: 'user',
+  message: { role: 'user', content },
+})
+const says = (uuid: string, parent: string, text: string) => ({
+  ...at(uuid, parent),
+  type: 'assistant',
+  message: { id: `m_${uuid}`, type: 'message', role: 'assistant', model: 'm', content: [{ type: 'text', text }] },
+})
+const lines = (...values: readonly object[]): string => values.map((value) => `${JSON.stringify(value)}\n`).join('')
+
+const old = new Date('2026-01-01T00:00:00Z')
+
+/** A home with a store, and what is done in it. */
+const madeHome = () => {
+  const home = mkdtempSync(join(folder, 'home-'))
+  const env = { HOME: home }
+  const store = ['--store', join(home, 'sessions.db')]
+  const pathOf = (path: string): string => {
+    mkdirSync(dirname(join(home, path)), { recursive: true })
+    return join(home, path)
+  }
+  return {
+    home,
+    env,
+    store,
+    write: (path: string, text: string, changed = old): void => {
+      writeFileSync(pathOf(path), text)
+      utimesSync(pathOf(path), changed, changed)
+    },
+    add: (path: string, text: string, changed = new Date(old.getTime() + 1000)): void => {
+      appendFileSync(pathOf(path), text)
+      utimesSync(pathOf(path), changed, changed)
+    },
+    from: (program: string, ...more: readonly string[]) =>
+      indelible(['import', '--from', program, ...more, ...store], { env }),
+    show: (id: string) => indelible(['export', id, '--to', 'indelible', ...store], { env }).stdout,
+    list: () =>
+      indelible(['list', '--json', ...store], { env })
+        .stdout.trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { readonly id: string; readonly len: number })
+        .map(({ id, len }) => `${id} ${len}`)
+        .toSorted(),
+  }
+}
+
+const project = '.claude/projects/-work/s1.jsonl'
+
+it('finds the sessions, appends what is new, and stores nothing twice', () => {
+  const { write, add, from, list } = madeHome()
+  write(project, lines(asks('u1', null, 'Look.'), says('a1', 'u1', 'A cat.')))
+  write(
+    '.claude/projects/-work/s1/subagents/agent-x.jsonl',
+    lines({ ...asks('x1', null, 'Search.'), isSidechain: true, agentId: 'x' }),
+  )
+  const first = from('claude-code')
+  expect([first.status, first.lines.slice(0, 2).toSorted()]).toEqual([
+    0,
+    ['s1.agent-x: 1 message stored, 1 in all', 's1: 2 messages stored, 2 in all'],
+  ])
+  const again = from('claude-code')
+  expect([again.status, again.stdout, again.stderr]).toEqual([0, '', 'claude-code: 2 sessions, 2 of them unchanged\n'])
+  add(project, lines(asks('u2', 'a1', 'Go on.'), says('a2', 'u2', 'So I do.')))
+  expect(from('claude-code').stdout).toBe('s1: 2 messages appended, 4 in all\n')
+  expect(from('claude-code').stdout).toBe('')
+  expect(list()).toEqual(['s1 4', 's1.agent-x 1'])
+})
+
+it('an answer that is still being written waits; a conversation that was changed goes on in a fork', () => {
+  const { write, add, from, list, show } = madeHome()
+  write(
+    project,
+    lines(asks('u1', null, 'Look.'), says('a1', 'u1', 'A cat.'), asks('u2', 'a1', 'No.'), says('a2', 'u2', 'Yes.')),
+    new Date(),
+  )
+  expect(from('claude-code').stdout).toBe('s1: 3 messages stored, 3 in all\n')
+  add(project, lines(asks('u3', 'a1', 'And a dog?'), says('a3', 'u3', 'Two.')))
+  expect(from('claude-code').stdout).toBe(
+    's1-2: 2 messages appended to a fork, because earlier messages changed, 4 in all\n',
+  )
+  expect(list()).toEqual(['s1 3', 's1-2 4'])
+  expect(show('s1')).toContain('"No."')
+  expect(show('s1-2')).not.toContain('"No."')
+  add(project, lines(asks('u4', 'a3', 'Thanks.')), new Date(old.getTime() + 5000))
+  expect(from('claude-code').stdout).toBe('s1-2: 1 message appended, 5 in all\n')
+})
+
+it('of Codex, Gemini CLI, pi and opencode, too', () => {
+  const { home, write, from, list } = madeHome()
+  write(
+    '.codex/sessions/2026/01/01/rollout-2026-01-01.jsonl',
+    lines(
+      { timestamp: 't', type: 'session_meta', payload: { id: 'codex-1' } },
+      {
+        timestamp: 't',
+        type: 'response_item',
+        payload: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] },
+      },
+    ),
+  )
+  write('.codex/history.jsonl', lines({ text: 'no session' }))
+  write(
+    '.gemini/tmp/work/chats/session-1.jsonl',
+    lines({ sessionId: 'gemini-1', projectHash: 'x' }, { id: 'm', timestamp: 't', type: 'user', content: 'hi' }),
+  )
+  write(
+    '.pi/agent/sessions/work/1.jsonl',
+    lines(
+      { type: 'session', id: 'pi-1', timestamp: 't' },
+      { type: 'message', id: 'a', parentId: null, timestamp: 't', message: { role: 'user', content: 'hi' } },
+    ),
+  )
+  mkdirSync(join(home, '.local/share/opencode'), { recursive: true })
+  const db = new DatabaseSync(join(home, '.local/share/opencode/opencode.db'))
+  db.exec(`
+    create table session (id text, project_id text, title text, version text, time_created integer, time_updated integer);
+    create table message (id text, session_id text, time_created integer, data text);
+    create table part (id text, message_id text, session_id text, data text);
+    insert into session values ('ses_1', 'p', 'A', '1', 1, 1), ('ses_2', 'p', 'B', '1', 2, 2);
+    insert into message values ('m1', 'ses_1', 1, '{"role":"user"}'), ('m2', 'ses_2', 1, '{"role":"user"}');
+    insert into part values ('p1', 'm1', 'ses_1', '{"type":"text","text":"hi"}'), ('p2', 'm2', 'ses_2', '{"type":"text","text":"ho"}')`)
+  expect(['codex', 'gemini', 'pi', 'opencode'].map((program) => from(program).status)).toEqual([0, 0, 0, 0])
+  expect(list()).toEqual(['codex-1 1', 'gemini-1 1', 'pi-1 1', 'ses_1 1', 'ses_2 1'])
+  db.exec(`
+    insert into message values ('m3', 'ses_2', 3, '{"role":"user"}');
+    insert into part values ('p3', 'm3', 'ses_2', '{"type":"text","text":"so"}');
+    update session set time_updated = 3 where id = 'ses_2'`)
+  db.close()
+  expect(from('opencode').stdout).toBe('ses_2: 1 message appended, 2 in all\n')
+})
+
+it('two imports at once append once', async () => {
+  const store = memoryStore()
+  const read = (text: string): Transcript => {
+    const transcript = readTranscript(text)
+    if (isLeft(transcript)) throw new Error(faultMessage(transcript.left))
+    return transcript.right
+  }
+  const begun = [asks('u1', null, 'Look.'), says('a1', 'u1', 'A cat.')]
+  const both = async (transcript: Transcript) =>
+    Promise.all([1, 2].map(() => importNew(store, 's1', transcript, { program: 'claude-code' })))
+  expect((await both(read(lines(...begun)))).map(({ id, len }) => `${id} ${len}`)).toEqual(['s1 2', 's1 2'])
+  const more = lines(...begun, asks('u2', 'a1', 'Go on.'), says('a2', 'u2', 'So I do.'))
+  expect((await both(read(more))).map(({ id, len }) => `${id} ${len}`)).toEqual(['s1 4', 's1 4'])
+  expect((await both(read(more))).map(({ done }) => done)).toEqual(['unchanged', 'unchanged'])
+})
+
+it('says what it can not do', () => {
+  const { write, from } = madeHome()
+  expect(from('codex').stderr).toMatch(/^codex: no sessions found in .*\.codex\n$/)
+  expect([from('word').status, from('word').stderr]).toMatchObject([2, expect.stringContaining('--from takes one of')])
+  expect(from('codex', 'a.jsonl').status).toBe(2)
+  write(project, 'no json\n')
+  write('.claude/projects/-work/s3.jsonl', lines({ ...asks('u1', null, 'Look.'), sessionId: 's3' }, { type: 'user' }))
+  write('.claude/projects/-work/s2.jsonl', lines({ ...asks('u1', null, 'Look.'), sessionId: 's2' }))
+  const some = from('claude-code')
+  expect([some.status, some.stdout.split('\n').toSorted()]).toEqual([
+    1,
+    ['', 's2: 1 message stored, 1 in all', 's3: 1 message stored, 1 in all'],
+  ])
+  expect(some.stderr).toContain('s3.jsonl: 1 damaged line left out')
+  expect(some.stderr).toContain('1 session of claude-code can')
+})
+
+it('--watch goes on until it is interrupted', async () => {
+  const { env, store, write, add, list } = madeHome()
+  write(project, lines(asks('u1', null, 'Look.')))
+  const watching = spawn(process.execPath, [main, 'import', '--from', 'claude-code', '--watch', ...store], {
+    env: { ...process.env, ...env },
+  })
+  let said = ''
+  const until = async (text: string): Promise<void> => {
+    while (!said.includes(text))
+      said += String(((await once(watching.stdout, 'data')) as unknown as readonly [Buffer])[0])
+  }
+  await until('s1: 1 message stored, 1 in all')
+  add(project, lines(says('a1', 'u1', 'A cat.'), asks('u2', 'a1', 'Go on.')), new Date())
+  await until('s1: 2 messages appended, 3 in all')
+  watching.kill('SIGINT')
+  const [code] = (await once(watching, 'exit')) as unknown as readonly [number | null]
+  expect(code).toBe(0)
+  expect(list()).toEqual(['s1 3'])
+})
+
+it('sessions of Codex that were forked have their base, also where it is compressed or forked itself', () => {
+  const { write, from, show, list, home } = madeHome()
+  const [first, second, third, lost] = [1, 2, 3, 4].map((number) => `0000000${number}-0000-7000-8000-000000000000`)
+  const pathOf = (id: string, end = ''): string =>
+    `.codex/sessions/2026/11/23/rollout-2026-11-23T10-00-00-${id}.jsonl${end}`
+  const meta = (id: string, more: object = {}) => ({
+    timestamp: 't',
+    type: 'session_meta',
+    payload: { id, timestamp: 't', cwd: '/w', originator: 'codex_cli', cli_version: '0.169.0', ...more },
+  })
+  const said = (role: string, text: string) => ({
+    timestamp: 't',
+    type: 'response_item',
+    payload: { type: 'message', role, content: [{ type: role === 'user' ? 'input_text' : 'output_text', text }] },
+  })
+  const base = (thread: string | undefined, bytes: number) => ({
+    history_base: { thread_id: thread, end_ordinal_exclusive: 3, end_byte_offset: bytes },
+  })
+  const own = lines(meta(first as string), said('user', 'one'), said('assistant', 'first é'))
+  const forked = lines(meta(second as string, base(first, Buffer.byteLength(own))), said('user', 'two'))
+  const path = join(home, pathOf(first as string, '.zst'))
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, zstdCompressSync(own + lines(said('user', 'not in the fork'))))
+  utimesSync(path, old, old)
+  write(pathOf(second as string), forked + lines(said('assistant', 'not in its fork')))
+  write(
+    pathOf(third as string),
+    lines(meta(third as string, base(second, Buffer.byteLength(forked))), said('user', 'three')),
+  )
+  write(pathOf(lost as string), lines(meta(lost as string, base('gone', 10)), said('user', 'alone')))
+  const { status, stderr } = from('codex')
+  expect(stderr).toContain(`${lost}.jsonl: 1 damaged line`)
+  const checked = indelible(['check', join(home, pathOf(lost as string))])
+  expect(checked.stdout + checked.stderr).toContain('goes on from gone, whose file was not found')
+  expect(status).toBe(1)
+  expect(list()).toEqual([`${first} 3`, `${second} 4`, `${third} 4`, `${lost} 1`])
+  const texts = (id: string | undefined): readonly string[] =>
+    show(id as string)
+      .split('\n')
+      .flatMap((line) => /"text":"([^"]*)"/.exec(line)?.[1] ?? [])
+  expect(texts(second)).toEqual(['one', 'first é', 'two', 'not in its fork'])
+  expect(texts(third)).toEqual(['one', 'first é', 'two', 'three'])
+  expect(indelible(['check', join(home, pathOf(third as string))]).stdout).toContain('4 messages')
+  expect(indelible(['check', path]).stdout).toContain('3 messages')
+})
+
+it('finds the sessions of pi where its environment and its settings say, and every database of opencode', () => {
+  const { home, env, store, write } = madeHome()
+  const pi = (id: string): string =>
+    lines(
+      { type: 'session', version: 3, id, timestamp: '2026-01-01T00:00:00Z', cwd: '/w' },
+      {
+        type: 'message',
+        id: 'a',
+        parentId: null,
+        timestamp: '2026-01-01T00:00:00Z',
+        message: { role: 'user', content: id },
+      },
+    )
+  write('agent/sessions/--w--/a.jsonl', pi('in-agent'))
+  write('elsewhere/b.jsonl', pi('in-settings'))
+  write('there/c.jsonl', pi('in-environment'))
+  const imported = (program: string, more: object): readonly string[] =>
+    indelible(['import', '--from', program, ...store], { env: { ...env, ...more } })
+      .stdout.split('\n')
+      .flatMap((line) => line.split(':')[0] || [])
+  const own = { PI_CODING_AGENT_DIR: join(home, 'agent') }
+  expect(imported('pi', own)).toEqual(['in-agent'])
+  write('agent/settings.json', JSON.stringify({ sessionDir: '~/elsewhere' }))
+  expect(imported('pi', own)).toEqual(['in-settings'])
+  expect(imported('pi', { ...own, PI_CODING_AGENT_SESSION_DIR: join(home, 'there') })).toEqual(['in-environment'])
+
+  const database = (path: string, id: string): void => {
+    mkdirSync(dirname(join(home, path)), { recursive: true })
+    const db = new DatabaseSync(join(home, path))
+    db.exec(`
+      create table session (id text, project_id text, title text, version text, time_created integer, time_updated integer);
+      create table message (id text, session_id text, time_created integer, data text);
+      create table part (id text, message_id text, session_id text, data text);
+      insert into session values ('${id}', 'p', 'A', '1', 1, 1);
+      insert into message values ('m1', '${id}', 1, '{"role":"user"}');
+      insert into part values ('p1', 'm1', '${id}', '{"type":"text","text":"hi"}')`)
+    db.close()
+  }
+  const data = '.local/share/opencode'
+  for (const [name, id] of [['opencode.db', 'ses_a'], ['opencode-dev.db', 'ses_b'], ['other.db', 'ses_c']] as const) database(join(data, name), id) // oxfmt-ignore
+  expect(imported('opencode', {}).toSorted()).toEqual(['ses_a', 'ses_b'])
+  expect(imported('opencode', { OPENCODE_DB: 'other.db' })).toEqual(['ses_c'])
+})
+
+it('results that Claude Code keeps in files come along, and no other file does', () => {
+  const { write, from, show } = madeHome()
+  const preview = (file: string): string =>
+    `<persisted-output>\nOutput too large (60KB). Full output saved to: ${file}\n\nPreview:\nline 1\n</persisted-output>`
+  const called = (id: string) => ({ type: 'tool_use', id, name: 'Bash', input: {} })
+  const result = (id: string, file: string) => ({ type: 'tool_result', tool_use_id: id, content: preview(file) })
+  const message = { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [called('c1'), called('c2')] }
+  const content = [
+    result('c1', '/elsewhere/tool-results/c1.txt'),
+    result('c2', '/elsewhere/tool-results/../../../../secret.txt'),
+  ]
+  write('secret.txt', 'nothing of this')
+  write('.claude/projects/-work/s1/tool-results/c1.txt', 'line 1\nand all the others\n')
+  const answer = { ...at('b', 'a'), type: 'assistant', message }
+  write(
+    project,
+    lines(asks('a', null, 'go'), answer, { ...at('c', 'b'), type: 'user', message: { role: 'user', content } }),
+  )
+  expect(from('claude-code').status).toBe(0)
+  expect(show('s1')).toContain(String.raw`"result":"c1","file":"c1.txt","text":"line 1\nand all the others\n"`)
+  expect(show('s1')).not.toContain('nothing of this')
+})
+
+it('an id that is a path is not taken, and is kept', () => {
+  const { write, from, list } = madeHome()
+  const evil = { ...asks('a', null, 'hello'), sessionId: '../../../../tmp/evil' }
+  write('.claude/projects/-work/f.jsonl', lines(evil))
+  expect(from('claude-code').stdout).toMatch(/^f: 1 message/)
+  expect(list()).toEqual(['f 1'])
+  const read = readTranscript(lines(evil))
+  expect(isLeft(read) ? read : [read.right.origin.id, read.right.origin.metadata['sessionId']]).toEqual([
+    undefined,
+    '../../../../tmp/evil',
+  ])
+})
+
+const noNobody = leftOutIf(process.getuid?.() !== 0, 'only root can be somebody without rights')
+it('a folder or a file without rights is one line, and the others are imported', noNobody, () => {
+  const { home, store, write } = madeHome()
+  write(project, lines(asks('a', null, 'hello')))
+  write('.claude/projects/-closed/s2.jsonl', lines(asks('a', null, 'hello')))
+  write('.claude/projects/-work/s3.jsonl', lines(asks('a', null, 'hello')))
+  chmodSync(join(home, '.claude/projects/-closed'), 0)
+  chmodSync(join(home, '.claude/projects/-work/s3.jsonl'), 0)
+  chmodSync(home, 0o777)
+  chmodSync(dirname(home), 0o755)
+  const args = [main, 'import', '--from', 'claude-code', ...store]
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    encoding: 'utf8',
+    env: { HOME: home, PATH: process.env['PATH'] },
+    uid: 65_534,
+    gid: 65_534,
+  })
+  expect(stdout).toMatch(/^s1: 1 message stored/)
+  expect(stderr.split('\n').filter((line) => line.includes('permission') || line.includes("can't be")).length).toBe(3)
+  expect(stderr).toContain("1 session and 1 folder of claude-code can't be read")
+  expect(status).toBe(1)
+})

@@ -1,0 +1,176 @@
+/** `indelible key`, `ledger` and bundles, as an auditor and a host run them. */
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { root } from '../../../scripts/run.ts'
+import { indelible } from './indelible.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-ledger-cli-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const store = ['--store', join(folder, 'sessions.db')]
+const keyFile = join(folder, 'agents.key')
+const trustFile = join(folder, 'trust.json')
+const origin = 'example.com/agents'
+const inFile = (name: string, text: string): string => {
+  writeFileSync(join(folder, name), text)
+  return join(folder, name)
+}
+
+describe('a ledger on the command line', () => {
+  let vkey = ''
+  beforeAll(() => {
+    for (const id of ['a', 'b']) indelible(['import', join(root, 'examples/coding-agent.json'), '--id', id, ...store])
+  })
+
+  it('a key is made once, for its owner alone, and the private part is not printed', () => {
+    const made = indelible(['key', 'new', origin, '--out', keyFile])
+    vkey = made.stdout.trim()
+    expect(made).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^example\.com\/agents\+[0-9a-f]{8}\+\S+\n$/) as string,
+    })
+    expect(made.stderr).not.toContain('PRIVATE')
+    expect(statSync(keyFile).mode & 0o777).toBe(0o600)
+    expect(indelible(['key', 'new', origin, '--out', keyFile])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('exists already; nothing was written') as string,
+    })
+    writeFileSync(trustFile, JSON.stringify({ origin, keys: [vkey] }))
+  })
+
+  it('a file that is missing, or is no trust, is named in words', () => {
+    const keyless = inFile('keyless.json', JSON.stringify({ origin }))
+    expect(indelible(['ledger', 'verify', '--trust', keyless, ...store]).stderr).toBe(
+      `indelible: --trust ${keyless}: the trust file needs "keys": a list of public keys, each a text or { "vkey": …, "revoked": milliseconds }\n`,
+    )
+    const missing = join(folder, 'missing')
+    for (const args of [
+      ['ledger', 'verify', '--trust', missing],
+      ['ledger', 'sign', '--key', missing, '--origin', origin],
+    ])
+      expect(indelible([...args, ...store])).toMatchObject({
+        status: 1,
+        stderr: `indelible: ${args[2]} ${missing}: does not exist\n`,
+      })
+  })
+  it('without one, each verb says how to make it', () => {
+    for (const verb of [['show'], ['verify'], ['sign', '--key', keyFile, '--origin', origin]])
+      expect(indelible(['ledger', ...verb, ...store])).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining('has no ledger: "indelible ledger update --store') as string,
+      })
+  })
+
+  it('is updated, shown, signed and verified', () => {
+    expect(indelible(['ledger', 'update', ...store]).stdout).toMatch(/^2:[0-9a-f]{64} {2}2 sessions recorded\n$/)
+    expect(indelible(['ledger', 'show', ...store]).lines[0]).toMatch(/^a {2}19 rows {2}[0-9a-f]{12} {2}20\d\d-/)
+    expect(indelible(['prove', 'a', '3', '--ledger', ...store])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('has no signed checkpoint: "indelible ledger sign --store') as string,
+    })
+    const signed = indelible(['ledger', 'sign', '--key', keyFile, '--origin', origin, ...store])
+    expect(signed.lines.slice(0, 2)).toEqual([origin, '2'])
+    expect(signed.stdout).toContain(`\u2014 ${origin} `)
+    expect(indelible(['ledger', 'verify', '--trust', trustFile, ...store])).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/2 sessions as recorded, 0 removed, 0 not recorded yet\n$/) as string,
+    })
+  })
+
+  it('a key signs no second history, also where the store has lost its checkpoints', () => {
+    const path = join(folder, 'lost.db')
+    const at = ['--store', path]
+    const sign = (...more: readonly string[]) =>
+      indelible(['ledger', 'sign', '--key', keyFile, '--origin', 'example.com/lost', ...more, ...at])
+    const begin = (id: string): void => {
+      rmSync(path, { force: true })
+      indelible(['import', join(root, 'examples/coding-agent.json'), '--id', id, ...at])
+      indelible(['ledger', 'update', ...at])
+    }
+    begin('one')
+    expect(sign()).toMatchObject({ status: 0 })
+    expect(statSync(`${keyFile}.signed`).mode & 0o777).toBe(0o600)
+    expect(sign()).toMatchObject({ status: 0 }) // the same head
+    begin('another')
+    expect(sign()).toMatchObject({ status: 1, stdout: '' })
+    const elsewhere = join(folder, 'elsewhere.signed')
+    expect(sign('--signed', elsewhere)).toMatchObject({ status: 0 }) // a key that signs elsewhere remembers nothing
+    begin('third')
+    expect(sign('--signed', elsewhere)).toMatchObject({ status: 1, stdout: '' })
+    expect(sign('--signed', join(folder, 'none', 'signed'))).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringContaining(join('none', 'signed')) as string,
+    })
+  })
+
+  it('a bundle is checked with the keys alone', () => {
+    const bundle = inFile('bundle.json', indelible(['prove', 'a', '3', '--ledger', ...store]).stdout)
+    const checked = indelible(['check-proof', bundle, '--trust', trustFile])
+    expect(checked).toMatchObject({ status: 0 })
+    expect(checked.stderr).toContain(`row 3 of session "a", in the ledger ${origin} of 2 rows, signed by ${origin}`)
+    expect(JSON.parse(checked.stdout)).toEqual(
+      (JSON.parse(indelible(['show', 'a', '--json', ...store]).lines[3] as string) as { message: unknown }).message,
+    )
+    expect(indelible(['check-proof', bundle])).toMatchObject({ status: 2 })
+    const others = inFile(
+      'others.json',
+      JSON.stringify({
+        origin,
+        keys: [indelible(['key', 'new', origin, '--out', join(folder, 'b.key')]).stdout.trim()],
+      }),
+    )
+    expect(indelible(['check-proof', bundle, '--trust', others])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('no signature by a trusted key') as string,
+    })
+  })
+
+  it('a removal by the command is recorded, and one behind its back is found', () => {
+    expect(indelible(['remove', 'a', '--yes', '--reason', 'asked to', '--by', 'ann', ...store]).status).toBe(0)
+    expect(indelible(['ledger', 'show', ...store]).stdout).toMatch(/^a .* removed by ann: asked to$/m)
+    expect(indelible(['ledger', 'verify', '--trust', trustFile, ...store]).status).toBe(0)
+    indelible(['import', join(root, 'examples/coding-agent.json'), '--id', 'c', ...store])
+    indelible(['ledger', 'update', ...store])
+    indelible(['append', 'b', 'grown', ...store])
+    expect(indelible(['ledger', 'verify', ...store])).toMatchObject({ status: 0 })
+    expect(indelible(['list', ...store]).stdout).not.toContain('indelible.ledger')
+  })
+
+  it('rows that were altered in the database are named; --heads-only says that it reads none', () => {
+    const db = new DatabaseSync(join(folder, 'sessions.db'))
+    const { id, body } = db
+      .prepare(
+        `select row.id, body from row, log, segment where log.id = 'b' and segment.key = log.segment and row.id = coalesce(parent, segment.key) << 32 | 4`,
+      )
+      .get() as { id: number; body: string }
+    const put = db.prepare('update row set body = ? where id = ?')
+    put.run(body.replace('"', "'"), id)
+    expect(indelible(['ledger', 'verify', '--trust', trustFile, ...store])).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringContaining('session "b" is damaged at position 4 of its log') as string,
+    })
+    expect(indelible(['ledger', 'verify', '--heads-only', ...store])).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining('only heads were compared') as string,
+    })
+    put.run(body, id)
+    db.close()
+  })
+
+  it.each([
+    [[], 'ledger takes one of'],
+    [['burn'], 'not "burn"'],
+    [['sign'], '--key FILE'],
+    [['sign', '--key', keyFile], '--origin NAME'],
+    [['witness'], 'URL=VKEY'],
+    [['witness', 'ftp://x=y'], 'URL=VKEY'],
+    [['update', 'x'], 'takes nothing more'],
+  ])('ledger %j is a misuse', (args, text) => {
+    const told = indelible(['ledger', ...args, ...store])
+    expect([told.status, told.stderr]).toEqual([2, expect.stringContaining(text)])
+  })
+})

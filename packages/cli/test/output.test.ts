@@ -1,0 +1,417 @@
+/** Nothing that a file, a name or a model says writes on the terminal of whoever runs a command. */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
+import { root } from '../../../scripts/run.ts'
+import { terminalOf } from '../src/output.ts'
+import { folder, indelible, indelibleProcess } from './indelible.ts'
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Escape sequences with 7 and 8 bits, a bell, new lines of all kinds, and characters that turn or hide what follows. */
+const evil = '\u001b[5m\u0007\u009b5m\u0085\u2028\u2029\r\n\u202e\u2066\u200b\ufeff\u007f'
+const unsafe = /[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u
+/** What of it can be in the id of a session. */
+const evilId = 'evil\u202eid\u2028\u200b\u2066'
+
+const place = join(folder, `a${evil}folder`)
+mkdirSync(place)
+const inPlace = (name: string, content: string): string => {
+  const path = join(place, `${name}${evil}.json`)
+  writeFileSync(path, content)
+  return path
+}
+const conversation = [
+  { role: 'system', content: `rules ${evil}` },
+  { role: 'user', content: `question ${evil}`, name: `ada${evil}` },
+  {
+    role: 'assistant',
+    content: `answer ${evil}`,
+    tool_calls: [{ id: `c${evil}`, type: 'function', function: { name: `tool${evil}`, arguments: `{"a":"${'b'}"}` } }],
+  },
+  { role: 'tool', tool_call_id: `other${evil}`, content: `result ${evil}` },
+]
+const file = inPlace('chat', JSON.stringify(conversation))
+const damaged = inPlace(
+  'damaged',
+  `{"type":"session","id":"s${evil.replaceAll(/\s/g, '')}","timestamp":"t","cwd":"/"}\n{"type":"what${'\\u001b'}[5m","x":1}\n{"nothing\n`.replaceAll(
+    /[\u0000-\u0009\u000b-\u001f]/g, // oxlint-disable-line no-control-regex -- JSON strings hold none
+    '',
+  ),
+)
+const notJson = inPlace('broken', `not json ${evil}`)
+const calls = inPlace(
+  'calls',
+  JSON.stringify([
+    {
+      callId: `c${evil}`,
+      methodName: `m${evil}`,
+      programSource: `const a = conversationHistory.filter((r) => '${evil.replaceAll(/[\r\n\u2028\u2029]/g, '')}')`,
+    },
+    { historyAccessDetected: true, historyQueryPatterns: [`map${evil}`] },
+    { msg: evil },
+  ]),
+)
+const nowhere = join(place, `nothing${evil}.json`)
+const store = join(place, `store${evil}.db`)
+const gone = join(place, `gone${evil}.db`)
+const out = join(place, `out${evil}.json`)
+/** The folders of agents: one has a session, whose title is evil. */
+const home = join(folder, 'home')
+for (const of of ['.claude/projects/-work', '.codex', '.pi/agent']) mkdirSync(join(home, of), { recursive: true })
+writeFileSync(
+  join(home, '.claude/projects/-work/0b0f5e8a-6c1d-4f2e-9a3b-112233445566.jsonl'),
+  `${JSON.stringify({ type: 'user', uuid: 'a', parentUuid: null, cwd: `/${evil}`, message: { role: 'user', content: evil } })}\n`,
+)
+const proof = (): string => inPlace('proof', indelible(['prove', evilId, '1', '--store', store]).stdout)
+
+/** For each command, lines that make it print what is evil: in names, in content, in errors. */
+const lines: { readonly [command: string]: () => readonly (readonly string[])[] } = {
+  show: () => [
+    [file],
+    [damaged],
+    [nowhere],
+    [notJson],
+    [evilId, '--store', store],
+    [evilId, '--store', gone],
+    [file, '2'],
+    [file, '1', '--full'],
+    [evilId, '3', '--store', store],
+    [evilId, evil, '--store', store],
+    [file, '--json'],
+    [file, '--kind', evil],
+    [file, evil],
+  ],
+  check: () => [[file], [damaged], [nowhere], [notJson], [file, '--json'], [damaged, '--json']],
+  convert: () => [
+    ...['openai-chat', 'openai-responses', 'anthropic', 'ai-sdk', 'ai-sdk-ui', 'indelible'].flatMap((to) => [
+      [file, '--to', to],
+      [file, '--to', to, '--json'],
+    ]),
+    [damaged, '--to', 'anthropic'],
+    [nowhere, '--to', 'anthropic'],
+    [file, '--to', evil],
+    [file, '--to', 'anthropic', '--out', out],
+    [file, '--to', 'anthropic', '--out', out],
+    [file, '--to', 'anthropic', '--out', file],
+  ],
+  import: () => [
+    [file, '--store', store],
+    [file, '--store', store, '--json'],
+    [damaged, '--store', store],
+    [nowhere, '--store', store],
+    [file, '--id', evilId, '--store', store],
+    [file, '--id', evil, '--store', store],
+    [file, '--store', join(gone, 'no folder')],
+  ],
+  list: () => [
+    ['--store', store],
+    ['--store', store, '--json'],
+    ['--store', gone],
+    [evil, '--store', store],
+  ],
+  note: () => [
+    [evilId, evil, '--store', store],
+    [evil, evil, '--store', store],
+  ],
+  pin: () => [
+    [evilId, '0', '--store', store],
+    [evilId, evil, '--store', store],
+    [evilId, '9999', '--store', store],
+  ],
+  retag: () => [
+    [evilId, '0', 'plan', '--store', store],
+    [evilId, '0', evil, '--store', store],
+  ],
+  rename: () => [
+    [evilId, evil, '--store', store],
+    [evil, evil, '--store', store],
+  ],
+  diff: () => [[file, damaged], [file, nowhere], [evilId, file, '--json'], [evilId, evilId, '--store', store], [evil]],
+  tree: () => [
+    ['--store', store],
+    [evilId, '--store', store],
+    [evilId, '--store', store, '--json'],
+    [evil, '--store', store],
+  ],
+  stats: () => [[file], [damaged], ['--store', store], ['--by', evil], [evil, '--store', store]],
+  scopes: () => [
+    ['--store', store],
+    ['--store', store, '--json'],
+    ['--store', gone],
+    [evil, '--store', store],
+  ],
+  search: () => [
+    ['question', '--store', store],
+    ['question', '--store', store, '--json'],
+    [evil, 'answer', '--store', store, '--all-scopes'],
+    [evil, '--store', store],
+    ['question', '--store', gone],
+    ['question', '--in', evil, '--store', store],
+    ['question', '--since', evil, '--store', store],
+    ['question', '--session', evil, '--store', store],
+  ],
+  index: () => [
+    ['--store', store],
+    ['--store', gone],
+    [evil, '--store', store],
+    ['--drop', '--store', store],
+  ],
+  append: () => [
+    [evilId, evil, '--store', store],
+    [evil, 'x', '--store', store],
+    [evilId, 'x', '--role', evil, '--store', store],
+    [evilId, 'x', '--page', evil, '--store', store],
+  ],
+  rewind: () => [
+    [evilId, '--to', '-1', '--store', store],
+    [evil, '--to', '0', '--store', store],
+    [evilId, '--to', evil, '--store', store],
+  ],
+  tail: () => [
+    [evil, '--store', store],
+    [evilId, '--store', gone],
+    [evilId, '--from', evil, '--store', store],
+  ],
+  fork: () => [
+    [evilId, '--at', '1', '--id', `fork${evilId}`, '--store', store],
+    [evil, '--store', store],
+    [evilId, '--id', evil, '--store', store],
+  ],
+  copy: () => [
+    ['--from', store, '--to', join(place, `copy${evil}.db`)],
+    [evil, evilId, '--from', store, '--to', join(place, `copy${evil}.db`)],
+    ['--from', gone, '--to', store],
+  ],
+  export: () => [
+    [evilId, '--to', 'anthropic', '--store', store],
+    [evilId, '--to', 'indelible', '--store', store],
+    [evil, '--to', 'indelible', '--store', store],
+    [evilId, '--to', evil, '--store', store],
+  ],
+  verify: () => [
+    [evilId, '--store', store],
+    ['--all', '--store', store],
+    [evil, '--store', store],
+    [evilId, '--store', store, '--head', evil],
+  ],
+  repair: () => [
+    ['--store', store],
+    ['--store', gone],
+    [evil, '--store', store],
+  ],
+  compact: () => [
+    ['--store', store],
+    ['--store', gone],
+    [evil, '--store', store],
+  ],
+  backup: () => [
+    [join(place, `backup${evil}.db`), '--store', store],
+    [join(place, `backup${evil}.db`), '--store', gone],
+    [evil, evil],
+  ],
+  head: () => [
+    [evilId, '--store', store],
+    [evil, '--store', store],
+    [evilId, evil, '--store', store],
+  ],
+  prove: () => [
+    [evilId, '1', '--store', store],
+    [evil, '1', '--store', store],
+    [evilId, evil, '--store', store],
+  ],
+  'check-proof': () => [[proof()], [file], [notJson], [nowhere]],
+  ledger: () => [
+    ['update', '--store', store],
+    ['update', '--json', '--store', store],
+    ['show', '--store', store],
+    ['show', '--json', '--store', store],
+    ['verify', '--store', store],
+    ['verify', '--store', store, '--trust', notJson],
+    ['sign', '--key', notJson, '--origin', evil, '--store', store],
+    ['witness', evil, '--store', store],
+    ['show', '--store', gone],
+    [evil],
+  ],
+  encryption: () => [
+    ['new', join(place, `${evil}none`, 'a.keys')],
+    ['destroy', evilId, '--yes', '--store', store],
+    ['destroy', evilId, '--yes', '--store', store, '--key-file', notJson],
+    ['rotate', '--store', store, '--key-file', join(place, evil)],
+    ['new', join(place, 'evil.keys'), '--keys-in', evil],
+    [evil],
+  ],
+  key: () => [
+    ['new', evil, '--out', join(place, 'a.key')],
+    ['new', 'name', '--out', join(place, `${evil}none`, 'a.key')],
+    [evil],
+  ],
+  chat: () => [
+    ['--session', evilId, '--store', store],
+    [evil],
+    ['--session', evil, '--store', store],
+    ['--folder', nowhere, '--store', store],
+    ['--model', evil, '--type', evil],
+  ],
+  record: () => [
+    ['--store', store, '--', join(place, `none${evil}`)],
+    ['--upstream', evil, '--', 'x'],
+    ['--listen', evil],
+    [evil, '--store', join(place, `${evil}no`, 'folder.db')],
+  ],
+  replay: () => [
+    [file],
+    [evilId, '--store', store],
+    [file, '--json'],
+    [nowhere],
+    [file, '--policy', evil],
+    [file, '--budget', evil],
+  ],
+  context: () => [
+    [file],
+    [file, '--explain'],
+    [evilId, '--store', store, '--budget', '50'],
+    [file, '--json'],
+    [file, '--explain', '--json'],
+    [nowhere],
+    [file, '--policy', evil],
+  ],
+  sessions: () => [[], ['--json'], ['--of', evil], [evil]],
+  continue: () => [
+    [file, '--in', 'codex', '--print'],
+    [evilId, '--in', 'pi', '--print', '--store', store],
+    ['0b0f5e8a', '--in', 'codex', '--print'],
+    [evil, '--in', 'codex'],
+    [file, '--in', evil],
+    [file, '--in', 'codex', '--cwd', evil],
+  ],
+  view: () => [
+    ['--no-open', evil, '--store', store],
+    ['--no-open', '--store', gone],
+    ['--no-open', '--host', evil, '--store', store],
+    ['--port', evil],
+  ],
+  records: () => [[calls], [calls, '--json'], [calls, '--name', evil], [damaged], [notJson], [nowhere]],
+  erase: () => [
+    [evilId, '0', '--yes', '--reason', evil, '--by', evil, '--store', store],
+    [evilId, evil, '--yes', '--store', store],
+  ],
+  hold: () => [[evil, '--store', store]],
+  release: () => [[evilId, '--reason', evil, '--store', store]],
+  remove: () => [
+    [evil, '--yes', '--store', store],
+    [evilId, '--store', store],
+    [`fork${evilId}`, '--yes', '--store', store],
+    ['--unfinished', '--yes', '--store', gone],
+  ],
+}
+
+const unsafeIn = (text: string): string | undefined => unsafe.exec(text.replaceAll('\n', ''))?.[0]
+
+describe('what is evil in names and content', () => {
+  it('is tried with every command', () => {
+    const listed = indelible(['--help']).lines.flatMap((line) => /^ {2}([a-z-]+) .*\S$/.exec(line)?.[1] ?? [])
+    expect(Object.keys(lines).toSorted()).toEqual(listed.toSorted())
+  })
+  it.each(Object.keys(lines))('is not printed by %s', (command) => {
+    if (command !== 'import') indelible(['import', file, '--id', evilId, '--store', store])
+    for (const args of lines[command]?.() ?? []) {
+      for (const colour of [false, true]) {
+        if (colour && args.includes('--out')) continue
+        const { stdout, stderr } = indelible([command, ...args], {
+          colour,
+          input: `hello ${evil}\n`,
+          env: { HOME: home },
+        })
+        expect([args, stdout + stderr]).not.toEqual([args, ''])
+        const plain = colour ? stdout.replaceAll(/\u001b\[(?:[12]|22|3[1-6]|39)m/g, '') : stdout // oxlint-disable-line no-control-regex
+        expect([args, unsafeIn(plain), unsafeIn(stderr)]).toEqual([args, undefined, undefined])
+      }
+    }
+  })
+  it('is in JSON all the same: escaped, it is the same value', () => {
+    const shown = indelible(['show', file, '--json']).lines.flatMap((line) =>
+      line === '' ? [] : [JSON.parse(line) as { readonly message: { readonly content: readonly unknown[] } }],
+    )
+    expect(shown[1]?.message.content[0]).toEqual({ type: 'text', text: `question ${evil}` })
+    const { stdout } = indelible(['convert', file, '--to', 'openai-chat'])
+    expect(JSON.parse(stdout)).toContainEqual({ role: 'user', content: `question ${evil}`, name: `ada${evil}` })
+    const again = indelible(['import', '-', '--id', 'again', '--store', store], {
+      input: indelible(['export', evilId, '--to', 'indelible', '--store', store]).stdout,
+    })
+    expect(again.stdout.split('head ')[1]).toBe(indelible(['head', evilId, '--store', store]).stdout)
+  })
+  it('is the same in a process of its own, with its exit codes', () => {
+    const [thread, real] = [indelible, indelibleProcess].map((run) => run(['show', file]))
+    expect(real).toEqual(thread)
+    const [wrong, really] = [indelible, indelibleProcess].map((run) => run(['show', nowhere]))
+    expect(really).toEqual(wrong)
+    expect([really?.status, indelibleProcess(['show']).status]).toEqual([1, 2])
+  })
+})
+
+describe('the one way out', () => {
+  afterEach(() => void vi.useRealTimers())
+  it('cleans the label of a bar, a question, and what is said in pieces; a text can ask for no colour', async () => {
+    const said = { out: '', err: '' }
+    const sink = (name: 'out' | 'err') => ({
+      isTTY: true,
+      columns: 80,
+      hasColors: () => true,
+      write: (text: string, done?: () => void) => {
+        said[name] += text
+        done?.()
+      },
+    })
+    const terminal = terminalOf({
+      stdin: Readable.from([]),
+      stdout: sink('out'),
+      stderr: sink('err'),
+      env: {},
+      cwd: '.',
+      onInterrupt: () => () => undefined,
+    })
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const bar = terminal.progress(`reading ${evil}`, 100)
+    vi.advanceTimersByTime(450)
+    bar.at(50)
+    expect(said.err).toMatch(/^\rreading 5m {2}/)
+    expect(said.err.replace('\r', '').replace('\u001b[K', '')).not.toMatch(unsafe)
+    terminal.say(`a\n${evil}`)
+    await terminal.print([terminal.paint('bold', `b${evil}`), `c\u001b[1m`])
+    expect(said.out).toBe('a\n[5m5m\n\u001b[1mb[5m5m\u001b[22m\nc[1m\n')
+  })
+  it('draws no bar on a terminal that can not go back in a line', () => {
+    let drawn = ''
+    const stderr = { isTTY: true, columns: 80, write: (text: string) => void (drawn += text) }
+    const stdout = { write: (_: string, done?: () => void) => done?.() }
+    const around = { stdin: Readable.from([]), stdout, stderr, cwd: '.', onInterrupt: () => () => undefined }
+    vi.useFakeTimers({ toFake: ['Date'] })
+    for (const TERM of ['dumb', 'xterm']) {
+      const bar = terminalOf({ ...around, env: { TERM } }).progress('reading', 100)
+      vi.advanceTimersByTime(450)
+      bar.at(50)
+      expect([TERM, drawn === '']).toEqual([TERM, TERM === 'dumb'])
+    }
+  })
+  it('is the only one: no other file of the command has a stream, and none writes an escape sequence', () => {
+    const threads = ['replay-pool.ts', 'replay-thread.ts', 'recording.ts', 'record-thread.ts']
+    const own = new Set(['main.ts', 'output.ts', 'program.ts', ...threads]) // `program` runs what has the terminal for itself
+    const found = readdirSync(join(root, 'packages/cli/src')).flatMap((name) => {
+      if (own.has(name) || !name.endsWith('.ts')) return []
+      const code = readFileSync(join(root, 'packages/cli/src', name), 'utf8').replaceAll(/^\s*(?:\/?\*|\/\/).*$/gm, '')
+      return [
+        ...(/\bprocess\s*[.[?!]|[=(,{]\s*process\b|\bglobalThis\b|\bconsole\b|\bfs\b.*\bwriteSync/.exec(code) ?? []),
+        ...(/import (?!type|\{ versions \} from 'node:process').* from '(?:node:)?(?:process|readline|readline\/promises|tty|console|child_process|worker_threads)'/.exec(
+          code,
+        ) ?? []),
+        ...(name === 'progress.ts' || name === 'write-out.ts' ? [] : (/\.write\(/.exec(code) ?? [])),
+        ...(name === 'progress.ts' || name === 'screen.ts'
+          ? []
+          : (/\\(?:u001b|x1b|u\{1b\}|033|u009b)|styleText/i.exec(code) ?? [])),
+      ].map((what) => `${name}: ${what}`)
+    })
+    expect(found).toEqual([])
+  })
+})

@@ -1,0 +1,172 @@
+/** What recorded calls were sent, as the page shows it beside the record. */
+import OpenAI from 'openai'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { listSessions, type Store } from 'indelible'
+import { recordingFetch } from '@indelible/recorder'
+import { htmlOf } from '@indelible/cli/view'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { providerServer } from '../../../../test/run/provider-server.ts'
+import { heard, looking, type Looking } from './browser.ts'
+
+type Chat = OpenAI.ChatCompletionMessageParam[]
+
+/** Four calls: the second continues the first; the third has a shortened message; the fourth has another tool. */
+const record = async (store: Store): Promise<void> => {
+  const server = await providerServer(({ body }) => ({
+    body: {
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      model: 'gpt-5.5',
+      choices: [
+        {
+          index: 0,
+          finish_reason: 'stop',
+          message: { role: 'assistant', content: `heard ${(body['messages'] as readonly unknown[]).length}` },
+        },
+      ],
+      usage: {
+        prompt_tokens: 1000,
+        completion_tokens: 20,
+        total_tokens: 1020,
+        prompt_tokens_details: { cached_tokens: 400 },
+      },
+    },
+  }))
+  const fetch = recordingFetch({ store })
+  const openai = new OpenAI({
+    apiKey: 'k',
+    baseURL: `${server.url}/v1`,
+    fetch,
+    maxRetries: 0,
+    defaultHeaders: { 'session-id': 'one' },
+  })
+  const tool = (name: string) => ({ type: 'function' as const, function: { name, parameters: {} } })
+  const messages: Chat = [
+    { role: 'system', content: 'be brief' },
+    { role: 'user', content: `first question ${'and more '.repeat(20)}` },
+  ]
+  const call = async (sent: Chat, names: readonly string[]): Promise<void> => {
+    const { choices } = await openai.chat.completions.create({
+      model: 'gpt-5.5',
+      messages: sent,
+      tools: names.map(tool),
+    })
+    messages.push(choices[0]?.message as Chat[number])
+  }
+  await call(messages, ['read'])
+  messages.push({ role: 'user', content: 'second question' })
+  await call(messages, ['read'])
+  messages.push({ role: 'user', content: 'third question' })
+  const shortened = messages.with(1, { role: 'user', content: 'first question, shortened' })
+  await call(shortened, ['read'])
+  messages.push({ role: 'user', content: 'fourth question' })
+  await call(messages.with(1, shortened[1] as Chat[number]), ['read', 'search'])
+  await fetch.settled()
+  await server.close()
+}
+
+let here: Looking
+let id = ''
+beforeAll(async () => {
+  here = await looking(async (store) => {
+    await record(store)
+    const { sessions } = await listSessions(store)
+    expect(sessions).toHaveLength(1)
+    id = sessions[0]?.id ?? ''
+  })
+})
+afterAll(() => here?.end())
+const complaints: string[] = []
+afterEach(() => expect([...complaints.splice(0), ...here.complaints()]).toEqual([]))
+
+const figures = async (page: Page): Promise<string> => (await page.locator('.figures').textContent()) ?? ''
+const show = async (page: Page, call: number): Promise<void> => {
+  await page.getByRole('slider', { name: 'call' }).fill(String(call - 1))
+  await page.getByText(`${call} of 4`).waitFor()
+}
+
+describe('as sent', () => {
+  const look = async (page: Page): Promise<void> => {
+    await page.locator('.strip').waitFor()
+    expect(await page.getByRole('combobox', { name: 'context' }).inputValue()).toBe('as sent')
+    await show(page, 2)
+    // All that the call before was sent is a prefix of what this one was sent.
+    await page.locator('.prefix-end').waitFor()
+    expect(await figures(page)).toMatch(/cacheable prefix\d+ % 2 messagesfrom the cache40 % by the provider’s count/)
+    expect(await page.locator('.item').nth(2).getAttribute('class')).toContain('prefix-end')
+    expect(await page.getByText('The cached prefix ended').count()).toBe(0)
+    await show(page, 3)
+    await page.getByText('The cached prefix ended: the client compacted the conversation.').waitFor()
+    expect(await figures(page)).toMatch(/cacheable prefix\d+ % 1 message/)
+    const changed = page.locator('.item').nth(1)
+    await changed.getByText('first question, shortened').waitFor()
+    expect(await changed.getAttribute('class')).toContain('prefix-end')
+    expect(await page.locator('.item').nth(2).textContent()).toMatch(/heard 2/)
+    await page.locator('.beside summary').first().click()
+    await page.locator('.beside').first().getByText('read').first().waitFor()
+    await show(page, 4)
+    await page.getByText('The cached prefix ended: the tool list changed: +search.').waitFor()
+    expect(await figures(page)).toMatch(/cacheable prefix0 % 0 messages/)
+    expect(await page.locator('.prefix-end').count()).toBe(0)
+  }
+  it('shows what each recorded call was sent beside the record, and where the cached prefix ended', async () => {
+    const page = await here.at(`#/saw/${encodeURIComponent(id)}`)
+    await look(page)
+    await page.close()
+  })
+  it('is in a file, too', async () => {
+    const path = join(here.folder, 'sent.html')
+    writeFileSync(path, (await htmlOf(here.store, id, { version: '0.0.0' })).join('\n'))
+    const page = heard(await (await here.browser.newContext({ offline: true })).newPage(), complaints)
+    await page.goto(`${pathToFileURL(path).href}#/saw/${encodeURIComponent(id)}`)
+    await look(page)
+    await page.context().close()
+  })
+})
+
+it('a call without an answer has none, also where one would be', async () => {
+  const refused = recordingFetch({ store: here.store, fetch: () => Promise.reject(new Error('cut')) })
+  const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Is anybody there?' }] })
+  await refused('http://127.0.0.1/chat/completions', { method: 'POST', body }).catch(() => {})
+  await refused.settled()
+  const page = await here.at(`#/saw/${encodeURIComponent(refused.summary().sessions[0] ?? '')}`)
+  await page.locator('.strip').waitFor()
+  expect(await page.locator('.answered').textContent()).toBe('no answer of m was recorded')
+  await page.close()
+})
+
+describe('money', () => {
+  it('of each policy is counted by the dated prices of the model that answered, or of another', async () => {
+    const page = await here.at(`#/saw/${encodeURIComponent(id)}`)
+    await page.getByText('Compare policies').click()
+    await page.locator('.plots canvas').nth(2).waitFor()
+    expect(await page.getByRole('combobox', { name: 'prices of' }).inputValue()).toBe('gpt-5.5')
+    const table = page.locator('.compare table')
+    expect(await table.locator('th').allTextContents()).toEqual([
+      'policy',
+      'cost',
+      'money',
+      'cacheable',
+      'epochs',
+      'too small for',
+    ])
+    await page
+      .getByText(
+        /at the list prices of gpt-5\.5 of 2026-\d\d-\d\d \(source\): \$5 for a million tokens, \$0\.5 from the cache, \$5 into it, \$30 answered/,
+      )
+      .waitFor()
+    const paid = async (): Promise<number> =>
+      Number(/\$([\d.]+)/.exec((await table.locator('tbody td').nth(2).textContent()) ?? '')?.[1])
+    // 80 tokens answered cost $0.0024: the rest is the input.
+    expect(await paid()).toBeGreaterThan(0.0024)
+    const dear = await paid()
+    await page.getByRole('combobox', { name: 'prices of' }).selectOption('gpt-5-mini')
+    await expect.poll(paid).toBeLessThan(dear)
+    await page.getByRole('combobox', { name: 'prices of' }).selectOption('')
+    await expect.poll(() => table.locator('th').count()).toBe(5)
+    await page.close()
+  })
+})

@@ -1,0 +1,113 @@
+/** What only processes of their own show: streams that close, signals, terminals that can't do much. */
+import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
+import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { commands } from '../src/commands.ts'
+import { root } from '../../../scripts/run.ts'
+import { folder, indelible, main, written } from './indelible.ts'
+import { leftOutIf } from '../../../test/left-out.ts'
+
+const store = join(folder, 'processes.db')
+const long = written(
+  'long.jsonl',
+  Array.from({ length: 2000 }, (_, index) =>
+    JSON.stringify({ role: index % 2 === 0 ? 'user' : 'assistant', content: `${index} ${'said '.repeat(60)}` }),
+  ).join('\n'),
+)
+beforeAll(() => void indelible(['import', long, '--id', 'long', '--store', store]))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const started = (args: readonly string[], stdio: StdioOptions): ChildProcess =>
+  spawn(process.execPath, [main, ...args], {
+    stdio,
+    env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled'), NO_COLOR: '1' },
+  })
+const ended = (child: ChildProcess): Promise<number | NodeJS.Signals | null> =>
+  new Promise((end) => child.on('close', (code, signal) => end(signal ?? code)))
+
+describe('a process', () => {
+  it.each([
+    ['show', 'long', '--store', store],
+    ['export', 'long', '--to', 'indelible', '--store', store],
+  ])('ends without a word when nobody reads on: %s', async (...args) => {
+    const child = started(args, ['ignore', 'pipe', 'pipe'])
+    let told = ''
+    child.stderr?.on('data', (piece: Buffer) => (told += piece.toString()))
+    child.stdout?.once('data', () => child.stdout?.destroy())
+    expect([await ended(child), told]).toEqual([0, ''])
+  })
+  it.each([
+    ['list', '--store', store],
+    ['show', 'long', '--store', store],
+    ['export', 'long', '--to', 'indelible', '--store', store],
+    ['--version'],
+  ])(
+    'says in one line that its output can not be written: %s',
+    leftOutIf(!existsSync('/dev/full'), 'there is no /dev/full'),
+    async (...args) => {
+      const full = openSync('/dev/full', 'w')
+      const child = started(args, ['ignore', full, 'pipe'])
+      closeSync(full)
+      let told = ''
+      child.stderr?.on('data', (piece: Buffer) => (told += piece.toString()))
+      expect([await ended(child), told]).toEqual([1, "indelible: can't write the output: no space left on device\n"])
+    },
+  )
+  it('does its work where nobody reads what it tells', async () => {
+    const out = join(folder, 'told.txt')
+    const file = openSync(out, 'w')
+    const child = started(['convert', written('cut.jsonl', `${readFileSync(long, 'utf8')}\n{"cut`), '--to', 'anthropic'], ['ignore', file, 'pipe']) // oxfmt-ignore
+    child.stderr?.destroy()
+    expect(await ended(child)).toBe(1) // because of the damage
+    closeSync(file)
+    expect(JSON.parse(readFileSync(out, 'utf8'))).toHaveProperty('messages.1999')
+  })
+  it.each([
+    ['the threads of replay', ['replay', long, '--budget', '2k,4k,8k,16k'], 'long.jsonl'],
+    ['import', ['import', long, long, long, long, '--store', join(folder, 'broken.db')], 'long'],
+  ])('ends at once with Ctrl-C, and leaves whole what it stored: %s', async (_, args, first) => {
+    const child = started(args, ['ignore', 'pipe', 'ignore'])
+    const said = await new Promise<string>((heard) => child.stdout?.once('data', (piece: Buffer) => heard(String(piece)))) // oxfmt-ignore
+    expect(said).toContain(first)
+    child.kill('SIGINT')
+    expect(await ended(child)).toBe('SIGINT') // a shell says 130
+    if (args[0] === 'import')
+      expect(indelible(['verify', '--all', '--deep', '--store', join(folder, 'broken.db')])).toMatchObject({
+        status: 0,
+      })
+  })
+  it('of view says which port is in use, and what to do', async () => {
+    const server = createServer()
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+    const { port } = server.address() as AddressInfo
+    const child = started(['view', '--no-open', '--port', String(port), '--store', store], ['ignore', 'ignore', 'pipe'])
+    let told = ''
+    child.stderr?.on('data', (piece: Buffer) => (told += piece.toString()))
+    expect(await ended(child)).toBe(1)
+    server.close()
+    expect(told).toBe(
+      `indelible: port ${port} of 127.0.0.1 is in use, perhaps by another view; give another with --port, or leave it out for any that is free\n`,
+    )
+  })
+})
+
+describe('every command', () => {
+  it.each(commands.map(({ name }) => name))(
+    '%s has help that fits 40 columns but for what is typed as it stands',
+    (name) => {
+      const { usage, about, examples = [] } = commands.find((command) => command.name === name) as (typeof commands)[0]
+      const kept = [...usage, ...examples, ...about.split('\n').filter((line) => line.startsWith(' '))].map((line) => line.trim()) // oxfmt-ignore
+      for (const line of indelible([name, '--help'], { columns: 40 }).lines)
+        if (line.includes(' ') && !kept.some((one) => line.endsWith(one)))
+          expect([line, line.length <= 40 || !line.trim().includes(' ')]).toEqual([line, true])
+    },
+  )
+  it.each([{ NO_COLOR: '1' }, { FORCE_COLOR: '3' }, { TERM: 'dumb' }])('writes no escape into a pipe: %o', (env) => {
+    for (const { name } of commands) {
+      const { stdout, stderr } = indelible([name, '--help'], { env })
+      expect([name, `${stdout}${stderr}`.includes('\u001b')]).toEqual([name, false])
+    }
+  })
+})

@@ -1,0 +1,145 @@
+/** The thread of `indelible record` that stores, when it dies, and when its disk is full: the traffic goes on. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Worker } from 'node:worker_threads'
+import { gzipSync } from 'node:zlib'
+import { afterAll, expect, it } from 'vitest'
+import type { ObservedCall } from '@indelible/recorder'
+import { startProxy } from '@indelible/recorder/proxy'
+import type { Call } from '../src/command.ts'
+import { terminalOf } from '../src/output.ts'
+import { summaryLines } from '../src/record.ts'
+import { beginRecording, type Recording } from '../src/recording.ts'
+import { leftOutIf } from '../../../test/left-out.ts'
+import { smallDisk } from '../../../test/small-disk.ts'
+import { indelible } from './indelible.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-record-thread-'))
+const disk = smallDisk('3m')
+afterAll(() => {
+  disk?.remove()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const answer = JSON.stringify({
+  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'heard' } }],
+})
+
+/** A recorder, its thread, and what it tells. */
+const begun = async (store: string) => {
+  const told: string[] = []
+  const nowhere = { write: () => undefined }
+  const stderr = { write: (text: string) => told.push(text) }
+  const said = { stdin: process.stdin, stdout: nowhere, stderr, env: {}, cwd: '.', onInterrupt: () => () => {} }
+  const call: Call = { values: { store }, positionals: [], terminal: terminalOf(said) }
+  const threads: Worker[] = []
+  const onThread = (one: Worker): void => void threads.push(one)
+  process.on('worker', onThread)
+  const recording = await beginRecording(call)
+  process.off('worker', onThread)
+  return { recording, told, thread: threads[0] as Worker }
+}
+
+/** A whole call, as the proxy tells it: it throws if the traffic does not go on. */
+const goesBy = ({ recorderOf }: Recording, question: string): ObservedCall => {
+  const request = { method: 'POST', url: 'http://x/chat/completions', header: () => undefined }
+  const call = recorderOf({ headers: {} } as IncomingMessage).observe(request) as ObservedCall
+  call.piece(Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: question }] })))
+  call.sent()
+  call.answered(200, (name) => (name === 'content-type' ? 'application/json' : undefined))
+  call.chunk(Buffer.from(answer))
+  call.end()
+  return call
+}
+
+it('clients are served while the thread can store nothing and bombs wait for it: 350,000 messages in 26 kB each', async () => {
+  const path = join(folder, 'busy.db')
+  const { recording } = await begun(path)
+  const provider = createServer((incoming, outgoing) => {
+    incoming.resume().on('end', () => outgoing.writeHead(200, { 'content-type': 'application/json' }).end(answer))
+  })
+  await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve))
+  const { port } = provider.address() as AddressInfo
+  const upstreams = [{ name: 'openai', url: `http://127.0.0.1:${port}` }]
+  const proxy = await startProxy({ host: '127.0.0.1', port: 0, token: '', upstreams, recorderOf: recording.recorderOf })
+  const asked = async (body: string | Uint8Array<ArrayBuffer>, encoding: string): Promise<number> => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
+    const { status, text } = await fetch(`${proxy.urlOf('openai')}/chat/completions`, {
+      method: 'POST',
+      headers,
+      body,
+    }).then(async (response) => ({ status: response.status, text: await response.text() }))
+    expect(text).toBe(answer)
+    return status
+  }
+  const text = `{"messages":[${Array.from({ length: 350_000 }, () => '{"role":"user","content":"a"}').join(',')}]}`
+  const bomb = new Uint8Array(gzipSync(text))
+  const question = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'served' }] })
+  const lock = new DatabaseSync(path)
+  lock.exec('begin immediate')
+  const all = [
+    asked(question, 'identity'),
+    ...Array.from({ length: 5 }, () => asked(bomb, 'gzip')),
+    asked(question, 'identity'),
+  ]
+  expect(await Promise.all(all)).toEqual(all.map(() => 200)) // the lock is held: nothing of it is stored
+  lock.exec('rollback')
+  lock.close()
+  await proxy.close()
+  const summaries = await recording.settled()
+  const sum = (figure: 'calls' | 'lost'): number => summaries.reduce((total, one) => total + one[figure], 0)
+  expect(sum('calls') + sum('lost')).toBe(7)
+  expect(sum('lost')).toBeGreaterThanOrEqual(5)
+  await new Promise((resolve) => provider.close(resolve))
+})
+
+it('the thread dies: calls go on, are counted as not recorded, and the next start records them', async () => {
+  const store = join(folder, 's.db')
+  const { recording, told, thread } = await begun(store)
+  await goesBy(recording, 'before').over
+  const died = new Promise((resolve) => thread.on('exit', resolve))
+  thread.postMessage({ records: 'no bytes' }) // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread has none
+  await died
+  for (let call = 0; call < 3; call++) goesBy(recording, `behind ${call}`)
+  goesBy(recording, 'large'.repeat(2 ** 20))
+  const summaries = await recording.settled()
+  expect(told.join('')).toMatch(
+    /the thread that records has ended \(.+\): nothing more is recorded until the next start/,
+  )
+  expect(summaryLines(summaries).join('\n')).toBe('4 calls not recorded')
+  const left = readdirSync(folder).filter((name) => name.includes('-spool-'))
+  expect(left).toHaveLength(2) // a file and its lock
+
+  const again = await begun(store)
+  const recorded = await again.recording.settled()
+  expect(again.told.join('')).toContain('4 calls of a recorder that was killed: recorded')
+  expect(recorded.reduce((sum, { lost }) => sum + lost, 0)).toBe(0)
+  expect(indelible(['list', '--json', '--store', store]).lines.filter(Boolean)).toHaveLength(5)
+  expect(readdirSync(folder).filter((name) => name.includes('-spool-'))).toEqual([])
+})
+
+it(
+  'the disk is full: calls go on, and each is either recorded or counted as not',
+  leftOutIf(disk === undefined, 'nothing can be mounted here'),
+  async () => {
+    const store = join(disk?.path ?? '', 's.db')
+    const { recording, told } = await begun(store)
+    const calls = 20
+    for (let call = 0; call < calls; call++) await goesBy(recording, `${call} ${'x'.repeat(100_000)}`).over
+    const summaries = await recording.settled()
+    const [recorded, lost] = (['calls', 'lost'] as const).map((figure) =>
+      summaries.reduce((sum, summary) => sum + summary[figure], 0),
+    ) as [number, number]
+    expect(recorded).toBeGreaterThan(0)
+    expect(lost).toBeGreaterThan(0)
+    expect(recorded + lost).toBe(calls)
+    expect(told.join('')).toMatch(/not recorded: .*(?:full|space)/)
+    expect(
+      indelible(['list', '--json', '--store', store]).lines.filter((line) => line !== '').length,
+    ).toBeGreaterThanOrEqual(recorded)
+  },
+)

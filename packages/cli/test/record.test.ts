@@ -1,0 +1,260 @@
+/** `indelible record`: a real program between whose calls and a provider on loopback it stands. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync, zstdCompressSync } from 'node:zlib'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { root } from '../../../scripts/run.ts'
+import { providerServer, type ProviderServer, type Reply, type Request } from '../../../test/run/provider-server.ts'
+import { summaryLines } from '../src/record.ts'
+import { indelible, main } from './indelible.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-record-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const client = join(root, 'packages/cli/test/record-client.ts')
+
+let server: ProviderServer
+let store: string
+let stores = 0
+let reply: (request: Request) => Reply
+const answer = (content: string): Reply => ({
+  body: {
+    id: 'c1',
+    model: 'gpt-5.2',
+    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content } }],
+    usage: {
+      prompt_tokens: 1000,
+      completion_tokens: 10,
+      total_tokens: 1010,
+      prompt_tokens_details: { cached_tokens: 500 },
+    },
+  },
+})
+beforeEach(async () => {
+  store = join(folder, `${stores++}.db`)
+  reply = ({ body }) => answer(`heard ${(body['messages'] as readonly unknown[]).length}`)
+  server = await providerServer((request) => reply(request))
+})
+afterEach(() => server.close())
+
+interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const recorded = (
+  args: readonly string[],
+  env: { readonly [name: string]: string } = {},
+  told: (child: ChildProcess, stdout: string) => void = () => {},
+): Promise<Ended> =>
+  new Promise((resolve) => {
+    const child = spawn(process.execPath, [main, 'record', '--store', store, ...args], {
+      env: { ...process.env, OPENAI_BASE_URL: `${server.url}/v1`, ...env },
+    })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.on('data', (chunk) => told(child, (stdout += String(chunk))))
+    child.stderr.on('data', (chunk) => (stderr += String(chunk)))
+    child.on('close', (code) => resolve({ code, stdout, stderr }))
+  })
+const shown = (): readonly string[] => {
+  const { lines } = indelible(['list', '--json', '--store', store])
+  return lines.filter(Boolean).map((line) => (JSON.parse(line) as { readonly id: string }).id)
+}
+
+describe('indelible record', () => {
+  it('records the conversation of a program, and hands through its output and exit code', async () => {
+    const { code, stdout, stderr } = await recorded(['--', process.execPath, client, 'one', 'two'], { EXIT: '3' })
+    expect([code, stdout]).toEqual([3, '{"role":"assistant","content":"heard 3"}\n'])
+    expect(stderr).toContain('recorded: 2 calls in 1 session\n')
+    expect(stderr).toMatch(/tokens: 2,000 in \(50 % from cache\), 20 out, about \$0\.\d{4}\n/)
+    const [id, ...others] = shown()
+    expect(others).toEqual([])
+    expect(stderr).toContain(`indelible show ${id}`)
+    expect(indelible(['export', String(id), '--to', 'openai-chat', '--store', store]).stdout).toContain('heard 3')
+    expect(indelible(['verify', String(id), '--store', store]).status).toBe(0)
+    expect(readFileSync(store).includes('secret-key')).toBe(false)
+    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(Array(2).fill('Bearer secret-key'))
+  })
+
+  it('an argument has the address where it names the variable', async () => {
+    const program = `const { OPENAI_BASE_URL: url, GOOGLE_GEMINI_BASE_URL: gemini } = process.env
+      console.log(process.argv[1] === "url=" + url && gemini === url.replace(/openai$/, 'gemini'), process.argv[2])`
+    const args = ['-e', program, 'url={OPENAI_BASE_URL}', '{HOME} {}']
+    expect((await recorded(['--', process.execPath, ...args])).stdout).toBe('true {HOME} {}\n')
+  })
+
+  it('a program that is run again and goes on leaves the same session; another one leaves its own', async () => {
+    await recorded(['--', process.execPath, client, 'one', 'two'])
+    await recorded(['--', process.execPath, client, 'one', 'two'])
+    await recorded(['--', process.execPath, client, 'else'])
+    expect(shown()).toHaveLength(3) // each began anew
+  })
+
+  it('an error of the provider reaches the program', async () => {
+    reply = () => ({ status: 500, body: { error: { message: 'broken' } } })
+    const { code, stderr } = await recorded(['--', process.execPath, client, 'one'])
+    expect(code).toBe(9)
+    expect(stderr).toContain('recorded: 1 call in 1 session, 1 failed\n')
+  })
+
+  it('a provider that is not there is an answer, too', async () => {
+    const { code, stderr } = await recorded([
+      '--upstream',
+      'openai=http://127.0.0.1:9',
+      '--',
+      process.execPath,
+      client,
+      'one',
+    ])
+    expect(code).toBe(9)
+    expect(stderr).toContain('1 failed')
+  })
+
+  it('a program that is killed has the exit code of its signal', async () => {
+    const { code } = await recorded(['--', process.execPath, '-e', 'process.kill(process.pid, "SIGKILL")'])
+    expect(code).toBe(137)
+  })
+
+  it('listens for programs that others start; a compressed request is read; SIGTERM ends it', async () => {
+    let asked = false
+    const raw = createServer((incoming, outgoing) => {
+      incoming.resume().on('end', () => {
+        outgoing.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+        outgoing.end(gzipSync(JSON.stringify(answer('read').body)))
+      })
+    })
+    await new Promise<void>((resolve) => raw.listen(0, '127.0.0.1', resolve))
+    const upstream = `openai=http://127.0.0.1:${(raw.address() as AddressInfo).port}/v1`
+    const { code, stderr } = await recorded(
+      ['--listen', '127.0.0.1:0', '--scope-header', 'x-team', '--upstream', upstream],
+      {},
+      (child, stdout) => {
+        const url = /^(http:\S+\/openai) /m.exec(stdout)?.[1]
+        if (url === undefined || asked) return
+        asked = true
+        void (async () => {
+          const body = JSON.stringify({ model: 'gpt-x', messages: [{ role: 'user', content: 'packed' }] })
+          const headers = { 'content-type': 'application/json', 'content-encoding': 'zstd', 'x-team': 'blue' }
+          await fetch(`${url}/chat/completions`, { method: 'POST', headers, body: zstdCompressSync(body) })
+          await fetch(`${url}/chat/completions`, { method: 'POST', headers: { 'x-team': 'blue' }, body })
+          expect((await fetch(url.replace('/openai', '/nothing'))).status).toBe(404)
+          child.kill('SIGTERM')
+        })()
+      },
+    )
+    expect(code).toBe(0)
+    expect(stderr).toContain('recorded: 2 calls in 2 sessions')
+    expect(shown()).toEqual([])
+    raw.close()
+  })
+
+  it('a header names scopes: only a conversation makes one, and the summary counts all of them', async () => {
+    let done = false
+    let scopes = 0
+    reply = () => answer('x')
+    const { stderr } = await recorded(
+      ['--listen', '127.0.0.1:0', '--scope-header', 'x-team', '--upstream', `openai=${server.url}/v1`],
+      {},
+      (child, stdout) => {
+        const url = /^(http:\S+\/openai) /m.exec(stdout)?.[1]
+        if (url === undefined || done) return
+        done = true
+        void (async () => {
+          const body = JSON.stringify({ model: 'gpt-x', messages: [{ role: 'user', content: 'x' }] })
+          for (let index = 0; index < 140; index++) {
+            const headers = { 'x-team': `team-${index}`, 'content-type': 'application/json' }
+            await (await fetch(`${url}/models`, { method: 'POST', headers, body: '{}' })).text()
+            if (index % 2 === 0)
+              await (await fetch(`${url}/chat/completions`, { method: 'POST', headers, body })).text()
+          }
+          // Those with a log: of the teams that had a conversation, and the command's own.
+          scopes = indelible(['scopes', '--json', '--store', store]).lines.filter(Boolean).length
+          child.kill('SIGTERM')
+        })()
+      },
+    )
+    expect(stderr).toContain('recorded: 70 calls in 70 sessions\n')
+    expect(stderr).toContain('140 other requests passed\n')
+    expect(scopes).toBeLessThanOrEqual(71) // the last ones may be on their way
+  })
+
+  it.each([
+    [[], 'needs a COMMAND'],
+    [['--listen', 'x'], 'HOST:PORT'],
+    [['--listen', '0.0.0.0:0'], '--token'],
+    [['--token', 'short', '--', 'x'], 'at least 8'],
+    [['--upstream', 'x=y', '--', 'x'], '--upstream takes'],
+    [['--sample', '101', '--', 'x'], 'percentage'],
+    [['--keep-days', '0', '--', 'x'], 'at least 1'],
+  ])('%j is a misuse', (args, text) => {
+    expect(indelible(['record', ...args, '--store', store])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining(text) as string,
+    })
+  })
+
+  it('the token may stand in the environment, where other users do not see it', () => {
+    const run = (token: string) =>
+      indelible(['record', '--listen', '0.0.0.0:0', '--upstream', 'x', '--store', store], {
+        env: { INDELIBLE_TOKEN: token },
+      })
+    expect(run('short').stderr).toContain('at least 8')
+    expect(run('').stderr).toContain('give --token too')
+    expect(run('long-enough').stderr).toContain('--upstream takes')
+  })
+
+  it('a program that can not be run is named, and the exit code is that of shells', () => {
+    const none = join(folder, 'none')
+    const run = (command: string) => indelible(['record', '--store', store, '--', command])
+    expect(run(none)).toMatchObject({
+      status: 127,
+      stderr: `indelible: ${none} can't be run: there is no such program\n`,
+    })
+    expect(run(folder)).toMatchObject({ status: 126, stderr: `indelible: ${folder} can't be run: permission denied\n` })
+    expect(run('').status).toBe(2)
+  })
+})
+
+it('the summary says which calls had no figures, and no money where none was counted', () => {
+  const usage = (input: number) => ({ input, output: 1, cacheRead: 0, cacheWrite: 0 })
+  const summary = {
+    sessions: ['a'],
+    calls: 3,
+    failed: 1,
+    silent: 2,
+    passed: 0,
+    lost: 0,
+    unanswered: 0,
+    breaks: [],
+    moreSessions: 0,
+    moreBreaks: 0,
+  }
+  const lines = (dollars: number, unpriced: number) =>
+    summaryLines([{ ...summary, usage: usage(5), models: new Map(), dollars, unpriced }])
+  expect(lines(0.00001, 0).slice(0, 3)).toEqual([
+    'recorded: 3 calls in 1 session, 1 failed',
+    'tokens: 5 in (0 % from cache), 1 out, less than $0.0001',
+    '2 calls without figures of tokens: the provider told none',
+  ])
+  expect(lines(0, 1)[1]).toBe('tokens: 5 in (0 % from cache), 1 out')
+  const lost = summaryLines([
+    { ...summary, lost: 3, unanswered: 1, usage: usage(5), models: new Map(), dollars: 0, unpriced: 0 },
+  ])
+  expect(lost.slice(3, 5)).toEqual(['2 calls not recorded', '1 call recorded without the answer'])
+  expect(lines(0.5, 1)[1]).toBe('tokens: 5 in (0 % from cache), 1 out, about $0.5000 without models of unknown price')
+  const scoped = {
+    ...summary,
+    sessions: ['a b'],
+    scope: 'ann',
+    usage: usage(0),
+    models: new Map(),
+    dollars: 0,
+    unpriced: 0,
+  }
+  expect(summaryLines([scoped]).at(-1)).toBe("  indelible show 'a b' --scope ann")
+})

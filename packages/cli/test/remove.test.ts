@@ -1,0 +1,128 @@
+/** `indelible remove`, as a person runs it, also in a real terminal. */
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { spawn } from '@lydell/node-pty'
+import { ownStore } from 'indelible/store'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { afterAll, describe, expect, it } from 'vitest'
+import { root } from '../../../scripts/run.ts'
+import { ok } from '../../../test/answers.ts'
+import { indelible, main } from './indelible.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-remove-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+let stores = 0
+/** A store with the sessions a, b, and c, a fork of a. */
+const filled = (): readonly string[] => {
+  const store = ['--store', join(folder, `${stores++}.db`)]
+  for (const id of ['a', 'b']) indelible(['import', join(root, 'examples/coding-agent.json'), '--id', id, ...store])
+  indelible(['fork', 'a', '--at', '3', '--id', 'c', ...store])
+  return store
+}
+const idsIn = (store: readonly string[]): readonly string[] =>
+  indelible(['list', '--json', ...store])
+    .lines.flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { readonly id: string }).id]))
+    .toSorted()
+
+describe('indelible remove', () => {
+  it('removes sessions, and says what forks keep', () => {
+    const store = filled()
+    expect(indelible(['remove', 'a', 'b', 'a', '--yes', ...store])).toMatchObject({
+      status: 0,
+      stdout: 'a: removed, 19 messages\n  c keeps the 3 messages that it shares\nb: removed, 19 messages\n',
+    })
+    expect(idsIn(store)).toEqual(['c'])
+    expect(indelible(['verify', 'c', ...store]).stdout).toMatch(/^c: good, 3 messages/)
+  })
+  it('says nothing of forks that are removed too', () => {
+    const store = filled()
+    expect(indelible(['remove', 'a', 'c', '--yes', ...store]).stdout).toBe(
+      'a: removed, 19 messages\nc: removed, 3 messages\n',
+    )
+  })
+  it('removes what a killed import left behind, and nothing else', async () => {
+    const store = filled()
+    const opened = await ok(sqliteStore({ path: String(store[1]) }))
+    const id = `indelible.import.${randomUUID()}`
+    await ok(ownStore(opened).create({ id, meta: { 'indelible.partial': 'import' }, encrypt: false }))
+    await ok(opened.create({ id: 'half', meta: { 'indelible.partial': 'copy' }, encrypt: false }))
+    await ok(opened.close())
+    expect(indelible(['remove', '--unfinished', 'a', '--yes', ...store]).status).toBe(2)
+    expect(indelible(['remove', '--unfinished', '--yes', ...store])).toMatchObject({
+      status: 0,
+      stdout: `${id}: removed, unfinished\nhalf: removed, unfinished\n`,
+    })
+    expect(indelible(['remove', '--unfinished', '--yes', ...store])).toMatchObject({
+      status: 0,
+      stdout: '',
+      stderr: 'this store has no unfinished sessions\n',
+    })
+    expect(idsIn(store)).toEqual(['a', 'b', 'c'])
+  })
+  it('removes none, where one is not there', () => {
+    const store = filled()
+    expect(indelible(['remove', 'a', 'nobody', '--yes', ...store])).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: `indelible: this store has no session "nobody"; "indelible list --store ${store[1]}" shows its sessions; nothing was changed\n`,
+    })
+    expect(idsIn(store)).toEqual(['a', 'b', 'c'])
+  })
+  it.each([['remove'], ['erase', '0'], ['encryption destroy']])(
+    '%s takes a whole id, and says which',
+    (name, ...rest) => {
+      const store = filled()
+      indelible(['rename', 'a', 'kept', ...store])
+      indelible(['fork', 'a', '--id', 'whole-session', ...store])
+      const keys = join(folder, `${stores}.keys`)
+      indelible(['encryption', 'new', keys])
+      expect(indelible([...name.split(' '), 'whole', ...rest, '--yes', '--key-file', keys, ...store])).toMatchObject({
+        status: 1,
+        stdout: '',
+        stderr:
+          'indelible: "whole" is only the beginning of an id; did you mean whole-session? This can\'t be undone, so give the whole id; nothing was changed\n',
+      })
+      expect(idsIn(store)).toEqual(['a', 'b', 'c', 'whole-session'])
+    },
+  )
+  it('asks nothing where nobody can answer', () => {
+    const store = filled()
+    expect(indelible(['remove', 'a', ...store], { input: 'yes\n' })).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('remove needs --yes where it has no terminal to ask') as string,
+    })
+    expect(indelible(['remove', '--yes', ...store])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('remove needs a SESSION') as string,
+    })
+    expect(idsIn(store)).toEqual(['a', 'b', 'c'])
+  })
+  it.each([
+    ['yes', ['b', 'c'], 'a: removed', 0],
+    ['y', ['a', 'b', 'c'], 'nothing was removed', 1],
+    ['', ['a', 'b', 'c'], 'nothing was removed', 1],
+    ['\u0003', ['a', 'b', 'c'], 'nothing was removed', 130],
+    ['\u0004', ['a', 'b', 'c'], 'nothing was removed', 1],
+  ] as const)('in a terminal %j is taken at its word', async (typed, left, said, code) => {
+    const store = filled()
+    const pty = spawn(process.execPath, [main, 'remove', 'a', ...store], {
+      cols: 100,
+      rows: 30,
+      env: { ...process.env, NO_COLOR: '1' },
+    })
+    let shown = ''
+    let answered = false
+    pty.onData((data) => {
+      shown += data
+      if (answered || !shown.includes('Remove a (19 messages) for good? Type yes: ')) return
+      answered = true
+      pty.write(typed < ' ' && typed !== '' ? typed : `${typed}\r`)
+    })
+    expect(await new Promise((resolve) => pty.onExit(({ exitCode }) => resolve(exitCode)))).toBe(code)
+    expect(shown).toContain(said)
+    expect(idsIn(store)).toEqual(left)
+  })
+})

@@ -1,0 +1,115 @@
+/** `indelible replay` as a person runs it. */
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { root } from '../../../scripts/run.ts'
+import { createHistory } from 'indelible/history'
+import { assistant, toolCall, toolResult, user, type Message } from 'indelible/message'
+import { doReplay } from '../src/replay-job.ts'
+import { replaysOf } from '../src/replay-pool.ts'
+import { widthOf } from '../src/screen.ts'
+import { indelible as runCommand, type CommandEnded } from './indelible.ts'
+
+const example = join(root, 'examples/coding-agent.json')
+
+const indelible = (args: readonly string[], columns = 100): CommandEnded => runCommand(args, { columns })
+
+describe('indelible replay', () => {
+  it('prints dollars at the prices of a model, and says whose they are', () => {
+    const { stdout, status } = indelible(['replay', example, '--budget', '800', '--model', 'claude-opus-5-20260724'])
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/claude-opus-5-20260724: \$5 in, \$0\.5 cached, \$6\.25 written, \$25 out/)
+    expect(stdout).toMatch(/policy +cacheable +cost +dollars/)
+    expect(stdout).toMatch(/^paged .*\$0\.\d\d /m)
+    const unknown = indelible(['replay', example, '--model', 'gpt-99'])
+    expect(unknown.status).toBe(2)
+    expect(unknown.stderr).toContain('--model: the prices of "gpt-99" are unknown; expected one of claude-opus-5-5,')
+  })
+  it('prints a table for each budget, a line for each policy', () => {
+    const { status, stdout, stderr } = indelible(['replay', example, '--budget', '800,16k'])
+    expect([status, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(
+      /^coding-agent\.json: openai-chat, 19 messages\n\nbudget 800 tokens, 7 calls\npolicy +cacheable +cost +faults +tokens +epochs +rereads +median +p99 +of window\n/,
+    )
+    for (const policy of ['paged', 'window'])
+      expect(stdout).toMatch(new RegExp(`^${policy} +[\\d.]+ % +[\\d,]+ +0 `, 'm'))
+    expect(stdout).toMatch(/\n\nbudget 16,000 tokens, 7 calls\n/)
+  })
+  it('--json prints one object a line', () => {
+    const { stdout } = indelible(['replay', example, '--budget', '800', '--policy', 'window,paged', '--json'])
+    const reports = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object)
+    expect(reports).toMatchObject([
+      { policy: 'window', budget: 800, calls: 7, faults: { silentLoss: 0 } },
+      { policy: 'paged', budget: 800 },
+    ])
+  })
+  it('takes a session, too', () => {
+    const store = ['--store', join(mkdtempSync(join(tmpdir(), 'indelible-replay-')), 's.db')]
+    indelible(['import', example, ...store])
+    const replayed = (args: readonly string[]) => {
+      const { stdout } = indelible(['replay', ...args, '--budget', '800', '--policy', 'window', '--json'])
+      const {
+        median: _,
+        p99: __,
+        ...figures
+      } = JSON.parse(stdout) as { readonly median: number; readonly p99: number; readonly policy: string }
+      return figures
+    }
+    expect(replayed(['coding-agent', ...store])).toEqual(replayed([example]))
+    expect(indelible(['replay', 'coding-agent', '--budget', '800', ...store]).stdout).toMatch(
+      /^coding-agent: session, 19 messages/,
+    )
+    expect(indelible(['replay', 'nobody', ...store])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('this store has no session "nobody"') as string,
+    })
+  })
+  it('says for how many calls not even the minimum fits', () => {
+    expect(indelible(['replay', example, '--budget', '40', '--policy', 'paged']).stdout).toMatch(
+      /^paged: the minimum does not fit for 7 of 7 calls, which are not counted$/m,
+    )
+  })
+  it.each([30, 60, 100])('fits %i columns', (columns) => {
+    for (const line of indelible(['replay', example, '--budget', '800'], columns).stdout.split('\n').slice(1))
+      expect(widthOf(line)).toBeLessThanOrEqual(columns)
+  })
+  it.each([
+    [['replay'], 'replay needs a FILE'],
+    [
+      ['replay', example, '--budget', 'much'],
+      '--budget: "much" is not a number of tokens; expected one like 32000 or 32k',
+    ],
+    [['replay', example, '--policy', 'best'], '--policy: there is no policy "best"; expected paged, window'],
+  ])('%j is called wrongly', (args, message) => {
+    const { status, stderr } = indelible(args)
+    expect([status, stderr]).toEqual([2, expect.stringContaining(message) as string])
+  })
+})
+
+describe('threads', () => {
+  it('replay the same as one after the other, and tell how far they are', async () => {
+    const history = createHistory<Message>()
+    for (let index = 0; index < 60; index++) {
+      history.append(user(`Question ${index}: ${'what about it? '.repeat(index % 7)}`))
+      history.append({ role: 'assistant', content: [toolCall(`c${index}`, 'look', { at: index % 9 })] })
+      history.append(toolResult(`c${index}`, `line ${index % 9}\n`.repeat(20)))
+      history.append(assistant(`Answer ${index}.`))
+    }
+    const view = history.view()
+    const jobs = ['paged', 'window'].map((policy) => ({ policy, budget: 1500 }))
+    const told: number[] = []
+    const replays = []
+    for await (const replay of replaysOf(view, jobs, (done) => told.push(done))) replays.push(replay)
+    const timeless = (replay: object): object => ({ ...replay, median: 0, p99: 0 })
+    expect(replays.map(timeless)).toEqual(jobs.map((job) => timeless(doReplay(view, job, () => undefined))))
+    expect(told.at(-1)).toBe(2 * view.length)
+  })
+  it('say that no budget was reached, where none was', () => {
+    expect(indelible(['replay', example, '--budget', '16k']).stderr).toMatch(/^no budget was ever reached/)
+    expect(indelible(['replay', example, '--budget', '800']).stderr).toBe('')
+  })
+})

@@ -1,0 +1,269 @@
+/** Which store, scope and session a command line means, and what it says where that is not clear. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { afterAll, describe, expect, it } from 'vitest'
+import { root } from '../../../scripts/run.ts'
+import { nearest } from '../src/advice.ts'
+import { runCommandLine } from '../src/command-line.ts'
+import { shortIds } from '../src/list.ts'
+import { widthOf } from '../src/screen.ts'
+import { indelible, written } from './indelible.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-scopes-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const example = join(root, 'examples/coding-agent.json')
+const path = join(folder, 'sessions.db')
+const store = ['--store', path]
+const run = (...args: readonly string[]) => indelible(args)
+const said = (name: string, ...texts: readonly string[]): string =>
+  written(
+    `${name}.json`,
+    JSON.stringify(texts.map((content, at) => ({ role: at % 2 ? 'assistant' : 'user', content }))),
+  )
+
+describe('scopes', () => {
+  it('keep sessions apart; whoever looks in the wrong one is told', () => {
+    for (const scope of ['ann', 'bob'])
+      expect(run('import', said('hello', `I am ${scope}.`), '--scope', scope, ...store).status).toBe(0)
+    expect(run('append', 'hello', 'More.', '--scope', 'ann', ...store).status).toBe(0)
+    expect(run('list', ...store).stderr).toBe(
+      'no sessions in the scope "default", but in the scopes "ann", "bob": --scope NAME, or --all-scopes\n',
+    )
+    expect(run('show', 'hello', ...store)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('but one in the scope "ann": --scope ann') as string,
+    })
+    expect(run('verify', '--all', ...store)).toMatchObject({
+      status: 0,
+      stdout: 'no sessions verified, 0 damaged\n',
+      stderr: 'not verified: the sessions in the scopes "ann", "bob"; --all-scopes verifies all\n',
+    })
+    expect(run('verify', '--all', '--all-scopes', ...store).stdout).toContain('2 sessions verified, 0 damaged')
+    expect(run('show', 'hello', '--scope', 'bob', ...store).stdout).toContain('I am bob.')
+  })
+  it('without sessions are not named', () => {
+    const other = ['--store', join(folder, 'logs.db')]
+    expect(run('import', said('only', 'I am ann.'), '--scope', 'ann', ...other).status).toBe(0)
+    expect(run('ledger', 'update', '--scope', 'nobody', ...other).status).toBe(0) // a log, and no session
+    expect(run('list', ...other).stderr).toMatch(/but in the scopes? "ann": /)
+  })
+  it('are listed, with their sessions', () => {
+    expect(
+      run('scopes', '--json', ...store)
+        .lines.slice(0, -1)
+        .map((line) => JSON.parse(line) as object),
+    ).toEqual([
+      { scope: 'ann', sessions: 1, activity: expect.any(String) as string },
+      { scope: 'bob', sessions: 1, activity: expect.any(String) as string },
+    ])
+    expect(run('scopes', ...store).stdout).toMatch(/^ +1 {2}20\d\d-\d\d-\d\d \d\d:\d\d {2}ann$/m)
+    const all = run('list', '--all-scopes', '--sort', 'messages', ...store)
+    expect(all.lines.map((line) => line.trim().split(/ {2,}/).slice(1))).toEqual([
+      ['messages', 'scope', 'session', 'about'],
+      ['2', 'ann', 'hello', 'I am ann.'],
+      ['1', 'bob', 'hello', 'I am bob.'],
+      [],
+    ])
+    expect(run('list', '--all-scopes', '--json', ...store).stdout).toContain('"scope":"bob"')
+  })
+  it('are copied, one or all, each to its own name', () => {
+    const [one, all] = [join(folder, 'one.db'), join(folder, 'all.db')]
+    expect(run('copy', '--from', path, '--to', one)).toMatchObject({
+      status: 0,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /nothing was copied\nnot copied: .*"ann", "bob"; --all-scopes copies all\n$/,
+      ) as string,
+    })
+    expect(run('copy', '--from', path, '--to', one, '--scope', 'ann').stdout).toMatch(/^hello: 2 messages/)
+    expect(run('copy', '--from', path, '--to', all, '--all-scopes').lines).toHaveLength(3)
+    expect(run('show', 'hello', '--scope', 'bob', '--store', all).stdout).toContain('I am bob.')
+    expect(run('list', '--scope', 'bob', '--store', one).stdout).toBe('')
+  })
+  it.each([
+    [['list', '--all-scopes', '--scope', 'ann']],
+    [['list', '--scope', '']],
+    [['verify', 'hello', '--all-scopes']],
+    [['copy', 'hello', '--all-scopes', '--from', path, '--to', join(folder, 'none.db')]],
+  ])('%j is no call', (args) => expect(run(...args, ...(args[0] === 'copy' ? [] : store)).status).toBe(2))
+})
+
+describe('the store', () => {
+  it('is the one of INDELIBLE_STORE where no option names one', () => {
+    const env = { INDELIBLE_STORE: join(folder, 'env.db') }
+    expect(indelible(['import', example, '--id', 'mine'], { env }).stderr).toBe(`store: ${env.INDELIBLE_STORE}\n`)
+    expect(indelible(['show', 'mine'], { env }).status).toBe(0)
+    expect(indelible(['list', ...store], { env }).stderr).toContain('"ann"')
+    expect(indelible(['backup', join(folder, 'env-copy.db')], { env }).status).toBe(0)
+    expect(existsSync(join(folder, 'env-copy.db'))).toBe(true)
+  })
+  it('is told from a conversation, and a conversation from a store', () => {
+    expect(run('show', path)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(
+        `is a store of sessions, not a conversation; "indelible list --store ${path}"`,
+      ) as string,
+    })
+    expect(run('list', '--store', example)).toMatchObject({
+      status: 1,
+      // The path is quoted where it has a space.
+      stderr: expect.stringMatching(
+        /is a conversation \(openai-chat\), not a store; "indelible show .*coding-agent\.json'?" prints it/,
+      ) as string,
+    })
+    expect(run('list', '--store', folder).stderr).toContain('is a folder; expected the file of a store')
+    expect(run('verify', example, ...store).stderr).toContain('is a file, and this command takes a SESSION')
+    const other = join(folder, 'other')
+    writeFileSync(other, 'neither')
+    expect(run('list', '--store', other).stderr).toContain('is not a store of Indelible')
+    const wiped = join(folder, 'wiped.db')
+    writeFileSync(wiped, '')
+    for (const args of [['list'], ['verify', '--all', '--deep']])
+      expect(run(...args, '--store', wiped)).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining('wiped.db is empty, and a store never is') as string,
+      })
+    expect(statSync(wiped).size).toBe(0)
+  })
+})
+
+describe('a session', () => {
+  const own = ['--store', join(folder, 'names.db')]
+  it('is named by the beginning of its id, if that is one session’s only', () => {
+    for (const id of ['0f3c8a1d-1111-4222-8333-444455556666', '0f3c9a1d-1111-4222-8333-444455556666', 'notes'])
+      run('import', said('named', `I am ${id}.`), '--id', id, ...own)
+    expect(run('show', 'note', ...own).stdout).toContain('I am notes.')
+    expect(run('show', '0f3c8', ...own).stdout).toContain('I am 0f3c8a1d')
+    expect(run('append', '0f3c9a1d…', 'x', ...own).stdout).toMatch(
+      /^0f3c9a1d-1111-4222-8333-444455556666: 1 message at 1/,
+    )
+    expect(run('show', '0f3c', ...own)).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(
+        /2 sessions of this store begin with "0f3c": 0f3c9\S+, 0f3c8\S+; give more of the id\n$/,
+      ) as string,
+    })
+    expect(run('fork', 'notes', '--id', 'not', ...own).status).toBe(0)
+    expect(run('show', 'not', ...own).lines[0]).toMatch(/^not: /) // the whole id comes before a beginning
+  })
+  it('is removed by its whole id only', () => {
+    expect(run('remove', 'note', '--yes', ...own)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('nothing was changed') as string,
+    })
+  })
+  it('is guessed where its id is mistyped', () => {
+    expect(run('show', 'noets', ...own).stderr).toContain('has no session "noets"; did you mean "notes"?')
+    expect(run('show', 'something else', ...own).stderr).toMatch(/"indelible list --store .*" shows its sessions/)
+  })
+  it('has a short id on a terminal, as long as no other begins so', () => {
+    const short = shortIds([
+      '0f3c8a1d-1111-4222-8333-444455556666',
+      '0f3c8a1d-1111-9222-8333-444455556666',
+      'aaaaaaaa-1111-4222-8333-444455556666',
+      'not-a-random-id-however-long-it-may-be',
+    ])
+    expect(short('0f3c8a1d-1111-4222-8333-444455556666')).toBe('0f3c8a1d-1111-4…')
+    expect(short('aaaaaaaa-1111-4222-8333-444455556666')).toBe('aaaaaaaa…')
+    expect(short('not-a-random-id-however-long-it-may-be')).toBe('not-a-random-id-however-long-it-may-be')
+  })
+})
+
+describe('a list', () => {
+  const own = ['--store', join(folder, 'list.db')]
+  it('is sorted, filtered and cut', () => {
+    const titled = written(
+      'titled.jsonl',
+      `{"type":"session","version":3,"id":"a","timestamp":"2020-01-02T03:04:05.000Z","cwd":"/"}\n{"type":"message","id":"1","parentId":null,"timestamp":"2020-01-02T03:04:06.000Z","message":{"role":"user","content":"Old words."}}\n`,
+    )
+    run('import', titled, ...own)
+    run('import', said('b', 'One', 'Two', 'Three'), '--id', 'b', ...own)
+    run('import', said('c', 'Uno'), '--id', 'c', ...own)
+    const ids = (...args: readonly string[]) =>
+      run('list', '--json', ...args, ...own).lines.flatMap((line) =>
+        line === '' ? [] : [(JSON.parse(line) as { id: string }).id],
+      )
+    expect(ids()).toEqual(['c', 'b', 'a'])
+    expect(ids('--sort', 'id')).toEqual(['a', 'b', 'c'])
+    expect(ids('--sort', 'messages', '--limit', '1')).toEqual(['b'])
+    expect(ids('--where', 'messages<3')).toEqual(['c', 'a'])
+    expect(ids('--where', 'messages<3', '--where', 'from.format=pi-session')).toEqual(['a'])
+    expect(ids('--where', 'activity<2021')).toEqual(['a'])
+    expect(ids('--where', 'from.format~CHAT')).toEqual(['c', 'b'])
+    expect(run('list', ...own).lines[3]).toBe('2020-01-02 03:04         1  a        Old words.')
+    run('append', 'a', 'New words.', ...own)
+    expect(ids()[0]).toBe('a')
+    expect(run('list', '--where', 'id=z', ...own).stderr).toBe('no session passes --where\n')
+    for (const bad of [
+      ['--where', 'id'],
+      ['--sort', 'size'],
+      ['--limit', '-1'],
+    ])
+      expect(run('list', ...bad, ...own).status).toBe(2)
+  })
+})
+
+it('the nearest names are those with the fewest typing errors', () => {
+  const names = ['list', 'show', 'stats', 'verify', 'fork', 'export', 'repair', 'replay']
+  expect(['lsit', 'versify', 'forl', 'expotr', 'rep', 'x', ''].map((word) => nearest(word, names))).toEqual([
+    ['list'],
+    ['verify'],
+    ['fork'],
+    ['export'],
+    ['repair', 'replay'],
+    [],
+    [],
+  ])
+})
+
+describe('on a terminal', () => {
+  const own = ['--store', join(folder, 'terminal.db')]
+  /** What the command shows in a terminal of 80 columns and 24 lines. */
+  const shownTo = async (args: readonly string[], env: { readonly [name: string]: string } = {}) => {
+    let out = ''
+    let err = ''
+    const sink = (add: (text: string) => void) => ({
+      isTTY: true,
+      columns: 80,
+      rows: 24,
+      write: (text: string, done?: () => void) => {
+        add(text)
+        done?.()
+      },
+    })
+    const status = await runCommandLine([...args, ...own], {
+      stdin: Readable.from([]),
+      stdout: sink((text) => void (out += text)),
+      stderr: sink((text) => void (err += text)),
+      env: { ...process.env, ...env },
+      cwd: '.',
+      onInterrupt: () => () => undefined,
+    })
+    return { status, out, err }
+  }
+  it('heads and ids are short, and lines fit', async () => {
+    const id = '0f3c8a1d-1111-4222-8333-444455556666'
+    run('import', said('terminal', 'Why? '.repeat(40)), '--id', id, ...own)
+    expect((await shownTo(['head', id])).out).toMatch(/^1:[0-9a-f]{12}…\n$/)
+    expect((await shownTo(['head', id, '--full'])).out).toMatch(/^1:[0-9a-f]{64}\n$/)
+    const { out } = await shownTo(['list'])
+    expect(out).toMatch(/ {2}0f3c8a1d… {2}Why\? Why\?/)
+    for (const line of out.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(80)
+  })
+  it('a message that is longer than the screen goes through the pager, a short one does not', async () => {
+    run('import', said('long', 'line\n'.repeat(60)), '--id', 'long', ...own)
+    run('import', said('short', 'a line'), '--id', 'short', ...own)
+    const paged = join(folder, 'paged')
+    const env = { PAGER: `cat > ${paged}` }
+    expect(await shownTo(['show', 'long', '0'], env)).toMatchObject({ status: 0, out: '' })
+    expect(
+      readFileSync(paged, 'utf8')
+        .split('\n')
+        .filter((line) => line === 'line'),
+    ).toHaveLength(60)
+    expect((await shownTo(['show', 'short', '0'], env)).out).toContain('a line')
+    expect((await shownTo(['show', 'long', '0'], { PAGER: join(folder, 'no-such-pager') })).out).toContain('line\nline')
+  })
+})

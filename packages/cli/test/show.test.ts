@@ -1,0 +1,290 @@
+/** The command as a person runs it: a real process, its output, its exit code. */
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { root } from '../../../scripts/run.ts'
+import { widthOf } from '../src/screen.ts'
+import { itShared, shared } from '../../../test/shared.ts'
+import { folder, indelible, main, written } from './indelible.ts'
+
+const example = join(root, 'examples/coding-agent.json')
+
+describe('indelible show', () => {
+  it('prints position, role, page kind, tokens and a line of content, calls with their results, and totals', () => {
+    const { status, stdout, stderr } = indelible(['show', example])
+    expect([status, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^coding-agent\.json: openai-chat, 19 messages\n/)
+    expect(stdout).toMatch(/^ {2}0 {2}system {5}bootstrap +\d+ {2}You are a coding agent\./m)
+    expect(stdout).toMatch(/^ {39}▸ run_tests \{"filter": "billing"\} → 4$/m)
+    expect(stdout).toMatch(/^ {2}4 {2}tool {7}evidence .* ◂ run_tests .* \(\d+ lines\)$/m)
+    expect(stdout).toMatch(/^bootstrap {12}1 /m)
+    expect(stdout).toMatch(/^all +19 +[\d,]+$/m)
+    expect(stdout).toMatch(/^open calls: none$/m)
+  })
+  it.each([30, 40, 72, 100, 200])('fits %i columns', (columns) => {
+    const { lines } = indelible(['show', example], { columns })
+    for (const line of lines.slice(1)) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+  })
+  it('--json prints one object a line', () => {
+    const { status, lines } = indelible(['show', '--json', example])
+    expect(status).toBe(0)
+    const entries = lines.slice(0, -1).map(
+      (line) =>
+        JSON.parse(line) as {
+          position: number
+          role: string
+          page: string
+          tokens: number
+          calls?: unknown
+          message: object
+        },
+    )
+    expect(entries.map(({ position }) => position)).toEqual(Array.from({ length: 19 }, (_, index) => index))
+    expect(entries[2]).toMatchObject({
+      role: 'assistant',
+      page: 'conversation',
+      calls: [
+        { id: 'call_01', name: 'list_files', answeredAt: 3 },
+        { name: 'run_tests', answeredAt: 4 },
+      ],
+    })
+    expect(entries[3]?.message).toMatchObject({ role: 'tool', content: [{ type: 'tool_result', callId: 'call_01' }] })
+  })
+  it('--kind, --from and --to choose, and keep the positions', () => {
+    const positions = (...args: readonly string[]) =>
+      indelible(['show', '--json', example, ...args])
+        .lines.slice(0, -1)
+        .map((line) => (JSON.parse(line) as { position: number }).position)
+    expect(positions('--kind', 'bootstrap')).toEqual([0])
+    expect(positions('--kind', 'evidence,bootstrap', '--to', '5')).toEqual([0, 3, 4])
+    expect(positions('--from', '16')).toEqual([16, 17, 18])
+    expect(positions('--from', '-2')).toEqual([17, 18])
+    expect(positions('--from', '-100', '--to', '2')).toEqual([0, 1])
+    expect(positions('--from=-3', '--to=-1')).toEqual([16, 17])
+    expect(positions('--from', '99')).toEqual([])
+    expect(positions('--kind', 'plan')).toEqual([])
+  })
+  it('reads standard input', () => {
+    const { stdout } = indelible(['show', '-'], { input: '[{"role":"user","content":"from a pipe"}]' })
+    expect(stdout).toMatch(/^standard input: openai-chat, 1 message\n/)
+    expect(stdout).toMatch(/from a pipe/)
+  })
+  it('lists the calls that nobody answered', () => {
+    const path = written(
+      'open.json',
+      JSON.stringify([
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id: 'c1', type: 'function', function: { name: 'deploy', arguments: '{}' } }],
+        },
+      ]),
+    )
+    expect(indelible(['show', path]).stdout).toMatch(
+      /▸ deploy \{\} no result\n[^]*open calls: 1 without a result\n {7}0 {2}deploy {2}c1\n/,
+    )
+  })
+  it('writes no escape sequence to a pipe, and none of those in a transcript anywhere', () => {
+    const hostile = 'a\u001b[2J\u001b]0;x\u0007b'
+    const wire = [
+      { role: 'user', content: hostile },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: hostile, type: 'function', function: { name: hostile, arguments: hostile } }],
+      },
+      { role: 'tool', tool_call_id: hostile, name: hostile, content: hostile },
+      { role: 'tool', tool_call_id: 'none', name: hostile.repeat(50), content: hostile },
+    ]
+    const path = written('escape.json', JSON.stringify(wire))
+    expect(
+      indelible(['show', written('key.json', JSON.stringify([{ role: 'user', content: [{ [hostile]: 1 }] }]))]).stderr,
+    ).not.toContain('\u001b')
+    for (const env of [{}, { NO_COLOR: '1' }, { FORCE_COLOR: '1' }]) {
+      const { stdout } = indelible(['show', path], { env })
+      expect(stdout).toContain('ab')
+      expect(stdout).not.toContain('\u001b[2J')
+      if (!('FORCE_COLOR' in env)) expect(stdout).not.toContain('\u001b')
+    }
+  })
+  it.each([
+    ['1', [1]],
+    ['1-2', [1, 2]],
+    ['2-', [2, 3]],
+    ['-1', [3]],
+    ['-2-', [2, 3]],
+    ['2-99', [2, 3]],
+  ])('prints the messages of %s whole', (given, positions) => {
+    const four = written(
+      'four.json',
+      JSON.stringify([0, 1, 2, 3].map((n) => ({ role: 'user', content: `line ${n}\nmore` }))),
+    )
+    const shown = indelible(['show', four, given])
+    expect(shown.stdout.match(/^line \d$/gm)).toEqual(positions.map((n) => `line ${n}`))
+    expect(shown.stdout.match(/^more$/gm)).toHaveLength(positions.length)
+    const json = indelible(['show', four, given, '--json']).lines.filter((line) => line !== '')
+    expect(json.map((line) => (JSON.parse(line) as { readonly position: number }).position)).toEqual(positions)
+    expect(indelible(['show', four, '4-5']).stderr).toContain(
+      'there is no message 4: there are 4 messages, from 0 to 3',
+    )
+  })
+  it('a closed pipe ends it quietly', async () => {
+    const long = written(
+      'long.json',
+      JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ role: 'user', content: `message ${index}` }))),
+    )
+    const child = spawn(process.execPath, [main, 'show', long])
+    let complaint = ''
+    child.stderr.on('data', (chunk: Buffer) => (complaint += chunk.toString()))
+    child.stdout.once('data', () => child.stdout.destroy())
+    const code = await new Promise((resolve) => child.on('close', resolve))
+    expect([code, complaint]).toEqual([0, ''])
+  })
+
+  it.each<readonly [string, readonly string[], RegExp]>([
+    ['no command', [], /no COMMAND given/],
+    ['an unknown command', ['shw'], /there is no command "shw"; did you mean "show"\?/],
+    ['an option before the command', ['--json', 'show'], /there is no option --json before the COMMAND/],
+    ['no file', ['show'], /show needs a FILE or SESSION/],
+    ['two files', ['show', 'a', 'b'], /show: N takes a position such as 3, 3-5, 3- or -1, not "b"/],
+    ['a range that is none', ['show', 'a', '5-3'], /show: N-M takes the first and the last position/],
+    ['an unknown option', ['show', 'a', '--frm', '3'], /show: there is no option --frm; did you mean --from\?/],
+    ['an option without its value', ['show', 'a', '--pick'], /show: --pick takes a value: --pick N/],
+    ['a flag with a value', ['show', 'a', '--json=1'], /show: --json takes no value/],
+    ['a position that is no number', ['show', 'a', '--from', 'x'], /--from takes a whole number, not "x"/],
+    ['a negative pick', ['show', 'a', '--pick', '-1'], /--pick takes a whole number from 0/],
+    [
+      'an unknown kind',
+      ['show', 'a', '--kind', 'plan,gossip'],
+      /--kind: "gossip" is not a page kind; expected bootstrap/,
+    ],
+  ])('exit 2 for misuse: %s', (_name, args, message) => {
+    const { status, stdout, stderr } = indelible(args)
+    expect([status, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(message)
+    expect(stderr).toMatch(/Try: indelible (show )?--help\n$/)
+  })
+  it.each<readonly [string, () => string, RegExp]>([
+    ['no such file', () => join(folder, 'none'), /does not exist/],
+    ['a folder', () => folder, /is a folder; expected a file/],
+    [
+      'not JSON',
+      () => written('a.json', '[\n{"role": "user",}]'),
+      /a\.json: line 2, column 17: not JSON: expected a key in double quotes, found "\}"/,
+    ],
+    [
+      'not text',
+      () => written('b.json', new Uint8Array([0x5b, 0x22, 0xff, 0x22, 0x5d])),
+      /b\.json: this is an array, not a conversation/,
+    ],
+    [
+      'cut UTF-8',
+      () => written('c.json', new Uint8Array([0x22, 0xe2, 0x82])),
+      /c\.json: line 1, column 3: not JSON: expected a closing quote, found the end/,
+    ],
+    [
+      'no conversation',
+      () => written('d.json', '{"a": 1}'),
+      /d\.json: this is an object with "a", not a conversation; expected/,
+    ],
+    [
+      'a bad message',
+      () => written('e.json', '[{"role":"user","content":"a"},{"role":"user","content":{}}]'),
+      /e\.json: \[1\]\.content should be a string, null or an array of parts, found an empty object/,
+    ],
+  ])('exit 1 for a file that cannot be read: %s', (_name, path, message) => {
+    const { status, stdout, stderr } = indelible(['show', path()])
+    expect([status, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(message)
+    expect(stderr).not.toMatch(/\n\s+at /)
+  })
+  it('standard input is called that in errors', () => {
+    for (const [command, input] of [
+      ['show', '{'],
+      ['check', '{'],
+      ['records', '{'],
+      ['check-proof', '{'],
+      ['records', '[1,'],
+    ] as const)
+      expect(indelible([command, '-'], { input })).toMatchObject({
+        status: 1,
+        stderr: expect.stringMatching(/^indelible: standard input: /) as string,
+      })
+  })
+  it('prints help and version', () => {
+    for (const args of [['--help'], ['-h'], ['help']])
+      expect(indelible(args).stdout).toMatch(/^Usage: indelible COMMAND/)
+    for (const args of [
+      ['show', '--help'],
+      ['show', '-h'],
+      ['help', 'show'],
+    ])
+      expect(indelible(args).stdout).toMatch(/^Usage: indelible show/)
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+    expect(indelible(['--version']).stdout).toBe(`${version}\n`)
+    for (const line of [...indelible(['--help']).lines, ...indelible(['show', '--help']).lines])
+      expect(line.length).toBeLessThanOrEqual(80)
+  })
+
+  itShared('reads the real transcripts', () => {
+    const tau = indelible(['show', shared('transcripts/tau-airline-gpt-4o.openai-chat.json'), '--pick', '7'])
+    expect(tau.stdout).toMatch(/tau-bench, conversation 7 of 50/)
+    const pi = indelible(['show', shared('transcripts/coding-agent.pi-session.jsonl')])
+    expect(pi.stdout).toMatch(/pi-session, 914 messages/)
+    expect(pi.stdout).toMatch(/open calls: 18 without a result/)
+    for (const line of pi.lines) expect(widthOf(line)).toBeLessThanOrEqual(100)
+  })
+})
+
+describe('times', () => {
+  const file = written(
+    'timed.jsonl',
+    [
+      { type: 'session', version: 3, id: 'x', timestamp: '2026-01-02T03:04:05.000Z', cwd: '/' },
+      ...['2026-01-02T23:59:58.000Z', '2026-01-03T00:00:01.000Z'].map((timestamp, index) => ({
+        type: 'message',
+        id: `${index}`,
+        parentId: index === 0 ? null : '0',
+        timestamp,
+        message: { role: 'user', content: `said ${index}` },
+      })),
+    ]
+      .map((line) => JSON.stringify(line))
+      .join('\n'),
+  )
+  const lines = (args: readonly string[], columns = 100) => indelible(['show', ...args], { columns }).lines
+
+  it('are those of the file, with a line for each day, where there is room', () => {
+    const shownAs = lines([file]).map((line) => line.trim().replaceAll(/ {2,}/g, ' '))
+    expect(shownAs.slice(2, 7)).toEqual([
+      expect.stringMatching(/^# time role page/),
+      '2026-01-02',
+      expect.stringMatching(/^0 23:59:58 user .*said 0$/),
+      '2026-01-03',
+      expect.stringMatching(/^1 00:00:01 user .*said 1$/),
+    ])
+    for (const columns of [30, 60, 75, 85])
+      for (const line of lines([file], columns).slice(1)) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+    expect(lines([file], 70).join('\n')).not.toContain('23:59:58')
+    expect(lines([example]).join('\n')).not.toContain('time')
+  })
+  it('of a session are those of its appends, and stay beside the file’s once that is imported', () => {
+    const store = ['--store', join(folder, 'times.db')]
+    expect(indelible(['import', file, '--id', 'x', ...store]).status).toBe(0)
+    expect(indelible(['append', 'x', 'now', ...store]).status).toBe(0)
+    const [first, , last] = lines(['x', '--json', ...store])
+      .slice(0, 3)
+      .map((line) => JSON.parse(line) as { at: number; sourceTime?: number })
+    expect(first?.sourceTime).toBe(Date.parse('2026-01-02T23:59:58.000Z'))
+    expect(Math.abs((first?.at ?? 0) - Date.now())).toBeLessThan(600_000)
+    expect(last).toMatchObject({ at: expect.any(Number) as number, message: { role: 'user' } })
+    expect(last?.sourceTime).toBeUndefined()
+    expect(lines(['x', ...store]).join('\n')).toMatch(/0 {2}23:59:58/)
+    const [info] = indelible(['list', '--json', ...store]).lines.map(
+      (line) => JSON.parse(line || '{}') as { appended?: string },
+    )
+    expect(info?.appended).toBe(new Date(last?.at ?? 0).toISOString())
+    expect(indelible(['list', '--sort', 'size', ...store]).status).toBe(2)
+  })
+})

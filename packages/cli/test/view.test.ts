@@ -1,0 +1,83 @@
+/** `indelible view`, as the processes of a machine see it. */
+import { spawn } from 'node:child_process'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { Readable } from 'node:stream'
+import { afterAll, expect, it } from 'vitest'
+import { root } from '../../../scripts/run.ts'
+import { runCommandLine } from '../src/command-line.ts'
+import { indelible, main } from './indelible.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-view-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+it('gives the browser its address by a file that only the user can read, and removes it at the end', async () => {
+  const store = join(folder, 'a.db')
+  indelible(['import', join(root, 'examples/coding-agent.json'), '--store', store])
+  // What a system has to open a browser, which tells its arguments, the file's mode, and what stands in it.
+  for (const name of ['xdg-open', 'open']) {
+    const opener = join(folder, name)
+    writeFileSync(
+      opener,
+      `#!/bin/sh\n{ printf '%s\\n' "$*"; ls -l "$1"; cat "$1"; } > '${folder}/said.tmp'\nmv '${folder}/said.tmp' '${folder}/said'\n`,
+    )
+    chmodSync(opener, 0o755)
+  }
+  const env = { ...process.env, PATH: `${folder}${delimiter}${process.env['PATH']}` }
+  const child = spawn(process.execPath, [main, 'view', '--store', store], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  let printed = ''
+  child.stdout.on('data', (chunk) => (printed += String(chunk)))
+  await expect.poll(() => existsSync(join(folder, 'said'))).toBe(true)
+  await expect.poll(() => /^http\S+$/m.exec(printed)?.[0]).toBeDefined()
+  const address = /^http\S+$/m.exec(printed)?.[0] ?? ''
+  const [args = '', mode, page] = readFileSync(join(folder, 'said'), 'utf8').split('\n')
+  expect(args).toMatch(/view\.html$/)
+  expect(args).not.toContain('token')
+  expect(mode).toMatch(/^-rw------- /)
+  expect(page).toContain(`url=${address.replaceAll('&', '&amp;')}"`)
+  await new Promise((resolve) => {
+    child.on('exit', resolve)
+    child.kill('SIGTERM')
+  })
+  expect(existsSync(args)).toBe(false)
+})
+
+it('ends by a signal that comes while the address is printed, and opens nothing then', async () => {
+  const store = join(folder, 'b.db')
+  indelible(['import', join(root, 'examples/coding-agent.json'), '--store', store])
+  const opened = join(folder, 'opened')
+  for (const name of ['xdg-open', 'open']) {
+    writeFileSync(join(folder, name), `#!/bin/sh\ntouch '${opened}'\n`)
+    chmodSync(join(folder, name), 0o755)
+  }
+  const listeners = new Set<() => void>()
+  let heard: number | undefined
+  const stdout = {
+    write: (_: string, done?: () => void) => {
+      heard ??= listeners.size
+      for (const listener of listeners) listener()
+      done?.()
+    },
+  }
+  const path = process.env['PATH']
+  process.env['PATH'] = `${folder}${delimiter}${path}`
+  const status = await runCommandLine(['view', '--store', store], {
+    stdin: Readable.from([]),
+    stdout,
+    stderr: { write: () => {} },
+    env: process.env,
+    cwd: '.',
+    onInterrupt: (listener) => {
+      listeners.add(listener)
+      if (heard !== undefined) setImmediate(listener) // too late to be heard: the test is to end
+      return () => void listeners.delete(listener)
+    },
+  }).finally(() => (process.env['PATH'] = path))
+  expect({ status, heard, left: listeners.size, opened: existsSync(opened) }).toEqual({
+    status: 0,
+    heard: 1,
+    left: 0,
+    opened: false,
+  })
+})

@@ -1,0 +1,119 @@
+/** What is done to the keys of sessions: they are wrapped by another host key, or destroyed. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'indelible/json/kit'
+import {
+  againstOwnId,
+  appendToLedger,
+  encryptionOf,
+  storeTask,
+  type Because,
+  type LedgerContent,
+  type LedgerRow,
+  type LogFault,
+  type RemoveFault,
+  type Store,
+  type StoreFault,
+  type StoreFaultOf,
+} from 'indelible/store'
+import type { Task } from 'indelible/task/kit'
+import type { KeyRing } from './ring.ts'
+import { Vault, type KeyFault } from './vault.ts'
+
+const vaultOf = (store: Store, ring: KeyRing): Vault => {
+  const scoped = ring.keysIn === undefined ? right(store) : ring.keysIn.scoped(store.scope)
+  if (isLeft(scoped)) throw new TypeError('the scope of the store can not be one of keysIn')
+  return new Vault(ring, scoped.right)
+}
+
+/**
+ * Wrap the keys of all sessions of a scope by the current key of the ring. The sessions are not touched. Afterwards the
+ * older host keys are needed only for backups, and by processes that have an older ring.
+ *
+ * Cost    one update for each key; run it again after a fault
+ *
+ * @param store the store of the sessions, with or without keys
+ * @param ring the ring: its current key, and every key that wrapped one of them
+ * @returns the number of keys that were wrapped anew; or `NoKey`
+ */
+export const rotateKeys = (store: Store, ring: KeyRing): Task<LogFault, number> =>
+  storeTask(async () => asRead(await vaultOf(store.encryption?.bare ?? store, ring).rotate()), 'rotateKeys')
+
+/**
+ * Check that a ring opens every session key of a scope. Nothing is changed. Do it before you make a ring without some of its
+ * keys, and before `rotateKeys`.
+ *
+ * Cost    one read for each key
+ *
+ * @param store the store of the sessions, with or without keys
+ * @param ring the ring
+ * @returns the number of keys; or `NoKey`, which names the first key that the ring does not open
+ */
+export const checkKeys = (store: Store, ring: KeyRing): Task<LogFault, number> =>
+  storeTask(async () => asRead(await vaultOf(store.encryption?.bare ?? store, ring).check()), 'checkKeys')
+
+/**
+ * Destroy the key of a session. Nobody can read it any more: not its messages, its notes, its metadata, nor the blocks
+ * that no other session has; nor can anyone read what forks share with it. Its rows stay, and verify.
+ *
+ * The ledger of the scope says that it was done, why and by whom, before it is done: a process that dies between the two is
+ * completed by the next call. The key of a held session is not destroyed, nor one that rows of a held fork need.
+ *
+ * With `keysIn`, that holds for every backup of the store of the sessions. Without it, a backup that was made before still
+ * has the wrapped key, and is readable to those who have the host key. Stores that are open, in this process or in others,
+ * stop at their next read; messages that a process has read stay in its memory.
+ *
+ * Cost    an append to the ledger, and a look at each session that is held
+ *
+ * @param store the store of the session, with or without keys
+ * @param id the id of the session
+ * @param ring the ring: only `keysIn` is used
+ * @param reason the reason and the person, for the ledger
+ * @returns true if the key was destroyed; false if it had been destroyed before. `LogHeld` if a held session needs it;
+ * `NotALedger` if the ledger can't be read; `NoKey` if the session is not encrypted, or its key is not where the ring keeps
+ * keys
+ */
+export const destroyKey = (store: Store, id: string, ring: KeyRing, reason: Because = {}): Task<RemoveFault, boolean> =>
+  storeTask(async () => {
+    const because = { ...reason }
+    const problem = againstOwnId(id)
+    if (problem !== undefined) return left(problem)
+    const bare = store.encryption?.bare ?? store
+    const log = await bare.info(id)()
+    if (isLeft(log)) return log
+    const name = encryptionOf(log.right)?.keys.at(-1)
+    if (name === undefined)
+      return left<StoreFaultOf<'NoKey'>>({
+        _tag: 'NoKey',
+        id,
+        key: 'none',
+        reason: 'it has no key to destroy; nothing was changed',
+      })
+    const vault = vaultOf(bare, ring)
+    const there = await vault.isThere(name, id)
+    if (isLeft(there) || !there.right) return asRead(there)
+    const row: LedgerRow = { type: 'destroyed', id, head: log.right.head, key: name, ...because }
+    const said = await appendToLedger(bare, async (ledger) => {
+      const holding = await holdOn(bare, ledger, name)
+      if (isLeft(holding)) return holding
+      return right({ rows: ledger.destroyed.has(name) ? [] : [row], more: {} })
+    })
+    return isLeft(said) ? left(said.left as RemoveFault) : asRead(await vault.destroy(name, id))
+  }, 'destroyKey')
+
+/** `LogHeld`, if a held session has rows of the key. */
+const holdOn = async (bare: Store, { held }: LedgerContent, name: string): Promise<Either<StoreFault, void>> => {
+  for (const { id, reason, by } of held.values()) {
+    const log = await bare.info(id)()
+    if (isLeft(log)) {
+      if (log.left._tag === 'NoSuchLog') continue
+      return log
+    }
+    if (encryptionOf(log.right)?.keys.includes(name) === true)
+      return left({ _tag: 'LogHeld', id, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) })
+  }
+  return right(undefined)
+}
+
+/** No key is made here. */
+const asRead = <T>(answer: Either<KeyFault, T>): Either<LogFault, T> =>
+  isLeft(answer) ? left(answer.left as LogFault) : answer

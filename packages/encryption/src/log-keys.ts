@@ -1,0 +1,82 @@
+/**
+ * What the metadata of an encrypted log says: by which keys its rows are encrypted, from which row on each; the rest of the
+ * metadata, encrypted by the last of them. Who has none of the keys can change nothing of it unnoticed.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isArray, isLeft, isObject, parseJson, right, type Json, type JsonObject } from 'indelible/json/kit'
+import { checkMeta, encryptionKey, type EncryptionMeta, type StoreFaultOf } from 'indelible/store'
+import { openText, sealText } from './sealed.ts'
+
+/** The keys of the rows of a log. */
+export type LogKeys = Pick<EncryptionMeta, 'keys' | 'from'>
+
+/** What stays readable of metadata: what the library says of a log, and what its owner wants to be readable. */
+const isClear = (key: string): boolean => (key === 'clear' || key.startsWith('indelible.')) && key !== encryptionKey
+
+const clearOf = (meta: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(meta).filter(([key]) => isClear(key)))
+
+/** The metadata of a log as it is stored. */
+export const sealMeta = (
+  id: string,
+  key: Uint8Array,
+  { keys, from }: LogKeys,
+  given: JsonObject,
+): Either<StoreFaultOf<'InvalidMeta'>, JsonObject> => {
+  const checked = checkMeta(given)
+  if (isLeft(checked)) return checked
+  const meta = checked.right
+  const clear = clearOf(meta)
+  const rest = Object.fromEntries(
+    Object.entries(meta).filter(([name]) => !(Object.hasOwn(clear, name) || name === encryptionKey)),
+  )
+  const sealed = sealText(key, JSON.stringify(rest), aboutMeta(id, { keys, from }, clear))
+  return right({ ...clear, [encryptionKey]: { keys, from, meta: sealed } })
+}
+
+/** What the sealed part is bound to. */
+const aboutMeta = (id: string, { keys, from }: LogKeys, clear: JsonObject): string =>
+  `metadata ${JSON.stringify([id, keys, from, sorted(clear)])}`
+
+/** The same text, in whatever order a store gives the members back. */
+const sorted = (value: Json): Json =>
+  isArray(value)
+    ? (value as readonly Json[]).map(sorted)
+    : isObject(value)
+      ? Object.fromEntries(
+          Object.entries(value as JsonObject)
+            .toSorted(([one], [other]) => (one < other ? -1 : 1))
+            .map(([name, member]) => [name, sorted(member as Json)]),
+        )
+      : value
+
+/** Metadata as it was given, with what it says of keys. Undefined: it is not what its key encrypted. */
+export const openMeta = (
+  id: string,
+  key: Uint8Array,
+  encryption: EncryptionMeta,
+  meta: JsonObject,
+): JsonObject | undefined => {
+  const { keys, from, meta: sealed } = encryption
+  const clear = clearOf(meta)
+  const text = openText(key, sealed, aboutMeta(id, encryption, clear))
+  const rest = text === undefined ? undefined : parseJson(text)
+  if (rest === undefined || isLeft(rest) || !isObject(rest.right)) return undefined
+  return { ...clear, [encryptionKey]: { keys, from }, ...rest.right }
+}
+
+/** What can be read of metadata without the key. */
+export const clearMeta = (encryption: EncryptionMeta, meta: JsonObject): JsonObject => ({
+  ...clearOf(meta),
+  [encryptionKey]: encryption as unknown as JsonObject,
+})
+
+/** The keys of a fork: those of the rows that it shares, and its own. */
+export const forkedKeys = ({ keys, from }: LogKeys, at: number, own: string): LogKeys => {
+  const shared = from.filter((start) => start < at)
+  return { keys: [...keys.slice(0, shared.length), own], from: [...shared, at] }
+}
+
+/** The key of the row at a position. Undefined: the first key begins after it. */
+export const keyAt = ({ keys, from }: LogKeys, position: number): string | undefined =>
+  keys[from.findLastIndex((start) => start <= position)]

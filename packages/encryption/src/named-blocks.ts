@@ -1,0 +1,91 @@
+/**
+ * Blocks that are stored on their own: attachments, refs. Who stores them knows the digest of what they say, and nobody
+ * else may learn it. So a log with a name that only the scope's secret makes of the digest references the encrypted block.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right, utf8Of } from 'indelible/json/kit'
+import { blockIdOf, isBlockId, type BlockId } from 'indelible/proof'
+import { hashedBlock, ownStore, type BlockFault, type Store, type StoreFault } from 'indelible/store'
+import { hex, mac } from './aes.ts'
+import { blockKey } from './row-cipher.ts'
+import { openBytes, sealBytes } from './sealed.ts'
+
+/** The names of the logs of blocks. */
+export const blockPrefix = 'indelible.block.'
+const markKey = 'indelible.block'
+
+const nameOf = (scope: Uint8Array, digest: BlockId): string =>
+  `${blockPrefix}${hex(mac(scope, utf8Of(`name ${digest}`)))}`
+
+/** Store a block, encrypted. Once: one that is there is left as it is. */
+export const putNamed = async (
+  store: Store,
+  scope: Uint8Array,
+  bytes: Uint8Array,
+): Promise<Either<StoreFault, BlockId>> => {
+  const digest = hashedBlock(bytes, store.hash)
+  const sealed = sealBytes(blockKey(scope, digest), bytes)
+  const id = hashedBlock(sealed, store.hash)
+  const created = await ownStore(store).create({
+    id: nameOf(scope, digest),
+    meta: { [markKey]: id },
+    rows: [{ kind: 'note', body: '', blocks: [id] }],
+    blocks: [sealed],
+    encrypt: false,
+  })()
+  if (!isLeft(created)) return right(digest)
+  if (created.left._tag !== 'LogExists') return created
+  const there = await store.hasBlocks([id])()
+  if (isLeft(there)) return there
+  if (there.right[0] === true) return right(digest)
+  const put = await store.putBlocks([sealed])() // it was damaged
+  return isLeft(put) ? put : right(digest)
+}
+
+/** The encrypted forms of blocks; undefined for one that was not stored so. */
+const stored = async (
+  store: Store,
+  scope: Uint8Array,
+  digests: readonly BlockId[],
+): Promise<Either<BlockFault, readonly (BlockId | undefined)[]>> => {
+  const ids: (BlockId | undefined)[] = []
+  for (const digest of digests) {
+    const found = await store.info(nameOf(scope, digest))()
+    if (isLeft(found) && found.left._tag !== 'NoSuchLog') return left(found.left as BlockFault)
+    const id = isLeft(found) ? undefined : found.right.meta[markKey]
+    ids.push(isBlockId(id) ? id : undefined)
+  }
+  return right(ids)
+}
+
+/** The contents of blocks; of those that were not stored so, what the store has under their ids. */
+export const getNamed = async (
+  store: Store,
+  scope: Uint8Array,
+  digests: readonly BlockId[],
+): Promise<Either<BlockFault, readonly (Uint8Array | undefined)[]>> => {
+  const ids = await stored(store, scope, digests)
+  if (isLeft(ids)) return ids
+  const found = await store.getBlocks(digests.map((digest, index) => ids.right[index] ?? digest))()
+  if (isLeft(found)) return found
+  const contents: (Uint8Array | undefined)[] = []
+  for (const [index, bytes] of found.right.entries()) {
+    const digest = digests[index] as BlockId
+    const plain =
+      bytes === undefined || ids.right[index] === undefined ? bytes : openBytes(blockKey(scope, digest), bytes)
+    if (bytes !== undefined && (plain === undefined || blockIdOf(plain, store.hash) !== digest))
+      return left({ _tag: 'DamagedBlock', ids: [digest] })
+    contents.push(plain)
+  }
+  return right(contents)
+}
+
+/** Whether there are blocks. */
+export const hasNamed = async (
+  store: Store,
+  scope: Uint8Array,
+  digests: readonly BlockId[],
+): Promise<Either<BlockFault, readonly boolean[]>> => {
+  const ids = await stored(store, scope, digests)
+  return isLeft(ids) ? ids : store.hasBlocks(digests.map((digest, index) => ids.right[index] ?? digest))()
+}

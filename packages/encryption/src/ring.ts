@@ -1,0 +1,83 @@
+/** The host's keys: they wrap the keys of sessions, and encrypt nothing else. */
+import type { Store } from 'indelible/store'
+import { fromBase64, hex, randomBytes, toBase64 } from './aes.ts'
+
+/** A key of the host. */
+export interface HostKey {
+  /** Its name: 1 to 100 letters, digits, dots, hyphens and underscores. */
+  readonly id: string
+  /** 32 random bytes. */
+  readonly key: Uint8Array
+}
+
+/** The keys of a host. `keyRing` makes one of keys in memory; write your own to ask a key server. */
+export interface KeyRing {
+  /** The key that wraps new session keys. */
+  readonly current: HostKey
+  /**
+   * Another key, by its name.
+   *
+   * @param id the name
+   * @returns its 32 bytes, or a promise of them; undefined if there is none
+   */
+  readonly byId: (id: string) => Uint8Array | undefined | Promise<Uint8Array | undefined>
+  /**
+   * Where the wrapped keys of sessions are kept. Give a store of its own, whose backups you can do without: then a session
+   * key that was destroyed is in no backup of the sessions. Default: the store of the sessions.
+   */
+  readonly keysIn?: Store
+}
+
+/**
+ * A key of the host, with random bytes.
+ *
+ * @param id its name. Default: a random one
+ * @returns the key
+ */
+export const newHostKey = (id: string = hex(randomBytes(6))): HostKey => checkedKey({ id, key: randomBytes(32) })
+
+/**
+ * A key as text: its name, a colon, and its bytes in base64. Keep it where you keep other secrets.
+ *
+ * @param key the key
+ * @returns the text
+ */
+export const hostKeyText = ({ id, key }: HostKey): string => `${id}:${toBase64(key)}`
+
+/**
+ * A key from its text.
+ *
+ * @param text what `hostKeyText` gave
+ * @returns the key
+ * @throws TypeError if it is not such a text
+ */
+export const hostKeyOf = (text: string): HostKey => {
+  const [, id = '', base64 = ''] = /^([^:]*):(.*)$/.exec(text.trim()) ?? []
+  return checkedKey({ id, key: fromBase64(base64) ?? new Uint8Array(0) })
+}
+
+/**
+ * A ring of keys in memory. The first one wraps new session keys; the others open what they wrapped.
+ *
+ * @param keys the keys, the current one first
+ * @param options where the wrapped keys of sessions are kept
+ * @returns the ring
+ * @throws TypeError if there is no key, two of one name, or one that is none
+ * @example
+ * const ring = keyRing([hostKeyOf(process.env.SESSION_KEY)])
+ */
+export const keyRing = (keys: readonly HostKey[], { keysIn }: Pick<KeyRing, 'keysIn'> = {}): KeyRing => {
+  const known = new Map(keys.map((key) => [checkedKey(key).id, key.key]))
+  const [current] = keys
+  if (current === undefined || known.size !== keys.length)
+    throw new TypeError('keyRing takes at least one key, and no two of one name')
+  return Object.freeze({ current, byId: (id: string) => known.get(id), ...(keysIn !== undefined && { keysIn }) })
+}
+
+export const checkedKey = (given: HostKey): HostKey => {
+  if (!(typeof given.id === 'string' && /^[\w.-]{1,100}$/.test(given.id)))
+    throw new TypeError('the name of a host key is 1 to 100 letters, digits, dots, hyphens and underscores')
+  if (!(given.key instanceof Uint8Array && given.key.length === 32))
+    throw new TypeError(`the host key ${given.id} is not 32 bytes`)
+  return Object.freeze({ id: given.id, key: given.key })
+}

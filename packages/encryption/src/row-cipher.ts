@@ -1,0 +1,153 @@
+/** Rows and their blocks, encrypted and decrypted. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, utf8Of } from 'indelible/json/kit'
+import type { BlockId, Hash } from 'indelible/proof'
+import { againstStub } from 'indelible/entry'
+import {
+  encryptedBody,
+  hashedBlock,
+  readEncrypted,
+  type Append,
+  type EncryptedText,
+  type Row,
+  type Store,
+  type StoredRow,
+  type StoreFaultOf,
+} from 'indelible/store'
+import { fromBase64, mac, toBase64 } from './aes.ts'
+import { openBytes, openText, sealBytes, sealText } from './sealed.ts'
+
+/** What new rows of a log are encrypted by. */
+export interface OwnKey {
+  /** The id of the key. */
+  readonly name: string
+  readonly key: Uint8Array
+  /** The secret of the scope: with the digest of a block it makes the block's key. */
+  readonly scope: Uint8Array
+}
+
+/** The key of a block: the same for the same bytes of one scope. */
+export const blockKey = (scope: Uint8Array, digest: BlockId): Uint8Array => mac(scope, utf8Of(`block ${digest}`))
+
+type Rows = Required<Pick<Append, 'rows' | 'blocks' | 'attached'>>
+
+/** Rows as they are stored from a position on. Those that this key has encrypted already stay. */
+export const encryptRows = (
+  own: OwnKey,
+  from: number,
+  { rows, blocks = [] }: Pick<Append, 'rows' | 'blocks'>,
+  { hash, now }: Pick<Store, 'hash' | 'now'>,
+): Either<StoreFaultOf<'InvalidRow'>, Rows> => {
+  const beginning = beginningOf(own.name)
+  const isOurs = ({ body }: Row): boolean => body.startsWith(beginning)
+  if (rows.every(isOurs)) return right({ rows, blocks, attached: [] })
+  const given = new Map(blocks.map((bytes) => [hashedBlock(bytes, hash), bytes]))
+  const stored = new Map<BlockId, Uint8Array>()
+  const encrypted: Row[] = []
+  const attached = new Set<BlockId>()
+  for (const [index, row] of rows.entries()) {
+    const stub = row.erased === undefined || isOurs(row) ? undefined : againstStub(row.kind, row.body)
+    if (stub !== undefined) return left({ _tag: 'InvalidRow', index, reason: stub })
+    if (isOurs(row)) {
+      encrypted.push(row)
+      continue
+    }
+    const inside = given.size === 0 ? undefined : withBlocks(row, given, own.scope, hash)
+    if (inside?.missed === true)
+      return left({ _tag: 'InvalidRow', index, reason: 'has blocks that its text does not name' })
+    for (const [id, bytes] of inside?.blocks ?? []) stored.set(id, bytes)
+    const ids = [...(inside?.blocks.keys() ?? [])]
+    for (const id of row.blocks ?? []) if (!given.has(id)) attached.add(id)
+    const { kind, at = now(), salt, erased } = row
+    const place = {
+      kind,
+      at,
+      ...(salt !== undefined && { salt }),
+      ...(erased !== undefined && { erased }),
+    }
+    encrypted.push({
+      ...place,
+      body: encryptedRowBody(own, { ...place, position: from + index }, inside?.body ?? row.body, ids),
+      ...(ids.length > 0 && { blocks: ids }),
+    })
+  }
+  return right({ rows: encrypted, blocks: [...stored.values()], attached: [...attached] })
+}
+
+/** How the rows of a key begin. */
+export const beginningOf = (key: string): string => encryptedBody({ key, cipher: '', blocks: [] }).slice(0, -2)
+
+/** What a row is beside its text. */
+export type RowPlace = Pick<StoredRow, 'kind' | 'position' | 'at' | 'salt' | 'erased'>
+
+/** The text of a row as it is stored: it opens only as this row, at this place, with these blocks. */
+export const encryptedRowBody = (
+  { name, key }: Pick<OwnKey, 'name' | 'key'>,
+  place: RowPlace,
+  text: string,
+  blocks: readonly BlockId[] = [],
+): string => encryptedBody({ key: name, cipher: sealText(key, text, aboutRow(place, { key: name, blocks })), blocks })
+
+/** What stands for an erased row can't be read as a row, nor a note as a message. */
+const aboutRow = (
+  { kind, position, at, salt, erased }: RowPlace,
+  { key, blocks }: Omit<EncryptedText, 'cipher'>,
+): string =>
+  `${erased === undefined ? 'row' : 'stub'} ${kind} ${key} ${position} ${at} ${salt ?? ''} ${erased ?? ''} ${blocks.join(' ')}`
+
+const messageKey = '"message":'
+
+interface TakenOut {
+  readonly id: BlockId
+}
+
+/** The text of a row that names its blocks by their encrypted form, with their keys; and these blocks. */
+const withBlocks = (
+  { body, blocks = [] }: Row,
+  given: ReadonlyMap<BlockId, Uint8Array>,
+  scope: Uint8Array,
+  hash: Hash,
+): { readonly body: string; readonly blocks: ReadonlyMap<BlockId, Uint8Array>; readonly missed: boolean } => {
+  const stored = new Map<BlockId, Uint8Array>()
+  const named = new Set<BlockId>()
+  const start = body.indexOf(messageKey)
+  const envelope = start === -1 ? undefined : (JSON.parse(`${body.slice(0, start)}${messageKey}0}`) as JsonEnvelope)
+  const changed = envelope?.blocks?.map((block): TakenOut => {
+    const bytes = given.get(block.id)
+    if (bytes === undefined) return block
+    const key = blockKey(scope, block.id)
+    const sealed = sealBytes(key, bytes)
+    const id = hashedBlock(sealed, hash)
+    stored.set(id, sealed)
+    named.add(block.id)
+    return { ...block, id, ...{ key: toBase64(key) } }
+  })
+  const { message: _, ...rest } = envelope ?? {}
+  const text =
+    changed === undefined ? body : `${JSON.stringify({ ...rest, blocks: changed }).slice(0, -1)},${body.slice(start)}`
+  return { body: text, blocks: stored, missed: blocks.some((id) => given.has(id) && !named.has(id)) }
+}
+
+interface JsonEnvelope {
+  readonly blocks?: readonly TakenOut[]
+  readonly message?: unknown
+}
+
+/** A row as it was appended; undefined if it is not what the key encrypted for this place. */
+export const decryptRow = (row: StoredRow, key: Uint8Array): StoredRow | undefined => {
+  const parts = readEncrypted(row.body)
+  const body = parts && openText(key, parts.cipher, aboutRow(row, parts))
+  return body === undefined ? undefined : Object.freeze({ ...row, body, stored: row.body })
+}
+
+/**
+ * The content of a block of an encrypted row.
+ *
+ * @param key the key, as the decrypted row has it
+ * @param bytes the stored bytes
+ * @returns the content; undefined if it is not that key's
+ */
+export const decryptBlock = (key: string, bytes: Uint8Array): Uint8Array | undefined => {
+  const secret = fromBase64(key)
+  return secret?.length === 32 ? openBytes(secret, bytes) : undefined
+}

@@ -1,0 +1,295 @@
+/**
+ * The keys of sessions, wrapped by the host's: each is the metadata of a log of its own, so that it is kept by any store,
+ * shared by forks, changed in one place and removed in one.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right, type JsonObject } from 'indelible/json/kit'
+import {
+  destroyedKeyLogOf,
+  keyedLogOf,
+  keyLogOf,
+  keyLogs,
+  ownStore,
+  type LogInfo,
+  type MediumFault,
+  type Store,
+  type StoreFault,
+  type StoreFaultOf,
+} from 'indelible/store'
+import { reasonOf } from 'indelible/task/kit'
+import { fromBase64, randomBytes, toBase64 } from './aes.ts'
+import { checkedKey, type KeyRing } from './ring.ts'
+import { derived, openText, sealText } from './sealed.ts'
+
+const markKey = 'indelible.key'
+
+/** How many keys are kept unwrapped in memory. */
+const mostKnown = 10_000
+
+/** How often a key was destroyed in this process: what is in memory is then looked at again, by every vault. */
+let destroyed = 0
+
+type NoKey = StoreFaultOf<'NoKey'>
+
+/** What can go wrong with keys: that there is one already is said only to whoever makes one. */
+export type KeyFault = MediumFault | StoreFaultOf<'NoKey' | 'LogExists'>
+
+/** Where the place of the keys is in no order, that is the same as one that can't be reached. */
+const keyFault = (fault: StoreFault, operation: string): KeyFault => {
+  switch (fault._tag) {
+    case 'NoKey':
+    case 'LogExists':
+    case 'Closed':
+    case 'Busy':
+    case 'ReadOnly':
+    case 'Full':
+    case 'FileReplaced':
+    case 'NotAStore':
+    case 'Io':
+      return fault
+    default:
+      return { _tag: 'Io', operation, cause: fault }
+  }
+}
+
+/** A key in memory. */
+interface Known {
+  readonly secret: Uint8Array
+  /** When it was last seen where keys are kept: milliseconds since 1970. */
+  readonly seen: number
+}
+
+/** The keys of one scope. */
+export class Vault {
+  readonly #ring: KeyRing
+  readonly #store: Store
+  readonly #known = new Map<string, Known>()
+  #destroyed = destroyed
+
+  constructor(ring: KeyRing, store: Store) {
+    this.#ring = ring
+    this.#store = ownStore(store)
+  }
+
+  /** A new key under this name; `LogExists`, if there is one. */
+  async make(name: string): Promise<Either<KeyFault, Uint8Array>> {
+    const secret = randomBytes(32)
+    const created = await this.#store.create({
+      id: keyLogOf(name),
+      meta: this.#wrapped(name, this.#store.scope, secret),
+      encrypt: false,
+    })()
+    if (isLeft(created)) return left(keyFault(created.left, 'store a key'))
+    this.#keep(name, secret)
+    return right(secret)
+  }
+
+  /** Whether the key of this name was seen where keys are kept, not longer ago than so many milliseconds. */
+  isFresh(name: string, within: number): boolean {
+    if (this.#destroyed !== destroyed) {
+      this.#known.clear()
+      this.#destroyed = destroyed
+    }
+    const known = this.#known.get(name)
+    return known !== undefined && Math.abs(Date.now() - known.seen) < within
+  }
+
+  /**
+   * The key of this name, for the log `of`. One that is in memory is used if it still stands where keys are kept: that is
+   * looked at, unless it was within so many milliseconds.
+   */
+  async get(name: string, of: string, within = 0): Promise<Either<KeyFault, Uint8Array>> {
+    const fresh = this.isFresh(name, within)
+    const known = this.#known.get(name)
+    if (fresh && known !== undefined) return right(known.secret)
+    const found = await this.#store.info(keyLogOf(name))()
+    const no = (reason: string): Either<NoKey, never> => {
+      this.#known.delete(name)
+      return left({ _tag: 'NoKey', id: of, key: name, reason })
+    }
+    if (isLeft(found)) {
+      const { fault } = await this.#missing(name, of, found.left)
+      if (fault._tag === 'NoKey') this.#known.delete(name)
+      return left(fault)
+    }
+    const { by, wrapped: text, scope } = found.right.meta
+    if (typeof by !== 'string' || typeof text !== 'string' || typeof scope !== 'string')
+      return no(`the key ${name} is damaged`)
+    if (scope !== this.#store.scope)
+      return no(
+        `the key ${name} is wrapped for the scope ${JSON.stringify(scope)}, and this is ${JSON.stringify(this.#store.scope)}: copy the session again from a store with keys`,
+      )
+    if (known !== undefined) {
+      this.#keep(name, known.secret)
+      return right(known.secret)
+    }
+    const asked = await this.#hostKey(by)
+    if ('cause' in asked)
+      return no(
+        `the key ring failed when it was asked for the host key ${JSON.stringify(by)}: ${reasonOf(asked.cause)}`,
+      )
+    const { host } = asked
+    if (host === undefined)
+      return no(
+        `the key ${name} is wrapped by the host key ${JSON.stringify(by)}, which the key ring lacks: this may be the wrong key file`,
+      )
+    const secret = unwrapped(host, name, scope, text)
+    if (secret === undefined)
+      return no(
+        `the host key ${JSON.stringify(by)} of the key ring does not open the key ${name}: it is another key of that name, or the wrapped key was altered`,
+      )
+    this.#keep(name, secret)
+    return right(secret)
+  }
+
+  /** The key of this name, which is made if there is none. It is never destroyed. */
+  async getOrMake(name: string): Promise<Either<KeyFault, Uint8Array>> {
+    const known = this.#known.get(name)
+    if (known !== undefined) return right(known.secret)
+    const made = await this.make(name)
+    return isLeft(made) && made.left._tag === 'LogExists' ? this.get(name, name) : made
+  }
+
+  /** Say that the log of this id is encrypted: a plain one in its place is somebody's else. False: that was said before. */
+  async mark(id: string): Promise<Either<KeyFault, boolean>> {
+    const said = await this.#store.create({ id: keyedLogOf(id), encrypt: false })()
+    if (!isLeft(said)) return right(true)
+    return said.left._tag === 'LogExists' ? right(false) : left(keyFault(said.left, 'say that a log is encrypted'))
+  }
+
+  /** Whether the log of this id is encrypted, as far as is said where keys are kept. */
+  async isMarked(id: string): Promise<Either<KeyFault, boolean>> {
+    const said = await this.#store.info(keyedLogOf(id))()
+    if (!isLeft(said)) return right(true)
+    return said.left._tag === 'NoSuchLog' ? right(false) : left(keyFault(said.left, 'read whether a log is encrypted'))
+  }
+
+  /** There is no log of this id any more. */
+  async unmark(id: string): Promise<void> {
+    await this.#store.remove(keyedLogOf(id))()
+  }
+
+  /** A key that has encrypted nothing. */
+  async discard(name: string): Promise<void> {
+    this.#known.delete(name)
+    await this.#store.remove(keyLogOf(name))()
+  }
+
+  /** Whether the key of the log `of` is where keys are kept. False: it was destroyed. */
+  async isThere(name: string, of: string): Promise<Either<KeyFault, boolean>> {
+    destroyed += 1
+    const found = await this.#store.info(keyLogOf(name))()
+    if (!isLeft(found)) return right(true)
+    const missing = await this.#missing(name, of, found.left)
+    return missing.destroyed === true ? right(false) : left(missing.fault)
+  }
+
+  /** The key, of the log `of`, is no more, and a log of its own says so. False: it said so before. */
+  async destroy(name: string, of: string): Promise<Either<KeyFault, boolean>> {
+    const there = await this.isThere(name, of)
+    if (isLeft(there) || !there.right) return there
+    const said = await this.#store.create({ id: destroyedKeyLogOf(name), meta: { [markKey]: 0 }, encrypt: false })()
+    if (isLeft(said) && said.left._tag !== 'LogExists') return left(keyFault(said.left, 'say that a key is destroyed'))
+    const removed = await this.#store.remove(keyLogOf(name))()
+    return isLeft(removed) && removed.left._tag !== 'NoSuchLog'
+      ? left(keyFault(removed.left, 'remove a key'))
+      : right(true)
+  }
+
+  /** Why a key can't be read. */
+  async #missing(
+    name: string,
+    of: string,
+    fault: StoreFault,
+  ): Promise<{ readonly fault: KeyFault; readonly destroyed?: boolean }> {
+    if (fault._tag !== 'NoSuchLog') return { fault: keyFault(fault, 'read a key') }
+    const ended = await this.#store.info(destroyedKeyLogOf(name))()
+    if (isLeft(ended) && ended.left._tag !== 'NoSuchLog') return { fault: keyFault(ended.left, 'read a key') }
+    const reason = isLeft(ended)
+      ? `the key ${name} is not where the key ring keeps keys: this is another key ring or key file than it was encrypted with, or the key was removed`
+      : `the key ${name} was destroyed at ${new Date(ended.right.created).toISOString()}; nobody can read what it encrypted any more`
+    return { fault: { _tag: 'NoKey', id: of, key: name, reason }, destroyed: !isLeft(ended) }
+  }
+
+  /** The metadata of the log that keeps a key, in a scope. */
+  #wrapped(name: string, scope: string, secret: Uint8Array): JsonObject {
+    const { id, key } = checkedKey(this.#ring.current)
+    const wrapped = sealText(derived(key, 'wrap'), toBase64(secret), aboutKey(name, scope))
+    return { [markKey]: 1, by: id, scope, wrapped }
+  }
+
+  /** The same of a key of the log `of`, for another scope. */
+  async wrappedFor(name: string, of: string, scope: string): Promise<Either<KeyFault, JsonObject>> {
+    const secret = await this.get(name, of)
+    return isLeft(secret) ? secret : right(this.#wrapped(name, scope, secret.right))
+  }
+
+  /** Open every key of the scope. Returns the number of keys. */
+  check(): Promise<Either<KeyFault, number>> {
+    return this.#each(async (log) => {
+      const secret = await this.get(nameOf(log), log.id)
+      return isLeft(secret) ? secret : right(true)
+    })
+  }
+
+  /** Wrap every key of the scope by the current host key. Returns the number of keys that were wrapped anew. */
+  rotate(): Promise<Either<KeyFault, number>> {
+    const { current } = this.#ring
+    return this.#each(async (log) => {
+      const { id, meta, version } = log
+      if (meta['by'] === current.id) return right(false)
+      const secret = await this.get(nameOf(log), id)
+      if (isLeft(secret)) return secret
+      const changed = this.#wrapped(nameOf(log), this.#store.scope, secret.right)
+      const updated = await this.#store.update(id, { expected: version, meta: changed })()
+      if (!isLeft(updated)) return right(true)
+      return updated.left._tag === 'NoSuchLog' || updated.left._tag === 'MetaConflict'
+        ? right(false)
+        : left(keyFault(updated.left, 'store a key'))
+    })
+  }
+
+  /** Work on the log of every key, and count those for which it returns true. */
+  async #each(work: (log: LogInfo) => Promise<Either<KeyFault, boolean>>): Promise<Either<KeyFault, number>> {
+    let count = 0
+    let after: string | undefined
+    do {
+      const page = await this.#store.list({ where: { [markKey]: 1 }, ...(after !== undefined && { after }) })()
+      if (isLeft(page)) return left(keyFault(page.left, 'list keys'))
+      for (const log of page.right.logs) {
+        const done = await work(log)
+        if (isLeft(done)) return done
+        if (done.right) count += 1
+      }
+      after = page.right.next
+    } while (after !== undefined)
+    return right(count)
+  }
+
+  async #hostKey(id: string): Promise<{ readonly host: Uint8Array | undefined } | { readonly cause: unknown }> {
+    const { current } = this.#ring
+    try {
+      return { host: id === current.id ? current.key : await this.#ring.byId(id) }
+    } catch (cause) {
+      return { cause }
+    }
+  }
+
+  #keep(name: string, secret: Uint8Array): void {
+    this.#known.set(name, { secret, seen: Date.now() })
+    if (this.#known.size <= mostKnown) return
+    const [oldest] = this.#known.keys()
+    if (oldest !== undefined) this.#known.delete(oldest)
+  }
+}
+
+const nameOf = ({ id }: LogInfo): string => id.slice(keyLogs.length)
+
+/** What a wrapped key is bound to. */
+const aboutKey = (name: string, scope: string): string => `key ${name} of ${scope}`
+
+const unwrapped = (key: Uint8Array, name: string, scope: string, text: string): Uint8Array | undefined => {
+  if (!(key instanceof Uint8Array && key.length === 32)) return undefined
+  const secret = openText(derived(key, 'wrap'), text, aboutKey(name, scope))
+  return secret === undefined ? undefined : fromBase64(secret)
+}

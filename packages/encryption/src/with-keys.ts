@@ -1,0 +1,768 @@
+/** A store whose sessions are encrypted: rows are encrypted before they are hashed, and decrypted after they are read. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Task } from 'indelible/task/kit'
+import { describe, isLeft, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+import type { BlockId } from 'indelible/proof'
+import { againstStub, attachedTo, decodeRow } from 'indelible/entry'
+import {
+  againstOwnId,
+  copyArgument,
+  changedOwnMember,
+  encryptionKey,
+  encryptionOf,
+  isEncryptedLog,
+  isOwnCall,
+  isOwnId,
+  isSessionMeta,
+  ownMember,
+  ownStore,
+  readEncrypted,
+  rowLeaf,
+  storeTask,
+  withoutKeys,
+  type Append,
+  type Appended,
+  type DamagedEntry,
+  type Erased,
+  type EraseRequest,
+  type Fork,
+  type LogInfo,
+  type LogStates,
+  type NewLog,
+  type RemainingBlock,
+  type RowPlace,
+  type RowsToErase,
+  type TextPlaces,
+  byteFinderOf,
+  finderOf,
+  type Store,
+  type StoredRow,
+  type StoreEncryption,
+  type StoreFault,
+  type StoreFaultOf,
+  type TimedRow,
+} from 'indelible/store'
+import { hex, randomBytes } from './aes.ts'
+import { clearMeta, forkedKeys, keyAt, openMeta, sealMeta, type LogKeys } from './log-keys.ts'
+import { getNamed, hasNamed, putNamed } from './named-blocks.ts'
+import { checkedKey, type KeyRing } from './ring.ts'
+import { beginningOf, decryptBlock, decryptRow, encryptedRowBody, encryptRows, type OwnKey } from './row-cipher.ts'
+import { derived, openText, sealText } from './sealed.ts'
+import { Vault } from './vault.ts'
+
+/** What a store with keys does with others' work. */
+export interface KeysOptions {
+  /**
+   * Sessions that are not encrypted: `refuse` reads and changes none; `read` reads them; `continue` appends to them in plain
+   * text, too. Any of them can be verified and removed. Default: `refuse`.
+   */
+  readonly plain?: 'refuse' | 'read' | 'continue'
+}
+
+/**
+ * The same store, whose new sessions are encrypted with keys that the ring's current key wraps. Sessions that were created
+ * without keys are refused (`NoKey`), unless `plain` says otherwise. Logs that are no sessions stay as they are. The place of
+ * the keys says which ids are encrypted: a plain log under such an id is `DamagedLog`, whatever `plain` says.
+ *
+ * Cost    of an append: one AES-256-GCM of each row (bench: encryption). The first time that a session is met: one read
+ *         of its key
+ *
+ * @param store the store to wrap
+ * @param ring the keys of the host
+ * @param options what becomes of sessions without keys
+ * @returns the store. Closing it closes the wrapped one, and not `ring.keysIn`
+ * @throws TypeError if the current key of the ring is none, or the store has keys already
+ * @example
+ * const store = withKeys(await sqliteStore({ path: 'agents.db' }), keyRing([hostKeyOf(process.env.SESSION_KEY)]))
+ */
+export const withKeys = (store: Store, ring: KeyRing, options: KeysOptions = {}): Store => {
+  const { plain = 'refuse' } = optionsOf('withKeys', options, { plain: true })
+  if (typeof (ring as Partial<KeyRing> | undefined)?.byId !== 'function')
+    throw new TypeError(`withKeys takes a key ring, such as keyRing([…]), found ${describe(ring)}`)
+  checkedKey(ring.current)
+  if (store.encryption !== undefined) throw new TypeError('withKeys: the store has keys already')
+  const { keysIn } = ring
+  const places = keysIn === undefined ? right(store) : keysIn.scoped(store.scope)
+  if (isLeft(places)) throw new TypeError('withKeys: the scope of the store can not be one of keysIn')
+  return new Encrypting(store, ring, new Vault(ring, places.right), plain).store
+}
+
+/** Makes a task. The one cast: the faults are those of the wrapped store's method, and `NoKey`. */
+const taskOf = <F extends StoreFault, T>(work: () => Promise<Either<StoreFault, T>>, call: string): Task<F, T> =>
+  storeTask(work, call) as Task<F, T>
+
+/** To put a block can't fail for want of a key, elsewhere: here that is a failure of the place. */
+const ioOf = (fault: StoreFault): Either<StoreFault, never> =>
+  left(fault._tag === 'NoKey' ? { _tag: 'Io', operation: 'put blocks', cause: fault } : fault)
+
+/** The name of the secret of a scope. */
+const scopeKey = 'scope'
+
+/** For so many milliseconds rows are appended without a look whether the key still stands where keys are kept. */
+const freshEnough = 1000
+
+/** A log as it is known here: its keys, and the one that its new rows are encrypted by. Undefined: it is not encrypted. */
+type Known = (LogKeys & { readonly own: OwnKey }) | undefined
+
+/** A log, and its metadata as it was given. */
+interface Opened {
+  readonly known: Known
+  readonly log: LogInfo
+}
+
+/** By which key a log is the one that is meant. */
+const keyOf = (known: Known): string | null => known?.own.name ?? null
+
+/** Rows to append, as they are stored in the log of that key. */
+type Stored = ReturnType<StoreEncryption['rows']>
+type ReadyRows = Extract<Stored, { readonly _tag: 'Right' }>['right'] & { readonly ownKey: string | null }
+type Ready = Either<StoreFault, ReadyRows>
+
+const aboutState = (id: string): string => `state ${id}`
+
+class Encrypting {
+  readonly #inner: Store
+  readonly #vault: Vault
+  readonly #plain: NonNullable<KeysOptions['plain']>
+  /** Plain sessions that were met. */
+  readonly #plainSessions = new Set<string>()
+  readonly #logs = new Map<string, Known>()
+  /** The keys of rows, by the secret that they are made of. */
+  readonly #derived = new WeakMap<Uint8Array, Uint8Array>()
+  /** The last append of each log that had to wait before it could be sent: those behind it keep their order. */
+  readonly #turns = new Map<string, Promise<unknown>>()
+  readonly store: Store
+
+  constructor(inner: Store, ring: KeyRing, vault: Vault, plain: NonNullable<KeysOptions['plain']>) {
+    this.#inner = inner
+    this.#vault = vault
+    this.#plain = plain
+    const { index: _, ...rest } = inner // what is encrypted is in no index
+    const { states } = inner
+    this.store = Object.freeze<Store>({
+      ...rest,
+      ...(states && { states: this.#statesIn(states) }),
+      encryption: {
+        bare: inner,
+        rows: (id, append) => this.#encrypted(id, append),
+        block: decryptBlock,
+        keyFor: (key, of, scope) => taskOf(() => vault.wrappedFor(key, of, scope), 'encryption.keyFor'),
+      },
+      create: (log) => taskOf(() => this.#create(copyArgument(log)), 'store.create'),
+      info: (id) => taskOf(() => this.#info(id), 'store.info'),
+      list: (query) =>
+        taskOf(async () => {
+          const page = await inner.list(query)()
+          if (isLeft(page)) return page
+          const damaged: DamagedEntry[] = [...(page.right.damaged ?? [])]
+          const read = await Promise.all(
+            page.right.logs.map(async (log) => [log.id, await this.#readable(log)] as const),
+          )
+          const logs: LogInfo[] = []
+          for (const [id, log] of read)
+            if (!isLeft(log)) logs.push(log.right)
+            else if (log.left._tag === 'DamagedLog') damaged.push({ id, reason: log.left.reason })
+            else return log
+          return right(
+            Object.freeze({
+              ...page.right,
+              logs: Object.freeze(logs),
+              ...(damaged.length > 0 && { damaged: Object.freeze(damaged) }),
+            }),
+          )
+        }, 'store.list'),
+      update: (id, update) =>
+        taskOf(async () => {
+          const own = copyArgument(update)
+          const { expected, meta, ownKey: meant } = own
+          const problem = againstOwnId(id, own)
+          const opened = problem === undefined ? await this.#openedNow(id) : left(problem)
+          if (isLeft(opened)) return opened
+          const { known, log } = opened.right
+          const continued = known === undefined ? this.#continued(id) : right(undefined)
+          if (isLeft(continued)) return continued
+          const ownKey = meant === undefined ? keyOf(known) : meant
+          const stored = known === undefined ? right(meta) : sealMeta(id, known.own.key, known, meta)
+          if (isLeft(stored)) return stored
+          const changed =
+            known === undefined || log.version !== expected ? undefined : changedClear(log.meta, stored.right)
+          if (changed !== undefined && !isOwnCall(own)) return left(ownMember(changed))
+          const place = known === undefined ? inner : ownStore(inner) // what is encrypted anew is a member of the library's
+          const updated = await place.update(id, { ...own, meta: stored.right, ownKey })()
+          if (!isLeft(updated)) return this.#readable(updated.right)
+          if (updated.left._tag !== 'MetaConflict') return updated
+          const theirs = await this.#readable({ ...log, meta: updated.left.meta })
+          return isLeft(theirs) ? theirs : left({ ...updated.left, meta: theirs.right.meta })
+        }, 'store.update'),
+      append: (id, append) => taskOf(() => this.#append(id, copyArgument(append)), 'store.append'),
+      read: (id, range) =>
+        taskOf(async () => {
+          const rows = await inner.read(id, range)()
+          return isLeft(rows) ? rows : this.#decrypted(id, rows.right)
+        }, 'store.read'),
+      fork: (id, fork) => taskOf(() => this.#fork(id, copyArgument(fork)), 'store.fork'),
+      remove: (id, call) =>
+        taskOf(async () => {
+          const removed = await inner.remove(id, call)()
+          if (!isLeft(removed)) {
+            this.#logs.delete(id)
+            this.#plainSessions.delete(id)
+            if (!isOwnId(id)) await this.#vault.unmark(id)
+          }
+          return removed
+        }, 'store.remove'),
+      containing: (texts) => taskOf(() => this.#containing([...texts]), 'store.containing'),
+      erase: (request) => taskOf(() => this.#erase(copyArgument(request)), 'store.erase'),
+      putBlocks: (blocks) =>
+        taskOf(async () => {
+          const own = blocks.map((bytes) => Uint8Array.from(bytes)) // the caller may change its own
+          const scope = await vault.getOrMake(scopeKey)
+          if (isLeft(scope)) return ioOf(scope.left)
+          const ids: BlockId[] = []
+          for (const bytes of own) {
+            const put = await putNamed(inner, scope.right, bytes)
+            if (isLeft(put)) return ioOf(put.left)
+            ids.push(put.right)
+          }
+          return right(Object.freeze(ids))
+        }, 'store.putBlocks'),
+      getBlocks: (given) =>
+        taskOf(() => {
+          const ids = [...given]
+          return this.#withScope((scope) => getNamed(inner, scope, ids))
+        }, 'store.getBlocks'),
+      hasBlocks: (given) =>
+        taskOf(() => {
+          const ids = [...given]
+          return this.#withScope((scope) => hasNamed(inner, scope, ids))
+        }, 'store.hasBlocks'),
+      scoped: (name) => {
+        const scoped = inner.scoped(name)
+        return isLeft(scoped) ? scoped : right(withKeys(scoped.right, ring, { plain }))
+      },
+    })
+  }
+
+  /** Encrypted as the rows of its log are. One that does not open is none: it can be made again. */
+  #statesIn(states: LogStates): LogStates {
+    const keyOf = async (id: string): Promise<Either<StoreFault, OwnKey | undefined>> => {
+      const opened = this.#logs.has(id) ? right({ known: this.#logs.get(id) }) : await this.#openedNow(id)
+      return isLeft(opened) ? opened : right(opened.right.known?.own)
+    }
+    return {
+      read: (id) =>
+        taskOf(async () => {
+          const own = await keyOf(id)
+          const read = isLeft(own) ? own : await states.read(id)()
+          if (isLeft(own) || isLeft(read) || own.right === undefined || read.right === undefined) return read
+          return right(openText(own.right.key, read.right, aboutState(id)))
+        }, 'store.states.read'),
+      write: (id, text) =>
+        taskOf(async () => {
+          const own = await keyOf(id)
+          if (isLeft(own)) return own
+          return states.write(id, own.right === undefined ? text : sealText(own.right.key, text, aboutState(id)))()
+        }, 'store.states.write'),
+    }
+  }
+
+  async #withScope<T>(work: (scope: Uint8Array) => Promise<Either<StoreFault, T>>): Promise<Either<StoreFault, T>> {
+    const scope = await this.#vault.getOrMake(scopeKey)
+    return isLeft(scope) ? scope : work(scope.right)
+  }
+
+  async #create(log: NewLog): Promise<Either<StoreFault, LogInfo>> {
+    const { id, meta = {}, encrypt = false } = log
+    const problem = againstOwnId(id, log)
+    if (problem !== undefined) return left(problem)
+    const own = encrypt ? await this.#newKey() : right(undefined)
+    if (isLeft(own)) return own
+    this.#logs.delete(id)
+    if (own.right === undefined) return this.#inner.create(log)()
+    return this.#marked(id, own.right.name, () => this.#createWith(own.right as OwnKey, log, meta))
+  }
+
+  /** Make an encrypted log: its id is marked before. Of a log that was not made, the new key has encrypted nothing. */
+  async #marked(
+    id: string,
+    newKey: string | undefined,
+    make: () => Promise<Either<StoreFault, LogInfo>>,
+  ): Promise<Either<StoreFault, LogInfo>> {
+    const marked = isOwnId(id) ? right(false) : await this.#vault.mark(id)
+    const made = isLeft(marked) ? marked : await make()
+    if (!isLeft(made) || 'outcome' in made.left) return made
+    if (newKey !== undefined) await this.#vault.discard(newKey)
+    if (!isLeft(marked) && marked.right) {
+      const there = await this.#inner.info(id)()
+      if (isLeft(there) ? there.left._tag === 'NoSuchLog' : !isEncryptedLog(there.right)) await this.#vault.unmark(id)
+    }
+    return made
+  }
+
+  async #createWith(own: OwnKey, log: NewLog, meta: JsonObject): Promise<Either<StoreFault, LogInfo>> {
+    const ready = encryptRows(own, 0, { rows: log.rows ?? [], blocks: log.blocks ?? [] }, this.#inner)
+    if (isLeft(ready)) return ready
+    const sealed = sealMeta(log.id, own.key, { keys: [own.name], from: [0] }, meta)
+    if (isLeft(sealed)) return sealed
+    const { attached, ...rows } = ready.right
+    const missing = await this.#missing(attached)
+    if (isLeft(missing)) return missing
+    const created = await this.#inner.create({ ...log, ...rows, meta: sealed.right })()
+    return isLeft(created) ? created : this.#readable(created.right)
+  }
+
+  async #newKey(): Promise<Either<StoreFault, OwnKey>> {
+    const name = hex(randomBytes(12))
+    const secret = await this.#vault.make(name)
+    if (isLeft(secret)) return secret
+    const scope = await this.#vault.getOrMake(scopeKey)
+    return isLeft(scope) ? scope : right({ name, key: this.#textKeyOf(secret.right), scope: scope.right })
+  }
+
+  #textKeyOf(secret: Uint8Array): Uint8Array {
+    const known = this.#derived.get(secret) ?? derived(secret, 'text')
+    this.#derived.set(secret, known)
+    return known
+  }
+
+  /** The key of rows of this name, for the log `id`. */
+  async #keyOf(name: string, id: string): Promise<Either<StoreFault, Uint8Array>> {
+    const secret = await this.#vault.get(name, id)
+    return isLeft(secret) ? secret : right(this.#textKeyOf(secret.right))
+  }
+
+  /** A log with its keys. What its metadata says is believed only if its own key has encrypted it. */
+  async #opened(log: LogInfo): Promise<Either<StoreFault, Opened>> {
+    const opened = await this.#openedBy(log)
+    // Who appends meanwhile goes by what was known before.
+    if (isLeft(opened)) this.#logs.delete(log.id)
+    else this.#logs.set(log.id, opened.right.known)
+    return opened
+  }
+
+  async #openedBy(log: LogInfo): Promise<Either<StoreFault, Opened>> {
+    const { id, meta } = log
+    if (!isEncryptedLog(log)) return this.#openedPlain(log)
+    const encryption = encryptionOf(log)
+    const name = encryption?.keys.at(-1)
+    if (encryption === undefined || name === undefined)
+      return left(damagedMeta(log, 'does not say by which keys the log is encrypted'))
+    const key = await this.#keyOf(name, id)
+    const scope = isLeft(key) ? key : await this.#vault.getOrMake(scopeKey)
+    if (isLeft(key)) return key
+    if (isLeft(scope)) return scope
+    const given = openMeta(id, key.right, encryption, meta)
+    if (given === undefined)
+      return left(damagedMeta(log, 'is not what its key encrypted: somebody without the key changed it'))
+    const { keys, from } = encryption
+    const known = { keys, from, own: { name, key: key.right, scope: scope.right } }
+    return right({ known, log: Object.freeze({ ...log, meta: given }) })
+  }
+
+  /** A log that is not encrypted. */
+  async #openedPlain(log: LogInfo): Promise<Either<StoreFault, Opened>> {
+    const { id, meta } = log
+    const opened = right({ known: undefined, log })
+    if (isOwnId(id)) return opened
+    const marked = await this.#vault.isMarked(id)
+    if (isLeft(marked)) return marked
+    if (marked.right)
+      return left(
+        damagedMeta(log, 'does not say that the log is encrypted, which it was: somebody put another in its place'),
+      )
+    if (!isSessionMeta(meta)) return opened
+    this.#plainSessions.add(id)
+    return this.#plain === 'refuse'
+      ? refused(id, "it can't be used by a store with keys (withKeys, plain: 'read' or 'continue')")
+      : opened
+  }
+
+  /** Whether rows may be added to a log that is not encrypted. */
+  #continued(id: string): Either<StoreFaultOf<'NoKey'>, void> {
+    return this.#plain !== 'continue' && this.#plainSessions.has(id)
+      ? refused(id, "it can't be continued by a store with keys (withKeys, plain: 'continue')")
+      : right(undefined)
+  }
+
+  async #openedNow(id: string): Promise<Either<StoreFault, Opened>> {
+    const log = await this.#inner.info(id)()
+    return isLeft(log) ? log : this.#opened(log.right)
+  }
+
+  async #info(id: string): Promise<Either<StoreFault, LogInfo>> {
+    const log = await this.#inner.info(id)()
+    return isLeft(log) ? log : this.#readable(log.right)
+  }
+
+  /** With the metadata as it was given. Without the key, with what is clear of it: a log can be verified without. */
+  async #readable(log: LogInfo): Promise<Either<StoreFault, LogInfo>> {
+    const opened = await this.#opened(log)
+    if (!isLeft(opened)) return right(opened.right.log)
+    if (opened.left._tag !== 'NoKey') return opened
+    const encryption = encryptionOf(log)
+    return right(encryption === undefined ? log : Object.freeze({ ...log, meta: clearMeta(encryption, log.meta) }))
+  }
+
+  /** Without waiting: for a log that is known here. */
+  #encrypted(id: string, { expected, ...append }: Parameters<StoreEncryption['rows']>[1]): Stored {
+    if (!this.#logs.has(id))
+      return left({ ...withoutKeys(id, undefined), reason: 'it was not opened through this store' })
+    const known = this.#logs.get(id)
+    const { rows, blocks = [] } = append
+    const continued = known === undefined ? this.#continued(id) : right(undefined)
+    if (isLeft(continued)) return continued
+    return known === undefined
+      ? right({ rows, blocks, attached: [] })
+      : encryptRows(known.own, expected.size, append, this.#inner)
+  }
+
+  /** Rows that were encrypted for another log than the one that has this id now are not stored. */
+  #forLog(id: string, append: Append): Ready {
+    const { expected, rows } = append
+    const known = this.#logs.get(id)
+    const ownKey = keyOf(known)
+    if ((append.ownKey !== undefined && append.ownKey !== ownKey) || rows.some(({ body }) => isOfAnother(known, body)))
+      return left({ _tag: 'Diverged', id, expected, actual: expected })
+    const stored = this.#encrypted(id, append)
+    return isLeft(stored) ? stored : right({ ...stored.right, ownKey })
+  }
+
+  /** Appends of a log are sent in the order in which they are called, also those that have to wait for something first. */
+  async #append(id: string, append: Append): Promise<Either<StoreFault, Appended>> {
+    const problem = againstOwnId(id, append)
+    if (problem !== undefined) return left(problem)
+    const before = this.#turns.get(id)
+    const ready = before === undefined && this.#isReady(id) ? this.#forLog(id, append) : undefined
+    if (ready !== undefined && (isLeft(ready) || (append.attached ?? ready.right.attached).length === 0))
+      return isLeft(ready) ? ready : this.#sent(id, append, ready.right)
+    const turn = (async (): Promise<Either<StoreFault, { readonly answer: Promise<Either<StoreFault, Appended>> }>> => {
+      await before
+      const prepared = await this.#prepared(id, append)
+      return isLeft(prepared) ? prepared : right({ answer: this.#sent(id, append, prepared.right) })
+    })()
+    this.#turns.set(id, turn)
+    const begun = await turn
+    if (this.#turns.get(id) === turn) this.#turns.delete(id)
+    return isLeft(begun) ? begun : begun.right.answer
+  }
+
+  /** Whether rows can be sent without a look. Whether the log is still the one that is known, the store compares. */
+  #isReady(id: string): boolean {
+    const known = this.#logs.get(id)
+    return this.#logs.has(id) && (known === undefined || this.#vault.isFresh(known.own.name, freshEnough))
+  }
+
+  async #prepared(id: string, append: Append): Promise<Ready> {
+    if (!this.#isReady(id)) {
+      const known = this.#logs.get(id)
+      const seen = known === undefined ? await this.#openedNow(id) : await this.#keyOf(known.own.name, id)
+      if (isLeft(seen)) return seen
+    }
+    const ready = this.#forLog(id, append)
+    if (isLeft(ready)) return ready
+    const missing = await this.#missing(append.attached ?? ready.right.attached)
+    return isLeft(missing) ? missing : ready
+  }
+
+  async #sent(id: string, append: Append, { rows, blocks, ownKey }: ReadyRows): Promise<Either<StoreFault, Appended>> {
+    const ready = { ...append, rows, blocks, ownKey } // what was planned counts for the same array
+    const appended = await this.#inner.append(id, ready)()
+    if (!isLeft(appended)) return appended
+    if (appended.left._tag === 'OperationMismatch') return this.#repeated(id, ready, appended.left)
+    if (appended.left._tag !== 'Conflict') return appended
+    const missed = await this.#decrypted(id, appended.left.missed)
+    return isLeft(missed) ? missed : left({ ...appended.left, missed: missed.right })
+  }
+
+  /** No text is encrypted to the same bytes twice: whether an operation has appended the same rows, only the key tells. */
+  async #repeated(
+    id: string,
+    { expected, rows }: Append,
+    fault: StoreFaultOf<'OperationMismatch'>,
+  ): Promise<Either<StoreFault, Appended>> {
+    const { from, head } = fault
+    const known = this.#logs.get(id)
+    if (known === undefined || head === undefined || head.size - from !== rows.length) return left(fault)
+    const read = await this.#inner.read(id, { from, to: head.size })()
+    const stored = isLeft(read) ? read : await this.#decrypted(id, read.right)
+    if (isLeft(stored)) return stored
+    const isSame = stored.right.every(({ kind, body, erased }, index) => {
+      const row = rows[index] as TimedRow // `encryptRows` gave it
+      const given = decryptRow({ ...row, index, position: expected.size + index }, known.own.key)
+      return row.kind === kind && (erased !== undefined || given?.body === body)
+    })
+    return isSame ? right(Object.freeze({ from, head })) : left(fault)
+  }
+
+  /** `MissingBlock`, if one of the attachments is not there. */
+  async #missing(attached: readonly BlockId[]): Promise<Either<StoreFault, void>> {
+    if (attached.length === 0) return right(undefined)
+    const there = await this.#withScope((scope) => hasNamed(this.#inner, scope, attached))
+    if (isLeft(there)) return there
+    const ids = attached.filter((_, index) => there.right[index] !== true)
+    return ids.length === 0 ? right(undefined) : left({ _tag: 'MissingBlock', ids })
+  }
+
+  /** Rows as they were appended. */
+  async #decrypted(id: string, rows: readonly StoredRow[]): Promise<Either<StoreFault, readonly StoredRow[]>> {
+    if (rows.length === 0) return right(rows)
+    const opened = this.#logs.has(id) ? right({ known: this.#logs.get(id) }) : await this.#openedNow(id)
+    if (isLeft(opened)) return opened
+    const { known } = opened.right
+    const decrypted = await this.#decryptedBy(id, known, rows)
+    if (!isLeft(decrypted) || decrypted.left._tag !== 'DamagedLog') return decrypted
+    // It may be another log of that id by now.
+    const again = await this.#openedNow(id)
+    return isLeft(again) || keyOf(again.right.known) === keyOf(known)
+      ? decrypted
+      : this.#decryptedBy(id, again.right.known, rows)
+  }
+
+  /** A row that its log's key for that place has not encrypted was put there by somebody without keys. */
+  async #decryptedBy(
+    id: string,
+    known: Known,
+    rows: readonly StoredRow[],
+  ): Promise<Either<StoreFault, readonly StoredRow[]>> {
+    const decrypted: StoredRow[] = []
+    const keys = new Map<string, Uint8Array>()
+    for (const row of rows) {
+      const damage = (reason: string): Either<StoreFault, never> =>
+        left({ _tag: 'DamagedLog', id, position: row.position, reason })
+      const parts = readEncrypted(row.body)
+      if (known === undefined) {
+        if (parts !== undefined) return damage('the row is encrypted, and the log is not')
+        decrypted.push(row)
+        continue
+      }
+      if (parts === undefined)
+        return damage('the row is not encrypted, and the log is: somebody without its keys wrote it')
+      if (parts.key !== keyAt(known, row.position))
+        return damage('the row is of another key than the log has at its place: it was moved there')
+      const key = keys.has(parts.key) ? right(keys.get(parts.key) as Uint8Array) : await this.#keyOf(parts.key, id)
+      if (isLeft(key)) return key
+      keys.set(parts.key, key.right)
+      const plain = decryptRow(row, key.right)
+      if (plain === undefined)
+        return damage('the row is not what its key encrypted for its place: it was altered or moved')
+      const problem = row.erased === undefined ? undefined : againstStub(row.kind, plain.body)
+      if (problem !== undefined) return damage(`the row ${problem}`)
+      decrypted.push(plain)
+    }
+    return right(Object.freeze(decrypted))
+  }
+
+  async #fork(id: string, { sameKey = false, ...fork }: Fork): Promise<Either<StoreFault, LogInfo>> {
+    const problem = againstOwnId(id, fork) ?? againstOwnId(fork.id, fork)
+    if (problem !== undefined) return left(problem)
+    const parent = await this.#openedNow(id)
+    if (isLeft(parent)) return parent
+    const { known } = parent.right
+    this.#logs.delete(fork.id)
+    if (known === undefined) {
+      const continued = this.#continued(id)
+      return isLeft(continued) ? continued : this.#inner.fork(id, fork)()
+    }
+    const own = sameKey ? right(known.own) : await this.#newKey()
+    if (isLeft(own)) return own
+    const { name, key } = own.right
+    const keys = sameKey ? known : forkedKeys(known, fork.at, name)
+    const sealed = sealMeta(fork.id, key, keys, fork.meta ?? {})
+    const forked = await this.#marked(fork.id, sameKey ? undefined : name, async () =>
+      isLeft(sealed) ? sealed : this.#inner.fork(id, { ...fork, meta: sealed.right })(),
+    )
+    return isLeft(forked) ? forked : this.#readable(forked.right)
+  }
+
+  /** Nothing is found in what is encrypted, so it is read. A log without its key, or with a damaged row, is named. */
+  async #containing(texts: readonly string[]): Promise<Either<StoreFault, TextPlaces>> {
+    const found = await this.#inner.containing(texts)()
+    if (isLeft(found)) return found
+    const looking: Looking = {
+      isIn: finderOf(texts),
+      isInBytes: byteFinderOf(texts),
+      blocks: new Map(),
+      places: new Map(),
+    }
+    const unread: string[] = []
+    let after: string | undefined
+    do {
+      const page = await this.#inner.list({ limit: 500, ...(after !== undefined && { after }) })()
+      if (isLeft(page)) return page
+      for (const log of page.right.logs) {
+        if (!isEncryptedLog(log)) continue
+        const looked = await this.#lookIn(log, looking)
+        if (!isLeft(looked) || looked.left._tag === 'NoSuchLog') continue // removed meanwhile
+        if (!isUnreadable(looked.left)) return looked
+        unread.push(log.id)
+      }
+      after = page.right.next
+    } while (after !== undefined)
+    return right(
+      Object.freeze({
+        rows: Object.freeze([...found.right.rows, ...looking.places.values()]),
+        blocks: found.right.blocks,
+        unread: Object.freeze(unread),
+      }),
+    )
+  }
+
+  async #lookIn(log: LogInfo, looking: Looking): Promise<Either<StoreFault, void>> {
+    const opened = await this.#opened(log)
+    if (isLeft(opened)) return opened
+    for (let from = 0; from < log.head.size; from += 500) {
+      const rows = await this.#inner.read(log.id, { from, to: from + 500 })()
+      const plain = isLeft(rows) ? rows : await this.#decrypted(log.id, rows.right)
+      if (isLeft(plain)) return plain
+      for (const { position, body, stored = '' } of plain.right) {
+        if (looking.isIn(stored)) continue // it was found without keys
+        const isThere = looking.isIn(body) ? right(true) : await this.#isInBlocks(log.id, position, body, looking)
+        if (isLeft(isThere)) return isThere
+        if (!isThere.right) continue
+        const place = `${position} ${stored}`
+        const isOwn = readEncrypted(stored)?.key === opened.right.known?.own.name
+        if (isOwn || !looking.places.has(place)) looking.places.set(place, { id: log.id, position })
+      }
+    }
+    return right(undefined)
+  }
+
+  /** Whether one of the blocks of a row has what is looked for. */
+  async #isInBlocks(
+    log: string,
+    position: number,
+    body: string,
+    { isInBytes, blocks }: Looking,
+  ): Promise<Either<StoreFault, boolean>> {
+    const decoded = decodeRow(body)
+    for (const { id, key } of isLeft(decoded) ? [] : decoded.right.blocks) {
+      if (!blocks.has(id)) {
+        const found = await this.#inner.getBlocks([id])()
+        if (isLeft(found)) return found
+        const [bytes] = found.right
+        const plain = bytes && key !== undefined ? decryptBlock(key, bytes) : undefined
+        if (bytes !== undefined && key !== undefined && plain === undefined)
+          return left({ _tag: 'DamagedLog', id: log, position, reason: `block ${id} is not what its key encrypted` })
+        blocks.set(id, plain !== undefined && isInBytes(plain))
+      }
+      if (blocks.get(id) === true) return right(true)
+    }
+    return right(false)
+  }
+
+  /** The stubs that stand for erased rows say who spoke, so they are encrypted, too: each by the key of its row. */
+  async #erase(request: EraseRequest): Promise<Either<StoreFault, Erased>> {
+    const logs: RowsToErase[] = []
+    const attached = new Set<BlockId>()
+    for (const log of request.logs) {
+      const problem = againstOwnId(log.id)
+      if (problem !== undefined) return left(problem)
+      // A log of which nothing is erased needs no key: it is only looked at.
+      const opened = log.rows.length === 0 ? right({ known: undefined }) : await this.#openedNow(log.id)
+      if (isLeft(opened)) return opened
+      const { known } = opened.right
+      if (known === undefined) {
+        logs.push(log)
+        continue
+      }
+      const rows: RowsToErase['rows'][number][] = []
+      for (const [index, { position, stub }] of log.rows.entries()) {
+        const problem = isCount(position) ? await this.#stubFor(log.id, known, position, stub, attached) : right(stub)
+        if (isLeft(problem)) return left(problem.left._tag === 'InvalidRow' ? { ...problem.left, index } : problem.left)
+        rows.push({ position, stub: problem.right })
+      }
+      logs.push({ ...log, rows })
+    }
+    const erased = await this.#inner.erase({ ...request, logs })()
+    if (isLeft(erased) || attached.size === 0) return erased
+    const remaining = await this.#remaining([...attached])
+    return isLeft(remaining)
+      ? remaining
+      : right(Object.freeze({ ...erased.right, blocks: Object.freeze([...erased.right.blocks, ...remaining.right]) }))
+  }
+
+  /** What stands for a row, encrypted; the attachments of the row are collected. */
+  async #stubFor(
+    id: string,
+    known: NonNullable<Known>,
+    position: number,
+    stub: string,
+    attached: Set<BlockId>,
+  ): Promise<Either<StoreFault, string>> {
+    const read = await this.#inner.read(id, { from: position, to: position + 1 })()
+    if (isLeft(read)) return read
+    const [row] = read.right
+    if (row === undefined || row.erased !== undefined) return right(stub) // beyond the end, or erased already
+    const reason = againstStub(row.kind, stub)
+    if (reason !== undefined) return left({ _tag: 'InvalidRow', index: 0, reason })
+    const plain = await this.#decryptedBy(id, known, [row])
+    if (isLeft(plain)) return plain
+    for (const block of attachmentsOf(plain.right[0] as StoredRow)) attached.add(block)
+    const name = readEncrypted(row.body)?.key ?? known.own.name
+    const key = await this.#keyOf(name, id)
+    if (isLeft(key)) return key
+    const erased = hex(rowLeaf(row, this.#inner.hash))
+    const { kind, at } = row
+    return right(encryptedRowBody({ name, key: key.right }, { kind, position, at, erased }, stub))
+  }
+
+  /** Attachments that are still there: they were stored on their own. */
+  async #remaining(attached: readonly BlockId[]): Promise<Either<StoreFault, readonly RemainingBlock[]>> {
+    const there = await this.#withScope((scope) => hasNamed(this.#inner, scope, attached))
+    if (isLeft(there)) return there
+    const blocks: RemainingBlock[] = []
+    for (const [index, block] of attached.entries()) {
+      if (there.right[index] !== true) continue
+      const naming = await this.#containing([block])
+      if (isLeft(naming)) return naming
+      blocks.push({ block, rows: naming.right.rows.length, kept: true })
+    }
+    return right(blocks)
+  }
+}
+
+/** A search for texts through encrypted logs. */
+interface Looking {
+  readonly isIn: (text: string) => boolean
+  readonly isInBytes: (bytes: Uint8Array) => boolean
+  /** Whether the blocks that were read have one of the texts. */
+  readonly blocks: Map<BlockId, boolean>
+  /** By row: forks show the rows that they share. */
+  readonly places: Map<string, RowPlace>
+}
+
+/** Whether a log, or a part of it, can't be read however often it is tried. */
+const isUnreadable = ({ _tag }: StoreFault): boolean =>
+  _tag === 'NoKey' || _tag === 'DamagedLog' || _tag === 'DamagedBlock'
+
+/** Whether a row is encrypted, and not by the log's own key. A text that only looks so names no key. */
+const isOfAnother = (known: Known, body: string): boolean => {
+  if (known !== undefined && body.startsWith(beginningOf(known.own.name))) return false
+  const key = readEncrypted(body)?.key
+  return key !== undefined && key !== known?.own.name && (known === undefined || /^[0-9a-f]{24}$/.test(key))
+}
+
+/** The first member of the library's own that an update would change, beside what says of the encryption. */
+const changedClear = (before: JsonObject, after: JsonObject): string | undefined =>
+  changedOwnMember({ ...before, [encryptionKey]: true }, { ...after, [encryptionKey]: true })
+
+const isCount = (position: number): boolean => Number.isSafeInteger(position) && position >= 0
+
+/** The blocks that the message of a row has as images and files. */
+const attachmentsOf = ({ kind, body }: StoredRow): readonly BlockId[] => {
+  const decoded = kind === 'entry' ? decodeRow(body) : undefined
+  if (decoded === undefined || isLeft(decoded)) return []
+  const message = parseJson(decoded.right.text)
+  return isLeft(message) ? [] : attachedTo(message.right as unknown as Message) // it was checked before it was appended
+}
+
+const refused = (id: string, reason: string): Either<StoreFaultOf<'NoKey'>, never> =>
+  left({ _tag: 'NoKey', id, key: 'none', reason })
+
+const damagedMeta = ({ id, head }: LogInfo, what: string): StoreFaultOf<'DamagedLog'> => ({
+  _tag: 'DamagedLog',
+  id,
+  position: head.size,
+  reason: `its metadata ${what}`,
+})

@@ -1,0 +1,610 @@
+/** Encrypted sessions: what is stored of them, who can read it, and that everything else goes on as before. */
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { afterAll, describe, expect, it } from 'vitest'
+import {
+  assistant,
+  createSession,
+  faultMessage,
+  file,
+  forkSession,
+  image,
+  listSessions,
+  memoryStore,
+  openSession,
+  orThrow,
+  readSession,
+  toolCall,
+  textOf,
+  toolResult,
+  user,
+  verifySession,
+  type Message,
+  type Store,
+} from 'indelible'
+import { destroyKey, hostKeyOf, hostKeyText, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
+import { verifyLedger, updateLedger } from '@indelible/evidence'
+import {
+  copySession,
+  createFork,
+  describeSession,
+  eraseMessages,
+  exportSession,
+  follow,
+  proveEntry,
+  readRange,
+} from 'indelible/session'
+import { isEncrypted, verifyLog, type Row } from 'indelible/store'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { postgresStore } from '@indelible/postgres'
+import { blockContract } from '@indelible/testing'
+import { exportLines, readTranscript, importTranscript } from '@indelible/transcripts'
+import { root } from '../../../scripts/run.ts'
+import { fault, ok } from '../../../test/answers.ts'
+import { startPostgres } from '../../postgres/test/postgres-server.ts'
+import { native, portable } from '../src/aes.ts'
+import { changed } from './stolen.ts'
+import { rounds } from '../../../test/rounds.ts'
+import { program } from '../../../test/programs.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-encryption-'))
+const server = await startPostgres()
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  await server?.stop()
+})
+
+let count = 0
+const inFile = async (): Promise<Store> => ok(sqliteStore({ path: join(folder, `${++count}.db`), durability: 'os' }))
+const places: readonly { readonly name: string; readonly fresh: () => Promise<Store> }[] = [
+  { name: 'memory', fresh: async () => memoryStore() },
+  { name: 'SQLite', fresh: inFile },
+  ...(server === undefined
+    ? []
+    : [
+        {
+          name: 'PostgreSQL',
+          fresh: async () =>
+            ok(postgresStore({ connectionString: server.url, schema: `keys ${process.pid} ${++count}` })),
+        },
+      ]),
+]
+
+const host = newHostKey('one')
+const ring = keyRing([host])
+
+const word = 'Zanzibar-4711'
+const long = `${word} `.repeat(600)
+const picture = Buffer.from(`${word} `.repeat(200)).toString('base64')
+const said: readonly Message[] = [
+  user(`first ${word}`, image({ type: 'base64', data: picture, mediaType: 'image/png' })),
+  assistant(long, toolCall('call-secret-1', 'look', `{"at":"${word}"}`)),
+  toolResult('call-secret-1', long),
+]
+const marks = ['Zanzibar', 'call-secret', '"assistant"', 'tool_call', 'conversation', Buffer.from(word).toString('hex')]
+
+/** Everything that a store without keys gives. */
+const dump = async (store: Store): Promise<string> => {
+  let text = ''
+  for (const { id, meta } of (await ok(store.list())).logs) {
+    text += JSON.stringify([id, meta])
+    for (const row of await ok(store.read(id))) {
+      text += JSON.stringify(row)
+      const blocks = [...row.body.matchAll(/[0-9a-f]{64}/g)].map(([block]) => block as never)
+      for (const bytes of await ok(store.getBlocks(blocks))) text += Buffer.from(bytes ?? []).toString('latin1')
+    }
+  }
+  return text
+}
+
+const views = async (store: Store, id: string): Promise<readonly unknown[]> => {
+  const session = await ok(readSession(store, id))
+  return [[...session.view()], [...session.notes()], session.metadata(), session.head()]
+}
+
+describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
+  it('are neither renamed nor erased by a holder whose lease another one has taken', async () => {
+    const store = withKeys(await fresh(), ring)
+    const session = await ok(createSession(store, { id: 's', messages: [user(word)] }))
+    const lease = await ok(session.lease({ holder: 'zombie', ttl: 60_000 }))
+    await ok(session.update((metadata) => void (metadata['by'] = 'its holder')))
+    await ok(store.release('s', lease.number))
+    await ok(store.lease('s', { holder: 'next', ttl: 60_000 }))
+    await fault('LeaseLost', session.erase([0]))
+    await fault(
+      'LeaseLost',
+      session.update((metadata) => void (metadata['by'] = 'a zombie')),
+    )
+    const left = await ok(readSession(store, 's'))
+    expect([left.metadata(), textOf(left.view().at(0) as Message)]).toEqual([{ by: 'its holder' }, word])
+    await ok(lease.release())
+    expect((await ok(session.erase([0]))).messages.length).toBe(1)
+    await ok(session.close())
+    await ok(store.close())
+  })
+  it('are read as they were written, and nothing of them can be read without the keys', async () => {
+    const bare = await fresh()
+    const store = withKeys(bare, ring)
+    const session = await ok(
+      createSession(store, {
+        id: 's',
+        metadata: { title: word, clear: { user: 'ada' } },
+        messages: said.slice(0, 1),
+      }),
+    )
+    await ok(session.append(said.slice(1), { operation: 'turn-1', page: 'evidence' }))
+    await ok(session.note({ type: 'application', namespace: 'x', content: { deep: word } }))
+    await ok(session.note({ type: 'journal', step: 'st', said: [{ index: 0, text: word }] }))
+    await ok(session.pin(0))
+    await ok(session.summarize({ from: 0, to: 2, text: `about ${word}` }))
+    await ok(session.update((metadata) => void (metadata['more'] = word)))
+    const [file1] = await ok(store.putBlocks([Buffer.from(`an attachment: ${word}`)]))
+    await ok(session.append(user(file({ type: 'block', id: file1 as never, mediaType: 'text/plain' }))))
+
+    const again = await ok(openSession(store, 's'))
+    expect([...again.view()]).toEqual([...session.view()])
+    expect([...again.view()].slice(0, 3)).toEqual(said)
+    expect([...again.notes()]).toEqual([...session.notes()])
+    expect(again.pages()).toEqual(session.pages())
+    expect(again.head()).toEqual(session.head())
+    expect(again.metadata()).toEqual({ title: word, more: word, clear: { user: 'ada' } })
+    expect(again.info()).toMatchObject({ encrypted: true, len: 4 })
+    expect(Buffer.from((await ok(store.getBlocks([file1 as never])))[0] ?? []).toString()).toBe(
+      `an attachment: ${word}`,
+    )
+    expect([...(await ok(readRange(store, 's', -3, -1))).view]).toEqual(said.slice(1))
+    // A retry, also of another process, is the same append.
+    const retried = await ok(again.append(said.slice(1), { operation: 'turn-1', page: 'evidence', expectedLen: 1 }))
+    expect([retried.from, retried.to]).toEqual([1, 3])
+    await fault('OperationMismatch', again.append(said.slice(1), { operation: 'turn-1', expectedLen: 1 }))
+
+    const text = await dump(bare)
+    expect(text).toContain('"encrypted')
+    for (const mark of marks) expect([mark, text.includes(mark)]).toEqual([mark, false])
+    expect((await ok(listSessions(store, { where: { clear: { user: 'ada' } } }))).sessions).toMatchObject([
+      { id: 's', encrypted: true, metadata: { title: word } },
+    ])
+    // Without keys: what is clear, that it is whole, and no more.
+    expect((await ok(listSessions(bare))).sessions).toMatchObject([{ id: 's', metadata: { clear: { user: 'ada' } } }])
+    expect(await ok(verifySession(bare, 's'))).toMatchObject({ len: 4, encrypted: true, head: session.head() })
+    expect(await ok(verifySession(store, 's', { head: session.head() }))).toMatchObject({ len: 4 })
+    await fault('NoKey', openSession(bare, 's'))
+    await fault('NoKey', readSession(bare, 's'))
+    await fault('NoKey', readRange(bare, 's', 0, 1))
+    await fault('NoKey', exportSession(bare, 's'))
+    await fault('NoKey', createFork(bare, 's'))
+    const unproven = await fault('MessageEncrypted', proveEntry(store, 's', -1))
+    expect(faultMessage(unproven)).toMatch(/^message 3 of "s" can't be proven alone: the session is encrypted/)
+    expect(await ok(bare.check())).toEqual([])
+    await bare.close()()
+  })
+
+  it('law: a session with a key is one without, whatever happens to it', async () => {
+    const [bare, plain] = [await fresh(), memoryStore()]
+    const store = withKeys(bare, ring)
+    const step = fc.oneof(
+      fc.record({ do: fc.constant('append' as const), text: fc.string(), long: fc.boolean() }),
+      fc.record({ do: fc.constant('note' as const), text: fc.string(), long: fc.boolean() }),
+      fc.record({
+        do: fc.constantFrom('pop' as const, 'reopen' as const, 'fork' as const),
+        text: fc.constant(''),
+        long: fc.constant(false),
+      }),
+    )
+    let run = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+        let id = `law-${++run}`
+        let [one, other] = [await ok(createSession(store, { id })), await ok(createSession(plain, { id }))]
+        for (const { do: what, text, long: isLong } of steps) {
+          const given = isLong ? text.repeat(5000) : text
+          if (what === 'append') for (const session of [one, other]) void (await session.append(user(given)))
+          if (what === 'note')
+            for (const session of [one, other])
+              void (await session.note({ type: 'application', namespace: 'x', content: text }))
+          if (what === 'pop') for (const session of [one, other]) void (await session.pop())
+          if (what === 'reopen') [one, other] = [await ok(openSession(store, id)), await ok(openSession(plain, id))]
+          if (what === 'fork') {
+            const to = `${id}f`
+            const at = Math.floor(one.len / 2)
+            ;[one, other] = [
+              await ok(forkSession(store, id, { id: to, at })),
+              await ok(forkSession(plain, id, { id: to, at })),
+            ]
+            id = to
+          }
+        }
+        const [left, right] = [await ok(readSession(store, id)), await ok(readSession(plain, id))]
+        expect([...left.view()]).toEqual([...right.view()])
+        expect([...left.conversation()]).toEqual([...right.conversation()])
+        expect([...left.notes()]).toEqual([...right.notes()])
+        expect(left.head().size).toBe(right.head().size)
+        await ok(verifySession(store, id))
+        await ok(verifySession(bare, id))
+      }),
+      { numRuns: rounds(4, 300) },
+    )
+    await bare.close()()
+  })
+
+  it('destroying a key ends a session and what forks share with it; the rows verify', async () => {
+    const [bare, keysIn] = [await fresh(), memoryStore()]
+    const apart = keyRing([host], { keysIn })
+    const store = withKeys(bare, apart)
+    const session = await ok(createSession(store, { id: 's', messages: said, metadata: { title: word } }))
+    const fork = await ok(forkSession(store, 's', { id: 'f', at: 2 }))
+    await ok(fork.append(user('own')))
+    const other = await ok(createSession(store, { id: 'o', messages: [user(long)] })) // shares a block
+    const backup = memoryStore()
+    for (const id of ['s', 'f']) await ok(copySession(bare, backup, id))
+    expect([...(await ok(openSession(withKeys(backup, apart), 's'))).view()]).toEqual(said)
+
+    expect(await ok(destroyKey(store, 's', apart))).toBe(true)
+    expect(await ok(destroyKey(store, 's', apart))).toBe(false)
+    for (const place of [store, withKeys(bare, apart), withKeys(backup, apart)])
+      for (const id of ['s', 'f']) {
+        const why = await fault('NoKey', openSession(place, id))
+        expect(faultMessage(why)).toContain('destroyed')
+      }
+    await fault('NoKey', session.append(user('more')))
+    const own = await ok(readRange(withKeys(bare, apart), 'f', -1))
+    expect([...own.view]).toEqual([user('own')]) // what is the fork's alone is left
+    for (const place of [bare, backup]) for (const id of ['s', 'f']) await ok(verifySession(place, id))
+    expect([...(await ok(openSession(withKeys(bare, apart), 'o'))).view()]).toEqual([...other.view()])
+    expect((await ok(describeSession(withKeys(bare, apart), 's'))).metadata).toEqual({})
+    await bare.close()()
+  })
+})
+
+describe('keys', () => {
+  it('a wrong or missing host key is a fault that says so', async () => {
+    const bare = memoryStore()
+    await ok(createSession(withKeys(bare, ring), { id: 's', messages: said }))
+    const wrong = await fault('NoKey', openSession(withKeys(bare, keyRing([newHostKey('one')])), 's'))
+    expect(faultMessage(wrong)).toMatch(/^"s" is encrypted.* another key of that name, or the wrapped key was altered$/)
+    const lacking = await fault('NoKey', openSession(withKeys(bare, keyRing([newHostKey('two')])), 's'))
+    expect(faultMessage(lacking)).toContain('host key "one", which the key ring lacks')
+    expect([...(await ok(openSession(withKeys(bare, ring), 's'))).view()]).toEqual(said)
+    expect([...(await ok(readSession(withKeys(bare, ring), 's'))).view()]).toEqual(said)
+    expect((await ok(forkSession(withKeys(bare, ring), 's', { id: 'f' }))).len).toBe(3)
+    expect(() => withKeys(withKeys(bare, ring), ring)).toThrow(TypeError)
+    expect(() => withKeys(bare, undefined as never)).toThrow('withKeys takes a key ring, such as keyRing([…]), found')
+    expect(() => keyRing([])).toThrow(TypeError)
+    expect(() => keyRing([{ id: 'a b', key: new Uint8Array(32) }])).toThrow(TypeError)
+    expect(() => keyRing([{ id: 'a', key: new Uint8Array(31) }])).toThrow(TypeError)
+    expect(hostKeyOf(hostKeyText(host))).toEqual({ id: 'one', key: host.key })
+    expect(() => hostKeyOf('one:AAAA')).toThrow(TypeError)
+  })
+
+  it('rotate: old keys are not needed any more, and no row changes', async () => {
+    const bare = memoryStore()
+    const session = await ok(createSession(withKeys(bare, ring), { id: 's', messages: said }))
+    const rows = await ok(bare.read('s'))
+    const next = newHostKey('two')
+    const both = { current: next, byId: async (id: string) => (id === 'one' ? host.key : undefined) } // as a key server would
+    expect(await ok(rotateKeys(bare, both))).toBe(2) // of the session and of the scope
+    expect(await ok(rotateKeys(bare, both))).toBe(0)
+    expect(await ok(bare.read('s'))).toEqual(rows)
+    const opened = await ok(openSession(withKeys(bare, keyRing([next])), 's'))
+    expect([...opened.view()]).toEqual([...session.view()])
+    await fault('NoKey', openSession(withKeys(bare, ring), 's'))
+  })
+
+  it('a ciphertext that was altered is damage with its position: every character of it counts', async () => {
+    const bare = memoryStore()
+    await ok(createSession(withKeys(bare, ring), { id: 's', messages: [user('a'), user('b'), user('c')] }))
+    const text = (await ok(bare.read('s')))[1]?.body ?? ''
+    const others = [(body: string) => `${body} `, () => '{"encrypted":"', () => '{"encrypted":"a.b"}'].map((change) =>
+      change(text),
+    )
+    for (let at = text.indexOf('.') + 1; at < text.length - 2; at++)
+      others.push(text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1))
+    for (const body of others) {
+      const store = await changed(bare, 's', ({ rows }) => void (rows[1] = { ...(rows[1] as Row), body }))
+      expect((await fault('DamagedLog', openSession(withKeys(store, ring), 's'))).position).toBe(1)
+    }
+  })
+
+  it('messages are erased: stubs are encrypted, and all who verify know', async () => {
+    const bare = await inFile()
+    const store = withKeys(bare, ring)
+    const session = await ok(createSession(store, { id: 's', messages: [...said, user('what is left')] }))
+    await ok(createSession(store, { id: 'other', messages: [user(`also ${word}: first ${word}`)] }))
+    const receipt = await ok(eraseMessages(store, 's', [0], { reason: 'asked' }))
+    expect(receipt.remains).toContainEqual(
+      expect.objectContaining({ what: 'text', rows: [{ id: 'other', position: 0, message: 0 }] }),
+    )
+    const again = await ok(openSession(store, 's'))
+    expect(again.view().at(0)).toMatchObject({ role: 'user', content: [{ type: 'erased' }] })
+    expect([...again.view()].slice(1)).toEqual([...session.view()].slice(1))
+    expect(again.head()).toEqual(session.head())
+    for (const row of await ok(bare.read('s'))) expect(isEncrypted(row.body)).toBe(true)
+    expect((await ok(verifySession(store, 's'))).erased).toEqual([0])
+    await ok(verifySession(bare, 's'))
+    const there = memoryStore()
+    await ok(copySession(bare, there, 's'))
+    expect([...(await ok(openSession(withKeys(there, ring), 's'))).view()]).toEqual([...again.view()])
+    await ok(eraseMessages(store, 's', [3]))
+    await ok(copySession(store, there, 's'))
+    expect((await ok(verifySession(withKeys(there, ring), 's'))).erased).toEqual([0, 3])
+    await bare.close()()
+  })
+
+  it('a plain session of the same store stays plain, and both kinds are in one list', async () => {
+    const bare = memoryStore()
+    await ok(createSession(bare, { id: 'plain', messages: said }))
+    const store = withKeys(bare, ring, { plain: 'continue' })
+    await ok(createSession(store, { id: 'secret', messages: said }))
+    const plain = await ok(openSession(store, 'plain'))
+    await ok(plain.append(user('more')))
+    expect([...(await ok(openSession(bare, 'plain'))).view()]).toEqual([...said, user('more')])
+    expect((await ok(listSessions(store))).sessions.map(({ id, encrypted }) => [id, encrypted])).toEqual([
+      ['secret', true],
+      ['plain', undefined],
+    ])
+    await ok(updateLedger(store))
+    expect(await ok(verifyLedger(bare))).toMatchObject({ good: 2 })
+  })
+
+  it('several handles write at once, and follow', async () => {
+    const bare = memoryStore()
+    const stores = [withKeys(bare, ring), withKeys(bare, ring), withKeys(bare, ring)]
+    const first = await ok(createSession(stores[0] as Store, { id: 's' }))
+    const sessions = [
+      first,
+      await ok(openSession(stores[1] as Store, 's')),
+      await ok(openSession(stores[2] as Store, 's')),
+    ]
+    await Promise.all(
+      sessions.map(async (session, who) => {
+        for (let turn = 0; turn < 10; turn++) await session.rebase(() => user(`${who} says ${turn}`))
+      }),
+    )
+    await ok(first.refresh())
+    expect(first.len).toBe(30)
+    await ok(first.seal())
+    const followed: string[] = []
+    for await (const { body, kind } of follow({ store: stores[1] as Store, id: 's' })) {
+      expect(isEncrypted(body)).toBe(false)
+      if (kind === 'entry') followed.push(body)
+    }
+    expect(followed).toHaveLength(30)
+    for await (const { body } of follow({ store: bare, id: 's' })) {
+      expect(isEncrypted(body)).toBe(true)
+      break
+    }
+    await ok(verifyLog(bare, 's', first.head()))
+  })
+
+  it('equal content of a scope is stored once; another scope has other bytes', async () => {
+    const bare = memoryStore()
+    const store = withKeys(bare, ring)
+    const blocks = async (id: string, of: Store = bare): Promise<string> =>
+      JSON.parse((await ok(of.read(id)))[0]?.body ?? '').blocks[0]
+    await ok(createSession(store, { id: 'a', messages: [user(long)] }))
+    await ok(createSession(store, { id: 'b', messages: [assistant(long)] }))
+    expect(await blocks('a')).toBe(await blocks('b'))
+    const scoped = store.scoped('other')
+    if (scoped._tag === 'Left') throw new Error('no scope')
+    await ok(createSession(scoped.right, { id: 'a', messages: [user(long)] }))
+    expect(await blocks('a', scoped.right.encryption?.bare)).not.toBe(await blocks('a'))
+    const bytes = (await ok(bare.getBlocks([(await blocks('a')) as never])))[0]
+    expect(Buffer.from(bytes ?? []).includes('Zanzibar')).toBe(false)
+  })
+
+  it('copies keep the head; exports are readable, and imported into an encrypted session', async () => {
+    const bare = memoryStore()
+    const store = withKeys(bare, ring)
+    const session = await ok(createSession(store, { id: 's', messages: said, metadata: { title: word } }))
+    await ok(session.note({ type: 'application', namespace: 'x', content: 1 }))
+    const there = memoryStore()
+    expect((await ok(copySession(bare, there, 's'))).head).toEqual(session.head())
+    expect(await views(withKeys(there, ring), 's')).toEqual(await views(store, 's'))
+    await ok(session.append(user('more')))
+    expect((await ok(copySession(store, withKeys(there, ring), 's'))).head).toEqual(session.head())
+    expect(await views(withKeys(there, ring), 's')).toEqual(await views(store, 's'))
+
+    const lines = [...exportLines(await ok(exportSession(store, 's')))].join('')
+    expect(lines).toContain(word)
+    expect(lines).not.toContain('"root"')
+    const read = readTranscript(lines)
+    if (read._tag === 'Left') throw new Error(read.left._tag)
+    await ok(importTranscript(there, read.right, { id: 'plain' }))
+    await ok(importTranscript(store, read.right, { id: 'secret' }))
+    expect((await views(store, 'secret')).slice(0, 3)).toEqual((await views(there, 'plain')).slice(0, 3))
+    expect((await ok(bare.read('secret'))).every(({ body }) => isEncrypted(body))).toBe(true)
+    expect(await ok(destroyKey(bare, 'secret', ring))).toBe(true)
+    await fault('NoKey', openSession(withKeys(bare, ring), 'secret'))
+  })
+
+  it('an attachment that is not there is a MissingBlock', async () => {
+    const store = withKeys(memoryStore(), ring)
+    const session = await ok(createSession(store, { id: 's' }))
+    const lost = user(file({ type: 'block', id: 'ab'.repeat(32) as never, mediaType: 'text/plain' }))
+    await fault('MissingBlock', session.append(lost))
+    await fault('MissingBlock', createSession(store, { id: 't', messages: [lost] }))
+    expect(session.len).toBe(0)
+    await ok(session.append(user('goes on')))
+  })
+
+  it('no byte of what was said is in the file of a store', async () => {
+    const path = join(folder, 'grep.db')
+    const bare = await ok(sqliteStore({ path, durability: 'os' }))
+    const session = await ok(
+      createSession(withKeys(bare, ring), { id: 's', messages: said, metadata: { title: word } }),
+    )
+    await ok(session.append(user(word), { operation: 'o' }))
+    const found = (): readonly string[] =>
+      readdirSync(folder)
+        .filter((name) => name.startsWith('grep.db'))
+        .flatMap((name) =>
+          marks.filter((mark) => readFileSync(join(folder, name)).includes(mark)).map((mark) => `${name}: ${mark}`),
+        )
+    expect(found()).toEqual([])
+    await bare.close()()
+    expect(found()).toEqual([])
+  })
+
+  it('what was acknowledged is there after kill -9, and goes on', async () => {
+    const path = join(folder, 'killed.db')
+    for (let round = 0; round < rounds(2, 100); round++) {
+      const child = spawn(
+        process.execPath,
+        [
+          program('packages/encryption/test/crash-process.ts'),
+          path,
+          hostKeyText(host),
+          round === 0 ? 'create' : 'open',
+        ],
+        {
+          stdio: ['ignore', 'pipe', 'inherit'],
+          env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
+        },
+      )
+      let acknowledged = -1
+      for await (const line of createInterface(child.stdout)) {
+        acknowledged = Number(line)
+        if (acknowledged >= (round + 1) * 5) child.kill('SIGKILL')
+      }
+      const bare = await ok(sqliteStore({ path, durability: 'os' }))
+      const session = await ok(openSession(withKeys(bare, ring), 's'))
+      expect(session.len).toBeGreaterThan(acknowledged)
+      for (const [turn, message] of [...session.view()].entries()) expect(textOf(message)).toMatch(`turn ${turn} Zanz`)
+      await ok(verifySession(bare, 's'))
+      // The operation that may have been under way is not doubled.
+      const last = session.len - 1
+      const again = await ok(
+        session.append([session.view().at(last) as Message], { operation: `turn-${last}`, expectedLen: last }),
+      )
+      expect([again.to, session.len]).toEqual([last + 1, last + 1])
+      await bare.close()()
+    }
+  })
+
+  it('the platform and the portable code give the same bytes; GCM as in the specification', () => {
+    const bytes = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex, 'hex'))
+    // McGrew and Viega, "The Galois/Counter Mode of Operation", test case 16: AES-256.
+    const key = bytes('feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308')
+    const nonce = bytes('cafebabefacedbaddecaf888')
+    const aad = bytes('feedfacedeadbeeffeedfacedeadbeefabaddad2')
+    const plain = bytes(
+      'd9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a721c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39',
+    )
+    const sealed =
+      '522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662' +
+      '76fc6ece0f4e1768cddf8853bb2d551b'
+    expect(native).toBeDefined()
+    const given = { bytes: nonce, text: Buffer.from(nonce).toString('base64') }
+    const texts = ['', 'a', 'ab', 'abc', `${word} \u{1f600}`, long]
+    for (const text of texts)
+      for (const [one, other] of [
+        [portable, native ?? portable],
+        [native ?? portable, portable],
+      ] as const) {
+        const sealedText = one.encryptText(key, given, aad, text)
+        expect(other.encryptText(key, given, aad, text)).toBe(sealedText)
+        expect(other.decryptText(key, aad, sealedText)).toBe(text)
+        expect(other.decryptText(key, plain, sealedText)).toBeUndefined()
+        for (const wrong of [sealedText.slice(0, -4), `${sealedText}\n`, `${sealedText}AAAA`, sealedText.slice(1), ''])
+          expect(other.decryptText(key, aad, wrong)).toBeUndefined()
+      }
+    for (const { encrypt, decrypt, hmac, utf8, toBase64, fromBase64 } of [portable, native ?? portable]) {
+      const found = encrypt(key, nonce, aad, plain)
+      expect(Buffer.from(found).toString('hex')).toBe(sealed)
+      expect(decrypt(key, nonce, aad, found)).toEqual(plain)
+      expect(decrypt(key, nonce, aad, found.subarray(1))).toBeUndefined()
+      expect(decrypt(key, nonce, plain, found)).toBeUndefined()
+      expect(decrypt(key, nonce, aad, new Uint8Array(3))).toBeUndefined()
+      expect(Buffer.from(hmac(key, plain)).toString('hex')).toBe(Buffer.from(portable.hmac(key, plain)).toString('hex'))
+      expect(fromBase64(toBase64(plain))).toEqual(plain)
+      expect(fromBase64('not base64')).toBeUndefined()
+      for (const text of texts) expect(Buffer.from(utf8(text)).toString()).toBe(text)
+    }
+  })
+})
+
+it.each(blockContract('with keys', async () => ({ store: withKeys(memoryStore(), ring) })))('blocks $name', ({ run }) =>
+  run(),
+)
+
+describe('a session without keys in a store with keys', () => {
+  const plainIn = async (inner: Store): Promise<void> => {
+    await ok(createSession(inner, { id: 'c', messages: [user('SECRET 1')] }))
+  }
+  const rowsIn = async (inner: Store): Promise<string> => {
+    const texts: string[] = []
+    for (const { id, meta } of (await ok(inner.list({ limit: 1000 }))).logs)
+      texts.push(JSON.stringify([id, meta, await ok(inner.read(id))]))
+    return texts.join('\n')
+  }
+
+  it('is refused, read, or continued, as the store was told', async () => {
+    const inner = memoryStore()
+    await plainIn(inner)
+    const refusing = withKeys(inner, ring)
+    expect(await fault('NoKey', openSession(refusing, 'c'))).toMatchObject({ id: 'c', key: 'none' })
+    await fault('NoKey', openSession(withKeys(inner, ring), 'c'))
+    await fault('NoKey', forkSession(refusing, 'c', { id: 'f' }))
+    const reading = withKeys(inner, ring, { plain: 'read' })
+    const session = await ok(openSession(reading, 'c'))
+    expect([...session.view()]).toEqual([user('SECRET 1')])
+    await fault('NoKey', session.append(user('SECRET 2')))
+    await fault(
+      'NoKey',
+      session.update((metadata) => void (metadata['title'] = 'SECRET 2')),
+    )
+    await fault('NoKey', forkSession(reading, 'c', { id: 'f' }))
+    expect(await rowsIn(inner)).not.toContain('SECRET 2')
+    await ok((await ok(openSession(withKeys(inner, ring, { plain: 'continue' }), 'c'))).append(user('on')))
+    expect((await ok(readSession(reading, 'c'))).len).toBe(2)
+    const scoped = orThrow(withKeys(inner, ring).scoped('default'))
+    await fault('NoKey', openSession(scoped, 'c'))
+  })
+  it('is encrypted where it is copied to, with what is appended to the copy and to its forks', async () => {
+    const from = memoryStore()
+    await plainIn(from)
+    const inner = memoryStore()
+    const store = withKeys(inner, ring)
+    expect(await ok(copySession(from, store, 'c'))).toMatchObject({ encrypted: true, len: 1 })
+    await ok((await ok(openSession(from, 'c'))).append([user('SECRET 2'), user('SECRET 3')]))
+    await ok(eraseMessages(from, 'c', [0, 2], { reason: 'asked to' }))
+    expect(await ok(copySession(from, store, 'c'))).toMatchObject({ encrypted: true, len: 3 })
+    expect(await ok(copySession(from, store, 'c'))).toMatchObject({ encrypted: true, len: 3 })
+    const fork = await ok(forkSession(store, 'c', { id: 'f' }))
+    await ok(fork.append(user('SECRET 4')))
+    expect([...(await ok(readSession(store, 'c'))).view()].map(({ content }) => content[0])).toMatchObject([
+      { type: 'erased' },
+      { text: 'SECRET 2' },
+      { type: 'erased' },
+    ])
+    expect(await rowsIn(inner)).not.toContain('SECRET')
+    await ok((await ok(openSession(store, 'c'))).append(user('own')))
+    await fault('Diverged', copySession(from, store, 'c'))
+  })
+  it('that was put in the place of an encrypted one is damage, whatever the store was told', async () => {
+    for (const isElsewhere of [false, true])
+      for (const plain of ['refuse', 'read', 'continue'] as const) {
+        const keys = keyRing([newHostKey()], isElsewhere ? { keysIn: memoryStore() } : {})
+        const inner = memoryStore()
+        await ok(createSession(withKeys(inner, keys), { id: 'c', messages: [user('mine')] }))
+        await ok(inner.remove('c'))
+        await ok(createSession(inner, { id: 'c', messages: [user('forged')] }))
+        await fault('DamagedLog', openSession(withKeys(inner, keys, { plain }), 'c'))
+        await fault('DamagedLog', withKeys(inner, keys, { plain }).read('c'))
+        await ok(withKeys(inner, keys).remove('c')) // by who has the keys: then the id is free again
+        await ok(createSession(inner, { id: 'c', messages: [user('plain')] }))
+        await ok(openSession(withKeys(inner, keys, { plain: 'read' }), 'c'))
+        await ok(inner.remove('c'))
+      }
+  })
+  it('keeps its id where an encrypted one could not be made', async () => {
+    const inner = memoryStore()
+    await plainIn(inner)
+    await fault('LogExists', createSession(withKeys(inner, ring), { id: 'c' }))
+    await ok(openSession(withKeys(inner, ring, { plain: 'continue' }), 'c'))
+  })
+})

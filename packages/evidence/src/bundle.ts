@@ -1,0 +1,272 @@
+/**
+ * Proof bundles: one message, the head of its session, that head in the ledger, and the signed checkpoint of the ledger,
+ * in one file that is checked with nothing but public keys.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { hexToBytes } from '@noble/hashes/utils.js'
+import { hasOnly, isLeft, isObject, left, parseJson, right } from 'indelible/json/kit'
+import { portableSha256, verifyInclusion } from 'indelible/proof'
+import { checkProof, proveEntry, type EntryProof, type Proven, type SessionFault } from 'indelible/session'
+import {
+  inclusionPath,
+  isMoment,
+  ledgerId,
+  ledgerRow,
+  readLedgerRow,
+  rowLeaf,
+  type Head,
+  type Store,
+  type StoreFault,
+  type StoredRow,
+} from 'indelible/store'
+import type { Checkpoint } from './checkpoint.ts'
+import { evidenceTask, type EvidenceFault, type EvidenceTask } from './fault.ts'
+import { lastCheckpoint } from './checkpoints.ts'
+import { readLedger } from './ledger.ts'
+import { parseTlogProof, tlogProofText } from './tlog-proof.ts'
+import { checkCheckpoint, claimedCheckpoint, type Trust, type TrustedCheckpoint } from './trust.ts'
+
+/** A bundle, as JSON. */
+export interface EvidenceBundle {
+  readonly indelible: 'evidence'
+  readonly version: 1
+  /** The message in a head of its session. */
+  readonly entry: EntryProof
+  /** The row of the ledger that says this head. */
+  readonly ledger: LedgerProof
+}
+
+/** A row of the ledger that says a head of a session, with the way to a signed checkpoint, as JSON. */
+export interface LedgerProof {
+  /** The text of the row. */
+  readonly body: string
+  /** Its time, in milliseconds since 1970. */
+  readonly at: number
+  /** That the row is in the ledger whose checkpoint is signed, as `c2sp.org/tlog-proof@v1`. */
+  readonly proof: string
+}
+
+/** A head of a session in a checkpoint that counts. */
+export interface HeadInLedger<C extends Checkpoint = TrustedCheckpoint> {
+  /** The id of the session. */
+  readonly session: string
+  /** Its head, as the ledger says it. */
+  readonly head: Head
+  /** The checkpoint that covers it. */
+  readonly checkpoint: C
+  /** When the ledger took the head, in milliseconds since 1970, by the writer's clock. */
+  readonly recorded?: number
+}
+
+/** What a bundle that holds says. */
+export interface ProvenInLedger extends Proven {
+  /** The checkpoint that counts. */
+  readonly checkpoint: TrustedCheckpoint
+  /** When the ledger took the session's head, in milliseconds since 1970, by the writer's clock. */
+  readonly recorded?: number
+}
+
+/**
+ * Prove a message to somebody who has the public keys and nothing else. The bundle is for the last checkpoint that is
+ * kept, also if the session or the ledger has grown since.
+ *
+ * Cost    O(rows of the ledger); the bundle is a few kilobytes beyond the message
+ * Errors  `NoLedger` without a checkpoint; `NotInLedger` if the ledger does not cover the message yet
+ * @param store the store with the session and the ledger
+ * @param id the id of the session
+ * @param position counts messages, a negative one from the end
+ * @returns the bundle; or `NoLedger`, `NotInLedger`
+ */
+export const proveInLedger = (store: Store, id: string, position: number): EvidenceTask<EvidenceBundle> =>
+  evidenceTask(async () => {
+    const ledger = await proveHead(store, id)()
+    if (isLeft(ledger) && ledger.left._tag !== 'NotInLedger') return ledger
+    const now = await proveEntry(store, id, position)()
+    if (isLeft(now)) return now
+    if (isLeft(ledger)) return ledger
+    const said = claimedHead(ledger.right)
+    if (isLeft(said)) return said
+    const { size } = said.right.head
+    if (size <= now.right.row) return left({ _tag: 'NotInLedger', id, rows: size })
+    const entry = await proveEntry(store, id, position, { size })()
+    if (isLeft(entry)) return entry
+    return right(
+      Object.freeze({ indelible: 'evidence' as const, version: 1 as const, entry: entry.right, ledger: ledger.right }),
+    )
+  }, 'proveInLedger')
+
+/**
+ * Prove the head of a session to somebody who has the public keys and the rows: the last head that the last checkpoint
+ * covers. The session may have grown since.
+ *
+ * Cost    O(rows of the ledger); the proof is a few kilobytes
+ * Errors  `NoLedger` without a checkpoint; `NotInLedger` if it does not cover the session
+ * @param store the store with the session and the ledger
+ * @param id the id of the session
+ * @returns the proof; or `NoLedger`, `NotInLedger`
+ */
+export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =>
+  evidenceTask(async () => {
+    const checkpoint = await lastCheckpoint(store)()
+    if (isLeft(checkpoint)) return checkpoint
+    if (checkpoint.right === undefined) {
+      const unsigned = await readLedger(store)()
+      return isLeft(unsigned) ? unsigned : left({ _tag: 'NoLedger', scope: store.scope, missing: 'checkpoint' })
+    }
+    const { note, head } = checkpoint.right
+    const ledger = await readLedger(store, head.size)()
+    if (isLeft(ledger)) return ledger
+    const said = ledger.right.sessions.get(id)
+    if (said === undefined || said.removed) return left({ _tag: 'NotInLedger', id, rows: 0 })
+    const row = await store.read(ledgerId, { from: said.row, to: said.row + 1 })()
+    if (isLeft(row)) return row
+    const path = await inclusionPath(store, ledgerId, said.row, head.size)()
+    if (isLeft(path)) return path
+    const { body, at } = row.right[0] as StoredRow // it was just read
+    return right(
+      Object.freeze({
+        body,
+        at,
+        proof: tlogProofText({ index: said.row, path: path.right, checkpoint: note }),
+      }),
+    )
+  }, 'proveHead')
+
+/**
+ * Read a bundle from its text, such as a file's. The text has to follow the grammar of docs/evidence.md: its members in their
+ * order, each once, and no other; whole numbers in digits alone. Nothing is verified.
+ *
+ * Errors  `BadBundle`
+ * @param text the text of a bundle
+ * @returns the bundle, for {@link checkBundle}; or `BadBundle`
+ */
+export const readBundle = (text: string): Either<EvidenceFault, EvidenceBundle> => {
+  const parsed = parseJson(text)
+  if (isLeft(parsed)) return bad('it is not JSON')
+  if (!isBundle(parsed.right)) return bad('it is not a bundle of this library')
+  const bundle = inOrder(parsed.right)
+  return plainText(text) === JSON.stringify(bundle)
+    ? right(bundle)
+    : bad('a member of it is there twice, is not in its place, or is a number that is not in digits alone')
+}
+
+/** A text of JSON without white space, and with one spelling of each string. */
+const plainText = (json: string): string =>
+  json.replaceAll(/"(?:[^"\\]|\\.)*"|[ \t\r\n]+/g, (found) =>
+    found.startsWith('"') ? JSON.stringify(JSON.parse(found)) : '',
+  )
+
+/** A bundle with its members in the order of the grammar. */
+const inOrder = ({ entry, ledger }: EvidenceBundle): EvidenceBundle => {
+  const { session, row, body, at, salt, blocks, head, path } = entry
+  const ids = Object.keys(blocks).toSorted((one, other) => (one < other ? -1 : 1))
+  return {
+    indelible: 'evidence',
+    version: 1,
+    entry: {
+      ...{ indelible: 'proof', version: 1, session, row, body, at },
+      ...(salt !== undefined && { salt }),
+      blocks: Object.fromEntries(ids.map((id) => [id, blocks[id] as string])),
+      head: { size: head.size, root: head.root },
+      path,
+    },
+    ledger: { body: ledger.body, at: ledger.at, proof: ledger.proof },
+  }
+}
+
+/**
+ * Check a bundle, without a store and without a network. {@link readBundle} reads one from text.
+ *
+ * Errors  `BadBundle`, `BadProof`, and those of {@link checkCheckpoint}
+ * @param bundle what {@link proveInLedger} gave, as parsed JSON
+ * @param trust whose signatures count
+ * @returns the message and its place; or `BadBundle`, `BadProof`, a fault of the signatures
+ */
+export const checkBundle = (
+  bundle: unknown,
+  trust: Trust,
+): Either<EvidenceFault | SessionFault | StoreFault, ProvenInLedger> => {
+  if (!isBundle(bundle)) return bad('it is not a bundle of this library')
+  const said = checkHead(bundle.ledger, trust)
+  if (isLeft(said)) return said
+  const { session, head, ...rest } = said.right
+  const proven = checkProof(bundle.entry, head)
+  if (isLeft(proven)) return proven
+  if (proven.right.session !== session)
+    return bad(
+      `the proof is of session ${JSON.stringify(proven.right.session)}, and the ledger's row of ${JSON.stringify(session)}`,
+    )
+  return right(Object.freeze({ ...proven.right, ...rest }))
+}
+
+/**
+ * Check the proof of a head, without a store and without a network. Then compare the head with that of the rows.
+ *
+ * Errors  `BadBundle`, and those of {@link checkCheckpoint}
+ * @param proof what {@link proveHead} gave, as parsed JSON
+ * @param trust whose signatures count
+ * @returns the session and its head; or `BadBundle`, a fault of the signatures
+ */
+export const checkHead = (proof: unknown, trust: Trust): Either<EvidenceFault | StoreFault, HeadInLedger> =>
+  headOf(proof, (note) => checkCheckpoint(note, trust))
+
+/**
+ * Read the proof of a head without verifying any signature: whoever wrote it may have made up the checkpoint.
+ *
+ * Errors  `BadBundle`, `BadNote`, `BadCheckpoint`
+ * @param proof what {@link proveHead} gave, as parsed JSON
+ * @returns the session and its head, as the proof claims them; or a fault
+ */
+export const claimedHead = (proof: unknown): Either<EvidenceFault | StoreFault, HeadInLedger<Checkpoint>> =>
+  headOf(proof, claimedCheckpoint)
+
+const headOf = <C extends Checkpoint>(
+  given: unknown,
+  checkpointOf: (note: string) => Either<EvidenceFault, C>,
+): Either<EvidenceFault | StoreFault, HeadInLedger<C>> => {
+  if (!isLedgerProof(given)) return bad('it is not a proof of this library')
+  const { body, at, proof: text } = given
+  const proof = parseTlogProof(text)
+  if (isLeft(proof)) return proof
+  const checkpoint = checkpointOf(proof.right.checkpoint)
+  if (isLeft(checkpoint)) return checkpoint
+  const { size, root } = checkpoint.right.head
+  const { index, path } = proof.right
+  const leaf = rowLeaf({ kind: 'note', body, at }, portableSha256)
+  if (!verifyInclusion({ position: index, size, leaf, proof: path, root: hexToBytes(root) }))
+    return bad(`the ledger's row does not stand at row ${index} of the ledger with that checkpoint`)
+  const said = readLedgerRow({ position: index, body })
+  if (isLeft(said)) return said
+  if (said.right?.type !== 'head') return bad(`row ${index} of the ledger says no head of a session`)
+  const { id, head } = said.right
+  if (ledgerRow({ type: 'head', id, head }, at).body !== body)
+    return bad(`row ${index} of the ledger is not written as this library writes it`)
+  return right(
+    Object.freeze({
+      session: id,
+      head,
+      checkpoint: checkpoint.right,
+      recorded: at,
+    }),
+  )
+}
+
+const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadBundle', reason })
+
+const isBundle = (value: unknown): value is EvidenceBundle =>
+  isObject(value) &&
+  hasOnly(value, ['indelible', 'version', 'entry', 'ledger']) &&
+  value['indelible'] === 'evidence' &&
+  value['version'] === 1 &&
+  isObject(value['entry']) &&
+  isObject(value['entry']['blocks']) &&
+  isObject(value['entry']['head']) &&
+  isLedgerProof(value['ledger'])
+
+const isLedgerProof = (value: unknown): value is LedgerProof => {
+  if (!isObject(value) || !hasOnly(value, ['body', 'at', 'proof'])) return false
+  const { body, at, proof } = value
+  return (
+    typeof body === 'string' && body.isWellFormed() && typeof proof === 'string' && proof.isWellFormed() && isMoment(at)
+  )
+}

@@ -1,0 +1,66 @@
+/**
+ * Checkpoints: the head of a log as a signed note.
+ *
+ * Source  https://c2sp.org/tlog-checkpoint@v1.0.0
+ */
+import { bytesToHex } from '@noble/hashes/utils.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { base64Of, bytesOfBase64, left, right } from 'indelible/json/kit'
+import type { Head } from 'indelible/store'
+import type { EvidenceFault } from './fault.ts'
+
+/** The text of a checkpoint, read. */
+export interface Checkpoint {
+  /** Which log it is of: a name without a scheme, such as `example.com/agents/default`. */
+  readonly origin: string
+  /** The size and root of the log. */
+  readonly head: Head
+  /** Further lines, which no monitor audits. Mostly none. */
+  readonly extensions: readonly string[]
+}
+
+/**
+ * The text of a checkpoint: what is signed.
+ *
+ * @param checkpoint the origin, the head and further lines
+ * @returns the text to sign
+ * @throws TypeError if the origin or an extension is empty or has a line break, or the head is none
+ */
+export const checkpointText = ({
+  origin,
+  head,
+  extensions = [],
+}: Omit<Checkpoint, 'extensions'> & Partial<Pick<Checkpoint, 'extensions'>>): string => {
+  for (const line of [origin, ...extensions])
+    if (line === '' || line.includes('\n')) throw new TypeError('each line of a checkpoint is one line and not empty')
+  const root = /^(?:[0-9a-f]{2})+$/.test(head.root) ? head.root : undefined
+  if (root === undefined || !Number.isSafeInteger(head.size) || head.size < 0)
+    throw new TypeError('a checkpoint is of a head: a size, and a root in hexadecimal digits')
+  const bytes = Uint8Array.from(root.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16))
+  return [origin, `${head.size}`, base64Of(bytes), ...extensions, ''].join('\n')
+}
+
+/**
+ * Read the text of a checkpoint. Errors: `BadCheckpoint`.
+ *
+ * @param text the text of a checkpoint
+ * @returns the checkpoint; or `BadCheckpoint`
+ */
+export const parseCheckpoint = (text: string): Either<EvidenceFault, Checkpoint> => {
+  const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadCheckpoint', reason })
+  if (!text.endsWith('\n')) return bad('its last line does not end')
+  const [origin = '', size = '', base64 = '', ...extensions] = text.slice(0, -1).split('\n')
+  if (origin === '') return bad('its first line, the origin, is empty')
+  if (!/^(?:0|[1-9]\d{0,15})$/.test(size) || !Number.isSafeInteger(Number(size)))
+    return bad(`its second line is ${JSON.stringify(size.slice(0, 40))}; expected a size in digits, at most 2^53 - 1`)
+  const root = bytesOfBase64(base64)
+  if (root === undefined || root.length === 0) return bad('its third line is not a root in base64')
+  if (extensions.includes('')) return bad('one of its lines is empty')
+  return right(
+    Object.freeze({
+      origin,
+      head: Object.freeze({ size: Number(size), root: bytesToHex(root) }),
+      extensions: Object.freeze(extensions),
+    }),
+  )
+}

@@ -1,0 +1,333 @@
+/** Checkpoints of a scope's ledger: signed, kept in a log of their own beside it, and shown to witnesses. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { ownFields, isLeft, left, optionsOf, right, utf8Of } from 'indelible/json/kit'
+import { amount } from 'indelible/task/kit'
+import { describeSession } from 'indelible/session'
+import { headOf, consistencyPath, ledgerId, ownStore, type Head, type Store } from 'indelible/store'
+import { emptyRange } from 'indelible/proof'
+import { checkpointText } from './checkpoint.ts'
+import { evidenceTask, type AnyEvidenceFault, type EvidenceFault, type EvidenceTask } from './fault.ts'
+import { headAt, readLedger } from './ledger.ts'
+import { verifierOf, type NoteSigner, type NoteVerifier } from './keys.ts'
+import { noteText, parseNote, signNote } from './signed-note.ts'
+import { claimedCheckpoint } from './trust.ts'
+import { askWitness, type Witness, type WitnessOptions } from './witness.ts'
+
+/** The id of the log that keeps a scope's checkpoints. */
+const checkpointsId = 'indelible.checkpoints'
+
+/** What a checkpoint is made with. */
+export interface CheckpointOptions {
+  /** Which log it is of: a name without a scheme that is this scope's alone, such as `example.com/agents/default`. */
+  readonly origin: string
+  /** Who signs: at least one key of a log. */
+  readonly signers: readonly NoteSigner[]
+  /**
+   * Where the signer remembers the last head that it signed; several, if each key has its own. Default: it knows only the
+   * checkpoints that are kept.
+   */
+  readonly memory?: SignerMemory | readonly SignerMemory[]
+  /** Further lines, such as {@link rotation} gives. Default: none. */
+  readonly extensions?: readonly string[]
+}
+
+/**
+ * The last head that a signer signed of each log, kept where the signer is: not in the store that it signs, whose checkpoints
+ * somebody may remove. Each method resolves when it is durable.
+ */
+export interface SignerMemory {
+  /**
+   * Read the last head.
+   *
+   * @param origin the origin of the log
+   * @returns the head; undefined if none was signed
+   */
+  readonly read: (origin: string) => Promise<Head | undefined>
+  /**
+   * Replace the last head, before it is signed.
+   *
+   * @param origin the origin of the log
+   * @param from the head that was read
+   * @param to the head that is signed next
+   * @returns false if it is not `from` any more: another signer was quicker
+   */
+  readonly advance: (origin: string, from: Head | undefined, to: Head) => Promise<boolean>
+}
+
+/** A checkpoint that is kept. */
+export interface KeptCheckpoint {
+  /** The signed note. */
+  readonly note: string
+  /** The head of the ledger that it says. */
+  readonly head: Head
+}
+
+/**
+ * Sign the ledger as it is now, and keep the checkpoint. It refuses to sign a ledger that does not continue the last
+ * checkpoint that was kept, the last that one of these signers signed, and the last head in the signer's memory. Without a
+ * memory, whoever removes checkpoints from the store can have a second history signed.
+ *
+ * Cost    O(rows of the ledger), a signature, one append
+ * Errors  `NoLedger`; `Diverged` if the ledger does not continue what was signed; `CallbackThrew` if the memory fails
+ *
+ * @param store the store with the ledger
+ * @param given the origin, the signers and further lines
+ * @returns the checkpoint; or `NoLedger`, `Diverged`
+ */
+export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask<KeptCheckpoint> => {
+  const options = ownOptions('signLedger', given)
+  return evidenceTask(async () => {
+    const { origin, memory = [] } = options
+    const memories: readonly SignerMemory[] = 'read' in memory ? [memory] : memory
+    for (;;) {
+      const ledger = await readLedger(store)()
+      if (isLeft(ledger)) return ledger
+      const { head } = ledger.right
+      const kept = await listCheckpoints(store)()
+      if (isLeft(kept)) return kept
+      const remembered = await recalled(memories, origin)
+      if (isLeft(remembered)) return remembered
+      for (const older of signedBefore(kept.right, options, remembered.right)) {
+        const then = older.size > head.size ? undefined : await headAt(store, ledgerId, older.size)
+        if (then !== undefined && isLeft(then)) return then
+        if (then?.right.root !== older.root)
+          return left({ _tag: 'Diverged', id: ledgerId, expected: older, actual: head })
+      }
+      const advanced = await remember(memories, origin, remembered.right, head)
+      if (isLeft(advanced)) return advanced
+      if (!advanced.right) continue // another signer was quicker: sign what continues it
+      const note = await signedHead(head, options)
+      if (isLeft(note)) return note
+      const stored = await keep(store, note.right, head)
+      if (isLeft(stored)) return stored
+      if (stored.right !== undefined) return right(stored.right)
+    }
+  }, 'signLedger')
+}
+
+/** The heads that a ledger has to continue: the last that was kept, the greatest that one of the signers signed, the last remembered. */
+const signedBefore = (
+  kept: readonly KeptCheckpoint[],
+  { origin, signers }: CheckpointOptions,
+  remembered: readonly (Head | undefined)[],
+): readonly Head[] => {
+  const verifiers = signers.flatMap(({ vkey }) => {
+    const verifier = verifierOf(vkey)
+    return isLeft(verifier) ? [] : [verifier.right]
+  })
+  const isOwn = ({ note }: KeptCheckpoint): boolean => {
+    const parsed = parseNote(note)
+    if (isLeft(parsed) || !parsed.right.text.startsWith(`${origin}\n`)) return false
+    const { text, signatures } = parsed.right
+    return verifiers.some(({ name, keyId, verify }) =>
+      signatures.some(
+        (one) => one.name === name && one.keyId === keyId && verify(utf8Of(text), one.signature) !== undefined,
+      ),
+    )
+  }
+  const own = kept.filter(isOwn).map(({ head }) => head)
+  const greatest = own.reduce<Head | undefined>(
+    (most, head) => (most && most.size >= head.size ? most : head),
+    undefined,
+  )
+  return [kept.at(-1)?.head, greatest, ...remembered].filter((head) => head !== undefined)
+}
+
+const recalled = async (
+  memories: readonly SignerMemory[],
+  origin: string,
+): Promise<Either<AnyEvidenceFault, readonly (Head | undefined)[]>> => {
+  try {
+    return right(await Promise.all(memories.map((memory) => memory.read(origin))))
+  } catch (cause) {
+    return left({ _tag: 'CallbackThrew', callback: 'memory.read', cause })
+  }
+}
+
+/** False, if one of them is not what it was: those before it know a head that the next one continues. */
+const remember = async (
+  memories: readonly SignerMemory[],
+  origin: string,
+  from: readonly (Head | undefined)[],
+  to: Head,
+): Promise<Either<AnyEvidenceFault, boolean>> => {
+  try {
+    for (const [index, memory] of memories.entries())
+      if (!(await memory.advance(origin, from[index], to))) return right(false)
+    return right(true)
+  } catch (cause) {
+    return left({ _tag: 'CallbackThrew', callback: 'memory.advance', cause })
+  }
+}
+
+/**
+ * Sign the head of a single session. The checkpoint is not kept.
+ *
+ * @param store the store with the session
+ * @param id the session
+ * @param given the origin and the signers
+ * @returns the checkpoint as text; give each session an origin of its own
+ */
+export const signSession = (store: Store, id: string, given: CheckpointOptions): EvidenceTask<string> => {
+  const options = ownOptions('signSession', given)
+  return evidenceTask(async () => {
+    const info = await describeSession(store, id)()
+    return isLeft(info) ? info : signedHead(info.right.head, options)
+  }, 'signSession')
+}
+
+/** A copy: the caller may change its own. */
+const ownOptions = (call: string, given: CheckpointOptions): CheckpointOptions => {
+  const { signers, extensions, ...others } = optionsOf(call, given)
+  return ownFields({
+    ...others,
+    signers: [...signers],
+    ...(extensions !== undefined && { extensions: [...extensions] }),
+  })
+}
+
+const signedHead = async (
+  head: Head,
+  { origin, signers, extensions = [] }: CheckpointOptions,
+): Promise<Either<AnyEvidenceFault, string>> => {
+  const text = checkpointText({ origin, head, extensions })
+  try {
+    return right(await signNote(text, signers))
+  } catch (cause) {
+    if (cause instanceof TypeError && signers.length === 0) throw cause
+    return left({ _tag: 'CallbackThrew', callback: 'sign', cause })
+  }
+}
+
+/**
+ * The checkpoints that are kept, the oldest first. Cost: O(checkpoints). Errors: `BadNote`, `BadCheckpoint`.
+ *
+ * @param store the store with the ledger
+ * @returns the checkpoints, oldest first
+ */
+export const listCheckpoints = (store: Store): EvidenceTask<readonly KeptCheckpoint[]> =>
+  evidenceTask(async () => {
+    const rows = await store.read(checkpointsId)()
+    if (isLeft(rows)) return rows.left._tag === 'NoSuchLog' ? right(Object.freeze([])) : rows
+    const kept: KeptCheckpoint[] = []
+    for (const { body } of rows.right) {
+      const one = keptOf(body)
+      if (isLeft(one)) return one
+      kept.push(one.right)
+    }
+    return right(Object.freeze(kept))
+  }, 'listCheckpoints')
+
+/**
+ * The last checkpoint that was kept; undefined: there is none.
+ *
+ * @param store the store with the ledger
+ * @returns the checkpoint; undefined if there is none
+ */
+export const lastCheckpoint = (store: Store): EvidenceTask<KeptCheckpoint | undefined> =>
+  evidenceTask(async () => {
+    const rows = await store.read(checkpointsId, { from: -1 })()
+    if (isLeft(rows)) return rows.left._tag === 'NoSuchLog' ? right(undefined) : rows
+    const [row] = rows.right
+    return row === undefined ? right(undefined) : keptOf(row.body)
+  }, 'lastCheckpoint')
+
+const keptOf = (note: string): Either<EvidenceFault, KeptCheckpoint> => {
+  const claimed = claimedCheckpoint(note)
+  return isLeft(claimed) ? claimed : right(Object.freeze({ note, head: claimed.right.head }))
+}
+
+/** Appends a checkpoint to those that are kept, wherever they end by now. Undefined: one of a longer ledger is kept by now. */
+const keep = async (
+  store: Store,
+  note: string,
+  head: Head,
+): Promise<Either<AnyEvidenceFault, KeptCheckpoint | undefined>> => {
+  const rows = [{ kind: 'note' as const, body: note, at: store.now() }]
+  const own = ownStore(store)
+  for (let expected = headOf(emptyRange, store.hash); ;) {
+    const appended = await own.append(checkpointsId, { expected, rows })()
+    if (!isLeft(appended)) return right(Object.freeze({ note, head }))
+    if (appended.left._tag === 'Conflict') {
+      expected = appended.left.actual
+      const last = await lastCheckpoint(store)()
+      if (isLeft(last)) return last
+      if (last.right !== undefined && last.right.head.size > head.size) return right(undefined)
+    } else if (appended.left._tag === 'NoSuchLog') {
+      const created = await own.create({ id: checkpointsId, meta: { [checkpointsId]: 1 }, rows, encrypt: false })()
+      if (!isLeft(created)) return right(Object.freeze({ note, head }))
+      if (created.left._tag !== 'LogExists') return created
+    } else return appended
+  }
+}
+
+/** What witnesses said. */
+export interface Witnessed extends KeptCheckpoint {
+  /** The names of the witnesses that signed. */
+  readonly signedBy: readonly string[]
+  /** The witnesses that did not. */
+  readonly refusals: readonly EvidenceFault[]
+}
+
+/**
+ * Ask witnesses to sign the last checkpoint, and keep it with their signatures. They are asked at the same time.
+ *
+ * Cost    a request or two for each witness, each with a proof of O(log rows) hashes
+ * Errors  `NoLedger` if there is no checkpoint yet; `BadKey`. A witness that does not sign is in `refusals`
+ *
+ * @param store the store with the ledger
+ * @param asked the witnesses to ask
+ * @param options how to reach them
+ * @returns the checkpoint with their signatures, and the refusals
+ */
+export const witnessLedger = (
+  store: Store,
+  asked: readonly Witness[],
+  options: WitnessOptions = {},
+): EvidenceTask<Witnessed> => {
+  if (options.timeout !== undefined) amount('timeout', options.timeout, { unit: 'milliseconds' })
+  return evidenceTask(async () => {
+    const witnesses = asked.map((witness) => ({ ...witness }))
+    const verifiers: NoteVerifier[] = []
+    for (const { vkey } of witnesses) {
+      const verifier = verifierOf(vkey)
+      if (isLeft(verifier)) return verifier
+      verifiers.push(verifier.right)
+    }
+    const kept = await listCheckpoints(store)()
+    if (isLeft(kept)) return kept
+    const last = kept.right.at(-1)
+    if (last === undefined) {
+      const unsigned = await readLedger(store)()
+      return isLeft(unsigned) ? unsigned : left({ _tag: 'NoLedger', scope: store.scope, missing: 'checkpoint' })
+    }
+    const parsed = parseNote(last.note)
+    if (isLeft(parsed)) return parsed
+    const proofFrom = (oldSize: number): Promise<Either<AnyEvidenceFault, readonly Uint8Array[]>> =>
+      oldSize === 0 || oldSize === last.head.size
+        ? Promise.resolve(right([]))
+        : consistencyPath(store, ledgerId, oldSize, last.head.size)()
+    const answers = await Promise.all(
+      witnesses.map((witness, index) => {
+        const verifier = verifiers[index] as NoteVerifier
+        const seen = kept.right.findLast(({ note }) => note.includes(`\u2014 ${verifier.name} `))
+        return askWitness(witness, verifier, { last, oldSize: seen?.head.size ?? 0, proofFrom }, options)
+      }),
+    )
+    const signatures = [...parsed.right.signatures]
+    const signedBy: string[] = []
+    const refusals: EvidenceFault[] = []
+    for (const [index, answered] of answers.entries()) {
+      const { name, keyId } = verifiers[index] as NoteVerifier
+      if (isLeft(answered)) refusals.push(answered.left)
+      else {
+        const others = signatures.filter((one) => one.name !== name || one.keyId !== keyId)
+        signatures.splice(0, signatures.length, ...others, answered.right)
+        signedBy.push(name)
+      }
+    }
+    const note = noteText({ text: parsed.right.text, signatures })
+    const again = signedBy.length === 0 ? right(last) : await keep(store, note, last.head)
+    return isLeft(again) ? again : right(Object.freeze({ ...(again.right ?? last), signedBy, refusals }))
+  }, 'witnessLedger')
+}

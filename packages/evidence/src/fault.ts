@@ -1,0 +1,114 @@
+/** What can go wrong with signatures, ledgers and proof bundles, as data. */
+import { taskOf, type CallbackThrew, type Task, type TaskOf, sentencesOf, type Sentences } from 'indelible/task/kit'
+import type { SessionFault } from 'indelible/session'
+import type { Head, StoreFault } from 'indelible/store'
+import { sessionSentences } from 'indelible/session/kit'
+
+/** Why evidence can't be read, made, or believed. */
+export type EvidenceFault =
+  /** The text is not a signed note. */
+  | { readonly _tag: 'BadNote'; readonly reason: string }
+  /** The text is not a key, or not one of a kind that is known here. */
+  | { readonly _tag: 'BadKey'; readonly reason: string }
+  /** The value is not a trust: whose signatures count. */
+  | { readonly _tag: 'BadTrust'; readonly reason: string }
+  /** A known key's signature does not fit the text. */
+  | { readonly _tag: 'BadSignature'; readonly name: string }
+  /** None of the signatures is by a known key that counts. */
+  | { readonly _tag: 'NotSigned'; readonly wanted: readonly string[]; readonly found: readonly string[] }
+  /** The note is not a checkpoint, or of another log. */
+  | { readonly _tag: 'BadCheckpoint'; readonly reason: string }
+  /** The bundle does not prove what it says. */
+  | { readonly _tag: 'BadBundle'; readonly reason: string }
+  /** Fewer witnesses have signed than the policy wants. */
+  | { readonly _tag: 'TooFewWitnesses'; readonly wanted: number; readonly found: readonly string[] }
+  /** A witness did not sign. `status` is absent if it could not be reached. */
+  | { readonly _tag: 'WitnessRefused'; readonly url: string; readonly status?: number; readonly reason: string }
+  /** The scope has no ledger yet; or, with `missing`, it has one that was never signed. */
+  | { readonly _tag: 'NoLedger'; readonly scope: string; readonly missing?: 'checkpoint' }
+  /** The ledger has no row of this session, or only one of fewer rows than the message needs. */
+  | { readonly _tag: 'NotInLedger'; readonly id: string; readonly rows: number }
+  /** Sessions are not what the ledger says. */
+  | { readonly _tag: 'LedgerMismatch'; readonly mismatches: readonly LedgerMismatch[] }
+
+/** How a session differs from what the ledger says of it. */
+export interface LedgerMismatch {
+  /** The id of the session. */
+  readonly id: string
+  /**
+   * `missing`: it is not there, and no removal is recorded. `cut`: it has fewer rows. `replaced`: it has enough rows, and
+   * they are others. `altered`: it is damaged, at `position`. `present`: the ledger says that it was removed.
+   */
+  readonly what: 'missing' | 'cut' | 'replaced' | 'altered' | 'present'
+  /** The last head that the ledger says. */
+  readonly expected: Head
+  /** The head that the session has now; absent if it is not there, or altered. */
+  readonly found?: Head
+  /** The first wrong position of the log; only if it is altered. */
+  readonly position?: number
+  /** What is wrong there, as a clause; only if it is altered. */
+  readonly reason?: string
+}
+
+/** What can go wrong with evidence, a session, or the store below. */
+export type AnyEvidenceFault = EvidenceFault | SessionFault | StoreFault | CallbackThrew
+
+/** What can be asked about evidence of a store, and fail. */
+export type EvidenceTask<T> = Task<AnyEvidenceFault, T>
+
+/** A mismatch as a sentence for people. */
+export const mismatchText = ({ id, what, expected, found, position, reason }: LedgerMismatch): string => {
+  const name = JSON.stringify(id)
+  const was = `the ledger says ${expected.size} rows with root ${expected.root.slice(0, 12)}…`
+  switch (what) {
+    case 'missing':
+      return `session ${name} is not in the store, and its removal is not recorded: ${was}`
+    case 'cut':
+      return `session ${name} has only ${found?.size} rows: ${was}`
+    case 'replaced':
+      return `session ${name} has other rows than those recorded: ${was}`
+    case 'altered':
+      return `session ${name} is damaged at position ${position} of its log: ${reason}`
+    case 'present':
+      return `session ${name} is in the store, and the ledger says that it was removed`
+  }
+}
+
+/** A sentence for each of them. */
+const evidenceSentences: Sentences<AnyEvidenceFault> = {
+  ...sessionSentences,
+  BadNote: (fault) => `the text is not a signed note: ${fault.reason}`,
+  BadKey: (fault) => `the text is not a key: ${fault.reason}`,
+  BadTrust: (fault) => `the trust file ${fault.reason}`,
+  BadSignature: (fault) =>
+    `the signature by ${JSON.stringify(fault.name)} does not fit the text: the text or the signature was changed`,
+  NotSigned: (fault) => `no signature by a trusted key: expected ${list(fault.wanted)}, found ${list(fault.found)}`,
+  BadCheckpoint: (fault) => `the note is not a checkpoint that counts here: ${fault.reason}`,
+  BadBundle: (fault) => `the bundle proves nothing: ${fault.reason}`,
+  TooFewWitnesses: (fault) =>
+    `${fault.wanted} ${fault.wanted === 1 ? 'witness' : 'witnesses'} must have signed, found ${list(fault.found)}: ask witnesses with "indelible ledger witness", or lower the quorum`,
+  WitnessRefused: (fault) =>
+    `the witness at ${fault.url} did not sign${fault.status === undefined ? '' : ` (HTTP ${fault.status})`}: ${fault.reason}`,
+  NoLedger: (fault) =>
+    fault.missing === 'checkpoint'
+      ? `the ledger of scope ${JSON.stringify(fault.scope)} has no signed checkpoint: "indelible ledger sign" makes one`
+      : `scope ${JSON.stringify(fault.scope)} has no ledger: "indelible ledger update" makes it`,
+  NotInLedger: (fault) =>
+    `the ledger has ${fault.rows === 0 ? 'no row' : `only the first ${fault.rows} rows`} of session ${JSON.stringify(fault.id)}: update the ledger, sign a checkpoint, and try again`,
+  LedgerMismatch: (fault) =>
+    `${fault.mismatches.length} ${fault.mismatches.length === 1 ? 'session is' : 'sessions are'} not what the ledger says: ${fault.mismatches.slice(0, 3).map(mismatchText).join('; ')}${fault.mismatches.length > 3 ? '; …' : ''}`,
+}
+
+const list = (names: readonly string[]): string =>
+  names.length === 0 ? 'none' : names.map((name) => JSON.stringify(name)).join(', ')
+
+/**
+ * A fault of evidence, of a session or of its store as a sentence for people.
+ *
+ * @param fault the fault
+ * @returns what failed, where, and what to do next
+ */
+export const evidenceFaultMessage: (fault: AnyEvidenceFault) => string = sentencesOf(evidenceSentences)
+
+/** Makes tasks of this folder. */
+export const evidenceTask: TaskOf<AnyEvidenceFault> = taskOf(evidenceFaultMessage)

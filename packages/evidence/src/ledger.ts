@@ -1,0 +1,378 @@
+/**
+ * A ledger: one log a scope whose rows say the heads of its sessions, and which of them were removed. Its own head covers
+ * all of them: a session that was cut, replaced or deleted no longer matches.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, optionsOf, right } from 'indelible/json/kit'
+import { describeSession, listSessions, verifySession, type SessionInfo } from 'indelible/session'
+import {
+  againstOwnId,
+  appendToLedger,
+  headOf,
+  ledgerContent,
+  ledgerId,
+  rangeAt,
+  verifyLog,
+  type Because,
+  type Erasure,
+  type Head,
+  type Hold,
+  type KeyDestroyed,
+  type LedgerContent,
+  type LedgerEntry,
+  type LedgerRow,
+  type Store,
+  type StoreFaultOf,
+} from 'indelible/store'
+import { evidenceTask, type AnyEvidenceFault, type EvidenceTask, type LedgerMismatch } from './fault.ts'
+
+/** What a ledger says. */
+export interface Ledger {
+  /** The head of the ledger itself. */
+  readonly head: Head
+  /** The last that it says of each session, by id. */
+  readonly sessions: ReadonlyMap<string, LedgerEntry>
+  /** The sessions that are held, by id: they may not be erased or removed until they are released. */
+  readonly held: ReadonlyMap<string, Hold>
+  /** The keys of sessions that were destroyed, by the ids of the keys. */
+  readonly destroyed: ReadonlyMap<string, KeyDestroyed>
+  /** Every erasure, in order. */
+  readonly erasures: readonly Erasure[]
+}
+
+/**
+ * Read what the ledger of a scope says.
+ *
+ * Cost    O(rows of the ledger)
+ * Errors  `NoLedger`, `NotALedger`
+ * @param store the store with the ledger
+ * @param size only its first rows. Default: all
+ * @returns the ledger; or `NoLedger`, `NotALedger`
+ */
+export const readLedger = (store: Store, size?: number): EvidenceTask<Ledger> =>
+  evidenceTask(async () => {
+    const found = await ledgerContent(store, size)
+    if (isLeft(found)) return found
+    const { head, sessions, held, destroyed, erasures } = found.right
+    if (head === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
+    return right(Object.freeze({ head, sessions, held, destroyed, erasures }))
+  }, 'readLedger')
+
+/** What an update of a ledger did. */
+export interface LedgerUpdate {
+  /** The head of the ledger after it. */
+  readonly head: Head
+  /** How many sessions it says something new of. */
+  readonly recorded: number
+  /** Sessions that are not what the ledger says. Nothing new is recorded of them. */
+  readonly mismatches: readonly LedgerMismatch[]
+}
+
+/**
+ * Bring the ledger of a scope up to date: a row for each session whose head is not the last that the ledger says. The
+ * first update makes the ledger. A session that does not continue what the ledger says is left as it is and reported.
+ *
+ * Cost    O(rows of the ledger + sessions); O(log rows) nodes for each session that has grown
+ * Errors  `NotALedger`; store faults. Two updates at once: one of them tries again
+ * @param store the store with the sessions
+ * @param sessions only these sessions. Default: all of the scope
+ * @returns the new head, the number of new rows, and the sessions that do not match
+ */
+export const updateLedger = (store: Store, sessions?: readonly string[]): EvidenceTask<LedgerUpdate> => {
+  const ids = sessions && [...sessions]
+  return evidenceTask(
+    () =>
+      appendToLedger(store, async (ledger) => {
+        const compared = await compare(store, ledger.sessions, ids)
+        return isLeft(compared)
+          ? compared
+          : right({ rows: compared.right.news, more: { mismatches: compared.right.mismatches } })
+      }),
+    'updateLedger',
+  )
+}
+
+/**
+ * Remove a session and say so in the ledger, which is made if there is none. The row is written first: a process that
+ * dies between the two leaves a session that `verifyLedger` names, and removing it again completes it.
+ *
+ * Cost    O(rows of the ledger), and the removal
+ * Errors  `NoSuchLog`, `NotALedger`, `LogHeld` if the session is held; store faults
+ *
+ * @param store the store with the session
+ * @param id the session to remove
+ * @param reason the reason and the person, for the ledger
+ * @returns the new head of the ledger
+ */
+export const removeRecorded = (store: Store, id: string, reason: Because = {}): EvidenceTask<Ledger['head']> =>
+  evidenceTask(async () => {
+    const because = { ...reason }
+    const recorded = await recordRemoval(store, id, because)
+    if (isLeft(recorded)) return recorded
+    const removed = await store.remove(id)()
+    return isLeft(removed) ? removed : recorded
+  }, 'removeRecorded')
+
+/** The row of a removal, once: a removal that was begun has its row. */
+export const recordRemoval = async (
+  store: Store,
+  id: string,
+  because: Because,
+): Promise<Either<AnyEvidenceFault, Head>> => {
+  const problem = againstOwnId(id)
+  if (problem !== undefined) return left(problem)
+  const found = await store.info(id)()
+  if (isLeft(found) && found.left._tag !== 'DamagedLog') return found
+  const appended = await appendToLedger(store, async ({ sessions, held }) => {
+    const hold = held.get(id)
+    if (hold !== undefined) return left<StoreFaultOf<'LogHeld'>>({ _tag: 'LogHeld', id, ...becauseOf(hold) })
+    const entry = sessions.get(id)
+    const head = isLeft(found) ? entry?.head : found.right.head // a damaged one can be removed, too
+    if (head === undefined) return right({ rows: [], more: {} })
+    const begun = entry?.removed === true && entry.head.root === head.root && entry.head.size === head.size
+    return right({ rows: begun ? [] : [{ type: 'removed', id, head, ...because }], more: {} })
+  })
+  return isLeft(appended) ? appended : right(appended.right.head)
+}
+
+/** How to verify a ledger. */
+export interface VerifyLedgerOptions {
+  /**
+   * True: compare the heads that sessions say of themselves, and read no rows. This finds a session that was cut, replaced or
+   * deleted, and no row that was altered below its head. Default: false.
+   */
+  readonly headsOnly?: boolean
+  /**
+   * Called while rows are read.
+   *
+   * @param rows the number of rows read so far, of all sessions
+   */
+  readonly progress?: (rows: number) => void
+}
+
+/** What holds of a ledger. */
+export interface LedgerReport {
+  /** The ledger's head. */
+  readonly head: Head
+  /** True if only heads were compared, and the rows of sessions were not read. */
+  readonly headsOnly: boolean
+  /** How many sessions are as the ledger says, or have grown since. */
+  readonly good: number
+  /** How many removals it says. */
+  readonly removed: number
+  /** The sessions that are held. */
+  readonly held: readonly string[]
+  /** How many rows of messages and notes it says were erased. */
+  readonly erased: number
+  /** Sessions that the ledger does not name yet. */
+  readonly unrecorded: readonly string[]
+}
+
+/**
+ * Hold the ledger against its own tree, and every session of the scope against what the ledger says: its rows and blocks, as
+ * `verifySession` does, and that they continue the head in the ledger. Encrypted sessions are verified as they are stored,
+ * without keys. Sessions that the ledger does not name are not read.
+ *
+ * Cost    O(rows of the ledger + rows of sessions + bytes of blocks), in pieces; with `headsOnly`,
+ *         O(rows of the ledger + sessions × log rows)
+ * Errors  `NoLedger`, `NotALedger`, `DamagedLog` of the ledger; `Diverged` if it does not continue `earlier`;
+ *         `LedgerMismatch` with every session that was altered, cut, replaced or deleted; `CallbackThrew`
+ * @param store the store with the ledger
+ * @param earlier a head of the ledger that is known from elsewhere, such as a signed checkpoint's. Default: none
+ * @param options whether to compare heads only, and a callback for progress
+ * @returns the report; or `LedgerMismatch` with every session that was altered, cut, replaced or deleted
+ * @throws TypeError if an option is unknown
+ */
+export const verifyLedger = (
+  store: Store,
+  earlier?: Head,
+  options: VerifyLedgerOptions = {},
+): EvidenceTask<LedgerReport> => {
+  const { headsOnly = false, progress } = optionsOf('verifyLedger', options, known)
+  const older = earlier && { ...earlier }
+  return evidenceTask(async () => {
+    const there = await ledgerContent(store)
+    if (isLeft(there)) return there
+    if (there.right.head === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
+    const verified = await verifyLog(store, ledgerId, older)()
+    if (isLeft(verified)) return verified
+    const content = await ledgerContent(store, verified.right.head.size)
+    if (isLeft(content)) return content
+    const { sessions, held, erasures } = content.right
+    const compared = await compare(store, sessions)
+    if (isLeft(compared)) return compared
+    const { news } = compared.right
+    const still = await withoutRemovals(store, compared.right.mismatches)
+    if (isLeft(still)) return still
+    const mismatches = [...still.right]
+    const different = new Set(mismatches.map(({ id }) => id))
+    let before = 0
+    for (const entry of headsOnly ? [] : sessions.values()) {
+      if (entry.removed || different.has(entry.id)) continue
+      let read = 0
+      const found = await altered(store, entry, (rows) => {
+        read = rows
+        progress?.(before + rows)
+      })
+      if (isLeft(found)) return found
+      before += read
+      if (found.right !== undefined) mismatches.push(found.right)
+    }
+    if (mismatches.length > 0) return left({ _tag: 'LedgerMismatch', mismatches: Object.freeze(mismatches) })
+    const removed = [...sessions.values()].filter((entry) => entry.removed).length
+    return right(
+      Object.freeze({
+        head: verified.right.head,
+        headsOnly,
+        good: sessions.size - removed,
+        removed,
+        held: Object.freeze([...held.keys()]),
+        erased: erasures.reduce((sum, { rows }) => sum + rows.length, 0),
+        unrecorded: Object.freeze(news.filter(({ id }) => !isKnown(sessions.get(id))).map(({ id }) => id)),
+      }),
+    )
+  }, 'verifyLedger')
+}
+
+/** How often it is looked whether a session goes whose removal the ledger has, and the milliseconds between. */
+const [looks, pause] = [20, 25]
+
+/** The mismatches that are not made by removals which go on meanwhile: the ledger is told first, then the session goes. */
+const withoutRemovals = async (
+  store: Store,
+  mismatches: readonly LedgerMismatch[],
+): Promise<Either<AnyEvidenceFault, readonly LedgerMismatch[]>> => {
+  if (!mismatches.some(({ what }) => what === 'missing' || what === 'present')) return right(mismatches)
+  const now = await ledgerContent(store)
+  if (isLeft(now)) return now
+  let rest = mismatches.filter(({ id, what }) => what !== 'missing' || now.right.sessions.get(id)?.removed !== true)
+  for (let look = 0; look < looks && rest.some(({ what }) => what === 'present'); look++) {
+    if (look > 0) await new Promise((resolve) => setTimeout(resolve, pause))
+    const there = await theseSessions(
+      store,
+      rest.flatMap(({ id, what }) => (what === 'present' ? [id] : [])),
+    )
+    if (isLeft(there)) return there
+    rest = rest.filter(({ id, what }) => what !== 'present' || there.right.has(id))
+  }
+  return right(rest)
+}
+
+/** How the rows of a session differ from its head in the ledger; undefined: they don't, or it was removed meanwhile. */
+const altered = async (
+  store: Store,
+  { id, head }: LedgerEntry,
+  progress: (rows: number) => void,
+): Promise<Either<AnyEvidenceFault, LedgerMismatch | undefined>> => {
+  const verified = await verifySession(store.encryption?.bare ?? store, id, { head, progress })()
+  if (!isLeft(verified)) return right(undefined)
+  const fault = verified.left
+  if (fault._tag === 'Diverged') return right({ id, what: 'replaced', expected: head, found: fault.actual })
+  if (fault._tag === 'NoSuchLog') {
+    const now = await ledgerContent(store)
+    if (isLeft(now)) return now
+    return right(now.right.sessions.get(id)?.removed === true ? undefined : { id, what: 'missing', expected: head })
+  }
+  return isDamageOf(id, fault) ? right(alteration(fault, head)) : verified
+}
+
+const isDamageOf = (id: string, fault: AnyEvidenceFault): fault is StoreFaultOf<'DamagedLog'> =>
+  fault._tag === 'DamagedLog' && fault.id === id
+
+const alteration = ({ id, position, reason }: StoreFaultOf<'DamagedLog'>, expected: Head): LedgerMismatch => ({
+  id,
+  what: 'altered',
+  expected,
+  position,
+  reason,
+})
+
+const isKnown = (entry: LedgerEntry | undefined): boolean => entry !== undefined && !entry.removed
+
+/** The head that a log had when it was `size` rows long. Cost: O(log size). */
+export const headAt = async (store: Store, id: string, size: number): Promise<Either<AnyEvidenceFault, Head>> => {
+  const range = await rangeAt(store, id, size)()
+  return isLeft(range) ? range : right(headOf(range.right, store.hash))
+}
+
+const becauseOf = ({ reason, by }: Because): Because => ({
+  ...(reason !== undefined && { reason }),
+  ...(by !== undefined && { by }),
+})
+
+type Entries = LedgerContent['sessions']
+
+interface Compared {
+  /** Rows that the ledger lacks. */
+  readonly news: readonly LedgerRow[]
+  readonly mismatches: readonly LedgerMismatch[]
+}
+
+/** Hold sessions against what the ledger says of them. */
+const compare = async (
+  store: Store,
+  ledger: Entries,
+  ids?: readonly string[],
+): Promise<Either<AnyEvidenceFault, Compared>> => {
+  const sessions = ids === undefined ? await allSessions(store) : await theseSessions(store, ids)
+  if (isLeft(sessions)) return sessions
+  const news: LedgerRow[] = []
+  const mismatches: LedgerMismatch[] = []
+  for (const { id, head } of sessions.right.values()) {
+    const entry = ledger.get(id)
+    const what = entry === undefined ? undefined : await difference(store, entry, head)
+    if (what !== undefined && isLeft(what) && isDamageOf(id, what.left)) {
+      mismatches.push(alteration(what.left, (entry as LedgerEntry).head))
+      continue
+    }
+    if (what !== undefined && isLeft(what)) return what
+    if (what?.right !== undefined) mismatches.push({ id, what: what.right, expected: entry?.head as Head, found: head })
+    else if (entry === undefined || entry.removed || entry.head.size !== head.size)
+      news.push({ type: 'head', id, head })
+  }
+  for (const { id, head, removed } of ledger.values())
+    if (!removed && !sessions.right.has(id) && (ids === undefined || ids.includes(id))) {
+      const info = await describeSession(store, id)() // a list passes over a session whose description can't be read
+      if (isLeft(info) && (info.left._tag === 'Io' || info.left._tag === 'Busy')) return info
+      const damage = isLeft(info) && isDamageOf(id, info.left) ? info.left : undefined
+      mismatches.push(damage === undefined ? { id, what: 'missing', expected: head } : alteration(damage, head))
+    }
+  return right({ news: news.toReversed(), mismatches: Object.freeze(mismatches) })
+}
+
+/** How a session that is there differs from its entry; undefined: it is the same, or continues it. */
+const difference = async (
+  store: Store,
+  { id, head: said, removed }: LedgerEntry,
+  head: Head,
+): Promise<Either<AnyEvidenceFault, LedgerMismatch['what'] | undefined>> => {
+  if (removed) return right(head.size === said.size && head.root === said.root ? 'present' : undefined) // else made anew
+  if (head.size < said.size) return right('cut')
+  const then = head.size === said.size ? right(head) : await headAt(store, id, said.size)
+  return isLeft(then) ? then : right(then.right.root === said.root ? undefined : 'replaced')
+}
+
+type Sessions = ReadonlyMap<string, Pick<SessionInfo, 'id' | 'head'>>
+
+const allSessions = async (store: Store): Promise<Either<AnyEvidenceFault, Sessions>> => {
+  const sessions = new Map<string, SessionInfo>()
+  for (let after: string | undefined; ;) {
+    const page = await listSessions(store, { limit: 1000, ...(after !== undefined && { after }) })()
+    if (isLeft(page)) return page
+    for (const session of page.right.sessions) sessions.set(session.id, session)
+    after = page.right.next
+    if (after === undefined) return right(sessions)
+  }
+}
+
+const theseSessions = async (store: Store, ids: readonly string[]): Promise<Either<AnyEvidenceFault, Sessions>> => {
+  const sessions = new Map<string, SessionInfo>()
+  for (const id of ids) {
+    const info = await describeSession(store, id)()
+    if (!isLeft(info)) sessions.set(id, info.right)
+    else if (info.left._tag !== 'NoSuchLog') return info
+  }
+  return right(sessions)
+}
+
+const known = { headsOnly: true, progress: true } as const

@@ -1,0 +1,77 @@
+/**
+ * Proofs as text: an index, the hashes that lead from a leaf to the root, and the checkpoint of that root.
+ *
+ * Source  https://c2sp.org/tlog-proof
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { base64Of, bytesOfBase64, isLeft, left, right } from 'indelible/json/kit'
+import type { EvidenceFault } from './fault.ts'
+import { parseNote } from './signed-note.ts'
+
+/** A proof, read. Nothing of it is verified. */
+export interface TlogProof {
+  /** Opaque bytes of the application, which nothing authenticates. */
+  readonly extra?: Uint8Array
+  /** The position of the leaf in the log. */
+  readonly index: number
+  /** From the leaf's sibling up to the root's child, 32 bytes each. */
+  readonly path: readonly Uint8Array[]
+  /** The signed checkpoint, as it was given. */
+  readonly checkpoint: string
+}
+
+const firstLine = 'c2sp.org/tlog-proof@v1'
+
+/**
+ * A proof as text.
+ *
+ * @param proof the proof
+ * @returns its text
+ */
+export const tlogProofText = ({ extra, index, path, checkpoint }: TlogProof): string =>
+  [
+    firstLine,
+    ...(extra === undefined ? [] : [`extra ${base64Of(extra)}`]),
+    `index ${index}`,
+    ...path.map(base64Of),
+    '',
+    checkpoint,
+  ].join('\n')
+
+/**
+ * Read a proof. Errors: `BadBundle`, and `BadNote` for its checkpoint.
+ *
+ * @param text the text of a proof
+ * @returns the proof; or a fault
+ */
+export const parseTlogProof = (text: string): Either<EvidenceFault, TlogProof> => {
+  const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadBundle', reason })
+  const end = text.indexOf('\n\n')
+  if (end < 0) return bad('no empty line stands before its checkpoint')
+  const [first, ...lines] = text.slice(0, end).split('\n')
+  if (first !== firstLine) return bad(`it does not begin with ${firstLine}`)
+  const extraLine = lines[0]?.startsWith('extra ') === true ? lines.shift() : undefined
+  const extra = extraLine === undefined ? undefined : bytesOfBase64(extraLine.slice('extra '.length))
+  if (extraLine !== undefined && extra === undefined) return bad('its extra line is not base64')
+  const [, digits] = /^index (0|[1-9]\d{0,15})$/.exec(lines.shift() ?? '') ?? []
+  if (digits === undefined || !Number.isSafeInteger(Number(digits))) return bad('it has no index line')
+  const path: Uint8Array[] = []
+  for (const line of lines) {
+    const hash = bytesOfBase64(line)
+    if (hash?.length !== 32) return bad(`${JSON.stringify(line.slice(0, 60))} is not a hash of 32 bytes in base64`)
+    path.push(hash)
+  }
+  if (path.length > 63) return bad(`it has ${path.length} hashes; a log has at most 63 levels`)
+  const checkpoint = text.slice(end + 2)
+  const note = parseNote(checkpoint)
+  return isLeft(note)
+    ? note
+    : right(
+        Object.freeze({
+          ...(extra !== undefined && { extra }),
+          index: Number(digits),
+          path: Object.freeze(path),
+          checkpoint,
+        }),
+      )
+}

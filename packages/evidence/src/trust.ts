@@ -1,0 +1,186 @@
+/** Whom a verifier trusts: the keys of a log, as they were rotated and revoked, and how many of which witnesses. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { amount } from 'indelible/task/kit'
+import { isLeft, left, right } from 'indelible/json/kit'
+import { parseCheckpoint, type Checkpoint } from './checkpoint.ts'
+import type { EvidenceFault } from './fault.ts'
+import { verifierOf, type NoteVerifier } from './keys.ts'
+import { openNote, parseNote, verifySignatures, type VerifiedSignature } from './signed-note.ts'
+
+/** A log's key that is trusted. */
+export interface TrustedKey {
+  /** The public key as text. */
+  readonly vkey: string
+  /**
+   * When the key was revoked, in milliseconds since 1970. A checkpoint that it signed counts only if a trusted witness
+   * signed it, too, no later than this: the key itself could sign any time. Default: it was not.
+   */
+  readonly revoked?: number
+}
+
+/** Whom a verifier trusts. As JSON it is the trust file of the command. */
+export interface Trust {
+  /** The origin that checkpoints must name. */
+  readonly origin: string
+  /** The log's keys. A checkpoint must be signed by one that counts. */
+  readonly keys: readonly (string | TrustedKey)[]
+  /** Checkpoints, as text, under keys that are trusted, that name further keys ({@link rotation}). In order. Default: none. */
+  readonly rotations?: readonly string[]
+  /** The public keys of witnesses. Default: none. */
+  readonly witnesses?: readonly string[]
+  /** How many of the witnesses must have signed. Default: 0. */
+  readonly quorum?: number
+}
+
+/** A checkpoint that counts. */
+export interface TrustedCheckpoint extends Checkpoint {
+  /** The names of the log's keys that signed it. */
+  readonly signedBy: readonly string[]
+  /** The witnesses that signed it, and when. */
+  readonly witnessed: readonly VerifiedSignature[]
+}
+
+const rotationMark = 'indelible-next-key '
+
+/**
+ * The extension line by which a checkpoint names the next key of its log. Put it into the last checkpoint under the old
+ * key, and give that checkpoint to verifiers as one of their `rotations`.
+ *
+ * @param vkey the next public key
+ * @returns the line for a checkpoint
+ */
+export const rotation = (vkey: string): string => `${rotationMark}${vkey}`
+
+/**
+ * Read a checkpoint and decide whether it counts.
+ *
+ * Errors  `BadKey`, `BadNote`, `BadSignature`, `NotSigned`, `BadCheckpoint` if it is of another log or its key was
+ *         revoked
+ *         before a witness signed, `TooFewWitnesses`
+ * @param note the checkpoint as text
+ * @param trust the keys whose signatures count
+ * @returns the checkpoint; or a fault of the signatures
+ */
+export const checkCheckpoint = (note: string, trust: Trust): Either<EvidenceFault, TrustedCheckpoint> => {
+  amount('quorum', trust.quorum ?? 0, { unit: 'witnesses', whole: true }) // NaN would be no quorum at all
+  const rotated = keysOf(trust)
+  return isLeft(rotated) ? rotated : checkWith(note, trust, rotated.right, trust.quorum ?? 0)
+}
+
+interface Keys {
+  readonly logs: readonly (Pick<TrustedKey, 'revoked'> & { readonly verifier: NoteVerifier })[]
+  readonly witnesses: readonly NoteVerifier[]
+}
+
+/** The keys of a trust, with those that rotations name. */
+const keysOf = (trust: Trust): Either<EvidenceFault, Keys> => {
+  const witnesses: NoteVerifier[] = []
+  for (const vkey of trust.witnesses ?? []) {
+    const verifier = verifierOf(vkey)
+    if (isLeft(verifier)) return verifier
+    if (verifier.right.kind !== 'witness') return left({ _tag: 'BadKey', reason: `${vkey} is not a witness's key` })
+    witnesses.push(verifier.right)
+  }
+  const logs: Keys['logs'][number][] = []
+  const add = (key: string | TrustedKey): Either<EvidenceFault, void> => {
+    const { vkey, revoked } = typeof key === 'string' ? { vkey: key } : { revoked: undefined, ...key }
+    const verifier = verifierOf(vkey)
+    if (isLeft(verifier)) return verifier
+    if (verifier.right.kind !== 'log')
+      return left({ _tag: 'BadKey', reason: `${vkey} is a witness's key, not a log's` })
+    if (!logs.some(({ verifier: known }) => known.vkey === vkey))
+      logs.push({ verifier: verifier.right, ...(revoked !== undefined && { revoked }) })
+    return right(undefined)
+  }
+  for (const key of trust.keys) {
+    const added = add(key)
+    if (isLeft(added)) return added
+  }
+  for (const note of trust.rotations ?? []) {
+    const checked = checkWith(note, trust, { logs, witnesses }, trust.quorum ?? 0)
+    if (isLeft(checked)) return checked
+    for (const line of checked.right.extensions)
+      if (line.startsWith(rotationMark)) {
+        const added = add(line.slice(rotationMark.length))
+        if (isLeft(added)) return added
+      }
+  }
+  return right({ logs, witnesses })
+}
+
+const checkWith = (
+  note: string,
+  { origin }: Trust,
+  { logs, witnesses }: Keys,
+  quorum: number,
+): Either<EvidenceFault, TrustedCheckpoint> => {
+  const opened = openNote(
+    note,
+    logs.map(({ verifier }) => verifier),
+  )
+  if (isLeft(opened)) return opened
+  const checkpoint = parseCheckpoint(opened.right.text)
+  if (isLeft(checkpoint)) return checkpoint
+  const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadCheckpoint', reason })
+  if (checkpoint.right.origin !== origin)
+    return bad(`its origin is ${JSON.stringify(checkpoint.right.origin)}, expected ${JSON.stringify(origin)}`)
+  if (checkpoint.right.head.root.length !== 64) return bad('its root is not a SHA-256')
+  const seen = verifySignatures(opened.right.text, opened.right.signatures, witnesses)
+  if (isLeft(seen)) return seen
+  const witnessed = seen.right
+  const counts = (keyId: string, name: string): boolean => {
+    const revoked = logs.find(({ verifier }) => verifier.keyId === keyId && verifier.name === name)?.revoked
+    return revoked === undefined || witnessed.some(({ at }) => at !== undefined && at <= revoked)
+  }
+  const signedBy = opened.right.verified.filter(({ keyId, name }) => counts(keyId, name)).map(({ name }) => name)
+  if (signedBy.length === 0)
+    return bad('it is signed only by keys that were revoked, and no trusted witness signed it before that')
+  if (witnessed.length < quorum)
+    return left({ _tag: 'TooFewWitnesses', wanted: quorum, found: witnessed.map(({ name }) => name) })
+  return right(Object.freeze({ ...checkpoint.right, signedBy: Object.freeze(signedBy), witnessed }))
+}
+
+/** The text of a note that claims to be a checkpoint, unverified. Errors: `BadNote`, `BadCheckpoint`. */
+export const claimedCheckpoint = (note: string): Either<EvidenceFault, Checkpoint> => {
+  const parsed = parseNote(note)
+  return isLeft(parsed) ? parsed : parseCheckpoint(parsed.right.text)
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+/**
+ * Read a trust, such as from a JSON file. Errors: `BadTrust` with what is wrong.
+ *
+ * @param value JSON; untrusted data
+ * @returns the trusted keys; or a fault
+ */
+export const readTrust = (value: unknown): Either<EvidenceFault, Trust> => {
+  const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadTrust', reason })
+  if (typeof value !== 'object' || value === null) return bad('is not a JSON object')
+  const { origin, keys, rotations, witnesses, quorum } = value as { readonly [key: string]: unknown }
+  if (!isText(origin) || origin === '') return bad('has no "origin": the name of the log')
+  const isKey = (key: unknown): key is string | TrustedKey =>
+    isText(key) ||
+    (typeof key === 'object' &&
+      key !== null &&
+      isText((key as { readonly vkey?: unknown }).vkey) &&
+      ['number', 'undefined'].includes(typeof (key as { readonly revoked?: unknown }).revoked))
+  if (!Array.isArray(keys) || keys.length === 0 || !keys.every(isKey))
+    return bad('needs "keys": a list of public keys, each a text or { "vkey": …, "revoked": milliseconds }')
+  const texts = { rotations, witnesses }
+  for (const [name, list] of Object.entries(texts))
+    if (list !== undefined && (!Array.isArray(list) || !list.every(isText)))
+      return bad(`has a "${name}" that is not a list of texts`)
+  const most = Array.isArray(witnesses) ? witnesses.length : 0
+  if (quorum !== undefined && !(Number.isInteger(quorum) && (quorum as number) >= 0 && (quorum as number) <= most))
+    return bad(`has a "quorum" of ${JSON.stringify(quorum)}; expected a whole number from 0 to its ${most} witnesses`)
+  return right(
+    Object.freeze({
+      origin,
+      keys,
+      ...(rotations !== undefined && { rotations: rotations as readonly string[] }),
+      ...(witnesses !== undefined && { witnesses: witnesses as readonly string[] }),
+      ...(quorum !== undefined && { quorum: quorum as number }),
+    }),
+  )
+}

@@ -1,0 +1,94 @@
+/** A store that keeps its ledger by itself: every so many appends, and with every removal. */
+import { isLeft, left } from 'indelible/json/kit'
+import { Lately } from 'indelible/sequence/kit'
+import { isOwnId, standsFor, storeTask, type Because, type Store } from 'indelible/store'
+import { FaultError } from 'indelible/task/kit'
+import { evidenceFaultMessage, type AnyEvidenceFault } from './fault.ts'
+import { recordRemoval, updateLedger } from './ledger.ts'
+
+/** Sessions whose appends are counted: those that were appended to last. */
+const mostCounted = 50_000
+
+/** When a ledger is written. */
+export interface WithLedgerOptions extends Because {
+  /**
+   * Record a session's head after each that many appends to it by this handle, counted for the 50,000 sessions
+   * that were appended to last. Default: only removals are recorded.
+   */
+  readonly every?: number
+  /**
+   * Told what kept a head from being recorded: the append that it was for is stored. Default: nobody.
+   *
+   * @param fault the fault
+   */
+  readonly onFault?: (fault: AnyEvidenceFault) => void
+}
+
+/**
+ * The same store, which records heads of its sessions and every removal in the ledger. Create and open sessions on it.
+ *
+ * A removal whose row can't be written removes nothing and is an `Io` fault with the cause. A head that can't be
+ * recorded
+ * fails no append.
+ *
+ * Cost    an append to the ledger with each `every`-th append of a session, and with each removal
+ * @param store the store to wrap
+ * @param options how to keep the ledger
+ * @returns the store
+ * @throws TypeError if `every` is not a whole number above 0
+ * @example
+ * const session = await createSession(withLedger(store, { every: 100 }), { id: 'support-1' })
+ */
+export const withLedger = (store: Store, options: WithLedgerOptions = {}): Store => {
+  const { every, onFault, reason, by } = options
+  if (every !== undefined && !(Number.isSafeInteger(every) && every > 0))
+    throw new TypeError(`withLedger: every is ${String(every)}; expected a whole number of appends above 0`)
+  const because = { ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) }
+  const appends = new Lately<string, number>(mostCounted)
+  const counted = async (id: string): Promise<void> => {
+    const count = (appends.get(id) ?? 0) + 1
+    if (every === undefined) return
+    appends.set(id, count < every ? count : 0)
+    if (count < every) return
+    const updated = await updateLedger(store, [id])()
+    const fault: AnyEvidenceFault | undefined = isLeft(updated)
+      ? updated.left
+      : updated.right.mismatches.length > 0
+        ? { _tag: 'LedgerMismatch', mismatches: updated.right.mismatches }
+        : undefined
+    if (fault === undefined) return
+    try {
+      onFault?.(fault)
+    } catch {
+      // Whoever is told can't end an append that is stored.
+    }
+  }
+  const kept = Object.freeze<Store>({
+    ...store,
+    append: (id, append) =>
+      storeTask(async () => {
+        const appended = await store.append(id, append)()
+        if (!isLeft(appended) && !isOwnId(id)) await counted(id)
+        return appended
+      }, 'store.append'),
+    remove: (id, call) =>
+      storeTask(async () => {
+        if (isOwnId(id)) return store.remove(id, call)()
+        const recorded = await recordRemoval(store, id, because)
+        if (!isLeft(recorded)) {
+          appends.delete(id)
+          return store.remove(id, call)()
+        }
+        const fault = recorded.left
+        if (fault._tag === 'NoSuchLog' || fault._tag === 'Closed' || fault._tag === 'LogHeld') return left(fault)
+        const cause = new FaultError(fault, evidenceFaultMessage(fault))
+        return left({ _tag: 'Io', operation: 'record a removal in the ledger', cause })
+      }, 'store.remove'),
+    scoped: (scope) => {
+      const scoped = store.scoped(scope)
+      return isLeft(scoped) ? scoped : { _tag: 'Right', right: withLedger(scoped.right, options) }
+    },
+  })
+  standsFor(kept, store)
+  return kept
+}

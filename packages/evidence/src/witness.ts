@@ -1,0 +1,147 @@
+/**
+ * Witnesses: others that look at every checkpoint of a log and sign it if it continues the one before.
+ *
+ * Source  https://c2sp.org/tlog-witness@v1.0.0, `add-checkpoint`
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { base64Of, isLeft, left, right, textOfUtf8, utf8Of } from 'indelible/json/kit'
+import { after, reasonOf } from 'indelible/task/kit'
+import type { AnyEvidenceFault, EvidenceFault } from './fault.ts'
+import type { Head } from 'indelible/store'
+import type { NoteVerifier } from './keys.ts'
+import { parseNote, parseSignatures, type NoteSignature } from './signed-note.ts'
+
+/** A witness. */
+export interface Witness {
+  /** Its submission prefix: requests go to `<url>/add-checkpoint`. */
+  readonly url: string
+  /** Its public key as text. Signatures by others are ignored. */
+  readonly vkey: string
+}
+
+/** How witnesses are asked. */
+export interface WitnessOptions {
+  /**
+   * Default: the platform's `fetch`.
+   *
+   * @param url the address
+   * @param request the request
+   * @returns the response
+   */
+  readonly fetch?: (url: string, request: WitnessRequest) => Promise<WitnessResponse>
+  /** Milliseconds until a request is given up, also by a `fetch` that does not heed the signal. Default: 10,000. */
+  readonly timeout?: number
+}
+
+/** A request as `fetch` takes it. */
+export interface WitnessRequest {
+  /** Always `POST`. */
+  readonly method: 'POST'
+  /** The old size, the consistency proof, and the checkpoint, as the specification says. */
+  readonly body: string
+  /** Ends the request. */
+  readonly signal: AbortSignal
+}
+
+/** What is read of a response: any `fetch` gives it. */
+export interface WitnessResponse {
+  /** The HTTP status. */
+  readonly status: number
+  /** The body, piece by piece: it is read up to 100,000 bytes, then given up. Absent: `text` is asked. */
+  readonly body?: ReadableStream<Uint8Array> | null
+  /**
+   * The body.
+   *
+   * @returns the body
+   */
+  readonly text: () => Promise<string>
+}
+
+declare const fetch: (url: string, request: WitnessRequest) => Promise<WitnessResponse>
+
+/** What a witness is asked about. */
+interface Question {
+  readonly last: { readonly note: string; readonly head: Head }
+  /** The size that the witness signed last, as far as it is known here. */
+  readonly oldSize: number
+  readonly proofFrom: (oldSize: number) => Promise<Either<AnyEvidenceFault, readonly Uint8Array[]>>
+}
+
+/** Ask a witness for its signature. One that has signed another size than was thought is asked once more. */
+export const askWitness = async (
+  { url }: Witness,
+  verifier: NoteVerifier,
+  { last, oldSize, proofFrom }: Question,
+  { fetch: send = fetch, timeout = 10_000 }: WitnessOptions,
+): Promise<Either<EvidenceFault, NoteSignature>> => {
+  const refused = (reason: string, status?: number): Either<EvidenceFault, never> =>
+    left({ _tag: 'WitnessRefused', url, reason, ...(status !== undefined && { status }) })
+  const note = parseNote(last.note)
+  if (isLeft(note)) return note
+  for (let size = oldSize, attempt = 1; ; attempt++) {
+    const proof = await proofFrom(size)
+    if (isLeft(proof)) return refused(`no proof could be made that the log continues its first ${size} rows`)
+    const body = [`old ${size}`, ...proof.right.map(base64Of), '', last.note].join('\n')
+    let status: number
+    let text: string
+    try {
+      ;[status, text] = await within(timeout, async (signal) => {
+        const response = await send(`${url.replace(/\/+$/, '')}/add-checkpoint`, { method: 'POST', body, signal })
+        return [response.status, await beginningOf(response)] as const
+      })
+    } catch (cause) {
+      return refused(`it could not be reached: ${reasonOf(cause)}`)
+    }
+    if (status === 409 && attempt === 1) {
+      const told = /^(0|[1-9]\d{0,15})\n?$/.exec(text)?.[1]
+      const its = Number(told)
+      if (told === undefined) return refused('it did not say which size it signed last', status)
+      if (its > last.head.size)
+        return refused(`it has signed ${its} rows already, and this checkpoint has ${last.head.size}`, status)
+      size = its
+      continue
+    }
+    if (status !== 200) return refused(text.trim().slice(0, 200) || 'it did not say why', status)
+    const signatures = parseSignatures(text)
+    if (isLeft(signatures)) return refused('it did not answer with signature lines', status)
+    const own = signatures.right.find(({ name, keyId }) => name === verifier.name && keyId === verifier.keyId)
+    if (own === undefined) return refused(`none of its signatures is by ${JSON.stringify(verifier.name)}`, status)
+    return verifier.verify(utf8Of(note.right.text), own.signature) === undefined
+      ? refused(`its signature does not fit the checkpoint: it signed another history`, status)
+      : right(own)
+  }
+}
+
+/** As many bytes as are read of a witness's answer. */
+const mostBytes = 100_000
+
+/** The beginning of an answer: what comes behind it is never read. */
+const beginningOf = async (response: WitnessResponse): Promise<string> => {
+  const { body } = response
+  if (body === undefined || body === null) return (await response.text()).slice(0, mostBytes)
+  const reader = body.getReader()
+  const bytes = new Uint8Array(mostBytes)
+  let length = 0
+  while (length < mostBytes) {
+    const { done, value } = await reader.read()
+    if (done) break
+    bytes.set(value.subarray(0, mostBytes - length), length)
+    length = Math.min(mostBytes, length + value.length)
+  }
+  await reader.cancel()
+  return textOfUtf8(bytes.subarray(0, length)) ?? ''
+}
+
+/** What a request gives, or an error after so many milliseconds: also of a `fetch` that does not heed the signal. */
+const within = <T>(milliseconds: number, request: (signal: AbortSignal) => Promise<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const abort = new AbortController()
+    const timer = after(milliseconds, () => {
+      const late = new Error(`it did not answer within ${milliseconds} ms`)
+      abort.abort(late)
+      reject(late)
+    })
+    request(abort.signal)
+      .then(resolve, reject)
+      .finally(() => timer.cancel())
+  })

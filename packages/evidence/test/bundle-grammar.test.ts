@@ -1,0 +1,13 @@
+/** The grammar of bundles: our verifier gives the verdict of the table. `go.test.ts` asks the one in Go. */
+import { isLeft } from '../../../src/json/index.ts'
+import { checkBundle, readBundle } from '@indelible/evidence'
+import { expect, it } from 'vitest'
+import { bundleCases, bundleText, trust } from './bundles.ts'
+
+it('says good and bad of each bundle of the table', () => {
+  const verdicts = bundleCases.map(([name, , edits]) => {
+    const bundle = readBundle(bundleText(edits))
+    return [name, !isLeft(bundle) && !isLeft(checkBundle(bundle.right, trust))]
+  })
+  expect(verdicts).toEqual(bundleCases.map(([name, good]) => [name, good]))
+})

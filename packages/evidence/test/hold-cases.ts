@@ -1,0 +1,78 @@
+/** Holds against removals and erasures at the same moment, by two handles of a store. */
+import { createSession, user } from 'indelible'
+import { holdSession, readLedger, releaseSession } from '@indelible/evidence'
+import { describeSession, eraseMessages } from 'indelible/session'
+import type { Store } from 'indelible/store'
+import { expect, it } from 'vitest'
+import { rounds } from '../../../test/rounds.ts'
+
+/** So often, each time at another moment: the later of two begins some turns of the queue of promises after the other. */
+const times = rounds(16, 400)
+const later = async (turns: number): Promise<void> => {
+  for (let turn = 0; turn < turns; turn++) await undefined
+}
+
+/** In the first rounds one ends before the other begins, so each order is there however fast the store is. */
+const raced = async <A, B>(
+  round: number,
+  first: () => Promise<A>,
+  second: () => Promise<B>,
+): Promise<readonly [A, B]> => {
+  if (round === 0) return [await first(), await second()]
+  if (round === 1) {
+    const ended = await second()
+    return [await first(), ended]
+  }
+  const turns = round * 2
+  return Promise.all([later(round % 2 === 0 ? 0 : turns).then(first), later(round % 2 === 0 ? turns : 0).then(second)])
+}
+
+export const holdCases = (name: string, open: () => Promise<readonly [Store, Store]>): void => {
+  it(`in ${name}, a session is held or removed, never both`, async () => {
+    const outcomes = new Set<string>()
+    for (let round = 0; round < times; round++) {
+      const [one, other] = await open() // the first row makes the ledger
+      if (round % 5 > 0) {
+        await createSession(one, { id: 'another' })
+        await holdSession(other, 'another')
+      }
+      await createSession(one, { id: 's', messages: [user('hello')] })
+      const remove = () => one.remove('s')()
+      const hold = () => holdSession(other, 's', { reason: 'case 14' })()
+      const [removed, held] = await raced(round, remove, hold)
+      const there = await describeSession(one, 's')()
+      outcomes.add(there._tag)
+      expect([removed._tag, held._tag]).toEqual(there._tag === 'Left' ? ['Right', 'Left'] : ['Left', 'Right'])
+      if (removed._tag === 'Left') expect(removed.left).toMatchObject({ _tag: 'LogHeld', reason: 'case 14' })
+      if (held._tag === 'Left') expect(held.left).toMatchObject({ _tag: 'NoSuchLog' })
+      if (there._tag === 'Left') expect(heldIn(await readLedger(one)())).not.toContain('s')
+      await other.close()
+      await one.close()
+    }
+    expect([...outcomes].toSorted()).toEqual(['Left', 'Right'])
+  })
+
+  it(`in ${name}, a message is held or erased, never both`, async () => {
+    const [one, other] = await open()
+    for (let round = 0; round < times; round++) {
+      const id = `s${round}`
+      await createSession(one, { id, messages: [user('hello')] })
+      const [erased, held] = await Promise.all([
+        later(round % 2 === 0 ? 0 : round).then(() => eraseMessages(one, id, [0])()),
+        later(round % 2 === 0 ? round : 0).then(() => holdSession(other, id)),
+      ])
+      const content = await readLedger(one)
+      const before = content.erasures.find((erasure) => erasure.id === id)
+      const row = content.held.get(id)?.row ?? -1
+      expect(held.size).toBeGreaterThan(row)
+      if (erased._tag === 'Left') expect([before, erased.left._tag]).toEqual([undefined, 'LogHeld'])
+      else expect(before?.row ?? Infinity).toBeLessThan(row)
+      await releaseSession(other, id)
+    }
+    await other.close()
+    await one.close()
+  })
+}
+
+const heldIn = (read: Awaited<ReturnType<ReturnType<typeof readLedger>>>): readonly string[] =>
+  read._tag === 'Left' ? [] : [...read.right.held.keys()]

@@ -1,0 +1,578 @@
+/** The ledger of a scope: what it says, and what it finds. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createSession, forkSession, memoryStore, openSession, orThrow, user, type Store } from 'indelible'
+import {
+  checkBundle,
+  checkCheckpoint,
+  checkHead,
+  claimedHead,
+  lastCheckpoint,
+  ledgerId,
+  listCheckpoints,
+  newKey,
+  proveHead,
+  proveInLedger,
+  readLedger,
+  removeRecorded,
+  rotation,
+  signerOf,
+  signLedger,
+  signSession,
+  updateLedger,
+  verifyLedger,
+  withLedger,
+  witnessLedger,
+  type Trust,
+} from '@indelible/evidence'
+import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
+import { describeSession } from 'indelible/session'
+import { ownStore, storeTask } from 'indelible/store'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { startWitness, type LoopbackWitness } from './loopback-witness.ts'
+import { oneIn } from '../../../test/rounds.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-ledger-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+let files = 0
+
+const places: readonly (readonly [string, () => Promise<Store>])[] = [
+  ['memory', async () => memoryStore()],
+  ['SQLite', async () => await sqliteStore({ path: join(folder, `${files++}.db`) })],
+]
+
+const key = newKey('example.com/agents')
+const signers = [orThrow(signerOf(key.skey))]
+const origin = 'example.com/agents/default'
+const trust: Trust = { origin, keys: [key.vkey] }
+
+describe.each(places)('in %s', (_, open) => {
+  const three = async (): Promise<Store> => {
+    const store = await open()
+    for (const id of ['a', 'b', 'c']) await createSession(store, { id, messages: [user(id), user('more')] })
+    await updateLedger(store)
+    return store
+  }
+
+  it('an update says what is new, and nothing twice', async () => {
+    const store = await three()
+    const { head } = await readLedger(store)
+    expect(await updateLedger(store)).toEqual({ head, recorded: 0, mismatches: [] })
+    const session = await openSession(store, 'b')
+    await session.append(user('third'))
+    expect(await updateLedger(store)).toMatchObject({ recorded: 1, mismatches: [] })
+    const { sessions } = await readLedger(store)
+    expect([...sessions.values()].map(({ id, head: { size } }) => [id, size])).toEqual(
+      expect.arrayContaining([
+        ['a', 2],
+        ['b', 3],
+        ['c', 2],
+      ]),
+    )
+    expect(await verifyLedger(store)).toMatchObject({ good: 3, removed: 0, unrecorded: [] })
+    await store.close()
+  })
+
+  it('names a session that was deleted, replaced or cut back', async () => {
+    const store = await three()
+    await store.remove('a')
+    await store.remove('b')
+    await createSession(store, { id: 'b', messages: [user('other'), user('words')] })
+    await store.remove('c')
+    await createSession(store, { id: 'c', messages: [user('c')] })
+    const found = [
+      { id: 'a', what: 'missing' },
+      { id: 'b', what: 'replaced' },
+      { id: 'c', what: 'cut' },
+    ]
+    const verified = await verifyLedger(store)()
+    expect(verified).toMatchObject({ left: { _tag: 'LedgerMismatch' } })
+    const { mismatches } = (verified as { left: { mismatches: readonly { id: string; what: string }[] } }).left
+    expect(mismatches.map(({ id, what }) => ({ id, what })).toSorted((x, y) => (x.id < y.id ? -1 : 1))).toEqual(found)
+    // An update heals nothing: what is wrong is said again, and nothing new is recorded of it.
+    expect((await updateLedger(store)).mismatches).toHaveLength(3)
+    expect(await verifyLedger(store)()).toMatchObject({ left: { _tag: 'LedgerMismatch' } })
+    await store.close()
+  })
+
+  it('knows removals that were recorded, and an id that is used again', async () => {
+    const store = await three()
+    await removeRecorded(store, 'a', { reason: 'asked to', by: 'ann' })
+    expect(await verifyLedger(store)).toMatchObject({ good: 2, removed: 1 })
+    expect((await readLedger(store)).sessions.get('a')).toMatchObject({ removed: true, reason: 'asked to', by: 'ann' })
+    await createSession(store, { id: 'a', messages: [user('again')] })
+    expect(await updateLedger(store)).toMatchObject({ recorded: 1, mismatches: [] })
+    expect(await verifyLedger(store)).toMatchObject({ good: 3, removed: 0 })
+    expect(await removeRecorded(store, 'nobody')()).toMatchObject({ left: { _tag: 'NoSuchLog' } })
+    await store.close()
+  })
+
+  it('a removal whose process died between its row and its end is named, and completed by the next', async () => {
+    const store = await three()
+    const refusing: Store = { ...store, remove: () => store.remove('is not there') }
+    expect((await removeRecorded(refusing, 'a')())._tag).toBe('Left')
+    expect(await verifyLedger(store)()).toMatchObject({ left: { mismatches: [{ id: 'a', what: 'present' }] } })
+    const { head } = await readLedger(store)
+    await removeRecorded(store, 'a')
+    expect((await readLedger(store)).head).toEqual(head) // the row is there once
+    expect(await verifyLedger(store)).toMatchObject({ removed: 1 })
+    await store.close()
+  })
+
+  it('removals that go on beside a verification are no mismatch', async () => {
+    const store = await three()
+    // One from the row to the end, after the verification has read the ledger.
+    let removed = false
+    const between: Store = {
+      ...store,
+      list: (query) =>
+        storeTask(async () => {
+          if (!removed) await removeRecorded(store, 'a')
+          removed = true
+          return store.list(query)()
+        }, 'list'),
+    }
+    expect((await verifyLedger(between)).head.size).toBeGreaterThan(0)
+    // One whose row is there, and which ends while the verification looks again.
+    let letGo = (): void => undefined
+    const held = new Promise<void>((resolve) => (letGo = resolve))
+    const slow: Store = {
+      ...store,
+      remove: (id, call) => storeTask(() => held.then(() => store.remove(id, call)()), 'remove'),
+    }
+    const removing = removeRecorded(slow, 'b')()
+    while ((await readLedger(store)).sessions.get('b')?.removed !== true) await new Promise(setImmediate)
+    const looking: Store = {
+      ...store,
+      info: (id) =>
+        storeTask(async () => {
+          if (id === 'b') {
+            letGo()
+            await removing
+          }
+          return store.info(id)()
+        }, 'info'),
+    }
+    expect(await verifyLedger(looking)).toMatchObject({ good: 1, removed: 2 })
+    await store.close()
+  })
+
+  it('a session that a ledger does not know yet is named, and a fork is one', async () => {
+    const store = await three()
+    await forkSession(store, 'a', { id: 'fork', at: 1 })
+    expect(await verifyLedger(store)).toMatchObject({ good: 3, unrecorded: ['fork'] })
+    await store.close()
+  })
+
+  it('many updates at once record each head once', async () => {
+    const store = await open()
+    for (const id of ['a', 'b', 'c', 'd']) await createSession(store, { id, messages: [user(id)] })
+    const all = await Promise.all(Array.from({ length: 6 }, () => updateLedger(store)))
+    expect(all.reduce((sum, { recorded }) => sum + recorded, 0)).toBe(4)
+    expect(await verifyLedger(store)).toMatchObject({ good: 4, unrecorded: [] })
+    await store.close()
+  })
+
+  it('a store with a ledger records every so many appends, and every removal', async () => {
+    const plain = await open()
+    const store = withLedger(plain, { every: 3, by: 'host' })
+    const session = await createSession(store, { id: 's' })
+    for (let count = 1; count <= 7; count++) await session.append(user(`${count}`))
+    expect((await readLedger(plain)).sessions.get('s')?.head.size).toBe(6)
+    await store.remove('s')
+    expect((await readLedger(plain)).sessions.get('s')).toMatchObject({ removed: true, by: 'host', head: { size: 7 } })
+    expect(await verifyLedger(plain)).toMatchObject({ good: 0, removed: 1 })
+    await plain.close()
+  })
+
+  it('checkpoints are signed and kept; a ledger that was replaced is not signed, and no longer verifies', async () => {
+    const store = await three()
+    const first = await signLedger(store, { origin, signers })
+    expect(orThrow(checkCheckpoint(first.note, trust))).toMatchObject({ origin, head: first.head })
+    await (await openSession(store, 'a')).append(user('grown'))
+    await updateLedger(store)
+    const second = await signLedger(store, { origin, signers })
+    expect(second.head.size).toBe(first.head.size + 1)
+    expect((await listCheckpoints(store)).map(({ head }) => head)).toEqual([first.head, second.head])
+    expect(await verifyLedger(store, first.head)).toMatchObject({ good: 3 })
+    // The whole ledger is made anew, for a store in which another session stands.
+    await ownStore(store).remove(ledgerId)
+    await store.remove('b')
+    await createSession(store, { id: 'b', messages: [user('forged'), user('forged')] })
+    await updateLedger(store)
+    expect(await verifyLedger(store, first.head)()).toMatchObject({ left: { _tag: 'Diverged' } })
+    expect(await signLedger(store, { origin, signers })()).toMatchObject({ left: { _tag: 'Diverged', id: ledgerId } })
+    await store.close()
+  })
+
+  it('a message is proven with public keys alone, also after session and ledger have grown', async () => {
+    const store = await three()
+    await signLedger(store, { origin, signers })
+    const session = await openSession(store, 'b')
+    await session.append(user('later'))
+    for (let count = 0; count < 5; count++) await createSession(store, { id: `more ${count}`, messages: [user('x')] })
+    await updateLedger(store)
+    const bundle = JSON.parse(JSON.stringify(await proveInLedger(store, 'b', 1))) as unknown
+    expect(orThrow(checkBundle(bundle, trust))).toMatchObject({
+      session: 'b',
+      message: user('more'),
+      checkpoint: { origin },
+    })
+    expect(await proveInLedger(store, 'b', 2)()).toMatchObject({ left: { _tag: 'NotInLedger', id: 'b', rows: 2 } })
+    expect(await proveInLedger(store, 'more 0', 0)()).toMatchObject({ left: { _tag: 'NotInLedger', rows: 0 } })
+    await signLedger(store, { origin, signers })
+    expect(orThrow(checkBundle(await proveInLedger(store, 'b', 2), trust)).message).toEqual(user('later'))
+    await store.close()
+  })
+})
+
+describe('of sessions whose rows were altered in the database', () => {
+  const words = 'a long answer '.repeat(400) // stands in a block
+  const alter = async (sql: string, keys = false): Promise<Store> => {
+    const path = join(folder, `${files++}.db`)
+    const bare = await sqliteStore({ path })
+    const store = keys ? withKeys(bare, keyRing([newHostKey()])) : bare
+    for (const id of ['a', 'b'])
+      await createSession(store, { id, messages: [user(id), user(`more ${id}`), user(words + id)] })
+    await updateLedger(store)
+    await (await openSession(store, 'b')).append(user('grown'))
+    await bare.close()
+    const db = new DatabaseSync(path)
+    db.exec(sql)
+    db.close()
+    return sqliteStore({ path })
+  }
+
+  it.each([
+    ['a text', `update row set body = replace(body, 'more b', 'less b')`, 1],
+    [
+      'a block',
+      `update content set bytes = cast(x'00' || substr(bytes, 2) as blob) where block = (select max(key) from block)`,
+      2,
+    ],
+    ['a missing row', `delete from row where body like '%more b%'`, 1],
+    ['the metadata', `update log set meta = 'x' where id = 'b'`, undefined],
+  ])('%s: names the session and the position', async (_, sql, position) => {
+    const store = await alter(sql)
+    expect(await verifyLedger(store)()).toMatchObject({
+      left: {
+        _tag: 'LedgerMismatch',
+        mismatches: [{ id: 'b', what: 'altered', ...(position !== undefined && { position }) }],
+      },
+    })
+    await store.close()
+  })
+
+  it('a comparison of heads says that it is one, and finds no altered row', async () => {
+    const store = await alter(`update row set body = replace(body, 'more', 'less')`)
+    expect(await verifyLedger(store, undefined, { headsOnly: true })).toMatchObject({ headsOnly: true, good: 2 })
+    expect(await verifyLedger(store)()).toMatchObject({ left: { mismatches: [{ id: 'a' }, { id: 'b' }] } })
+    await store.close()
+  })
+
+  it('encrypted ones are verified without keys', async () => {
+    const good = await alter('select 1', true)
+    expect(await verifyLedger(good)).toMatchObject({ headsOnly: false, good: 2 })
+    await good.close()
+    const store = await alter(
+      `update row set body = replace(body, '.', '.AAAA') where id & 4294967295 = 1 and id >> 32 < (select max(segment) from log)`,
+      true,
+    )
+    expect(await verifyLedger(store)()).toMatchObject({
+      left: { mismatches: [{ id: 'a', what: 'altered', position: 1 }, { id: 'b' }] },
+    })
+    await store.close()
+  })
+})
+
+it('a scope without a ledger says so', async () => {
+  const store = memoryStore()
+  for (const call of [
+    () => readLedger(store),
+    () => verifyLedger(store),
+    () => signLedger(store, { origin, signers }),
+    () => proveInLedger(store, 'a', 0),
+  ])
+    expect(await (call() as () => Promise<unknown>)()).toMatchObject({ left: { _tag: 'NoLedger', scope: 'default' } })
+})
+
+it('a log that has the id of a ledger and is none is left alone', async () => {
+  const store = memoryStore()
+  await createSession(ownStore(store), { id: ledgerId, messages: [user('mine')] })
+  expect(await updateLedger(store)()).toMatchObject({ left: { _tag: 'NotALedger' } })
+  expect((await describeSession(store, ledgerId)).len).toBe(1)
+})
+
+it('the head of one session is signed without a ledger', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's', messages: [user('a')] })
+  const note = await signSession(store, 's', { origin: 'example.com/s', signers })
+  expect(orThrow(checkCheckpoint(note, { ...trust, origin: 'example.com/s' })).head).toEqual(session.head())
+})
+
+describe('a bundle', () => {
+  const bundleOf = async (): Promise<string> => {
+    const store = memoryStore()
+    for (let count = 0; count < 5; count++)
+      await createSession(store, { id: `s${count}`, messages: [user('hello'), user('you')] })
+    await updateLedger(store)
+    await signLedger(store, { origin, signers })
+    return JSON.stringify(await proveInLedger(store, 's2', 1))
+  }
+
+  it('of a head is checked the same way, and claims nothing that is not signed', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's', messages: [user('hello')] })
+    expect(await proveHead(store, 's')()).toMatchObject({ left: { _tag: 'NoLedger' } })
+    await updateLedger(store)
+    await signLedger(store, { origin, signers })
+    const head = session.head()
+    await session.append(user('later'))
+    const proof = JSON.parse(JSON.stringify(await proveHead(store, 's'))) as { body: string; proof: string }
+    expect(orThrow(checkHead(proof, trust))).toMatchObject({
+      session: 's',
+      head,
+      checkpoint: { signedBy: [key.vkey.split('+')[0]] },
+    })
+    expect(orThrow(claimedHead(proof))).toMatchObject({ session: 's', head, checkpoint: { origin } })
+    const other = { ...trust, keys: [newKey('example.com/agents').vkey] }
+    expect(checkHead(proof, other)).toMatchObject({ left: { _tag: 'NotSigned' } })
+    for (const changed of [
+      { ...proof, body: proof.body.replace('"s"', '"t"') },
+      { ...proof, at: 1 },
+      { proof: '' },
+      null,
+    ]) {
+      expect(checkHead(changed, trust)._tag).toBe('Left')
+      expect(claimedHead(changed)._tag).toBe('Left')
+    }
+    expect(await proveHead(store, 'none')()).toMatchObject({ left: { _tag: 'NotInLedger', rows: 0 } })
+    await removeRecorded(store, 's')
+    await signLedger(store, { origin, signers })
+    expect(await proveHead(store, 's')()).toMatchObject({ left: { _tag: 'NotInLedger', rows: 0 } })
+  })
+
+  it('is refused with any bit changed', async () => {
+    const text = await bundleOf()
+    const bytes = new TextEncoder().encode(text)
+    const whole = JSON.stringify(orThrow(checkBundle(JSON.parse(text), trust)))
+    let refused = 0
+    const decoder = new TextDecoder()
+    const every = oneIn(11)
+    for (let bit = 0; bit < bytes.length * 8; bit += every) {
+      bytes[bit >> 3] = (bytes[bit >> 3] as number) ^ (1 << (bit & 7))
+      const changed = decoder.decode(bytes)
+      bytes[bit >> 3] = (bytes[bit >> 3] as number) ^ (1 << (bit & 7))
+      let value: unknown
+      try {
+        value = JSON.parse(changed)
+      } catch {
+        refused++
+        continue
+      }
+      const checked = checkBundle(value, trust)
+      // What is accepted says the same, word for word: a change that JSON does not see.
+      if (checked._tag === 'Left') refused++
+      else expect([bit, JSON.stringify(checked.right)]).toEqual([bit, whole])
+    }
+    expect(refused).toBeGreaterThan((bytes.length * 7) / every)
+  })
+
+  it('is refused with another session, another row of the ledger, or an old checkpoint of another log', async () => {
+    const bundle = JSON.parse(await bundleOf()) as {
+      entry: { session: string }
+      ledger: { body: string; proof: string }
+    }
+    const changed = [
+      { ...bundle, entry: { ...bundle.entry, session: 's3' } },
+      { ...bundle, ledger: { ...bundle.ledger, body: bundle.ledger.body.replace('s2', 's3') } },
+      { ...bundle, ledger: { ...bundle.ledger, at: 1 } },
+      { ...bundle, version: 2 },
+      { ...bundle, ledger: 'none' },
+    ]
+    for (const one of changed) expect(checkBundle(one, trust)._tag).toBe('Left')
+    for (const value of [null, undefined, 1, 'x', [], {}, { indelible: 'evidence', version: 1 }])
+      expect(checkBundle(value, trust)._tag).toBe('Left')
+    expect(checkBundle(bundle, { ...trust, origin: 'example.com/other' })).toMatchObject({
+      left: { _tag: 'BadCheckpoint' },
+    })
+    expect(checkBundle(bundle, { ...trust, keys: [newKey('example.com/agents').vkey] })).toMatchObject({
+      left: { _tag: 'NotSigned' },
+    })
+  })
+
+  it('is at most 8 kB beyond the message in a large store', async () => {
+    const store = memoryStore()
+    const big = await createSession(store, {
+      id: 'big',
+      messages: Array.from({ length: 20_000 }, (_, index) => user(`${index}`)),
+    })
+    for (let count = 0; count < 200; count++) await createSession(store, { id: `s${count}` })
+    await big.append(user('x'))
+    await updateLedger(store)
+    await signLedger(store, { origin, signers })
+    const bundle = JSON.stringify(await proveInLedger(store, 'big', 12_345))
+    // 15 + 8 hashes here; a million rows and ten thousand sessions have 5 + 6 more, of at most 70 bytes each.
+    expect(bundle.length + 11 * 70).toBeLessThan(8000)
+    expect(checkBundle(JSON.parse(bundle), trust)._tag).toBe('Right')
+  })
+})
+
+describe('keys of a log', () => {
+  const next = newKey('example.com/agents-2')
+  const nextSigners = [orThrow(signerOf(next.skey))]
+  const signed = async (extensions: readonly string[], by = signers): Promise<string> => {
+    const store = memoryStore()
+    await createSession(store, { id: 's', messages: [user('a')] })
+    await updateLedger(store)
+    return (await signLedger(store, { origin, signers: by, extensions })).note
+  }
+
+  it('rotate: a checkpoint under the old key names the new one', async () => {
+    const rotations = [await signed([rotation(next.vkey)])]
+    const note = await signed([], nextSigners)
+    expect(checkCheckpoint(note, trust)).toMatchObject({ left: { _tag: 'NotSigned' } })
+    expect(orThrow(checkCheckpoint(note, { ...trust, rotations })).signedBy).toEqual(['example.com/agents-2'])
+    const forged = [await signed([rotation(next.vkey)], nextSigners)] // by the key that it names
+    expect(checkCheckpoint(note, { ...trust, rotations: forged })).toMatchObject({ left: { _tag: 'NotSigned' } })
+  })
+})
+
+describe('witnesses', () => {
+  let one: LoopbackWitness
+  let two: LoopbackWitness
+  let lying: LoopbackWitness
+  beforeAll(async () => {
+    one = await startWitness('witness.example/1', { [origin]: key.vkey })
+    two = await startWitness('witness.example/2', { [origin]: key.vkey })
+    lying = await startWitness(
+      'witness.example/3',
+      { [origin]: key.vkey },
+      { signs: (text) => text.replace(/^\d+$/m, '99') },
+    )
+  })
+  afterAll(() => Promise.all([one.close(), two.close(), lying.close()]))
+
+  it('sign what continues the checkpoint that they signed before; a policy of k counts them', async () => {
+    const store = memoryStore()
+    for (let count = 0; count < 7; count++) await createSession(store, { id: `s${count}`, messages: [user('a')] })
+    await updateLedger(store)
+    const { note } = await signLedger(store, { origin, signers })
+    const witnesses = [one.vkey, two.vkey, lying.vkey]
+    expect(checkCheckpoint(note, { ...trust, witnesses, quorum: 1 })).toMatchObject({
+      left: { _tag: 'TooFewWitnesses', wanted: 1, found: [] },
+    })
+    const witnessed = await witnessLedger(store, [one, two, lying])
+    expect(witnessed.signedBy).toEqual(['witness.example/1', 'witness.example/2'])
+    expect(witnessed.refusals).toMatchObject([{ _tag: 'WitnessRefused', url: lying.url, status: 200 }])
+    const checked = orThrow(checkCheckpoint(witnessed.note, { ...trust, witnesses, quorum: 2 }))
+    expect(checked.witnessed.map(({ name, at }) => [name, typeof at])).toEqual([
+      ['witness.example/1', 'number'],
+      ['witness.example/2', 'number'],
+    ])
+    expect((await lastCheckpoint(store))?.note).toBe(witnessed.note)
+
+    for (let count = 0; count < 4; count++) await createSession(store, { id: `t${count}`, messages: [user('a')] })
+    await updateLedger(store)
+    await signLedger(store, { origin, signers })
+    const asked = one.answered.length
+    expect((await witnessLedger(store, [one])).signedBy).toEqual(['witness.example/1'])
+    expect(one.answered.slice(asked)).toEqual([200]) // it was known what it signed before
+    // Bundles carry the signatures.
+    const bundle = await proveInLedger(store, 's3', 0)
+    expect(orThrow(checkBundle(bundle, { ...trust, witnesses, quorum: 1 })).checkpoint.witnessed).toHaveLength(1)
+  })
+
+  it('are given up in time, also by a fetch that does not heed its signal', async () => {
+    const store = memoryStore()
+    await updateLedger(store)
+    await signLedger(store, { origin, signers })
+    const { refusals } = await witnessLedger(store, [one], { timeout: 5, fetch: () => new Promise(() => undefined) })
+    expect(refusals).toMatchObject([
+      { _tag: 'WitnessRefused', reason: expect.stringContaining('it did not answer within 5 ms') as string },
+    ])
+  })
+  it('are asked again from where they say that they are', async () => {
+    const mine = await startWitness('witness.example/4', { [origin]: key.vkey })
+    const store = memoryStore()
+    for (let count = 0; count < 3; count++) {
+      await createSession(store, { id: `s${count}`, messages: [user('a')] })
+      await updateLedger(store)
+      await signLedger(store, { origin, signers })
+      if (count === 1) {
+        // A copy of the scope asks: this store does not hear of it.
+        const { note } = (await lastCheckpoint(store)) as { note: string }
+        const response = await fetch(`${mine.url}/add-checkpoint`, { method: 'POST', body: `old 0\n\n${note}` })
+        expect(response.status).toBe(200)
+      }
+    }
+    expect((await witnessLedger(store, [mine])).signedBy).toEqual(['witness.example/4'])
+    expect(mine.answered).toEqual([200, 409, 200])
+    await mine.close()
+  })
+
+  it('do not sign a history that was replaced', async () => {
+    const mine = await startWitness('witness.example/5', { [origin]: key.vkey })
+    for (const words of ['first', 'other']) {
+      const store = memoryStore()
+      for (let count = 0; count < 3; count++)
+        await createSession(store, { id: `${words} ${count}`, messages: [user(words)] })
+      await updateLedger(store)
+      await signLedger(store, { origin, signers })
+      const { signedBy, refusals } = await witnessLedger(store, [mine])
+      if (words === 'first') expect(signedBy).toHaveLength(1)
+      else expect(refusals).toMatchObject([{ _tag: 'WitnessRefused', status: 422 }])
+    }
+    await mine.close()
+  })
+
+  it('that do not know the log, or are not there, are named', async () => {
+    const store = memoryStore()
+    await createSession(store, { id: 's', messages: [user('a')] })
+    await updateLedger(store)
+    await signLedger(store, { origin: 'example.com/unknown', signers })
+    const gone = await startWitness('witness.example/6', {})
+    await gone.close()
+    const { signedBy, refusals } = await witnessLedger(store, [one, gone])
+    expect(signedBy).toEqual([])
+    expect(refusals).toMatchObject([
+      { status: 404 },
+      { url: gone.url, reason: expect.stringContaining('reached') as string },
+    ])
+  })
+
+  it('make checkpoints of a revoked key count that they signed before it was revoked', async () => {
+    const store = memoryStore()
+    await createSession(store, { id: 's', messages: [user('a')] })
+    await updateLedger(store)
+    await signLedger(store, { origin, signers })
+    const mine = await startWitness('witness.example/7', { [origin]: key.vkey })
+    const { note } = await witnessLedger(store, [mine])
+    await mine.close()
+    const at = (revoked: number): Trust => ({ ...trust, keys: [{ vkey: key.vkey, revoked }], witnesses: [mine.vkey] })
+    expect(checkCheckpoint(note, at(Date.now() + 5000))._tag).toBe('Right')
+    expect(checkCheckpoint(note, at(Date.now() - 60_000))).toMatchObject({ left: { _tag: 'BadCheckpoint' } })
+    expect(checkCheckpoint(note, { ...at(Date.now() + 5000), witnesses: [] })).toMatchObject({
+      left: { _tag: 'BadCheckpoint' },
+    })
+  })
+})
+
+it.each([-1, 1.5, 1e300])('a ledger whose row has a size of %s is not one', async (size) => {
+  const store = memoryStore()
+  const body = JSON.stringify({ type: 'head', id: 's', size, root: '0'.repeat(64) })
+  await ownStore(store).create({
+    id: ledgerId,
+    meta: { [ledgerId]: 1 },
+    rows: [{ kind: 'note', body }],
+    encrypt: false,
+  })
+  expect(await verifyLedger(store)()).toMatchObject({ left: { _tag: 'NotALedger' } })
+})
+
+it.each([NaN, -1, 0.5])('a quorum of %s is no quorum', (quorum) => {
+  expect(() => checkCheckpoint('text\n\n', { ...trust, quorum })).toThrow(TypeError)
+})

@@ -1,0 +1,122 @@
+/** What a signer signs, whatever was done to the store and its checkpoints. */
+import { createSession, memoryStore, orThrow, user, type Store } from 'indelible'
+import { lastCheckpoint, ledgerId, listCheckpoints, newKey, readLedger, signerOf, signLedger, updateLedger, witnessLedger, type SignerMemory } from '@indelible/evidence' // oxfmt-ignore
+import { ownStore, type Head } from 'indelible/store'
+import { expect, it } from 'vitest'
+import { fault } from '../../../test/answers.ts'
+
+const origin = 'example.com/log'
+const signer = orThrow(signerOf(newKey(origin).skey))
+const another = orThrow(signerOf(newKey('example.com/another').skey))
+
+const memoryOf = (): SignerMemory & { readonly heads: Head[] } => {
+  const heads: Head[] = []
+  return {
+    heads,
+    read: async () => heads.at(-1),
+    advance: async (_, from, to) => {
+      if (heads.at(-1)?.root !== from?.root) return false
+      heads.push(to)
+      return true
+    },
+  }
+}
+const grown = async (store: Store, id: string): Promise<void> => {
+  await createSession(store, { id, messages: [user(id)] })
+  await updateLedger(store)
+}
+/** The same store with another history: its ledger is made again. */
+const rewritten = async (store: Store): Promise<void> => {
+  await ownStore(store).remove(ledgerId)
+  for (const id of ['x', 'y', 'z']) await grown(store, id)
+}
+
+it('is nothing that does not continue what the signer remembers, also if the checkpoints are gone', async () => {
+  const store = memoryStore()
+  const memory = memoryOf()
+  await grown(store, 'a')
+  await signLedger(store, { origin, signers: [signer], memory })
+  expect(memory.heads).toEqual([(await readLedger(store)).head])
+  await ownStore(store).remove('indelible.checkpoints')
+  await rewritten(store)
+  await fault('Diverged', signLedger(store, { origin, signers: [signer], memory }) as never)
+  expect(memory.heads).toHaveLength(1)
+  expect(await listCheckpoints(store)).toEqual([])
+})
+
+it('is nothing that does not continue its own last signature, whatever stands behind it', async () => {
+  const store = memoryStore()
+  await grown(store, 'a')
+  await signLedger(store, { origin, signers: [signer] })
+  await rewritten(store)
+  // A checkpoint of the new history that the signer has not signed.
+  const forged = memoryStore()
+  for (const id of ['x', 'y', 'z']) await grown(forged, id)
+  await ownStore(forged).remove(ledgerId)
+  const rows = await store.read(ledgerId)
+  await ownStore(forged).create({ id: ledgerId, meta: { [ledgerId]: 1 }, rows: rows.map(({ kind, body, at }) => ({ kind, body, at })), encrypt: false }) // oxfmt-ignore
+  const { note } = await signLedger(forged, { origin, signers: [another] })
+  const { head } = await store.info('indelible.checkpoints')
+  await ownStore(store).append('indelible.checkpoints', { expected: head, rows: [{ kind: 'note', body: note }] })
+  expect((await lastCheckpoint(store))?.head).toEqual((await readLedger(store)).head)
+  await fault('Diverged', signLedger(store, { origin, signers: [signer] }) as never)
+})
+
+it('is nothing that one of several memories knows otherwise, and each learns it', async () => {
+  const store = memoryStore()
+  const [mine, theirs] = [memoryOf(), memoryOf()]
+  await grown(store, 'a')
+  await signLedger(store, { origin, signers: [signer], memory: [mine, theirs] })
+  expect(theirs.heads).toEqual(mine.heads)
+  theirs.heads.push({ size: 1, root: 'ab'.repeat(32) })
+  await grown(store, 'b')
+  await fault('Diverged', signLedger(store, { origin, signers: [signer], memory: [mine, theirs] }) as never)
+  expect(mine.heads).toHaveLength(1)
+})
+
+it('is in the memory before the signature is made', async () => {
+  const store = memoryStore()
+  const memory = memoryOf()
+  const seen: number[] = []
+  await grown(store, 'a')
+  const watching = { ...signer, sign: (text: Uint8Array) => (seen.push(memory.heads.length), signer.sign(text)) }
+  await signLedger(store, { origin, signers: [watching], memory })
+  expect(seen).toEqual([1])
+  const failing = { ...memory, advance: async () => Promise.reject(new Error('the disk is full')) }
+  await grown(store, 'b')
+  await fault('CallbackThrew', signLedger(store, { origin, signers: [watching], memory: failing }) as never)
+  expect(seen).toEqual([1])
+})
+
+it('of two signers at once steps no checkpoint back', async () => {
+  const store = memoryStore()
+  await grown(store, 'a')
+  const slow = {
+    ...signer,
+    sign: async (text: Uint8Array) => {
+      if ((await listCheckpoints(store)).length === 0) {
+        await grown(store, 'b') // the ledger grows, and the other signs it first
+        await signLedger(store, { origin, signers: [signer] })
+      }
+      return signer.sign(text)
+    },
+  }
+  await signLedger(store, { origin, signers: [slow] })
+  const sizes = (await listCheckpoints(store)).map(({ head }) => head.size)
+  expect(sizes).toEqual(sizes.toSorted((one, other) => one - other))
+  expect(sizes.at(-1)).toBe((await readLedger(store)).head.size)
+})
+
+it('a witness whose answer has no end is read up to a limit', async () => {
+  const store = memoryStore()
+  await grown(store, 'a')
+  await signLedger(store, { origin, signers: [signer] })
+  let pieces = 0
+  const body = new ReadableStream<Uint8Array>({ pull: (controller) => void (pieces++, controller.enqueue(new Uint8Array(10_000).fill(97))) }) // oxfmt-ignore
+  const witness = { url: 'https://witness.example', vkey: newKey('witness.example', 'witness').vkey }
+  const asked = witnessLedger(store, [witness], {
+    fetch: async () => ({ status: 200, body, text: async () => Promise.reject(new Error('it has no end')) }),
+  })
+  expect((await asked).refusals).toMatchObject([{ _tag: 'WitnessRefused' }])
+  expect(pieces).toBeLessThan(20)
+})

@@ -1,0 +1,59 @@
+/** Items of a channel, as JSON text: a message of LangChain is a message of the record, anything else stands in its note. */
+import { isLeft, isObject, jsonEqual, parseJson, type Json, type JsonObject } from 'indelible/json/kit'
+import { codecs } from 'indelible/codecs'
+import type { Message } from 'indelible/message'
+import type { SessionReader } from 'indelible/session'
+
+const codec = codecs.langchain
+
+/** Where an item is stored: its text, or the position of its message, with the id that it was given later. */
+export type ItemRef = string | { readonly m: number; readonly id?: string }
+
+/** An item as it was read: its text is made of its message when it is asked for. */
+export interface Item {
+  readonly ref: ItemRef
+  text: string | undefined
+}
+
+/** The text of an item. */
+export const textOf = (item: Item, session: SessionReader): string => {
+  if (item.text !== undefined) return item.text
+  const { ref } = item
+  if (typeof ref === 'string') return (item.text = ref)
+  return (item.text = JSON.stringify(valueOf(session.view().at(ref.m) as Message, ref.id)))
+}
+
+/** An item as JSON. */
+export const jsonOf = ({ ref }: Item, session: SessionReader): Json =>
+  typeof ref === 'string' ? (JSON.parse(ref) as Json) : valueOf(session.view().at(ref.m) as Message, ref.id)
+
+/** The message of LangChain that a message of the record stands for. */
+const valueOf = (message: Message, id: string | undefined): JsonObject => {
+  const written = codec.encode([message], { allow: 'unsettled' })
+  const value = (isLeft(written) ? {} : written.right.wire[0]) as unknown as JsonObject
+  return id === undefined ? value : { ...value, kwargs: { ...(value['kwargs'] as JsonObject), id } }
+}
+
+/** The message that is stored for an item; undefined if it is none, or would not come back as it is. */
+export const messageOf = (text: string): Message | undefined => {
+  if (!text.startsWith('{"lc":1')) return undefined
+  const parsed = parseJson(text)
+  if (isLeft(parsed)) return undefined
+  const read = codec.decode([parsed.right])
+  if (isLeft(read) || read.right.losses.length > 0) return undefined
+  const [message] = read.right.messages
+  return message !== undefined && jsonEqual(valueOf(message, undefined), parsed.right as Json) ? message : undefined
+}
+
+/** How a message of the record stands for an item: as it is, or with an id that the item has and the message has not. */
+export const refTo = (text: string, message: Message, position: number): ItemRef | undefined => {
+  const parsed = parseJson(text)
+  if (isLeft(parsed) || !isObject(parsed.right as Json)) return undefined
+  const wanted = parsed.right as JsonObject
+  const there = valueOf(message, undefined)
+  if (jsonEqual(there, wanted)) return { m: position }
+  const { kwargs } = wanted
+  const id = isObject(kwargs) ? kwargs['id'] : undefined
+  if (message.id !== undefined || typeof id !== 'string') return undefined
+  return jsonEqual(valueOf(message, id), wanted) ? { m: position, id } : undefined
+}

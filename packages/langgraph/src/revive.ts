@@ -1,0 +1,92 @@
+/**
+ * Messages of LangChain made of their JSON. LangGraph's serializer walks each property of each message twice, awaiting each.
+ * Here it makes the first message of a shape; where its class, called with the same fields, makes an equal one, the class
+ * makes the others of that shape.
+ */
+import type { SerializerProtocol } from '@langchain/langgraph-checkpoint'
+import { isArray, isObject, type Json, type JsonObject } from 'indelible/json/kit'
+
+type Fields = { [key: string]: unknown }
+type Make = new (fields: Fields) => object
+
+/** What a serializer makes of messages. */
+export class Reviver {
+  /** By shape: the class that makes messages of it, or `null`: only the serializer does. */
+  readonly #makes = new Map<string, Make | null>()
+
+  /** What LangGraph's own serializer makes of this JSON: at once, or as a promise. */
+  revive(value: Json, serde: SerializerProtocol): unknown {
+    const shape = shapeOf(value)
+    const fields = shape === undefined ? undefined : copyOf((value as JsonObject)['kwargs'] as Json, 0)
+    if (shape === undefined || fields === undefined) return loaded(value, serde)
+    const make = this.#makes.get(shape)
+    if (make === undefined) return this.#learn(shape, value, fields as Fields, serde)
+    return make === null ? loaded(value, serde) : new make(fields as Fields)
+  }
+
+  async #learn(shape: string, value: Json, fields: Fields, serde: SerializerProtocol): Promise<unknown> {
+    const made = await loaded(value, serde)
+    if (this.#makes.size < most) this.#makes.set(shape, classOf(made, fields))
+    return made
+  }
+}
+
+const loaded = (value: Json, serde: SerializerProtocol): Promise<unknown> =>
+  serde.loadsTyped('json', JSON.stringify(value))
+
+/** The shapes that are remembered. A thread has a few. */
+const most = 1000
+
+/** The class and the names of the fields; undefined if it is no message. */
+const shapeOf = (value: Json): string | undefined => {
+  if (!isObject(value) || Object.keys(value).length !== 4) return undefined
+  const { lc, type, id, kwargs } = value as JsonObject
+  if (lc !== 1 || type !== 'constructor' || !isArray(id) || id[1] !== 'messages' || !isObject(kwargs)) return undefined
+  return JSON.stringify([id, Object.keys(kwargs)])
+}
+
+/** A copy that its owner may change; undefined where the serializer would find more than data in it. */
+const copyOf = (value: Json, depth: number): unknown => {
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > deepest) return undefined
+  if (isArray(value)) {
+    const items: unknown[] = []
+    for (const item of value as readonly Json[]) {
+      const copy = copyOf(item, depth + 1)
+      if (copy === undefined) return undefined
+      items.push(copy)
+    }
+    return items
+  }
+  const fields: Fields = {}
+  for (const [key, item] of Object.entries(value)) {
+    if (key === 'lc' || key === '__lc_escaped__' || key === '__proto__') return undefined
+    const copy = copyOf(item as Json, depth + 1)
+    if (copy === undefined) return undefined
+    fields[key] = copy
+  }
+  return fields
+}
+
+/** LangChain refuses what is nested deeper than 50. */
+const deepest = 40
+
+const classOf = (made: unknown, fields: Fields): Make | null => {
+  const { constructor } = Object.getPrototypeOf(made) as { readonly constructor: Make }
+  try {
+    return isAlike(new constructor(fields), made) ? constructor : null
+  } catch {
+    return null // what it says of these fields, the serializer says of the next
+  }
+}
+
+const isAlike = (one: unknown, other: unknown): boolean => {
+  if (Object.is(one, other)) return true
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
+  if (Object.getPrototypeOf(one) !== Object.getPrototypeOf(other)) return false
+  const keys = Object.keys(one)
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isAlike((one as Fields)[key], (other as Fields)[key]))
+  )
+}

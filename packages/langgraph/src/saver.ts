@@ -1,0 +1,681 @@
+/** A checkpointer of LangGraph: each thread is a record, its messages the messages of the record, its checkpoints notes. */
+import {
+  BaseCheckpointSaver,
+  compareWritesSortKeys,
+  copyCheckpoint,
+  DeltaSnapshot,
+  getCheckpointId,
+  isDeltaSnapshot,
+  maxChannelVersion,
+  TASKS,
+  WRITES_IDX_MAP,
+  writesSortKey,
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointPendingWrite,
+  type CheckpointTuple,
+  type DeltaChannelHistory,
+  type PendingWrite,
+  type SerializerProtocol,
+} from '@langchain/langgraph-checkpoint'
+import type { RunnableConfig } from '@langchain/core/runnables'
+import { ownFields, base64Of, bytesOfBase64, textOfUtf8, utf8Of } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+import { listSessions, type Session } from 'indelible/session'
+import type { Store } from 'indelible/store'
+import { idOfParts, keptSessions, removeMarked, type KeptSession, type Mark } from 'indelible/session/kit'
+import { jsonOf, messageOf, refTo, textOf, type Item } from './items.ts'
+import { Reviver } from './revive.ts'
+import {
+  dumpedOf,
+  itemsOf,
+  namespace,
+  notedOf,
+  noteOf,
+  Thread,
+  writeKey,
+  type Dumped,
+  type NotedValue,
+  type Stored,
+  type Value,
+  type Write,
+} from './thread.ts'
+
+/** How a saver keeps threads. */
+export interface SaverOptions {
+  /** The serializer of the values. Default: that of LangGraph. */
+  readonly serde?: SerializerProtocol
+  /** The channel whose messages are the conversation of the record. Default: `messages`. */
+  readonly channel?: string
+}
+
+/** Which checkpoints stay. */
+export interface PruneOptions {
+  /** How many of the last checkpoints of each namespace stay, with all that they were made from. Default: 1. */
+  readonly keep?: number
+}
+
+/** The metadata of a thread's session. */
+const markOf = (threadId: string): Mark => ({ [namespace]: 'thread', thread_id: threadId })
+
+/**
+ * A checkpointer over a store: `graph.compile({ checkpointer: new IndelibleSaver(store) })`.
+ *
+ * Each message of a thread is stored once, and a checkpoint notes what changed since the one that it continues, so a
+ * thread grows with its messages. `record(threadId)` gives the thread as a session: its conversation, forks, `verify`.
+ * Several processes may use one thread. It throws a `FaultError` if the store fails.
+ *
+ * Cost    `put` and `putWrites` one append each; the first `getTuple` of a thread in a process reads its record
+ * Source  `@langchain/langgraph-checkpoint` 1.2.2
+ */
+export class IndelibleSaver extends BaseCheckpointSaver {
+  readonly #store: Store
+  readonly #channel: string
+  readonly #open: (threadId: string) => KeptSession
+  readonly #threads = new WeakMap<Session, Thread>()
+  readonly #reviver = new Reviver()
+  /** LangGraph's own serializer, which does to every message what it did to the first; undefined if another was given. */
+  readonly #ownSerde: SerializerProtocol | undefined
+  /** The lists that were put last, by namespace and channel. */
+  readonly #known = new WeakMap<KeptSession, Map<string, Texts>>()
+  readonly #coming = new WeakMap<KeptSession, Coming>()
+
+  /**
+   * @param store the store
+   * @param options the serializer, and the channel of the conversation
+   */
+  constructor(store: Store, { serde, channel = 'messages' }: SaverOptions = {}) {
+    super(serde)
+    this.#ownSerde = serde === undefined ? this.serde : undefined
+    this.#store = store
+    this.#channel = channel
+    const open = keptSessions(store)
+    this.#open = (threadId) => open(this.idOf(threadId), markOf(threadId))
+  }
+
+  /**
+   * The id of a thread's record in the store, for `openSession`, `verifySession` and the command.
+   *
+   * @param threadId the thread
+   * @returns the id
+   */
+  idOf(threadId: string): string {
+    return idOfParts([namespace, threadId], this.#store)
+  }
+
+  /**
+   * The record of a thread, created if it is not there: `conversation()` has the messages of its last checkpoint, `view()`
+   * all that there ever were.
+   *
+   * @param threadId the thread
+   * @returns the session
+   */
+  async record(threadId: string): Promise<Session> {
+    return this.#open(threadId).change(() => undefined)
+  }
+
+  /**
+   * A checkpoint with its writes.
+   *
+   * @param config the thread, the namespace, and the id of the checkpoint. Default: the last one
+   * @returns the checkpoint; undefined if there is none
+   */
+  override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const threadId: unknown = config.configurable?.['thread_id']
+    const thread = typeof threadId === 'string' ? await this.#read(threadId) : undefined
+    const id = getCheckpointId(config)
+    const stored = thread?.checkpoint(nsOf(config), id === '' ? undefined : id)
+    if (thread === undefined || stored === undefined) return undefined
+    return this.#tuple(thread, String(threadId), stored, id === '' ? undefined : config)
+  }
+
+  /**
+   * Checkpoints, the last first.
+   *
+   * @param config the thread, the namespace and the checkpoint. Default: all
+   * @param options `before` a checkpoint, a `limit`, and a `filter` of their metadata
+   */
+  override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
+    const { before, limit, filter = {} } = options
+    const { thread_id, checkpoint_ns, checkpoint_id } = (config.configurable ?? {}) as {
+      readonly [key: string]: string | undefined
+    }
+    const end: unknown = before?.configurable?.['checkpoint_id']
+    const found: { readonly thread: Thread; readonly threadId: string; readonly stored: Stored }[] = []
+    for await (const threadId of thread_id === undefined ? this.#all() : [thread_id]) {
+      const thread = await this.#read(threadId)
+      for (const [ns, there] of thread?.checkpoints ?? []) {
+        if (thread === undefined || (checkpoint_ns !== undefined && ns !== checkpoint_ns)) continue
+        for (const stored of there.values()) {
+          if (checkpoint_id !== undefined && stored.id !== checkpoint_id) continue
+          if (typeof end === 'string' && stored.id >= end) continue
+          found.push({ thread, threadId, stored })
+        }
+      }
+    }
+    found.sort((a, b) => (a.stored.id < b.stored.id ? 1 : a.stored.id > b.stored.id ? -1 : 0))
+    const wanted = Object.entries(filter).filter(([, value]) => value !== undefined)
+    let count = 0
+    for (const { thread, threadId, stored } of found) {
+      if (limit !== undefined && count >= limit) return
+      if (wanted.length > 0) {
+        const metadata = (await this.#load(stored.metadata)) as { readonly [key: string]: unknown }
+        if (!wanted.every(([key, value]) => JSON.stringify(metadata[key]) === JSON.stringify(value))) continue
+      }
+      count += 1
+      yield await this.#tuple(thread, threadId, stored)
+    }
+  }
+
+  /**
+   * Store a checkpoint.
+   *
+   * @param config the thread, the namespace, and the checkpoint that this one continues
+   * @param checkpoint the checkpoint
+   * @param metadata its metadata
+   * @param newVersions the channels that changed: only their values are stored. Default: all
+   * @returns the config of the stored checkpoint
+   */
+  override async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions?: ChannelVersions,
+  ): Promise<RunnableConfig> {
+    const kept = this.#open(threadOf(config))
+    const { puts } = this.#comingOf(kept)
+    const put = this.#put(kept, config, checkpoint, metadata, newVersions)
+    puts.add(put)
+    return put.finally(() => puts.delete(put))
+  }
+
+  async #put(
+    kept: KeptSession,
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions | undefined,
+  ): Promise<RunnableConfig> {
+    const threadId = threadOf(config)
+    const ns = nsOf(config)
+    const parent = ownFields(config.configurable ?? {})['checkpoint_id'] as string | undefined
+    const { channel_values: channels, ...rest } = copyCheckpoint(checkpoint)
+    const [dumpedRest, dumpedMetadata] = await Promise.all([this.#dump(rest), this.#dump(metadata)])
+    const values = new Map<string, Given>()
+    const isNew = (channel: string): boolean => newVersions === undefined || Object.hasOwn(newVersions, channel)
+    const known = this.#known.get(kept) ?? new Map<string, Texts>()
+    this.#known.set(kept, known)
+    for (const [channel, value] of Object.entries(channels))
+      if (isNew(channel)) values.set(channel, await this.#given(value, known, `${ns}\n${channel}`))
+    const versions = checkpoint.channel_versions
+    // What was written before is in the record before, so that this checkpoint finds its messages there.
+    await Promise.allSettled(this.#comingOf(kept).dumps)
+    await this.#noteComing(kept)
+    await kept.change((session) => {
+      const thread = this.#thread(session)
+      const base = thread.checkpoint(ns, parent) ?? thread.checkpoint(ns, undefined)
+      const messages: Message[] = []
+      const noted: { [channel: string]: NotedValue } = {}
+      let first: number | undefined
+      for (const channel of Object.keys(channels)) {
+        const given = values.get(channel)
+        const before = base?.values.get(channel)
+        const version = versions[channel]
+        if (given === undefined) {
+          // The version of another branch may have the same number: that of the checkpoint which it continues comes first.
+          if (before !== undefined && base?.versions[channel] === version) noted[channel] = { same: true }
+          else if (version !== undefined && thread.valueAt(ns, channel, version) !== undefined)
+            noted[channel] = { at: version }
+          continue
+        }
+        if ('dumped' in given) {
+          const isSame = before?.kind === 'whole' && before.dumped.every((part, index) => part === given.dumped[index])
+          noted[channel] = isSame ? { same: true } : { whole: given.dumped }
+          continue
+        }
+        const isConversation = ns === '' && channel === this.#channel
+        const placed = isConversation ? placedIn(session, given.items) : undefined
+        if (placed !== undefined) {
+          messages.push(...placed.messages)
+          first = placed.retractFrom
+        }
+        const value = listOf(given, before, placed?.items ?? given.items.map((text) => ({ ref: text, text })), session)
+        noted[channel] =
+          before?.kind === 'list' &&
+          value.add.length === 0 &&
+          value.keep === itemsOf(before).length &&
+          value.isSnapshot === before.isSnapshot
+            ? { same: true }
+            : notedOf(value)
+      }
+      return {
+        messages,
+        notes: [
+          ...(first === undefined ? [] : [{ type: 'retraction' as const, from: first, to: session.len }]),
+          noteOf({
+            type: 'checkpoint',
+            ns,
+            id: checkpoint.id,
+            parent: parent ?? null,
+            base: base?.id ?? null,
+            rest: dumpedRest,
+            metadata: dumpedMetadata,
+            values: noted,
+            versions: Object.fromEntries(Object.entries(versions).filter(([channel]) => channel in noted)),
+          }),
+        ],
+      }
+    })
+    await this.#noteComing(kept)
+    return { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id } }
+  }
+
+  /**
+   * Store the writes of a task beside a checkpoint. Those that are there stay, but for errors, interrupts and the like.
+   * With the durability `async` they come before their checkpoint is stored; then they wait for it.
+   *
+   * @param config the thread, the namespace and the checkpoint
+   * @param writes channels and values
+   * @param taskId the task
+   * @param taskPath where the task stands in its step. Default: first
+   */
+  override async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    taskPath: string = '',
+  ): Promise<void> {
+    const kept = this.#open(threadOf(config))
+    const ns = nsOf(config)
+    const id: unknown = config.configurable?.['checkpoint_id']
+    if (typeof id !== 'string')
+      throw new Error(
+        'Failed to put writes. The passed RunnableConfig is missing a required "checkpoint_id" field in its "configurable" property.',
+      )
+    const coming = this.#comingOf(kept)
+    const dump = Promise.all(
+      writes.map(async ([channel, value], at) => ({
+        channel,
+        idx: WRITES_IDX_MAP[channel] ?? at,
+        value: await this.#given(value),
+      })),
+    )
+    coming.dumps.add(dump)
+    const given = await dump.finally(() => coming.dumps.delete(dump))
+    const one: ComingWrites = { ns, id, taskId, taskPath, given, isNoted: false }
+    await this.#noteWrites(kept, one, false)
+    if (one.isNoted) return
+    coming.writes.add(one)
+    while (!one.isNoted) {
+      // LangGraph calls `put` for one checkpoint behind the other: the next one comes in this turn of the loop.
+      await new Promise((resolve) => setTimeout(resolve, 0))
+      if (coming.puts.size > 0) await Promise.allSettled(coming.puts)
+      else await this.#noteWrites(kept, one, true)
+    }
+  }
+
+  /** Note the writes whose checkpoint is stored by now. */
+  async #noteComing(kept: KeptSession): Promise<void> {
+    for (const one of this.#comingOf(kept).writes) await this.#noteWrites(kept, one, false)
+  }
+
+  /**
+   * Note writes. Their messages are in the record behind those of their checkpoint, or they would be in the way there: if
+   * that is not stored, only `anyway` notes them, and the note has their text.
+   */
+  async #noteWrites(kept: KeptSession, one: ComingWrites, anyway: boolean): Promise<void> {
+    const { ns, id, taskId, taskPath, given } = one
+    let waits = false
+    await kept.change((session) => {
+      const thread = this.#thread(session)
+      const isStored = thread.checkpoint(ns, id) !== undefined
+      waits = !isStored && !anyway
+      if (waits || one.isNoted) return undefined
+      const there = thread.writesOf(ns, id)
+      const fresh = given.filter(({ idx }) => idx < 0 || !there.has(writeKey(taskId, idx)))
+      if (fresh.length === 0) return undefined
+      const messages: Message[] = []
+      const noted = fresh.map(({ idx, channel, value }): readonly [number, string, NotedValue] => {
+        if ('dumped' in value) return [idx, channel, { whole: value.dumped }]
+        const items = value.items.map((text) => {
+          const message = isStored && ns === '' && channel === this.#channel ? messageOf(text) : undefined
+          return message === undefined ? text : { m: session.len + messages.push(message) - 1 }
+        })
+        return [idx, channel, { keep: 0, add: items, ...(value.isSnapshot && { snapshot: true as const }) }]
+      })
+      return { messages, notes: [noteOf({ type: 'writes', ns, id, task: taskId, path: taskPath, writes: noted })] }
+    })
+    if (waits) return
+    one.isNoted = true
+    this.#comingOf(kept).writes.delete(one)
+  }
+
+  #comingOf(kept: KeptSession): Coming {
+    const coming = this.#coming.get(kept) ?? { puts: new Set(), dumps: new Set(), writes: new Set() }
+    this.#coming.set(kept, coming)
+    return coming
+  }
+
+  /**
+   * Remove a thread: its checkpoints, its writes and its record.
+   *
+   * @param threadId the thread
+   */
+  override async deleteThread(threadId: string): Promise<void> {
+    await removeMarked(this.#store, this.idOf(threadId), markOf(threadId))
+  }
+
+  /**
+   * Take old checkpoints and their writes out of a thread. `getTuple` and `list` have them no more; the record keeps them,
+   * as it keeps everything, and its messages are what they were.
+   *
+   * @param threadId the thread
+   * @param options how many stay
+   * @returns how many checkpoints were taken out
+   */
+  async prune(threadId: string, { keep = 1 }: PruneOptions = {}): Promise<number> {
+    if (!Number.isSafeInteger(keep) || keep < 1)
+      throw new TypeError(`keep is ${String(keep)}; expected a whole number of at least 1`)
+    let pruned = 0
+    if ((await this.#read(threadId)) === undefined) return pruned
+    await this.#open(threadId).change((session) => {
+      const thread = this.#thread(session)
+      pruned = 0
+      const notes = [...thread.checkpoints].flatMap(([ns, there]) => {
+        const sorted = [...there.keys()].toSorted()
+        const staying = new Set(sorted.slice(-keep))
+        // Values that a delta channel is made of stand beside the checkpoints before.
+        const needed = new Set<string>()
+        for (const id of staying) for (const each of ancestry(there, id, this.#channel)) needed.add(each)
+        const ids = sorted.filter((id) => !staying.has(id) && !needed.has(id))
+        pruned += ids.length
+        return ids.length === 0 ? [] : [noteOf({ type: 'prune' as const, ns, ids })]
+      })
+      return notes.length === 0 ? undefined : { notes }
+    })
+    return pruned
+  }
+
+  /**
+   * What delta channels are made of: the writes of the checkpoints before, and the value that they begin with.
+   *
+   * @param options the checkpoint, and the channels
+   * @returns the history of each channel
+   */
+  override async getDeltaChannelHistory({
+    config,
+    channels,
+  }: {
+    config: RunnableConfig
+    channels: string[]
+  }): Promise<Record<string, DeltaChannelHistory>> {
+    const result: Record<string, DeltaChannelHistory> = {}
+    for (const channel of channels) result[channel] = { writes: [] }
+    const threadId: unknown = config.configurable?.['thread_id']
+    const thread = channels.length > 0 && typeof threadId === 'string' ? await this.#read(threadId) : undefined
+    const id = getCheckpointId(config)
+    const ns = nsOf(config)
+    const start = thread?.checkpoint(ns, id === '' ? undefined : id)
+    if (thread === undefined || start === undefined) return result
+    const remaining = new Set(channels)
+    const steps: { readonly channel: string; readonly writes: readonly Write[] }[] = []
+    for (
+      let at = start.parent === undefined ? undefined : thread.checkpoint(ns, start.parent);
+      at !== undefined && remaining.size > 0;
+      at = at.parent === undefined ? undefined : thread.checkpoint(ns, at.parent)
+    ) {
+      const writes = ordered(thread.writesOf(ns, at.id))
+      for (const channel of remaining) {
+        steps.push({ channel, writes: writes.filter((write) => write.channel === channel) })
+        const value = at.values.get(channel)
+        const seed = value === undefined ? undefined : await this.#live(value, thread.session)
+        if (seed === undefined) continue
+        ;(result[channel] as DeltaChannelHistory).seed = seed
+        remaining.delete(channel)
+      }
+    }
+    for (const { channel, writes } of steps.toReversed())
+      for (const write of writes)
+        result[channel]?.writes.push([write.task, channel, await this.#live(write.value, thread.session)])
+    return result
+  }
+
+  /** The threads of the store. */
+  async *#all(): AsyncGenerator<string> {
+    let after: string | undefined
+    do {
+      const page = await listSessions(this.#store, {
+        where: { [namespace]: 'thread' },
+        limit: 1000,
+        ...(after !== undefined && { after }),
+      })
+      for (const { metadata } of page.sessions) yield String(metadata['thread_id'])
+      after = page.next
+    } while (after !== undefined)
+  }
+
+  async #read(threadId: string): Promise<Thread | undefined> {
+    const session = await this.#open(threadId).read()
+    return session === undefined ? undefined : this.#thread(session)
+  }
+
+  #thread(session: Session): Thread {
+    const thread = this.#threads.get(session) ?? new Thread(session)
+    this.#threads.set(session, thread)
+    return thread.update()
+  }
+
+  async #tuple(
+    thread: Thread,
+    threadId: string,
+    { ns, id, parent, rest, metadata, values }: Stored,
+    config: RunnableConfig = { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id } },
+  ): Promise<CheckpointTuple> {
+    const writes = ordered(thread.writesOf(ns, id))
+    const checkpoint = (await this.#load(rest)) as Checkpoint
+    checkpoint.channel_values = {}
+    for (const [channel, value] of values) checkpoint.channel_values[channel] = await this.#live(value, thread.session)
+    if (checkpoint.v < 4 && parent !== undefined) await this.#migrate(checkpoint, thread, ns, parent)
+    return {
+      config,
+      checkpoint,
+      metadata: (await this.#load(metadata)) as CheckpointMetadata,
+      ...(parent !== undefined && {
+        parentConfig: { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: parent } },
+      }),
+      pendingWrites: await Promise.all(
+        writes.map(async ({ task, channel, value }): Promise<CheckpointPendingWrite> => [
+          task,
+          channel,
+          await this.#live(value, thread.session),
+        ]),
+      ),
+    }
+  }
+
+  /** Checkpoints before version 4 have their sends among the writes of their parent. */
+  async #migrate(checkpoint: Checkpoint, thread: Thread, ns: string, parent: string): Promise<void> {
+    const sends = ordered(thread.writesOf(ns, parent)).filter(({ channel }) => channel === TASKS)
+    checkpoint.channel_values[TASKS] = await Promise.all(sends.map(({ value }) => this.#live(value, thread.session)))
+    const versions = Object.values(checkpoint.channel_versions)
+    checkpoint.channel_versions[TASKS] =
+      versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined)
+  }
+
+  async #dump(value: unknown): Promise<Dumped> {
+    const [type, bytes] = await this.serde.dumpsTyped(value)
+    return type === 'json' ? [type, textOfUtf8(bytes) ?? ''] : [type, base64Of(bytes)]
+  }
+
+  async #load([type, text]: Dumped): Promise<unknown> {
+    return this.serde.loadsTyped(type, type === 'json' ? text : (bytesOfBase64(text) ?? utf8Of('')))
+  }
+
+  /** The value of a channel. */
+  async #live(value: Value, session: Session): Promise<unknown> {
+    if (value.kind === 'whole' || this.serde !== this.#ownSerde) return this.#load(dumpedOf(value, session))
+    const items: unknown[] = []
+    for (const item of itemsOf(value)) {
+      const made = this.#reviver.revive(jsonOf(item, session), this.serde)
+      items.push(made instanceof Promise ? await made : made)
+    }
+    return value.isSnapshot ? new DeltaSnapshot(items) : items
+  }
+
+  /** A list item by item, anything else whole. */
+  async #given(value: unknown, known = new Map<string, Texts>(), key = ''): Promise<Given> {
+    const isSnapshot = isDeltaSnapshot(value)
+    const given: unknown = isSnapshot ? value.value : value
+    if (!Array.isArray(given) || given.length === 0) return { dumped: await this.#dump(value) }
+    const list = Array.from(given as readonly unknown[])
+    const texts = (await this.#grown(list, known.get(key))) ?? (await this.#texts(list))
+    if (texts === undefined) return { dumped: await this.#dump(value) }
+    known.set(key, texts)
+    return { items: texts.items, isSnapshot }
+  }
+
+  /** The text of each item; undefined if the serializer writes one of them as bytes. */
+  async #texts(list: readonly unknown[]): Promise<Texts | undefined> {
+    const dumped = await Promise.all(list.map((item) => this.#dump(item)))
+    const items = dumped.map(([, text]) => text)
+    return dumped.every(([type]) => type === 'json') ? { items, open: `[${items.join(',')}` } : undefined
+  }
+
+  /** The same of a list that goes on as an earlier one: its text is written at once, and that of the new items alone. */
+  async #grown(list: readonly unknown[], before: Texts | undefined): Promise<Texts | undefined> {
+    if (before === undefined || list.length < before.items.length) return undefined
+    const [[type, text], fresh] = await Promise.all([this.#dump(list), this.#texts(list.slice(before.items.length))])
+    if (type !== 'json' || fresh === undefined) return undefined
+    const rest = `${fresh.items.map((item) => `,${item}`).join('')}]`
+    const { open } = before
+    // `===` compares two texts at once, `startsWith` one character after the other.
+    if (text.slice(0, open.length) !== open || text.slice(open.length) !== rest) return undefined
+    return { items: [...before.items, ...fresh.items], open: text.slice(0, -1) }
+  }
+}
+
+/** What of a thread is on its way to the store. */
+interface Coming {
+  readonly puts: Set<Promise<unknown>>
+  readonly dumps: Set<Promise<unknown>>
+  /** Those whose checkpoint was not stored when they came. */
+  readonly writes: Set<ComingWrites>
+}
+
+/** The writes of a task. */
+interface ComingWrites {
+  readonly ns: string
+  readonly id: string
+  readonly taskId: string
+  readonly taskPath: string
+  readonly given: readonly { readonly idx: number; readonly channel: string; readonly value: Given }[]
+  isNoted: boolean
+}
+
+/** A list as it was dumped. */
+interface Texts {
+  readonly items: readonly string[]
+  /** All of them in one text, which lacks its last bracket. */
+  readonly open: string
+}
+
+/** A value to store. */
+type Given = { readonly dumped: Dumped } | { readonly items: readonly string[]; readonly isSnapshot: boolean }
+
+const nsOf = (config: RunnableConfig): string => (config.configurable?.['checkpoint_ns'] as string | undefined) ?? ''
+
+const threadOf = (config: RunnableConfig): string => {
+  const threadId: unknown = config.configurable?.['thread_id']
+  if (typeof threadId !== 'string')
+    throw new Error(
+      'The passed RunnableConfig is missing a required "thread_id" field in its "configurable" property: graph.invoke(input, { configurable: { thread_id: "my-thread" } }). Nothing was stored.',
+    )
+  return threadId
+}
+
+const ordered = (writes: ReadonlyMap<string, Write>): readonly Write[] =>
+  [...writes.values()].toSorted((a, b) =>
+    compareWritesSortKeys(writesSortKey(a.path, a.task, a.idx), writesSortKey(b.path, b.task, b.idx)),
+  )
+
+/** The checkpoints before one that its channel is made of: back to the first that has its value. */
+function* ancestry(there: ReadonlyMap<string, Stored>, id: string, channel: string): Generator<string> {
+  for (let at = there.get(id); at !== undefined && !at.values.has(channel); at = there.get(at.parent ?? ''))
+    if (at.parent !== undefined) yield at.parent
+}
+
+/**
+ * The items of the conversation, each with the message that stands for it: those that the conversation has at their
+ * place, and from the first that differs on new ones, behind a retraction.
+ */
+const placedIn = (
+  session: Session,
+  texts: readonly string[],
+): {
+  readonly items: readonly Item[]
+  readonly messages: readonly Message[]
+  readonly retractFrom: number | undefined
+} => {
+  const conversation = session.conversation()
+  const items: Item[] = []
+  const messages: Message[] = []
+  let at = 0 // in the conversation
+  let isSame = true
+  for (const text of texts) {
+    const message = conversation.at(at)
+    const known = message === undefined ? undefined : knownText.get(message)
+    const position = isSame && at < conversation.length ? conversation.positionAt(at) : undefined
+    const ref =
+      position === undefined || message === undefined
+        ? undefined
+        : known?.text === text
+          ? { m: position, ...(known.id !== undefined && { id: known.id }) }
+          : refTo(text, message as Message, position)
+    if (ref !== undefined && typeof ref !== 'string' && message !== undefined) {
+      knownText.set(message, { text, id: ref.id })
+      items.push({ ref, text })
+      at += 1
+      continue
+    }
+    const fresh = messageOf(text)
+    if (fresh === undefined) {
+      items.push({ ref: text, text })
+      continue
+    }
+    isSame = false
+    items.push({ ref: { m: session.len + messages.push(fresh) - 1 }, text })
+  }
+  return { items, messages, retractFrom: at < conversation.length ? conversation.positionAt(at) : undefined }
+}
+
+/** What a message of a record was found to stand for, so that it is compared once. */
+const knownText = new WeakMap<object, { readonly text: string; readonly id: string | undefined }>()
+
+/** A list as what it adds to an earlier one. */
+const listOf = (
+  given: Extract<Given, { items: readonly string[] }>,
+  before: Value | undefined,
+  items: readonly Item[],
+  session: Session,
+): Extract<Value, { kind: 'list' }> => {
+  const there = before?.kind === 'list' ? itemsOf(before) : []
+  let keep = 0
+  while (keep < there.length && keep < items.length && isSameItem(there[keep] as Item, items[keep] as Item, session))
+    keep += 1
+  return {
+    kind: 'list',
+    base: before?.kind === 'list' ? before : undefined,
+    keep,
+    add: items.slice(keep),
+    isSnapshot: given.isSnapshot,
+    items: undefined,
+  }
+}
+
+const isSameItem = (one: Item, other: Item, session: Session): boolean => {
+  if (typeof one.ref === 'object' && typeof other.ref === 'object')
+    return one.ref.m === other.ref.m && one.ref.id === other.ref.id
+  return textOf(one, session) === textOf(other, session)
+}

@@ -1,0 +1,214 @@
+/** What the notes of a thread's record say: its checkpoints, and the writes beside them. */
+import { ownFields, isObject, type Json } from 'indelible/json/kit'
+import type { ApplicationNote, Note } from 'indelible/notes'
+import type { Session, SessionReader } from 'indelible/session'
+import { textOf, type Item, type ItemRef } from './items.ts'
+
+export const namespace = 'langgraph'
+
+/** A value as the serializer gave it. */
+export type Dumped = readonly [type: string, text: string]
+
+/** The value of a channel: whole, or a list that shares its beginning with an earlier one. */
+export type Value =
+  | { readonly kind: 'whole'; readonly dumped: Dumped }
+  | {
+      readonly kind: 'list'
+      readonly base: Extract<Value, { kind: 'list' }> | undefined
+      readonly keep: number
+      readonly add: readonly Item[]
+      /** A snapshot of a delta channel. */
+      readonly isSnapshot: boolean
+      /** All of its items, while somebody may ask for them. */
+      items: readonly Item[] | undefined
+    }
+
+/** A checkpoint. */
+export interface Stored {
+  readonly ns: string
+  readonly id: string
+  readonly parent: string | undefined
+  /** The checkpoint without the values of its channels. */
+  readonly rest: Dumped
+  readonly metadata: Dumped
+  readonly values: ReadonlyMap<string, Value>
+  /** The versions of the values. */
+  readonly versions: { readonly [channel: string]: string | number }
+}
+
+/** A write beside a checkpoint. */
+export interface Write {
+  readonly task: string
+  readonly idx: number
+  readonly path: string
+  readonly channel: string
+  readonly value: Value
+}
+
+/** How the value of a channel is noted. */
+type NotedValue =
+  /** That of the checkpoint `base`. */
+  | { readonly same: true }
+  /** That which the channel had at an earlier version. */
+  | { readonly at: string | number }
+  | { readonly whole: Dumped }
+  | { readonly keep: number; readonly add: readonly ItemRef[]; readonly snapshot?: true }
+
+/** What a note of ours says. */
+export type Noted =
+  | {
+      readonly type: 'checkpoint'
+      readonly ns: string
+      readonly id: string
+      readonly parent: string | null
+      /** The checkpoint whose values it shares. */
+      readonly base: string | null
+      readonly rest: Dumped
+      readonly metadata: Dumped
+      readonly values: { readonly [channel: string]: NotedValue }
+      /** The versions of these values. */
+      readonly versions: { readonly [channel: string]: string | number }
+    }
+  | {
+      readonly type: 'writes'
+      readonly ns: string
+      readonly id: string
+      readonly task: string
+      readonly path: string
+      readonly writes: readonly (readonly [idx: number, channel: string, value: NotedValue])[]
+    }
+  | { readonly type: 'prune'; readonly ns: string; readonly ids: readonly string[] }
+
+export const noteOf = (content: Noted): ApplicationNote => ({
+  type: 'application',
+  namespace,
+  content: content as unknown as Json,
+})
+
+/** The checkpoints and writes of a thread, as far as its session has been read. */
+export class Thread {
+  readonly session: Session
+  readonly checkpoints: Map<string, Map<string, Stored>> = new Map()
+  readonly #writes = new Map<string, Map<string, Write>>()
+  readonly #versions = new Map<string, Value>()
+  #notes = 0
+
+  constructor(session: Session) {
+    this.session = session
+  }
+
+  /** Take in what the session has beyond what was read. */
+  update(): this {
+    const notes = this.session.notes()
+    for (const note of notes.slice(this.#notes)) this.#read(note)
+    this.#notes = notes.length
+    return this
+  }
+
+  /** The checkpoint with an id; without one the last of the namespace. */
+  checkpoint(ns: string, id: string | undefined): Stored | undefined {
+    const there = this.checkpoints.get(ns)
+    if (there === undefined || id !== undefined) return id === undefined ? undefined : there?.get(id)
+    let last: Stored | undefined
+    for (const stored of there.values()) if (last === undefined || stored.id > last.id) last = stored
+    return last
+  }
+
+  writesOf(ns: string, id: string): ReadonlyMap<string, Write> {
+    return this.#writes.get(keyOf(ns, id)) ?? none
+  }
+
+  /** The value that a channel had at a version; undefined if it was never stored. */
+  valueAt(ns: string, channel: string, version: string | number | undefined): Value | undefined {
+    return version === undefined ? undefined : this.#versions.get(versionKey(ns, channel, version))
+  }
+
+  #read(note: Note): void {
+    if (note.type !== 'application' || note.namespace !== namespace || !isObject(note.content)) return
+    const noted = note.content as unknown as Noted // only `noteOf` writes notes of this namespace
+    if (noted.type === 'checkpoint') {
+      const base = noted.base === null ? undefined : this.checkpoints.get(noted.ns)?.get(noted.base)
+      const { ns, id, rest, metadata } = noted
+      const values = new Map<string, Value>()
+      for (const [channel, given] of Object.entries(noted.values)) {
+        const value = ownFields(given)
+        const read = 'at' in value ? this.valueAt(ns, channel, value.at) : valueIn(value, base?.values.get(channel))
+        if (read === undefined) continue
+        values.set(channel, read)
+        const version = noted.versions[channel]
+        if (version !== undefined) this.#versions.set(versionKey(ns, channel, version), read)
+      }
+      const there = this.checkpoints.get(ns) ?? new Map<string, Stored>()
+      there.set(id, { ns, id, parent: noted.parent ?? undefined, rest, metadata, values, versions: noted.versions })
+      this.checkpoints.set(ns, there)
+    } else if (noted.type === 'writes') {
+      const key = keyOf(noted.ns, noted.id)
+      const there = this.#writes.get(key) ?? new Map<string, Write>()
+      for (const [idx, channel, value] of noted.writes) {
+        const read = 'at' in value ? undefined : valueIn(value, undefined)
+        if (read !== undefined)
+          there.set(writeKey(noted.task, idx), { task: noted.task, idx, path: noted.path, channel, value: read })
+      }
+      this.#writes.set(key, there)
+    } else
+      for (const id of noted.ids) {
+        this.checkpoints.get(noted.ns)?.delete(id)
+        this.#writes.delete(keyOf(noted.ns, id))
+      }
+  }
+}
+
+const none: ReadonlyMap<string, Write> = new Map()
+const versionKey = (ns: string, channel: string, version: string | number): string =>
+  `${ns}\n${channel}\n${typeof version} ${version}`
+const keyOf = (ns: string, id: string): string => `${ns}\n${id}`
+export const writeKey = (task: string, idx: number): string => `${idx}\n${task}`
+
+const valueIn = (noted: Exclude<NotedValue, { readonly at: unknown }>, base: Value | undefined): Value | undefined => {
+  if ('same' in noted) return base
+  if ('whole' in noted) return { kind: 'whole', dumped: noted.whole }
+  return {
+    kind: 'list',
+    base: base?.kind === 'list' ? base : undefined,
+    keep: noted.keep,
+    add: noted.add.map((ref) => ({ ref, text: undefined })),
+    isSnapshot: noted.snapshot === true,
+    items: undefined,
+  }
+}
+
+/** All items of a list. The list that it began with lets go of its own. */
+export const itemsOf = (value: Extract<Value, { kind: 'list' }>): readonly Item[] => {
+  if (value.items !== undefined) return value.items
+  // From the end to the beginning: of each list only what the later ones kept.
+  const pieces: (readonly Item[])[] = []
+  let most = Number.POSITIVE_INFINITY
+  for (let at: typeof value | undefined = value; at !== undefined && most > 0; at = at.base) {
+    if (at.items !== undefined) {
+      pieces.push(at.items.slice(0, most))
+      break
+    }
+    if (most > at.keep) pieces.push(at.add.slice(0, most - at.keep))
+    most = Math.min(most, at.keep)
+  }
+  const items = pieces.toReversed().flat()
+  value.items = items
+  return items
+}
+
+/** The serialized value of a channel. */
+export const dumpedOf = (value: Value, session: SessionReader): Dumped => {
+  if (value.kind === 'whole') return value.dumped
+  const list = `[${itemsOf(value)
+    .map((item) => textOf(item, session))
+    .join(',')}]`
+  return ['json', value.isSnapshot ? `{"lc":2,"type":"delta_snapshot","value":${list}}` : list]
+}
+
+/** How a value is noted that continues another one. */
+export const notedOf = (value: Value): NotedValue =>
+  value.kind === 'whole'
+    ? { whole: value.dumped }
+    : { keep: value.keep, add: value.add.map(({ ref }) => ref), ...(value.isSnapshot && { snapshot: true as const }) }
+
+export type { NotedValue }

@@ -1,0 +1,56 @@
+/** Items of the Agents SDK as messages of a record, and back: deeply equal, whatever they are made of. */
+import type { AgentInputItem } from '@openai/agents-core'
+import { isObject, jsonEqual, isLeft, type Json, type JsonObject } from 'indelible/json/kit'
+import { codecs } from 'indelible/codecs'
+import { assistant, provider, type Message } from 'indelible/message'
+import type { Sequence } from 'indelible/sequence/kit'
+import { liveOf, plainOf, type Tag } from 'indelible/json/kit'
+
+const codec = codecs['openai-agents']
+
+/** The field of a stored item that says what JSON can't. */
+const tagField = 'indelible.tags'
+
+/** The messages that items are stored as. Throws a TypeError for what can't be stored. */
+export const messagesOf = (items: readonly AgentInputItem[]): readonly Message[] => {
+  const plain = items.map(tagged)
+  return plain.length === 0 ? [] : (decoded(plain) ?? plain.flatMap((item) => decoded([item]) ?? [asItIs(item)]))
+}
+
+const tagged = (item: AgentInputItem): Json => {
+  const { value, tags } = plainOf(item)
+  if (!isObject(value)) throw new TypeError('an item of a session is an object; nothing was stored')
+  return tags.length === 0 ? value : { ...value, [tagField]: tags as unknown as Json }
+}
+
+/** The messages, if they give back just these items. */
+const decoded = (items: readonly Json[]): readonly Message[] | undefined => {
+  const read = codec.decode(items)
+  if (isLeft(read) || read.right.losses.length > 0) return undefined
+  const back = encoded(read.right.messages)
+  return back !== undefined && jsonEqual(back as readonly Json[] as Json, items as Json)
+    ? read.right.messages
+    : undefined
+}
+
+const encoded = (messages: Sequence<Message>): readonly unknown[] | undefined => {
+  const written = codec.encode(messages, { allow: 'unsettled' })
+  return isLeft(written) ? undefined : written.right.wire
+}
+
+/** An item that the codec can't read, or not back: raw. */
+const asItIs = (item: Json): Message => assistant(provider(codec.format, item))
+
+/** The items that messages stand for, as the SDK has them. */
+export const itemsOf = (messages: Sequence<Message>): AgentInputItem[] => {
+  const wire = encoded(messages)
+  if (wire === undefined)
+    throw new TypeError('a message names a stored block, which items of the Agents SDK have no word for')
+  // The one cast: they are what was stored, or what the codec writes of other messages (a type test says they fit).
+  return wire.map(live) as AgentInputItem[]
+}
+
+const live = (item: unknown): unknown => {
+  const { [tagField]: tags, ...rest } = item as JsonObject
+  return Array.isArray(tags) ? liveOf(rest, tags as unknown as readonly Tag[]) : item
+}

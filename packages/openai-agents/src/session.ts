@@ -1,0 +1,322 @@
+/** A `Session` of the OpenAI Agents SDK, kept as a record. */
+import { MemorySession } from '@openai/agents-core'
+import type {
+  AgentInputItem,
+  SessionHistoryRewriteArgs,
+  SessionHistoryRewriteAwareSession,
+  SessionHistoryTransactionArgs,
+  SessionHistoryTransactionAwareSession,
+} from '@openai/agents-core'
+import { optionsOf, isObject, jsonEqual, type Json, type JsonObject } from 'indelible/json/kit'
+import type { ApplicationNote, Note, RetractionNote } from 'indelible/notes'
+import type { Message } from 'indelible/message'
+import type { Session, SessionReader, Together } from 'indelible/session'
+import type { Store } from 'indelible/store'
+import { keptSession, type Mark } from 'indelible/session/kit'
+import { plainOf } from 'indelible/json/kit'
+import { itemsOf, messagesOf } from './items.ts'
+
+/** Which session it is, and how it begins. */
+export interface AgentsSessionOptions {
+  /** The id of the session in the store. Default: a random UUID. */
+  readonly sessionId?: string
+  /** What a session starts with that is not there yet. Default: nothing. */
+  readonly initialItems?: readonly AgentInputItem[]
+  /** The metadata of a session that is created. Default: none. */
+  readonly metadata?: JsonObject
+}
+
+/**
+ * A `Session` of `@openai/agents-core` over a store: `run(agent, input, { session })` keeps the conversation there.
+ *
+ * Items come back deeply equal. Pops, clears and rewrites retract, and the record keeps what was said. Two handles,
+ * also
+ * in two processes, may use one session: each change is one append to the conversation as it is then. Reading creates
+ * nothing.
+ *
+ * Throws  a `FaultError` if the store fails; a TypeError naming the path for an item that can't be stored (a function,
+ *         a map)
+ * Cost    `addItems` one append, independent of the length; `getItems` O(conversation)
+ * Source  `@openai/agents-core` 0.20.0, memory/session
+ *
+ * @example
+ * const session = new AgentsSession(store, { sessionId: 'chat-1' })
+ * await run(agent, 'Where were we?', { session })
+ */
+export class AgentsSession implements SessionHistoryRewriteAwareSession, SessionHistoryTransactionAwareSession {
+  readonly #sessionId: string
+  readonly #initial: readonly Message[] | undefined
+  readonly #kept: ReturnType<typeof keptSession>
+  #begun: Promise<unknown> | undefined
+
+  /**
+   * @param store the store that keeps the record
+   * @param options the id, the first items and the metadata
+   */
+  constructor(store: Store, options: AgentsSessionOptions = {}) {
+    const { sessionId = crypto.randomUUID(), initialItems = [], metadata = {} } = optionsOf('agentsSession', options)
+    this.#sessionId = sessionId
+    this.#initial = initialItems.length === 0 ? undefined : messagesOf(initialItems)
+    this.#kept = keptSession(store, sessionId, mark, metadata)
+  }
+
+  /** @returns the id of the session in the store */
+  async getSessionId(): Promise<string> {
+    return this.#sessionId
+  }
+
+  /**
+   * Read the items of the conversation.
+   *
+   * @param limit how many of the last items. Default: all
+   * @returns the items of the conversation, oldest first
+   */
+  async getItems(limit?: number): Promise<AgentInputItem[]> {
+    if (limit === undefined) return this.#items()
+    return limit <= 0 ? [] : (await this.#items()).slice(-limit)
+  }
+
+  /**
+   * Append items, in one append.
+   *
+   * @param added the items
+   */
+  async addItems(added: AgentInputItem[]): Promise<void> {
+    if (added.length === 0) return
+    const messages = messagesOf(added)
+    await this.#change(() => ({ messages }))
+  }
+
+  /**
+   * Retract the last item.
+   *
+   * @returns the item; undefined if there is none
+   */
+  async popItem(): Promise<AgentInputItem | undefined> {
+    let popped: AgentInputItem | undefined
+    await this.#change((session) => {
+      const there = itemsOf(session.conversation())
+      popped = there.at(-1)
+      return popped === undefined ? undefined : became(session, there.slice(0, -1), there)
+    })
+    return popped
+  }
+
+  /** Retract the whole conversation. */
+  async clearSession(): Promise<void> {
+    await this.#change((session) =>
+      session.conversation().length === 0 && !hasOperations(session)
+        ? undefined
+        : { notes: [...retraction(session, 0), note({ type: 'cleared' })] },
+    )
+  }
+
+  /**
+   * Replace the conversation with a compaction and what it retains, in one append.
+   *
+   * @param replacement the compaction, and the items that it keeps
+   */
+  async replaceHistoryWithCompaction(replacement: AgentInputItem[]): Promise<void> {
+    const messages = messagesOf(replacement)
+    await this.#change((session) => ({ messages, notes: retraction(session, 0) }))
+  }
+
+  /**
+   * Replace function calls in the conversation. What stood there is retracted, and stays in the record.
+   *
+   * @param args the function calls and what replaces them
+   */
+  async applyHistoryMutations(args: SessionHistoryRewriteArgs): Promise<void> {
+    const { mutations } = structuredClone(args)
+    if (mutations.length === 0) return
+    await this.#change((session) => {
+      const there = itemsOf(session.conversation())
+      return became(session, mutated(there, mutations), there)
+    })
+  }
+
+  /**
+   * @param args the operation and its change; the same again changes nothing
+   * @throws Error if the operation was applied with another change, or its precondition does not hold
+   */
+  async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {
+    const { operationId, transaction } = await checked(args)
+    const digest = plainOf(transaction) as unknown as Json
+    let refusal: string | undefined
+    await this.#change((session) => {
+      refusal = undefined
+      const before = operationOf(session, operationId)
+      if (before !== undefined) {
+        if (!jsonEqual(before, sorted(digest))) refusal = 'already applied with a different transaction'
+        return undefined
+      }
+      const notes = [note({ type: 'operation', id: operationId, transaction: sorted(digest) })]
+      if (transaction.type === 'append_items') return { messages: messagesOf(transaction.items), notes }
+      const there = itemsOf(session.conversation())
+      const { expectedSuffix, replacement } = transaction
+      const start = there.length - expectedSuffix.length
+      if (start < 0 || !same(there.slice(start), expectedSuffix)) {
+        refusal = 'suffix no longer matches the transaction precondition'
+        return undefined
+      }
+      const together = became(session, [...there.slice(0, start), ...replacement], there)
+      return { ...together, notes: [...(together?.notes ?? []), ...notes] }
+    })
+    if (refusal !== undefined)
+      throw new Error(`session ${this.#sessionId}, operation ${operationId}: ${refusal}. Nothing was changed.`)
+  }
+
+  /**
+   * The record itself, with everything that was popped, cleared and rewritten: `view()` has it, `conversation()` is what the
+   * SDK sees. It is created if it is not there.
+   *
+   * @returns the session of the store
+   */
+  async record(): Promise<Session> {
+    await this.#begin()
+    return this.#kept.change(() => undefined)
+  }
+
+  #begin(): Promise<unknown> {
+    const initial = this.#initial
+    return (this.#begun ??=
+      initial === undefined
+        ? Promise.resolve()
+        : this.#kept.change((session) => (session.head().size === 0 ? { messages: initial } : undefined)))
+  }
+
+  async #change(make: (session: Session) => Together | undefined): Promise<void> {
+    await this.#begin()
+    await this.#kept.change(make)
+  }
+
+  async #items(): Promise<AgentInputItem[]> {
+    await this.#begin()
+    const session = await this.#kept.read()
+    return session === undefined ? [] : itemsOf(session.conversation())
+  }
+}
+
+/**
+ * Make an {@link AgentsSession}.
+ *
+ * @param store the store that keeps the record
+ * @param options the id, the first items and the metadata
+ * @returns the session, for `run(agent, input, { session })`
+ * @example
+ * const session = agentsSession(store, { sessionId: 'chat-1' })
+ */
+export const agentsSession = (store: Store, options: AgentsSessionOptions = {}): AgentsSession =>
+  new AgentsSession(store, options)
+
+const namespace = 'indelible.openai-agents'
+const mark: Mark = { 'openai-agents': 'session' }
+
+const note = (content: Json): ApplicationNote => ({ type: 'application', namespace, content })
+
+/** Everything from a position of the conversation on, taken out of it. */
+const retraction = (session: SessionReader, from: number): readonly RetractionNote[] => {
+  const conversation = session.conversation()
+  const first = conversation.positionAt(from)
+  return first === undefined || from >= conversation.length
+    ? []
+    : [{ type: 'retraction', from: first, to: session.len }]
+}
+
+/**
+ * What makes these the items: the messages from the first that differs on are retracted, and what comes instead is
+ * appended.
+ */
+const became = (
+  session: SessionReader,
+  items: readonly AgentInputItem[],
+  there: readonly AgentInputItem[],
+): Together | undefined => {
+  const keeps = there.findIndex((item, index) => index >= items.length || !same(item, items[index]))
+  const kept = keeps === -1 ? there.length : keeps
+  if (kept === there.length && items.length === there.length) return undefined
+  const conversation = session.conversation()
+  let at = conversation.length
+  let start = there.length // the items of the messages before `at`
+  while (start > kept && at > 0) {
+    at -= 1
+    start -= itemsOf(conversation.slice(at, at + 1).toArray()).length
+  }
+  return { messages: messagesOf(items.slice(Math.max(start, 0))), notes: retraction(session, at) }
+}
+
+/** Whether two values are deeply equal, tags of what JSON can't say included. */
+const same = (one: unknown, other: unknown): boolean =>
+  jsonEqual(sorted(plainOf(one) as unknown as Json), sorted(plainOf(other) as unknown as Json))
+
+/** The same with its tags in one order. */
+const sorted = (plain: Json): Json => {
+  if (!isObject(plain) || !Array.isArray(plain['tags'])) return plain
+  const tags = (plain['tags'] as readonly Json[]).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+  return { ...plain, tags }
+}
+
+/** What was done under the name of an operation since the conversation was cleared. */
+const operationOf = (session: SessionReader, id: string): Json | undefined => {
+  let found: Json | undefined
+  for (const content of ownNotes(session)) {
+    if (content['type'] === 'cleared') found = undefined
+    else if (content['type'] === 'operation' && content['id'] === id) found = content['transaction']
+  }
+  return found
+}
+
+const hasOperations = (session: SessionReader): boolean => {
+  let has = false
+  for (const content of ownNotes(session)) has = content['type'] === 'operation'
+  return has
+}
+
+function* ownNotes(session: SessionReader): Generator<JsonObject> {
+  for (const found of session.notes() as Iterable<Note>)
+    if (found.type === 'application' && found.namespace === namespace && isObject(found.content)) yield found.content
+}
+
+/** A snapshot of a transaction, which the SDK's own session has checked. Throws its errors. */
+const checked = async (args: SessionHistoryTransactionArgs): Promise<SessionHistoryTransactionArgs> => {
+  let once: SessionHistoryTransactionArgs = args
+  let suffix: AgentInputItem[] = []
+  try {
+    once = { operationId: args.operationId, transaction: args.transaction }
+    if (once.transaction.type === 'replace_suffix') suffix = structuredClone(once.transaction.expectedSuffix)
+  } catch {
+    // the SDK says below what is wrong
+  }
+  // On what it expects, and nothing else, a transaction fails only if it is not in order.
+  const scratch = new MemorySession({ initialItems: Array.isArray(suffix) ? suffix : [] })
+  const judged = scratch.applyHistoryTransaction(once)
+  const snapshot = snapshotOf(once)
+  await judged
+  return snapshot ?? once
+}
+
+const snapshotOf = (args: SessionHistoryTransactionArgs): SessionHistoryTransactionArgs | undefined => {
+  try {
+    return structuredClone(args)
+  } catch {
+    return undefined // then it was refused
+  }
+}
+
+/** The items with function calls replaced: the first one of an id, and its others left out. */
+const mutated = (
+  items: readonly AgentInputItem[],
+  mutations: SessionHistoryRewriteArgs['mutations'],
+): readonly AgentInputItem[] => {
+  let next = items
+  for (const { callId, replacement } of mutations) {
+    let isKept = false
+    next = next.flatMap((item) => {
+      if (item.type !== 'function_call' || item.callId !== callId) return [item]
+      if (isKept) return []
+      isKept = true
+      return [replacement]
+    })
+  }
+  return next
+}

@@ -1,0 +1,246 @@
+/** What a session of the Agents SDK must do, on any store. */
+import { MemorySession, type AgentInputItem } from '@openai/agents-core'
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { openCalls, settle, textOf, user } from 'indelible'
+import { AgentsSession, agentsSession, copyItems } from '@indelible/openai-agents'
+import { verified, type Place } from '../../../test/session/kept-places.ts'
+
+const said = (text: string): AgentInputItem => ({ role: 'user', content: [{ type: 'input_text', text }] })
+const answered = (text: string): AgentInputItem => ({
+  type: 'message',
+  role: 'assistant',
+  status: 'completed',
+  content: [{ type: 'output_text', text }],
+})
+const call = (callId: string, name = 'look'): Extract<AgentInputItem, { type: 'function_call' }> => ({
+  type: 'function_call',
+  callId,
+  name,
+  arguments: '{}',
+  status: 'completed',
+})
+const result = (callId: string): AgentInputItem => ({
+  type: 'function_call_result',
+  callId,
+  name: 'look',
+  status: 'completed',
+  output: { type: 'text', text: 'a cat' },
+})
+
+/** Items with values that JSON has no word for. */
+const strange = (): AgentInputItem[] =>
+  [
+    { ...said('odd'), id: undefined, providerData: { at: new Date(5), minus: -0, not: Number.NaN, none: undefined } },
+    {
+      type: 'function_call_result',
+      callId: 'c',
+      name: 'f',
+      status: 'completed',
+      output: { type: 'image', image: { data: new Uint8Array([0, 255, 7]), mediaType: 'image/png' } },
+    },
+    { type: 'unknown', providerData: { list: [1, undefined, 3n], half: '\ud800', deep: { ['__proto__']: 1 } } },
+    { role: 'user', content: 'plain', later: { unknown: ['field'] } },
+  ] as unknown as AgentInputItem[]
+
+export const agentsCases = ({ fresh }: Place, runs: number): void => {
+  it('gives back items deeply equal, and nothing that is shared', async () => {
+    const store = await fresh()
+    const session = agentsSession(store, { sessionId: 's' })
+    expect(await session.getItems()).toEqual([])
+    expect(await store.info('s')()).toMatchObject({ _tag: 'Left', left: { _tag: 'NoSuchLog' } }) // reading creates nothing
+    const items = [said('hi'), call('1'), call('2'), result('1'), result('2'), answered('A cat.'), ...strange()]
+    await session.addItems(items)
+    const again = agentsSession(store, { sessionId: 's' })
+    expect(await again.getItems()).toStrictEqual(items)
+    ;(await again.getItems())[0] = said('changed')
+    ;(items[0] as { content: unknown }).content = 'changed'
+    expect((await session.getItems(100))[0]).toEqual(said('hi'))
+    expect(await session.getItems(2)).toStrictEqual(strange().slice(-2))
+    expect(await session.getItems(0)).toEqual([])
+    await expect(session.addItems([{ ...said('f'), later: () => 1 } as unknown as AgentInputItem])).rejects.toThrow(
+      "later is a function, which can't be stored",
+    )
+    expect((await session.getItems()).length).toBe(items.length)
+  })
+
+  it('the record reads as a conversation: calls pair with results, and open ones are seen', async () => {
+    const session = agentsSession(await fresh(), { sessionId: 's' })
+    await session.addItems([said('look')])
+    await session.addItems([call('1'), call('2'), result('1'), result('2'), answered('A cat.'), call('3')])
+    const conversation = (await session.record()).conversation()
+    expect(openCalls(conversation).map(({ id }) => id)).toEqual(['3'])
+    expect(settle(conversation.slice(0, 4).toArray())._tag).toBe('Right')
+    expect(conversation.slice(4, 5).toArray().map(textOf)).toEqual(['A cat.'])
+    await (await session.record()).append(user('and this, by our own hand'))
+    expect((await session.getItems()).at(-1)).toEqual({
+      type: 'message',
+      role: 'user',
+      content: 'and this, by our own hand',
+    })
+  })
+
+  it('is a class: programs extend it, and patch a method of one', async () => {
+    const store = await fresh()
+    class Loud extends AgentsSession {
+      readonly heard: number[] = []
+      override async addItems(items: AgentInputItem[]): Promise<void> {
+        this.heard.push(items.length)
+        await super.addItems(items)
+      }
+    }
+    const session = new Loud(store, { sessionId: 's' })
+    await session.addItems([said('a'), answered('b')])
+    session.clearSession = async () => void session.heard.push(-1)
+    await session.clearSession()
+    expect([session.heard, (await session.getItems()).length]).toEqual([[2, -1], 2])
+    await agentsSession(store, { sessionId: 's' }).clearSession()
+    expect(await session.getItems()).toEqual([])
+    expect(session instanceof AgentsSession).toBe(true)
+  })
+
+  it('does what a list does, by two handles in turn', async () => {
+    const item = fc.oneof(
+      fc.string().map(said),
+      fc.string().map(answered),
+      fc.constantFrom('1', '2').map((id) => call(id)),
+      fc.constantFrom('1', '2').map(result),
+      fc.constantFrom(...strange()),
+    )
+    const items = fc.array(item, { maxLength: 4 })
+    const deed = fc.oneof(
+      fc.record({ type: fc.constant('add' as const), items }),
+      fc.record({ type: fc.constant('pop' as const) }),
+      fc.record({ type: fc.constant('clear' as const) }),
+      fc.record({ type: fc.constant('compact' as const), items }),
+      fc.record({ type: fc.constant('mutate' as const), callId: fc.constantFrom('1', '2') }),
+      fc.record({ type: fc.constant('suffix' as const), count: fc.nat(3), items }),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(deed, fc.boolean()), { maxLength: 12 }), async (deeds) => {
+        const store = await fresh()
+        const handles = [agentsSession(store, { sessionId: 's' }), agentsSession(store, { sessionId: 's' })] as const
+        let model: AgentInputItem[] = []
+        let ever = 0
+        for (const [index, [done, which]] of deeds.entries()) {
+          const session: AgentsSession = handles[which ? 0 : 1]
+          if (done.type === 'add') {
+            await session.addItems(done.items)
+            model.push(...done.items)
+          } else if (done.type === 'pop') expect(await session.popItem()).toStrictEqual(model.pop())
+          else if (done.type === 'clear') {
+            await session.clearSession()
+            model = []
+          } else if (done.type === 'compact') {
+            await session.replaceHistoryWithCompaction(done.items)
+            model = [...done.items]
+          } else if (done.type === 'mutate') {
+            const theirs = new MemorySession({ initialItems: model })
+            const mutations = [
+              { type: 'replace_function_call' as const, callId: done.callId, replacement: call(done.callId, 'new') },
+            ]
+            await Promise.all([theirs, session].map((one) => one.applyHistoryMutations({ mutations })))
+            model = await theirs.getItems()
+          } else {
+            const args = {
+              operationId: `op ${index}`,
+              transaction: {
+                type: 'replace_suffix' as const,
+                expectedSuffix: model.slice(Math.max(0, model.length - done.count)),
+                replacement: done.items,
+              },
+            }
+            const theirs = new MemorySession({ initialItems: model })
+            const [they, we] = await Promise.allSettled([
+              theirs.applyHistoryTransaction(args),
+              session.applyHistoryTransaction(args),
+            ])
+            expect(we.status).toBe(they.status)
+            if (we.status === 'fulfilled') await handles[which ? 1 : 0].applyHistoryTransaction(args) // a retry changes nothing
+            model = await theirs.getItems()
+          }
+          expect(await handles[which ? 1 : 0].getItems()).toStrictEqual(model)
+          expect(await session.getItems(2)).toStrictEqual(model.slice(-2))
+          const { len } = await session.record()
+          expect(len).toBeGreaterThanOrEqual(ever) // nothing is ever taken out of the record
+          ever = len
+        }
+        if (ever > 0) await verified(store, 's')
+      }),
+      { numRuns: runs },
+    )
+  })
+
+  it('after pops, clears and rewrites everything that was said is in the record, verified', async () => {
+    const store = await fresh()
+    const session = agentsSession(store, { sessionId: 's', initialItems: [said('first')] })
+    await session.addItems([call('1'), result('1'), answered('second')])
+    await session.popItem()
+    await session.applyHistoryMutations({
+      mutations: [{ type: 'replace_function_call', callId: '1', replacement: call('1', 'renamed') }],
+    })
+    await session.clearSession()
+    await session.addItems([said('third')])
+    await session.replaceHistoryWithCompaction([said('in short')])
+    await session.applyHistoryTransaction({
+      operationId: 'o',
+      transaction: { type: 'replace_suffix', expectedSuffix: [said('in short')], replacement: [said('fourth')] },
+    })
+    expect(await session.getItems()).toEqual([said('fourth')])
+    const record = await session.record()
+    const texts = record.view().toArray().map(textOf)
+    for (const text of ['first', 'second', 'third', 'in short', 'fourth']) expect(texts).toContain(text)
+    await verified(store, 's')
+  })
+
+  it('two handles at once: every item once, and each pop another one', async () => {
+    const store = await fresh()
+    const handles = [1, 2].map(() => agentsSession(store, { sessionId: 's' }))
+    await Promise.all(
+      Array.from({ length: 10 }, (_, index) => handles[index % 2]?.addItems([said(`${index}`), answered(`${index}`)])),
+    )
+    const items = (await handles[0]?.getItems()) ?? []
+    expect(items.map((item) => JSON.stringify(item)).toSorted()).toEqual(
+      Array.from({ length: 10 }, (_, index) => [said(`${index}`), answered(`${index}`)])
+        .flat()
+        .map((item) => JSON.stringify(item))
+        .toSorted(),
+    )
+    const popped = await Promise.all(Array.from({ length: 20 }, (_, index) => handles[index % 2]?.popItem()))
+    expect(popped.map((item) => JSON.stringify(item)).toSorted()).toEqual(
+      items.map((item) => JSON.stringify(item)).toSorted(),
+    )
+    expect(await handles[1]?.popItem()).toBeUndefined()
+  })
+
+  it('a transaction is told from another one under its name, also by another handle', async () => {
+    const store = await fresh()
+    const [one, other] = [agentsSession(store, { sessionId: 's' }), agentsSession(store, { sessionId: 's' })]
+    const append = (text: string) => ({
+      operationId: 'o',
+      transaction: { type: 'append_items' as const, items: [said(text)] },
+    })
+    await one.applyHistoryTransaction(append('a'))
+    await other.applyHistoryTransaction(append('a'))
+    await expect(other.applyHistoryTransaction(append('b'))).rejects.toThrow(
+      'already applied with a different transaction',
+    )
+    await expect(other.applyHistoryTransaction({ ...append('a'), operationId: ' ' })).rejects.toThrow(
+      'non-empty string',
+    )
+    expect(await one.getItems()).toEqual([said('a')])
+    await other.clearSession()
+    await one.applyHistoryTransaction(append('b'))
+    expect(await other.getItems()).toEqual([said('b')])
+  })
+
+  it("brings the SDK's own sessions along, and gives them back", async () => {
+    const old = new MemorySession({ initialItems: [said('hi'), call('1'), result('1'), answered('A cat.')] })
+    const session = agentsSession(await fresh(), { sessionId: 's' })
+    expect(await copyItems(old, session)).toBe(4)
+    await expect(copyItems(old, session)).rejects.toThrow('has items already')
+    const back = new MemorySession()
+    await copyItems(session, back)
+    expect(await back.getItems()).toEqual(await old.getItems())
+  })
+}

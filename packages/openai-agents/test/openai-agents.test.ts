@@ -1,0 +1,76 @@
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import {
+  isSessionHistoryRewriteAwareSession,
+  isSessionHistoryTransactionAwareSession,
+  MemorySession,
+  type Session,
+} from '@openai/agents-core'
+import { afterAll, describe, expect, it } from 'vitest'
+import { textOf } from 'indelible'
+import { agentsSession } from '@indelible/openai-agents'
+import { approvingAgent, runner } from './openai-agents-agent.ts'
+import { agentsCases } from './openai-agents-cases.ts'
+import { inFiles, inMemory, verified } from '../../../test/session/kept-places.ts'
+import { rounds } from '../../../test/rounds.ts'
+import { program } from '../../../test/programs.ts'
+
+const files = inFiles()
+afterAll(files.leave)
+
+describe('openai-agents, in memory', () => agentsCases(inMemory, rounds(25, 1000)))
+describe('openai-agents, in SQLite', () => agentsCases(files, rounds(4, 200)))
+
+it('is a session with all that the runner knows', () => {
+  const session = agentsSession(files as never)
+  expect([isSessionHistoryRewriteAwareSession(session), isSessionHistoryTransactionAwareSession(session)]).toEqual([
+    true,
+    true,
+  ])
+})
+
+it("a runner does with it what it does with the SDK's own", async () => {
+  const store = await inMemory.fresh()
+  const talk = async (session: Session): Promise<unknown> => {
+    const agent = approvingAgent()
+    const outputs: unknown[] = []
+    for (const input of ['Clean up.', 'And again.']) {
+      let result = await runner.run(agent, input, { session })
+      while (result.interruptions.length > 0) {
+        for (const waiting of result.interruptions) result.state.approve(waiting)
+        result = await runner.run(agent, result.state, { session })
+      }
+      outputs.push(result.finalOutput)
+    }
+    return [outputs, await session.getItems()]
+  }
+  expect(await talk(agentsSession(store, { sessionId: 'chat' }))).toEqual(await talk(new MemorySession()))
+})
+
+it('a run that waits for an approval goes on in another process', async () => {
+  const store = await files.fresh()
+  const session = agentsSession(store, { sessionId: 'chat' })
+  const waiting = await runner.run(approvingAgent(), 'Clean up.', { session })
+  expect(waiting.interruptions.length).toBe(1)
+  const saved = `${files.path()}.state`
+  writeFileSync(saved, waiting.state.toString())
+  const other = spawnSync(
+    process.execPath,
+    [program('packages/openai-agents/test/openai-agents-process.ts'), files.path(), saved],
+    {
+      encoding: 'utf8',
+    },
+  )
+  expect([other.stderr, other.stdout]).toEqual(['', 'Done, after 3 items.'])
+  const record = await session.record()
+  await record.refresh()
+  expect(
+    record
+      .conversation()
+      .toArray()
+      .map(({ role }) => role),
+  ).toEqual(['user', 'assistant', 'tool', 'assistant'])
+  expect(record.openCalls()).toEqual([])
+  expect(record.view().slice(-1).toArray().map(textOf)).toEqual(['Done, after 3 items.'])
+  await verified(store, 'chat')
+})

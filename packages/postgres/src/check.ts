@@ -1,0 +1,200 @@
+/** The tables of a schema held against each other: what no foreign key says. Each a statement over all scopes. */
+import { isLeft } from 'indelible/json/kit'
+import type { StoreFinding } from 'indelible/store/kit'
+import type { Store } from 'indelible/store/kit'
+import { storeFaultText } from 'indelible/store/kit'
+import { verifyLog } from 'indelible/store/kit'
+import type { Hash } from 'indelible/proof'
+import type { JsonObject } from 'indelible/json/kit'
+import type { Query } from './database.ts'
+import { createdSum, metaSum } from './sum.ts'
+import { termsOf } from './terms.ts'
+
+interface Rule {
+  readonly table: string
+  readonly what: string
+  /** Gives `scope` and `name` of what breaks it. */
+  readonly find: (schema: string) => string
+  readonly repair?: { readonly text: (schema: string) => string; readonly done: string }
+}
+
+const rules: readonly Rule[] = [
+  {
+    table: 'segment',
+    what: 'it is marked as that of a removed log, and its log is there',
+    find: (s) =>
+      `select s.scope, s.key::text as name from ${s}.segment s join ${s}.log l on l.scope = s.scope and l.key = s.key where s.state <> 0`,
+    repair: {
+      text: (s) =>
+        `update ${s}.segment g set state = 0 where g.state <> 0 and exists (select 1 from ${s}.log l where l.scope = g.scope and l.key = g.key)`,
+      done: 'the mark was taken away',
+    },
+  },
+  {
+    table: 'segment',
+    what: 'its log is missing',
+    find: (s) =>
+      `select s.scope, s.key::text as name from ${s}.segment s where s.state = 0 and not exists (select 1 from ${s}.log l where l.scope = s.scope and l.key = s.key)`,
+  },
+  {
+    table: 'segment',
+    what: 'its parent is missing, or begins after it',
+    find: (s) =>
+      `select s.scope, s.key::text as name from ${s}.segment s left join ${s}.segment p on p.scope = s.scope and p.key = s.parent where s.parent is not null and (p.key is null or p.base >= s.base)`,
+  },
+  {
+    table: 'log',
+    what: 'its segment is missing, or is not where the log says',
+    find: (s) =>
+      `select l.scope, l.id as name from ${s}.log l left join ${s}.segment g on g.scope = l.scope and g.key = l.key
+       where g.key is null or l.segments[array_length(l.segments, 1)] is distinct from l.key or l.bases[array_length(l.bases, 1)] is distinct from g.base
+         or l.segments[array_length(l.segments, 1) - 1] is distinct from g.parent`,
+  },
+  {
+    table: 'log',
+    what: 'its size is not that of its rows',
+    find: (s) =>
+      `select l.scope, l.id as name from ${s}.log l join ${s}.segment g on g.scope = l.scope and g.key = l.key
+       where l.size <> g.base + (select count(*) from ${s}.row r where r.scope = l.scope and r.segment = l.key)`,
+  },
+  {
+    table: 'row',
+    what: 'the segment of rows is missing',
+    find: (s) =>
+      `select distinct r.scope, r.segment::text as name from ${s}.row r where not exists (select 1 from ${s}.segment g where g.scope = r.scope and g.key = r.segment)`,
+  },
+  {
+    table: 'operation',
+    what: 'its log, or its rows, are missing',
+    find: (s) =>
+      `select o.scope, o.id as name from ${s}.operation o left join ${s}.log l on l.scope = o.scope and l.key = o.log where l.key is null or o.base > o.size or o.size > l.size`,
+  },
+  {
+    table: 'operation',
+    what: 'its root is not that of its log',
+    find: (s) =>
+      `select o.scope, o.id as name from ${s}.operation o join ${s}.log l on l.scope = o.scope and l.key = o.log where o.size = l.size and o.root <> l.root`,
+  },
+  {
+    table: 'block',
+    what: 'its bytes are not those of its id',
+    find: (s) => `select b.scope, encode(b.id, 'hex') as name from ${s}.block b where sha256(b.bytes) <> b.id`,
+  },
+  {
+    table: 'block',
+    what: 'no row speaks of it, and it is not kept',
+    find: (s) =>
+      `select b.scope, encode(b.id, 'hex') as name from ${s}.block b where not b.kept and not exists (select 1 from ${s}.mention m where m.scope = b.scope and m.block = b.id)`,
+  },
+  {
+    table: 'mention',
+    what: 'its row is missing',
+    find: (s) =>
+      `select m.scope, m.segment || ' at ' || m.position as name from ${s}.mention m where not exists (select 1 from ${s}.row r where r.scope = m.scope and r.segment = m.segment and r.position = m.position)`,
+  },
+]
+
+/** Everything of a schema that is not as the rest says, and every log against its tree. Cost: O(everything). */
+export const checkSchema = async (
+  query: Query,
+  schema: string,
+  hash: Hash,
+  storeFor: (scope: string) => Store,
+): Promise<readonly StoreFinding[]> => {
+  const findings: StoreFinding[] = [...(await unlike(query, schema, hash))]
+  for (const rule of rules)
+    for (const { scope, name } of await query(rule.find(schema)))
+      findings.push(
+        Object.freeze({
+          table: rule.table,
+          where: nameOf(scope, name),
+          what: rule.what,
+          repairable: rule.repair !== undefined,
+        }),
+      )
+  for (const { scope, name } of await query(`select scope, id as name from ${schema}.log order by scope, key`)) {
+    const verified = await verifyLog(storeFor(String(scope)), String(name))()
+    if (isLeft(verified) && verified.left._tag !== 'NoSuchLog')
+      findings.push(
+        Object.freeze({
+          table: 'log',
+          where: nameOf(scope, name),
+          what: storeFaultText(verified.left),
+          repairable: false,
+        }),
+      )
+  }
+  return Object.freeze(findings)
+}
+
+/** Logs whose columns are not those of their sums. */
+const unlike = async (query: Query, schema: string, hash: Hash): Promise<readonly StoreFinding[]> => {
+  const findings: StoreFinding[] = []
+  const text = `select scope, id, key, created, meta, changes, created_sum, meta_sum, terms from ${schema}.log
+    where (scope, key) > ($1::text, $2::bigint) order by scope, key limit ${piece}`
+  for (let [scope, key] = ['', -1]; ;) {
+    const found = await query(text, [scope, key])
+    for (const row of found) {
+      const {
+        scope,
+        id,
+        created,
+        meta,
+        changes,
+        created_sum: ofCreated,
+        meta_sum: ofMeta,
+        terms,
+      } = row as unknown as LogSums
+      const say = (what: string): void =>
+        void findings.push(Object.freeze({ table: 'log', where: nameOf(scope, id), what, repairable: false }))
+      const isMeta = ofMeta === metaSum(hash, scope, id, meta, Number(changes))
+      if (ofCreated !== createdSum(hash, scope, id, Number(created))) say('when it was created is not what was stored')
+      if (!isMeta) say('its metadata is not what was stored')
+      else if (!sameTerms(terms, termsIn(scope, meta, hash)))
+        say('its terms are not those of its metadata, so lists may not find it: update its metadata')
+    }
+    const last = found.at(-1) as LogSums | undefined
+    if (found.length < piece || last === undefined) return findings
+    ;[scope, key] = [last.scope, Number(last.key)]
+  }
+}
+
+/** What `pg` makes of the columns: it gives a bigint as its digits. */
+interface LogSums {
+  readonly scope: string
+  readonly id: string
+  readonly key: string
+  readonly created: string
+  readonly meta: string
+  readonly changes: string
+  readonly created_sum: string
+  readonly meta_sum: string
+  readonly terms: readonly string[]
+}
+
+/** How many logs one statement reads. */
+const piece = 1000
+
+const termsIn = (scope: string, meta: string, hash: Hash): readonly string[] => {
+  try {
+    return termsOf(scope, JSON.parse(meta) as JsonObject, hash)
+  } catch {
+    return [] // it can't be read: the check of its rows says so
+  }
+}
+
+const sameTerms = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((term) => other.includes(term))
+
+/** What can be rebuilt, by what was found: the sentence of what was done. */
+export const rebuild = async (
+  query: Query,
+  schema: string,
+  { table, what }: StoreFinding,
+): Promise<string | undefined> => {
+  const repair = rules.find((rule) => rule.table === table && rule.what === what)?.repair
+  if (repair !== undefined) await query(repair.text(schema))
+  return repair?.done
+}
+
+const nameOf = (scope: unknown, name: unknown): string => `${JSON.stringify(name)} of scope ${JSON.stringify(scope)}`

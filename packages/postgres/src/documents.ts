@@ -1,0 +1,140 @@
+/**
+ * The documents of the search index: what a schema keeps of each row beside it, in the statement that appends it, until the
+ * row is removed. `search` makes the tables and asks them.
+ */
+import type { BlockId } from 'indelible/proof'
+import type { CheckedAppend } from 'indelible/store/kit'
+import type { GrownRow } from 'indelible/store/kit'
+import { stateOf, type Database, type Query } from './database.ts'
+
+/** The characters of a tsvector's terms: the server takes no more than a megabyte of them. */
+const mostText = 250_000
+
+/** Milliseconds after which it is looked again whether there is an index. */
+const lookAgain = 5000
+
+/** What is stored of a row. */
+export interface Document {
+  readonly position: number
+  /** A row with too many terms for one tsvector has several of them. */
+  readonly part: number
+  /** A tsvector, as text. */
+  readonly terms: string
+}
+
+/** Makes documents for appends, while there is an index. */
+export class Documents {
+  readonly #db: Database
+  readonly #name: string
+  #known: { readonly there: boolean; readonly at: number } | undefined
+  #looking: Promise<boolean> | undefined
+
+  constructor(db: Database, schema: string) {
+    this.#db = db
+    this.#name = nameOf(schema)
+  }
+
+  /** The documents of an append, if there is an index and they can be made of what the append has. */
+  of(scope: string, { terms, blocks }: CheckedAppend, rows: readonly GrownRow[]): readonly Document[] | undefined {
+    if (terms === undefined || this.isThereNow() !== true) return undefined
+    const given = new Map<BlockId, Uint8Array>(blocks.map(({ id, bytes }) => [id, bytes]))
+    let isWhole = true
+    const blockOf = (id: BlockId): Uint8Array | undefined => {
+      const bytes = given.get(id)
+      isWhole &&= bytes !== undefined
+      return bytes
+    }
+    const documents = rows.flatMap(({ row, position }) => documentsOf(scope, position, terms(row, blockOf)))
+    return isWhole ? documents : undefined
+  }
+
+  /** What is remembered of the index is wrong: somebody has dropped it. */
+  lost(): void {
+    this.#known = { there: false, at: performance.now() }
+  }
+
+  /** As it was known lately. Undefined: it is not known yet, and looked for. */
+  isThereNow(): boolean | undefined {
+    if (this.#known === undefined || performance.now() - this.#known.at > lookAgain) void this.look().catch(() => {})
+    return this.#known?.there
+  }
+
+  /** Whether there is an index, looked up now. */
+  look(): Promise<boolean> {
+    return (this.#looking ??= this.#db.track(async () => {
+      try {
+        const [found] = await this.#db.read(
+          `select count(*) as tables from information_schema.tables where table_schema = $1::text and table_name in ('search', 'search_until')`,
+          [this.#name],
+        )
+        const there = Number(found?.['tables']) === 2
+        this.#known = { there, at: performance.now() }
+        return there
+      } finally {
+        this.#looking = undefined
+      }
+    }))
+  }
+}
+
+/** Whether a statement failed because the index is not there any more. */
+export const isIndexGone = (error: unknown): boolean =>
+  stateOf(error) === '42P01' && error instanceof Error && /\bsearch(?:_until)?\b/.test(error.message)
+
+/**
+ * Forget rows of a segment in the transaction that removes or erases them, where there is an index.
+ *
+ * @param from the first position
+ * @param to the position after the last one; undefined for all
+ */
+export const forgetRows = async (
+  query: Query,
+  schema: string,
+  scope: string,
+  segment: number,
+  from: number,
+  to?: number,
+): Promise<void> => {
+  if (!(await isThere(query, schema))) return
+  await query(
+    `delete from ${schema}.search where scope = $1::text and segment = $2::bigint and position >= $3::bigint and position < $4::bigint`,
+    [scope, segment, from, to ?? Number.MAX_SAFE_INTEGER],
+  )
+}
+
+/** Forget a segment that is removed, in the transaction that removes it, where there is an index. */
+export const forgetSegment = async (query: Query, schema: string, scope: string, segment: number): Promise<void> => {
+  if (!(await isThere(query, schema))) return
+  await query(`delete from ${schema}.search_until where scope = $1::text and segment = $2::bigint`, [scope, segment])
+}
+
+/** The name of a quoted schema. */
+const nameOf = (schema: string): string => schema.slice(1, -1).replaceAll('""', '"')
+
+const isThere = async (query: Query, schema: string): Promise<boolean> => {
+  const [found] = await query(
+    `select 1 from information_schema.tables where table_schema = $1::text and table_name = 'search_until'`,
+    [nameOf(schema)],
+  )
+  return found !== undefined
+}
+
+// Terms that no text has: their first character is for private use.
+export const scopeTerm = (scope: string): string => `\ue0ff${scope}`
+export const partTerm = '\ue0fe'
+
+/** As a word of a tsvector or a tsquery. */
+export const quoted = (term: string): string => `'${term.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
+
+export const documentsOf = (scope: string, position: number, terms: readonly string[]): readonly Document[] => {
+  if (terms.length === 0) return []
+  const parts: string[][] = []
+  let length = Infinity
+  for (const term of terms) {
+    if (length > mostText) parts.push([])
+    length = length > mostText ? term.length : length + term.length
+    parts.at(-1)?.push(quoted(term))
+  }
+  const beside = [quoted(scopeTerm(scope)), ...(parts.length > 1 ? [quoted(partTerm)] : [])]
+  return parts.map((words, part) => ({ position, part, terms: [...beside, ...words].join(' ') }))
+}

@@ -1,0 +1,280 @@
+/**
+ * Erasing rows in the database, in one transaction: stubs take the place of the bodies, blocks that nothing else references
+ * go, and the ledger says so. PostgreSQL writes new versions of rows; what becomes of the old ones is its own affair.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from 'indelible/json/kit'
+import { equalBytes, type BlockId, type Hash } from 'indelible/proof'
+import type { Answer, CheckedErasure } from 'indelible/store/kit'
+import type { Erased, RemainingBlock, Residue, Sharing, TextPlaces } from 'indelible/store/kit'
+import type { StoreFault } from 'indelible/store/kit'
+import { byteFinderOf, finderOf } from 'indelible/store/kit'
+import { claims } from 'indelible/store/kit'
+import type { Head } from 'indelible/store/kit'
+import { conflict, notThatRow, sameHead, sharedRows } from 'indelible/store/kit'
+import { rowLeaf } from 'indelible/store/kit'
+import { appendStatement, grown } from './append.ts'
+import type { Database, Query, Rows } from './database.ts'
+import type { Place } from './fault.ts'
+import { forgetRows } from './documents.ts'
+import type { Leases } from './leases.ts'
+import { findLog, logColumns, logsOf, type Log } from './log.ts'
+import type { Logs } from './logs.ts'
+import { escaped, LogRows } from './rows.ts'
+
+type Answered = Omit<Erased, 'rows'>
+
+/** A row that is erased, by its place. */
+interface Gone {
+  readonly segment: number
+  readonly position: number
+  readonly leaf: Uint8Array
+  readonly stub: string
+}
+
+/** So many texts are looked for by the server. */
+const serverTexts = 16
+
+/** How many rows, and about how many bytes of blocks, are read at once. */
+const rowPiece = 5000
+const blockBytes = 8_000_000
+
+/** Ends a transaction: nothing of it stays. */
+class Refused extends Error {
+  readonly fault: StoreFault
+
+  constructor(fault: StoreFault) {
+    super(fault._tag)
+    this.fault = fault
+  }
+}
+
+export class Eraser {
+  readonly #db: Database
+  readonly #place: Place
+  readonly #logs: Logs
+  readonly #leases: Leases
+  readonly #hash: Hash
+
+  constructor(db: Database, place: Place, logs: Logs, leases: Leases, hash: Hash) {
+    this.#db = db
+    this.#place = place
+    this.#logs = logs
+    this.#leases = leases
+    this.#hash = hash
+  }
+
+  async erase(scope: string, erasure: CheckedErasure | undefined): Answer<Answered> {
+    if (erasure === undefined) return right({ head: undefined, blocks: [], residue: [deadRows] })
+    try {
+      const done = await this.#db.transaction((query) => this.#together(query, scope, erasure))
+      return right({ ...done, residue: [deadRows] })
+    } catch (error) {
+      if (error instanceof Refused) return left(error.fault)
+      throw error
+    }
+  }
+
+  async sharing(scope: string, log: Log): Promise<Either<StoreFault, readonly Sharing[]>> {
+    const { schema } = this.#place
+    const own = endsOf(log)
+    const rows = await this.#db.read(
+      `with recursive kin (key) as (
+         select $2::bigint union select s.key from ${schema}.segment s join kin on s.parent = kin.key where s.scope = $1::text
+       ) select ${logColumns} from ${schema}.log where scope = $1::text and key in (select key from kin)`,
+      [scope, log.stretches[0]?.segment ?? log.key],
+    )
+    return right(
+      logsOf(rows).flatMap((other) => {
+        const shared = other.key === log.key ? 0 : sharedRows(own, endsOf(other))
+        return shared === 0 ? [] : [{ id: other.id, rows: shared }]
+      }),
+    )
+  }
+
+  async containing(scope: string, texts: readonly string[]): Promise<Either<StoreFault, TextPlaces>> {
+    const { schema } = this.#place
+    const blocks = await this.#blocksWith(scope, texts)
+    // For few texts the server looks into each row. For many all rows are read once: its search for one costs as much each time.
+    const places =
+      texts.length <= serverTexts
+        ? await this.#db.read(
+            `select r.segment, r.position from ${schema}.row r
+             where r.scope = $1::text and exists (select 1 from unnest($2::text[]) as w (text) where strpos(r.body, w.text) > 0)`,
+            [scope, texts.map(escaped)],
+          )
+        : await this.#rowsWith(scope, finderOf(texts.map(escaped)))
+    const rows = await this.#db.read(
+      `with p (segment, position) as (
+         select * from unnest($2::bigint[], $3::bigint[])
+         union select m.segment, m.position from ${schema}.mention m where m.scope = $1::text and m.block = any($4::bytea[])
+       )
+       select p.position, coalesce(l.id, (
+         select o.id from ${schema}.log o
+         where o.scope = $1::text and p.segment = any(o.segments)
+           and coalesce(o.bases[array_position(o.segments, p.segment) + 1], o.size) > p.position
+         order by o.key limit 1
+       )) as id
+       from p left join ${schema}.log l on l.scope = $1::text and l.key = p.segment
+       order by p.segment, p.position`,
+      [scope, places.map(({ segment }) => segment), places.map(({ position }) => position), blocks.map(({ id }) => id)],
+    )
+    return right({
+      rows: rows.map(({ id, position }) => ({ id: (id as string | null) ?? '', position: Number(position) })),
+      blocks: blocks.flatMap(({ id, kept }) => (kept === true ? [(id as Buffer).toString('hex') as BlockId] : [])),
+    })
+  }
+
+  /** The rows with a text, piece by piece. */
+  async #rowsWith(scope: string, isIn: (body: string) => boolean): Promise<Rows> {
+    const { schema } = this.#place
+    const found: Rows[number][] = []
+    const segments = await this.#db.read(
+      `select g.key, g.base, coalesce(l.size, (
+         select max(f.base) from ${schema}.segment f where f.scope = g.scope and f.parent = g.key
+       ), g.base) as beyond from ${schema}.segment g left join ${schema}.log l on l.scope = g.scope and l.key = g.key
+       where g.scope = $1::text order by g.key`,
+      [scope],
+    )
+    for (const { key, base, beyond } of segments)
+      for (let from = Number(base); from < Number(beyond); from += rowPiece) {
+        const rows = await this.#db.read(
+          `select position, body from ${schema}.row where scope = $1::text and segment = $2::bigint
+           and position >= $3::bigint and position < $4::bigint`,
+          [scope, key, from, from + rowPiece],
+        )
+        for (const { position, body } of rows) if (isIn(body as string)) found.push({ segment: key, position })
+      }
+    return found
+  }
+
+  /** The blocks with a text, piece by piece. */
+  async #blocksWith(scope: string, texts: readonly string[]): Promise<Rows> {
+    const isIn = byteFinderOf(texts)
+    const { schema } = this.#place
+    const sizes = await this.#db.read(
+      `select id, octet_length(bytes) as size from ${schema}.block where scope = $1::text order by id`,
+      [scope],
+    )
+    const found: Rows[number][] = []
+    let piece: unknown[] = []
+    let bytes = 0
+    for (const [index, { id, size }] of sizes.entries()) {
+      piece.push(id)
+      bytes += Number(size)
+      if (bytes < blockBytes && index < sizes.length - 1) continue
+      const blocks = await this.#db.read(
+        `select id, kept, bytes from ${schema}.block where scope = $1::text and id = any($2::bytea[])`,
+        [scope, piece],
+      )
+      for (const block of blocks)
+        if (isIn(block['bytes'] as Buffer)) found.push({ id: block['id'], kept: block['kept'] })
+      ;[piece, bytes] = [[], 0]
+    }
+    return found
+  }
+
+  async #together(query: Query, scope: string, { logs, ledger }: CheckedErasure): Promise<Omit<Answered, 'residue'>> {
+    const { schema } = this.#place
+    // One at a time in a scope, as for the rows of removed logs: two that drop the last two mentions of a block must see each other.
+    await query(`update ${schema}.scope set last = last where name = $1::text`, [scope])
+    const gone: Gone[] = []
+    for (const { id, expected, rows, ...claim } of logs) {
+      const log = await this.#locked(query, scope, id, expected)
+      if (log === undefined) throw new Refused({ _tag: 'NoSuchLog', id })
+      if (claims(claim)) {
+        await query(`select number from ${schema}.lease where scope = $1::text and log = $2::bigint for share`, [
+          scope,
+          log.key,
+        ])
+        const unleased = await this.#leases.against(query, scope, id, claim)
+        if (unleased !== undefined) throw new Refused(unleased)
+      }
+      const reading = new LogRows(query, schema, scope, log)
+      for (const { position, leaf, stub } of rows) {
+        const [row] = await reading.read({ from: position, to: position + 1 })
+        if (row === undefined || !equalBytes(rowLeaf(row, this.#hash), leaf))
+          throw new Refused(notThatRow(id, position))
+        const segment = log.stretches.findLast(({ base }) => base <= position)?.segment ?? log.key
+        if (row.erased === undefined) gone.push({ segment, position, leaf, stub })
+      }
+    }
+    const head = await this.#record(query, scope, ledger)
+    const places = [scope, gone.map(({ segment }) => segment), gone.map(({ position }) => position)]
+    await query(
+      `update ${schema}.row r set body = w.stub, salt = null, erased = w.leaf
+       from unnest($2::bigint[], $3::bigint[], $4::text[], $5::bytea[]) as w (segment, position, stub, leaf)
+       where r.scope = $1::text and r.segment = w.segment and r.position = w.position`,
+      [...places, gone.map(({ stub }) => escaped(stub)), gone.map(({ leaf }) => Buffer.from(leaf))],
+    )
+    await query(
+      `delete from ${schema}.state where scope = $1::text
+       and log in (select l.key from ${schema}.log l where l.scope = $1::text and l.segments && $2::bigint[])`,
+      [scope, gone.map(({ segment }) => segment)],
+    )
+    // Now that the rows are locked: whoever was just adding one to the search index has done so.
+    for (const { segment, position } of gone) await forgetRows(query, schema, scope, segment, position, position + 1)
+    const unspoken = await query(
+      `delete from ${schema}.mention m using unnest($2::bigint[], $3::bigint[]) as w (segment, position)
+       where m.scope = $1::text and m.segment = w.segment and m.position = w.position returning m.block`,
+      places,
+    )
+    if (unspoken.length === 0) return { head, blocks: [] }
+    const ids = [scope, unspoken.map(({ block }) => block)]
+    await query(
+      `delete from ${schema}.block b where b.scope = $1::text and b.id = any($2::bytea[]) and not b.kept
+       and not exists (select 1 from ${schema}.mention m where m.scope = $1::text and m.block = b.id)`,
+      ids,
+    )
+    const left = await query(
+      `select b.id, b.kept, (select count(*) from ${schema}.mention m where m.scope = $1::text and m.block = b.id) as rows
+       from ${schema}.block b where b.scope = $1::text and b.id = any($2::bytea[])`,
+      ids,
+    )
+    const blocks = left.map(({ id, kept, rows }): RemainingBlock => ({
+      block: (id as Buffer).toString('hex') as BlockId, // it was stored as one
+      rows: Number(rows),
+      kept: kept === true,
+    }))
+    return { head, blocks }
+  }
+
+  /** The ledger with one more append. */
+  async #record(query: Query, scope: string, { id, meta, append }: CheckedErasure['ledger']): Promise<Head> {
+    const log = await this.#locked(query, scope, id, append.expected)
+    if (log === undefined) {
+      const made = append.expected.size === 0 && (await this.#logs.createIn(query, scope, id, meta, append))
+      if (made === false || made === undefined) throw new Refused({ _tag: 'NoSuchLog', id })
+      return made.head
+    }
+    const growths = grown({ before: log, after: log, steps: [] }, append, this.#hash)
+    if (growths === undefined) throw new Refused(conflict(id, append.expected, log.head, []))
+    const { text, values } = appendStatement(this.#place.schema, scope, [growths], noDocuments)
+    if ((await query(text, values)).length === 0) throw new Refused(conflict(id, append.expected, log.head, []))
+    return growths.after.head
+  }
+
+  /** A log that stays as it is until the end of the transaction. */
+  async #locked(query: Query, scope: string, id: string, expected: Head): Promise<Log | undefined> {
+    const { schema } = this.#place
+    await query(`select 1 from ${schema}.log where scope = $1::text and id = $2::text for no key update`, [scope, id])
+    const log = await findLog(query, schema, scope, id)
+    if (log !== undefined && !sameHead(log.head, expected)) throw new Refused(conflict(id, expected, log.head, []))
+    return log
+  }
+}
+
+/** The segments that hold the rows of a log, in order, each with the row after its last. */
+const endsOf = ({ stretches, head }: Log): readonly { readonly segment: number; readonly to: number }[] =>
+  stretches
+    .map(({ segment, base }, index) => ({ segment, base, to: stretches[index + 1]?.base ?? head.size }))
+    .filter(({ base, to }) => base < to)
+
+const deadRows: Residue = {
+  where: 'dead rows',
+  reason:
+    'PostgreSQL keeps the old versions of rows until VACUUM has removed them and their room is used again, and in its write-ahead log and backups',
+}
+
+/** The rows of a ledger are not searched. */
+const noDocuments: Parameters<typeof appendStatement>[3] = () => undefined

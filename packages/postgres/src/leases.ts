@@ -1,0 +1,93 @@
+/** Leases in the database. The server's clock decides, so the clocks of the machines need not agree. */
+import { isLeft, left, right } from 'indelible/json/kit'
+import type { Answer } from 'indelible/store/kit'
+import type { StoreFault } from 'indelible/store/kit'
+import {
+  againstClaim,
+  changed,
+  claims,
+  type Lease,
+  type LeaseChange,
+  type LeaseClaim,
+  type LeaseRow,
+} from 'indelible/store/kit'
+import type { Database, Query, Rows } from './database.ts'
+
+/** A log's lease, and the time of the server. */
+interface Found {
+  readonly key: string
+  readonly row: LeaseRow | undefined
+  readonly now: number
+}
+
+export class Leases {
+  readonly #db: Database
+  readonly #schema: string
+
+  constructor(db: Database, schema: string) {
+    this.#db = db
+    this.#schema = schema
+  }
+
+  /** Decided by a read first: one that changes nothing locks nothing. */
+  async change(scope: string, id: string, change: LeaseChange): Answer<Lease | undefined> {
+    const first = await this.#find((text, values) => this.#db.read(text, values), scope, id)
+    if (first === undefined) return left({ _tag: 'NoSuchLog', id })
+    const foreseen = changed(id, first.row, change, first.now)
+    if (isLeft(foreseen)) return foreseen
+    if (foreseen.right.row === undefined) return right(foreseen.right.lease)
+    return this.#db.transaction(async (query): Answer<Lease | undefined> => {
+      // A row to lock. A log that is being removed is waited for, and has none.
+      await query(
+        `insert into ${this.#schema}.lease (scope, log, number, holder, expires)
+         select scope, key, 0, null, clock_timestamp() from ${this.#schema}.log where scope = $1::text and id = $2::text for key share
+         on conflict (scope, log) do nothing`,
+        [scope, id],
+      )
+      await query(
+        `select number from ${this.#schema}.lease
+         where scope = $1::text and log = (select key from ${this.#schema}.log where scope = $1::text and id = $2::text) for update`,
+        [scope, id],
+      )
+      const found = await this.#find(query, scope, id) // the time after the wait
+      if (found === undefined) return left({ _tag: 'NoSuchLog', id })
+      const outcome = changed(id, found.row, change, found.now)
+      if (isLeft(outcome)) return outcome
+      const { row, lease } = outcome.right
+      if (row !== undefined)
+        await query(
+          `update ${this.#schema}.lease set number = $3::bigint, holder = $4::text, expires = to_timestamp($5::float8 / 1000), stop_requested = $6::boolean
+           where scope = $1::text and log = $2::bigint`,
+          [scope, found.key, row.number, row.holder ?? null, row.expires, row.stopRequested],
+        )
+      return right(lease)
+    })
+  }
+
+  /** Why a change can't be made, as far as is known at this moment. */
+  async against(query: Query, scope: string, id: string, claim: LeaseClaim): Promise<StoreFault | undefined> {
+    const found = claims(claim) ? await this.#find(query, scope, id) : undefined
+    return found && againstClaim(id, found.row, claim, found.now)
+  }
+
+  /** Undefined: there is no such log. */
+  async #find(query: Query, scope: string, id: string): Promise<Found | undefined> {
+    const [found] = await query(
+      `select l.key, s.number, s.holder, s.stop_requested, extract(epoch from s.expires)::float8 * 1000 as expires, extract(epoch from clock_timestamp())::float8 * 1000 as now
+       from ${this.#schema}.log l left join ${this.#schema}.lease s on s.scope = l.scope and s.log = l.key
+       where l.scope = $1::text and l.id = $2::text`,
+      [scope, id],
+    )
+    return found && { key: String(found['key']), row: rowOf(found), now: Math.floor(Number(found['now'])) }
+  }
+}
+
+const rowOf = ({ number, holder, expires, stop_requested: stop }: Rows[number]): LeaseRow | undefined =>
+  number === null
+    ? undefined
+    : {
+        number: Number(number),
+        holder: typeof holder === 'string' ? holder : undefined,
+        expires: Math.round(Number(expires)),
+        stopRequested: stop === true,
+      }

@@ -1,0 +1,111 @@
+/** A log as the database has it. */
+import { isObject, type JsonObject } from 'indelible/json/kit'
+import { latest } from 'indelible/store/kit'
+import { Damaged } from 'indelible/store/kit'
+import { logInfo } from 'indelible/store/kit'
+import type { LogInfo } from 'indelible/store/kit'
+import type { Head } from 'indelible/store/kit'
+import type { Query, Rows } from './database.ts'
+
+export interface Log {
+  readonly id: string
+  /** Of the log, and of the segment of its own rows. */
+  readonly key: number
+  /** The segments that hold its rows, in order; the last is its own. */
+  readonly stretches: readonly Stretch[]
+  readonly head: Head
+  readonly entries: number
+  readonly peaks: readonly Uint8Array[]
+  readonly created: number
+  /** The time of its own last row, if it has one. */
+  readonly appended: number | undefined
+  readonly meta: JsonObject
+  readonly version: number
+}
+
+/** A segment, and the position of the first row that the log has of it. */
+export interface Stretch {
+  readonly segment: number
+  readonly base: number
+}
+
+export const logColumns = 'id, key, segments, bases, size, entries, peaks, root, created, appended, meta, changes'
+
+export const logsOf = (rows: Rows): readonly Log[] => rows.map((row) => logOf(row as unknown as LogRow)) // selected by `logColumns`
+
+export const findLog = async (query: Query, schema: string, scope: string, id: string): Promise<Log | undefined> =>
+  logsOf(
+    await query(`select ${logColumns} from ${schema}.log where scope = $1::text and id = $2::text`, [scope, id]),
+  )[0]
+
+export const infoOf = ({ id, head, entries, created, appended, meta, version }: Log): LogInfo =>
+  logInfo({ id, head, entries, created, appended, meta, version })
+
+/** A compact range's peaks as they are kept: one after the other. */
+export const joined = (peaks: readonly Uint8Array[]): Buffer => Buffer.concat(peaks)
+
+/** Bytes of our own: a driver's may stand in a buffer that more is in. */
+export const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
+
+/** What `pg` makes of the columns: it gives a bigint as its digits. */
+interface LogRow {
+  readonly id: string
+  readonly key: string
+  readonly segments: readonly string[]
+  readonly bases: readonly string[]
+  readonly size: string
+  readonly entries: string
+  readonly peaks: Buffer
+  readonly root: Buffer
+  readonly created: string
+  readonly appended: string | null
+  readonly meta: string
+  readonly changes: string
+}
+
+/** A log of a row, or what is wrong with it. */
+export const readable = (row: Rows[number]): Log | Damaged => {
+  try {
+    return logOf(row as unknown as LogRow) // selected by `logColumns`
+  } catch (error) {
+    if (error instanceof Damaged) return error
+    throw error
+  }
+}
+
+/** Throws Damaged. */
+const logOf = (row: LogRow): Log => ({
+  id: row.id,
+  key: Number(row.key),
+  stretches: row.segments.map((segment, index) => ({ segment: Number(segment), base: Number(row.bases[index]) })),
+  head: Object.freeze({ size: whole(row, 'size'), root: row.root.toString('hex') }),
+  entries: whole(row, 'entries'),
+  peaks: Array.from({ length: row.peaks.length / 32 }, (_, index) =>
+    plain(row.peaks.subarray(index * 32, index * 32 + 32)),
+  ),
+  created: whole(row, 'created', -latest, latest),
+  appended: row.appended === null ? undefined : whole(row, 'appended', -latest, latest),
+  meta: metaIn(row.meta),
+  version: whole(row, 'changes'),
+})
+
+const metaIn = (text: string): JsonObject => {
+  try {
+    const meta: unknown = JSON.parse(text)
+    if (isObject(meta)) return meta
+  } catch {
+    // said below
+  }
+  throw new Damaged(0, 'its metadata can not be read')
+}
+
+const whole = (
+  row: LogRow,
+  name: 'size' | 'entries' | 'created' | 'appended' | 'changes',
+  least = 0,
+  most = Number.MAX_SAFE_INTEGER,
+): number => {
+  const value = Number(row[name])
+  if (!(value >= least && value <= most)) throw new Damaged(0, `its ${name} can not be read`)
+  return value
+}

@@ -1,0 +1,255 @@
+/** The logs of a schema: adding, describing, forking and removing them. What is appended to them is in `writer`. */
+import { left, right, type JsonObject } from 'indelible/json/kit'
+import { emptyRange, peakEnds, type CompactRange, type Hash } from 'indelible/proof'
+import { momentOf } from 'indelible/store/kit'
+import type { Answer, CheckedAppend, CheckedUpdate, Unchanged } from 'indelible/store/kit'
+import type { StoreFault } from 'indelible/store/kit'
+import { claims } from 'indelible/store/kit'
+import { againstChange, againstFork, entriesBefore, hasKey } from 'indelible/store/kit'
+import type { LogInfo } from 'indelible/store/kit'
+import { headOf } from 'indelible/store/kit'
+import { appendStatement, bytesOf, grown } from './append.ts'
+import { stateOf, type Database, type Query } from './database.ts'
+import { isIndexGone, type Documents } from './documents.ts'
+import { foreignKey } from './fault.ts'
+import type { Leases } from './leases.ts'
+import { findLog, infoOf, joined, logColumns, logsOf, type Log, type Stretch } from './log.ts'
+import type { LogRows } from './rows.ts'
+import { createdSum, metaSum } from './sum.ts'
+import { termsOf } from './terms.ts'
+import type { Writer } from './writer.ts'
+
+/** What a new log has before rows of its own. */
+interface Origin {
+  readonly stretches: readonly Stretch[]
+  readonly range: CompactRange
+  readonly entries: number
+  /** The log that it is a fork of. */
+  readonly source: Log | undefined
+}
+
+const fresh: Origin = { stretches: [], range: emptyRange, entries: 0, source: undefined }
+
+export class Logs {
+  readonly #db: Database
+  readonly #schema: string
+  readonly #writer: Writer
+  readonly #leases: Leases
+  readonly #documents: Documents
+  readonly #hash: Hash
+  readonly #now: () => number
+  readonly #read: Query
+  readonly #write: Query
+
+  constructor(
+    db: Database,
+    schema: string,
+    writer: Writer,
+    leases: Leases,
+    documents: Documents,
+    hash: Hash,
+    now: () => number,
+  ) {
+    this.#db = db
+    this.#schema = schema
+    this.#writer = writer
+    this.#leases = leases
+    this.#documents = documents
+    this.#hash = hash
+    this.#now = now
+    this.#read = (text, values) => db.read(text, values)
+    this.#write = (text, values) => db.write(text, values)
+  }
+
+  async create(scope: string, id: string, meta: JsonObject, first: CheckedAppend): Answer<LogInfo> {
+    if (first.rows.length > 0) return this.#createWith(scope, id, meta, first)
+    const log = await this.#start(this.#write, scope, id, fresh, meta)
+    return log === undefined ? left({ _tag: 'LogExists', id }) : right(infoOf(log))
+  }
+
+  async update(scope: string, id: string, given: CheckedUpdate): Answer<LogInfo> {
+    const { expected, meta, ownKey, lease } = given
+    const its = ownKey === undefined ? undefined : await findLog(this.#read, this.#schema, scope, id)
+    if (its !== undefined && !hasKey(its.meta, ownKey)) return left({ _tag: 'NoSuchLog', id })
+    const [version, text] = [versionIn(expected), JSON.stringify(meta)]
+    const isClaiming = claims(given)
+    for (;;) {
+      const done = await this.#db.write(updateText(this.#schema, isClaiming), [
+        scope,
+        id,
+        version,
+        text,
+        termsOf(scope, meta, this.#hash),
+        metaSum(this.#hash, scope, id, text, version + 1),
+        its?.key ?? null,
+        ...(isClaiming ? [lease?.number ?? null] : []),
+      ])
+      const [updated] = logsOf(done)
+      if (updated !== undefined) return right(Object.freeze({ ...infoOf(updated), meta }))
+      const unleased = await this.#leases.against(this.#read, scope, id, given)
+      if (unleased !== undefined) return left(unleased)
+      const log = await findLog(this.#read, this.#schema, scope, id)
+      if (log === undefined || (its !== undefined && log.key !== its.key)) return left({ _tag: 'NoSuchLog', id })
+      if (log.version !== expected)
+        return left({ _tag: 'MetaConflict', id, expected, actual: log.version, meta: log.meta })
+      // Its lease was another's for a moment: the statement sees that it is not any more.
+    }
+  }
+
+  async fork(scope: string, log: Log, rows: LogRows, to: string, at: number, meta: JsonObject): Answer<LogInfo> {
+    const problem = againstFork(log.id, at, log.head.size)
+    if (problem !== undefined) return left(problem)
+    const ends = peakEnds(at).map((peakEnd) => peakEnd - 1)
+    const found = await rows.at(ends) // the last of them is the last row
+    const entries = entriesBefore(at, found.get(at - 1))
+    const peaks = ends.map((position) => found.get(position)?.node as Uint8Array) // `at` throws if one is not there
+    const stretches = log.stretches.filter(({ base }) => base < at)
+    const origin = { stretches, range: { size: at, peaks }, entries, source: log }
+    const forked = await this.#start(this.#write, scope, to, origin, meta)
+    if (forked !== undefined) return right(infoOf(forked))
+    const there = await findLog(this.#read, this.#schema, scope, to)
+    return left(there === undefined ? { _tag: 'NoSuchLog', id: log.id } : { _tag: 'LogExists', id: to })
+  }
+
+  /** Remove a log, and give its segment, whose rows are still there. */
+  async remove(scope: string, id: string, unchanged: Unchanged | undefined): Answer<number> {
+    return this.#db.transaction(async (query): Answer<number> => {
+      const s = this.#schema
+      // The log first, as for an erasure. Who makes another log changes the row of the scope.
+      await query(`select 1 from ${s}.log where scope = $1::text and id = $2::text for update`, [scope, id])
+      if (unchanged !== undefined) {
+        if (unchanged.head === undefined)
+          await query(`select 1 from ${s}.scope where name = $1::text for share`, [scope])
+        const [other] = await query(
+          `select size, root from ${s}.log where scope = $1::text and id = $2::text for share`,
+          [scope, unchanged.id],
+        )
+        const now = other && { size: Number(other['size']), root: (other['root'] as Buffer).toString('hex') }
+        const problem = againstChange(unchanged, now, this.#hash)
+        if (problem !== undefined) return left(problem)
+      }
+      const [segment] = await query(
+        `with gone as (delete from ${s}.log where scope = $1::text and id = $2::text returning key),
+         free as (delete from ${s}.lease where scope = $1::text and log in (select key from gone)),
+         stateless as (delete from ${s}.state where scope = $1::text and log in (select key from gone))
+         update ${s}.segment set state = 1 where scope = $1::text and key in (select key from gone) returning key`,
+        [scope, id],
+      )
+      return segment === undefined ? left({ _tag: 'NoSuchLog', id }) : right(Number(segment['key']))
+    })
+  }
+
+  /** A log and its first rows, as a part of a transaction. Undefined: there is one already. Throws DamagedThere. */
+  async createIn(
+    run: Query,
+    scope: string,
+    id: string,
+    meta: JsonObject,
+    first: CheckedAppend,
+  ): Promise<Log | undefined> {
+    const made = await this.#start(run, scope, id, fresh, meta)
+    const growths = made && grown({ before: made, after: made, steps: [] }, first, this.#hash)
+    if (growths === undefined) return undefined
+    const { text, values } = appendStatement(this.#schema, scope, [growths], (append, rows) =>
+      this.#documents.of(scope, append, rows),
+    )
+    if ((await run(text, values)).length === 0) throw new DamagedThere()
+    return growths.after
+  }
+
+  /** A log and its first rows, in one transaction. */
+  async #createWith(scope: string, id: string, meta: JsonObject, first: CheckedAppend): Answer<LogInfo> {
+    for (;;) {
+      let problem: StoreFault | undefined
+      try {
+        const log = await this.#db.transaction(async (run) => {
+          const made = await this.createIn(run, scope, id, meta, first)
+          if (made === undefined) problem = { _tag: 'LogExists', id }
+          return made
+        })
+        if (problem !== undefined) return left(problem)
+        if (log !== undefined) return right(infoOf(log))
+      } catch (error) {
+        if (isIndexGone(error)) this.#documents.lost()
+        else if (error instanceof DamagedThere) await this.#writer.mend(scope, first)
+        else {
+          const missing = stateOf(error) === foreignKey ? await this.#writer.missing(scope, first) : []
+          if (missing.length > 0) return left({ _tag: 'MissingBlock', ids: missing })
+          throw error
+        }
+      }
+    }
+  }
+
+  /** A new log: its key is the next of its scope. Undefined: there is one already, or `source` is not there any more. */
+  async #start(
+    run: Query,
+    scope: string,
+    id: string,
+    { stretches, range, entries, source }: Origin,
+    meta: JsonObject,
+  ): Promise<Log | undefined> {
+    const head = headOf(range, this.#hash)
+    const created = momentOf(this.#now)
+    const text = JSON.stringify(meta)
+    const made = await run(
+      `with source as (
+         select key from ${this.#schema}.log where scope = $1::text and id = $11::text and key = $12::bigint for key share
+       ), next as (
+         insert into ${this.#schema}.scope (name, last) values ($1::text, 1) on conflict (name) do update set last = scope.last + 1 returning last
+       ), made as (
+         insert into ${this.#schema}.log (${logColumns}, scope, terms, created_sum, meta_sum)
+         select $2::text, next.last, array_append($3::bigint[], next.last), $4::bigint[], $5::bigint, $6::bigint, $7::bytea, $8::bytea, $9::bigint, null, $10::text, 1, $1::text, $14::bigint[], $15::bigint, $16::bigint
+         from next where $12::bigint is null or exists (select 1 from source)
+         on conflict (scope, id) do nothing returning key
+       )
+       insert into ${this.#schema}.segment (scope, key, parent, base, state) select $1::text, key, $13::bigint, $5::bigint, 0 from made returning key`,
+      [
+        scope,
+        id,
+        stretches.map(({ segment }) => segment),
+        [...stretches.map(({ base }) => base), range.size],
+        range.size,
+        entries,
+        joined(range.peaks),
+        bytesOf(head.root),
+        created,
+        text,
+        source?.id ?? null,
+        source?.key ?? null,
+        stretches.at(-1)?.segment ?? null,
+        termsOf(scope, meta, this.#hash),
+        createdSum(this.#hash, scope, id, created),
+        metaSum(this.#hash, scope, id, text, 1),
+      ],
+    )
+    const [row] = made
+    if (row === undefined) return undefined
+    const key = Number(row['key'])
+    const own = [...stretches, { segment: key, base: range.size }]
+    const { peaks } = range
+    return { id, key, stretches: own, head, entries, peaks, created, appended: undefined, meta, version: 1 }
+  }
+}
+
+/** A block that is given with rows is there already, and is not what its id says. */
+class DamagedThere extends Error {}
+
+/** The lease is locked until the commit, as in an append: nobody takes it over before. */
+const updateText = (schema: string, isClaiming: boolean): string =>
+  `${
+    isClaiming
+      ? `with held as materialized (
+    select s.number from ${schema}.lease s join ${schema}.log l on l.scope = s.scope and l.key = s.log
+    where l.scope = $1::text and l.id = $2::text and s.holder is not null
+      and (s.expires > clock_timestamp() or s.number = $8::bigint)
+    for share of s
+  ) `
+      : ''
+  }update ${schema}.log set meta = $4::text, terms = $5::bigint[], changes = changes + 1, meta_sum = $6::bigint
+  where scope = $1::text and id = $2::text and changes = $3::bigint and ($7::bigint is null or key = $7::bigint)
+    ${isClaiming ? 'and (select number from held) is not distinct from $8::bigint' : ''}
+  returning ${logColumns}`
+
+/** A version that there can be; -1 is none. */
+const versionIn = (version: number): number => (Number.isSafeInteger(version) ? version : -1)

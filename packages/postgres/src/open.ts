@@ -1,0 +1,107 @@
+/** Opening a schema: whose it is, of which format, and bringing it up to date. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'indelible/json/kit'
+import type { OpenStoreFault } from 'indelible/store/kit'
+import { againstFormat, type Format, type FoundFormat } from 'indelible/store/kit'
+import { isUnsupported, type Database, type Query } from './database.ts'
+import type { Place } from './fault.ts'
+import { formatsFor } from './schema.ts'
+
+/** "INDL", and what is locked under it: whoever brings a schema up to date. */
+const lockClass = 0x494e444c
+
+const lock = 'select pg_advisory_xact_lock($1::int, $2::int)'
+
+/** The schema ready for use. One that has today's format is only looked at. */
+export const prepare = async (db: Database, place: Place, create: boolean): Promise<Either<OpenStoreFault, void>> => {
+  const formats = formatsFor(place.schema)
+  const found = await formatOf((text, values) => db.read(text, values), place, formats)
+  if (isLeft(found)) return found
+  if (found.right === formats.length) return right(undefined)
+  if (found.right === undefined && !create) return left({ _tag: 'NoStore', path: place.name })
+  const bringUpToDate = (query: Query): Promise<Either<OpenStoreFault, void>> => update(query, place, formats)
+  try {
+    return await db.transaction(async (query) => {
+      await query(lock, [lockClass, hashOf(place.schema)])
+      return bringUpToDate(query)
+    })
+  } catch (error) {
+    if (!isUnsupported(error)) throw error
+    return db.transaction(bringUpToDate) // who does the same at the same time is refused, and tries again
+  }
+}
+
+const update = async (
+  query: Query,
+  place: Place,
+  formats: readonly Format[],
+): Promise<Either<OpenStoreFault, void>> => {
+  const found = await formatOf(query, place, formats) // again: another process may have been quicker
+  if (isLeft(found)) return found
+  const { schema } = place
+  if (found.right === undefined) {
+    const [settings] = await query(`select current_setting('server_encoding') as encoding`)
+    const encoding = settings?.['encoding']
+    if (encoding !== 'UTF8')
+      return left({
+        _tag: 'NotAStore',
+        path: place.name,
+        found: `in a database of the encoding ${String(encoding)}, and a store needs UTF8`,
+      })
+    await query(`create schema if not exists ${schema}`)
+    await query(
+      `create table if not exists ${schema}.indelible (format integer primary key, fingerprint text not null)`,
+    )
+  }
+  const last = formats.at(-1) as Format // there is one
+  for (const { sql } of formats.slice(found.right ?? 0)) await query(sql)
+  await query(`delete from ${schema}.indelible`)
+  await query(`insert into ${schema}.indelible (format, fingerprint) values ($1::integer, $2::text)`, [
+    formats.length,
+    last.fingerprint,
+  ])
+  return right(undefined)
+}
+
+/** The number of its format. Undefined: there is no store, or none that is finished. */
+const formatOf = async (
+  query: Query,
+  place: Place,
+  formats: readonly Format[],
+): Promise<Either<OpenStoreFault, number | undefined>> => {
+  // In the catalogue, which also names what this user may not read: that is no empty schema.
+  const tables =
+    "pg_catalog.pg_class t join pg_catalog.pg_namespace n on n.oid = t.relnamespace where n.nspname = $1::text and t.relkind in ('r', 'p', 'v', 'f')"
+  const [there] = await query(
+    `select exists (select 1 from ${tables}) as taken,
+       array(select c.attname::text from pg_catalog.pg_attribute c
+         where c.attnum > 0 and c.attrelid in (select t.oid from ${tables} and t.relname = 'indelible')) as columns`,
+    [unquoted(place.schema)],
+  )
+  const columns = (there?.['columns'] ?? []) as readonly string[]
+  if (there?.['taken'] !== true) return right(undefined)
+  if (!columns.includes('format'))
+    return left({ _tag: 'NotAStore', path: place.name, found: 'a schema of another program' })
+  const [row] = await query(`select * from ${place.schema}.indelible order by format desc limit 1`)
+  if (row === undefined && columns.includes('fingerprint')) return right(undefined)
+  const { format, fingerprint } = row ?? {}
+  const found: FoundFormat = {
+    number: Number(format ?? 0),
+    fingerprint: typeof fingerprint === 'string' ? fingerprint : undefined,
+  }
+  // A format without a fingerprint is from before the formats were counted anew, however high its number.
+  const problem =
+    found.fingerprint === undefined
+      ? ({ _tag: 'OlderStore', path: place.name, found: found.number } as const)
+      : againstFormat(place.name, found, formats)
+  return problem === undefined ? right(found.number) : left(problem)
+}
+
+const unquoted = (identifier: string): string => identifier.slice(1, -1).replaceAll('""', '"')
+
+/** A number for a text, the same in every process. */
+const hashOf = (text: string): number => {
+  let hash = 0
+  for (const char of text) hash = (Math.imul(hash, 31) + (char.codePointAt(0) ?? 0)) | 0
+  return hash
+}

@@ -1,0 +1,161 @@
+/** Rows of a log in the database: reading them, whichever segments hold them, in a fixed number of statements. */
+import { isMoment } from 'indelible/store/kit'
+import { positionsOf, type Positions } from 'indelible/store/kit'
+import { Damaged } from 'indelible/store/kit'
+import { placed, storedRow, type Placed } from 'indelible/store/kit'
+import type { RowRange } from 'indelible/store/kit'
+import type { RowKind, StoredRow } from 'indelible/store/kit'
+import type { Query } from './database.ts'
+import { plain, type Log } from './log.ts'
+
+/** What is kept beside a row. */
+interface Beside extends Placed {
+  readonly node: Uint8Array
+}
+
+/** How many rows one statement reads. */
+const piece = 5000
+
+export class LogRows {
+  readonly #query: Query
+  readonly #schema: string
+  readonly #scope: string
+  readonly #log: Log
+
+  constructor(query: Query, schema: string, scope: string, log: Log) {
+    this.#query = query
+    this.#schema = schema
+    this.#scope = scope
+    this.#log = log
+  }
+
+  /** The rows of a range. Throws Damaged. */
+  async read(range: RowRange): Promise<readonly StoredRow[]> {
+    const { start, end } = await this.#positions(range)
+    const rows: StoredRow[] = []
+    for (let from = start; from < end; from += piece) {
+      const found = await this.#between(from, Math.min(from + piece, end))
+      for (const row of found) if (range.only === undefined || row.kind === range.only) rows.push(row)
+    }
+    return Object.freeze(rows)
+  }
+
+  /** What is kept beside rows, and where they stand among their kind. Throws Damaged. */
+  async at(positions: readonly number[]): Promise<ReadonlyMap<number, Beside>> {
+    const wanted = [...new Set(positions)]
+    if (wanted.length === 0) return new Map()
+    for (const position of wanted)
+      if (!(Number.isInteger(position) && position >= 0 && position < this.#log.head.size))
+        throw new Damaged(position, 'its row is missing')
+    const rows = await this.#query(
+      `select r.position, r.place, r.node from unnest($2::bigint[], $3::bigint[]) as w (segment, position)
+       join ${this.#schema}.row r on r.scope = $1::text and r.segment = w.segment and r.position = w.position`,
+      [this.#scope, wanted.map((position) => this.#ownerOf(position)), wanted],
+    )
+    const found = new Map(
+      rows.map(({ position, place, node }) => [
+        Number(position),
+        { ...placed(Number(place)), node: plain(node as Buffer) },
+      ]),
+    )
+    const missing = wanted.find((position) => !found.has(position))
+    if (missing !== undefined) throw new Damaged(missing, 'its row is missing')
+    return found
+  }
+
+  async nodes(positions: readonly number[]): Promise<Uint8Array[]> {
+    const found = await this.at(positions)
+    return positions.map((position) => (found.get(position) as Beside).node.slice()) // `at` throws if one is not there
+  }
+
+  async #between(from: number, to: number): Promise<readonly StoredRow[]> {
+    const parts = this.#log.stretches
+      .map(({ segment, base }, index, all) => ({
+        segment,
+        from: Math.max(base, from),
+        to: Math.min(all[index + 1]?.base ?? Infinity, to),
+      }))
+      .filter((part) => part.from < part.to)
+    const found = await this.#query(
+      `select r.position, r.place, r.body, r.at, r.salt, r.erased from unnest($2::bigint[], $3::bigint[], $4::bigint[]) as p (segment, first, beyond)
+       join ${this.#schema}.row r on r.scope = $1::text and r.segment = p.segment and r.position >= p.first and r.position < p.beyond
+       order by r.position`,
+      [this.#scope, parts.map((part) => part.segment), parts.map((part) => part.from), parts.map((part) => part.to)],
+    )
+    const rows = found.map(({ position, place, body, at, salt, erased }, index): StoredRow => {
+      if (Number(position) !== from + index) throw new Damaged(from + index, 'its row is missing')
+      const moment = Number(at)
+      if (!isMoment(moment) || (salt !== null && (salt as Buffer).length !== 16))
+        throw new Damaged(from + index, 'its row can not be read')
+      if (erased !== null && (erased as Buffer).length !== 32)
+        throw new Damaged(from + index, 'its row can not be read')
+      const leaf = erased === null ? undefined : (erased as Buffer).toString('hex')
+      const digits = salt === null ? undefined : (salt as Buffer).toString('hex')
+      return storedRow(from + index, placed(Number(place)), unescaped(body as string), moment, digits, leaf)
+    })
+    if (rows.length !== to - from) throw new Damaged(from + rows.length, 'its row is missing')
+    return rows
+  }
+
+  /** The positions that a range stands for. */
+  async #positions({ from, to, only }: RowRange): Promise<Positions> {
+    const { head, entries } = this.#log
+    const { size } = head
+    if (only === undefined)
+      return positionsOf(this.#log, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }, unasked)
+    const count = only === 'entry' ? entries : size - entries
+    // A log of that kind alone has as many rows, so its range is that among the kind.
+    const { start, end } = positionsOf(
+      { head: { ...head, size: count }, entries: count },
+      { ...(from !== undefined && { from }), ...(to !== undefined && { to }) },
+      unasked,
+    )
+    if (start >= end) return { start: 0, end: 0 }
+    const [first, last] = await Promise.all([
+      start === 0 ? 0 : this.#positionOf(only, start, count),
+      end === count ? size - 1 : this.#positionOf(only, end - 1, count),
+    ])
+    return { start: first, end: last + 1 }
+  }
+
+  /** The position of the row of a kind with this index: of so many candidates at once, the one before which it can't be. */
+  async #positionOf(kind: RowKind, index: number, count: number): Promise<number> {
+    let low = index // as many rows of its kind come before it
+    let high = this.#log.head.size - (count - index) // and as many after
+    while (low < high) {
+      const step = Math.max(1, Math.ceil((high - low) / 64))
+      const probes = Array.from({ length: Math.ceil((high - low) / step) }, (_, probe) => low + probe * step)
+      const found = await this.at(probes)
+      for (const position of probes) {
+        const row = found.get(position) as Placed // `at` throws if one is not there
+        const through = row.kind === kind ? row.index + 1 : position - row.index // how many of the kind up to there
+        if (through > index) {
+          high = position
+          break
+        }
+        low = position + 1
+      }
+    }
+    return low
+  }
+
+  #ownerOf(position: number): number {
+    return (
+      (this.#log.stretches.findLast(({ base }) => base <= position) ?? this.#log.stretches[0])?.segment ?? this.#log.key
+    )
+  }
+}
+
+/** Ranges over all rows are found without looking at any. */
+const unasked = (): Placed => {
+  throw new Error('no row is asked for')
+}
+
+/** PostgreSQL's text has no U+0000. It stands as U+0001 and a 0, and U+0001 itself as U+0001 and a 1; JSON has neither. */
+export const escaped = (body: string): string =>
+  body.includes('\u0001') || body.includes('\0')
+    ? body.replaceAll('\u0001', '\u00011').replaceAll('\0', '\u00010')
+    : body
+
+export const unescaped = (body: string): string =>
+  body.includes('\u0001') ? body.replaceAll('\u00010', '\0').replaceAll('\u00011', '\u0001') : body

@@ -1,0 +1,115 @@
+/**
+ * What a store keeps in its schema. Each format is a step from the one before; a schema is brought up to date in one
+ * transaction. Where a cluster makes each table for itself, one that is cut off is gone on with by whoever opens it next:
+ * so a step does nothing where it has been done. Beside these tables, `indelible` says which format they have.
+ *
+ * The scope is the first column of every key and every statement names one scope, so a cluster can spread the tables by
+ * it. Keys are numbers that the scope itself counts: no sequence, so they are in the order of creation on every server.
+ * A log and the segment of its rows have the same key. What a fork shares stays with the segment that it was forked from.
+ */
+import type { Format } from 'indelible/store/kit'
+
+/** The formats, in order, for the schema of that quoted name: format 1 is the first. */
+export const formatsFor = (schema: string): readonly Format[] => [
+  {
+    fingerprint: 'bd6314e32ca5ee65d06bc1ac7459c4bb27c7286e2bee310ae3fe93038263946b',
+    sql: `
+  create table if not exists ${schema}.scope (name text primary key, last bigint not null);
+
+  create table if not exists ${schema}.log (
+    scope text not null,
+    id text not null,
+    key bigint not null,
+    segments bigint[] not null,  -- those that hold its rows, in order: the last is its own
+    bases bigint[] not null,     -- the position of the first row of each
+    size bigint not null,
+    entries bigint not null,
+    peaks bytea not null,        -- the compact range: 32 bytes each, largest first
+    root bytea not null,
+    appended bigint,             -- the time of its own last row; null: it has none
+    created bigint not null,     -- milliseconds since 1970
+    meta text not null,
+    changes bigint not null,     -- the version of meta
+    terms bigint[] not null,     -- what its metadata says, each as a part of a digest
+    created_sum bigint not null, -- of scope, id, created
+    meta_sum bigint not null,    -- of scope, id, meta, changes
+    primary key (scope, id),
+    unique (scope, key)
+  );
+  create index if not exists log_terms on ${schema}.log using gin (terms);
+
+  create table if not exists ${schema}.segment (
+    scope text not null,
+    key bigint not null,
+    parent bigint,
+    base bigint not null,
+    state smallint not null, -- 0: of a log; 1: its log is removed; 2: and its rows are, except those that forks share
+    primary key (scope, key)
+  );
+  create index if not exists segment_parent on ${schema}.segment (scope, parent);
+  create index if not exists segment_removed on ${schema}.segment (scope, key) where state = 1;
+
+  create table if not exists ${schema}.row (
+    scope text not null,
+    segment bigint not null,
+    position bigint not null,
+    place bigint not null, -- index among its kind * 2, and 1 more for a note
+    node bytea not null,   -- the root of the largest perfect subtree that ends with it
+    body text not null,    -- U+0000 and U+0001 stand as U+0001 and a digit
+    at bigint not null,    -- milliseconds since 1970; in the leaf, as is the salt
+    salt bytea,            -- 16 bytes; null: it has none
+    erased bytea,          -- 32 bytes: the leaf of a row that was erased, whose body is a stub
+    primary key (scope, segment, position)
+  );
+
+  create table if not exists ${schema}.operation (
+    scope text not null,
+    log bigint not null,
+    id text not null,
+    base bigint not null,
+    size bigint not null,
+    root bytea not null,
+    primary key (scope, log, id)
+  );
+
+  create table if not exists ${schema}.block (
+    scope text not null,
+    id bytea not null,
+    kept boolean not null, -- it was put on its own, and stays
+    bytes bytea not null,
+    primary key (scope, id)
+  );
+
+  create table if not exists ${schema}.mention (
+    scope text not null,
+    segment bigint not null,
+    position bigint not null,
+    block bytea not null,
+    primary key (scope, segment, position, block),
+    foreign key (scope, block) references ${schema}.block (scope, id)
+  );
+  create index if not exists mention_block on ${schema}.mention (scope, block);
+
+  create table if not exists ${schema}.lease (
+    scope text not null,
+    log bigint not null,
+    number bigint not null,       -- the fencing number: counts the leases that were given
+    holder text,                  -- null: nobody
+    expires timestamptz not null, -- by the clock of the server
+    stop_requested boolean not null default false,
+    primary key (scope, log)
+  );
+
+  -- Beside a log: what can be made again from it.
+  create table if not exists ${schema}.state (
+    scope text not null,
+    log bigint not null,
+    text text not null,
+    primary key (scope, log)
+  );
+  `,
+  },
+]
+
+/** As a part of a statement. */
+export const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`

@@ -1,0 +1,378 @@
+/**
+ * The search index of a schema: a table with the terms of each row as a `tsvector`, an index (GIN) on it, and how far the rows
+ * of each segment are indexed. All are made when they are first asked for, and follow from the other tables.
+ *
+ * Terms are given to the server as they are: none of its text search configurations has a part in it, so every store finds
+ * the same.
+ */
+import { isLeft, left, right } from 'indelible/json/kit'
+import type { BlockId } from 'indelible/proof'
+import type { Answer, IndexDriver } from 'indelible/store/kit'
+import { encryptionMark, isEncrypted, isEncryptedMeta } from 'indelible/store/kit'
+import type { StoreFaultOf } from 'indelible/store/kit'
+import { rowCursor, rowCursorIn, type RowCursor } from 'indelible/store/kit'
+import type { FoundRow, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from 'indelible/store/kit'
+import { placed, storedRow } from 'indelible/store/kit'
+import type { StoredRow } from 'indelible/store/kit'
+import type { Blocks } from './blocks.ts'
+import type { Calls } from './calls.ts'
+import type { Database, Rows } from './database.ts'
+import { documentsOf, isIndexGone, partTerm, quoted, scopeTerm, type Documents } from './documents.ts'
+import { unescaped } from './rows.ts'
+
+/** How many rows one transaction indexes. */
+const pieceRows = 200
+
+/** How many documents are looked through for a frequent word. */
+const lastDocuments = 2000
+
+/** How many rows of some logs are found at once. */
+const mostInLogs = 10_000
+
+/** How many terms the server is asked for. The others are looked for in the rows that it finds. */
+const mostTerms = 64
+
+/** A count of the rows that are not indexed which lasts longer than this many milliseconds is not made for each search. */
+const quickCount = 50
+
+/** Rows of a segment that are not indexed. */
+interface Lag {
+  readonly scope: string
+  readonly segment: number
+  readonly from: number
+  readonly to: number
+}
+
+export class Search implements IndexDriver {
+  readonly #db: Database
+  readonly #schema: string
+  readonly #documents: Documents
+  readonly #calls: Calls
+  readonly #blocks: Blocks
+  #counted: { readonly rows: number; readonly until: number } | undefined
+
+  constructor(db: Database, schema: string, documents: Documents, calls: Calls, blocks: Blocks) {
+    this.#db = db
+    this.#schema = schema
+    this.#documents = documents
+    this.#calls = calls
+    this.#blocks = blocks
+  }
+
+  make(): Answer<void> {
+    const s = this.#schema
+    return this.#calls.run('make the index', async () => {
+      if (!(await this.#documents.look()))
+        await this.#db.write(
+          `create table if not exists ${s}.search (
+             scope text not null, segment bigint not null, position bigint not null, part smallint not null,
+             terms tsvector not null, primary key (scope, segment, position, part)
+           );
+           create index if not exists search_terms on ${s}.search using gin (terms);
+           create table if not exists ${s}.search_until (
+             scope text not null, segment bigint not null, until bigint not null, primary key (scope, segment)
+           )`,
+        )
+      await this.#documents.look()
+      return right(undefined)
+    })
+  }
+
+  drop(): Answer<void> {
+    return this.#calls.run('drop the index', async () => {
+      await this.#db.write(`drop table if exists ${this.#schema}.search_until, ${this.#schema}.search`)
+      this.#documents.lost()
+      return right(undefined)
+    })
+  }
+
+  async find(scope: string, query: RowQuery & { readonly limit: number }): Answer<RowsFound | undefined> {
+    const found = await this.#find(scope, query)
+    if (!isLeft(found) || found.left._tag !== 'Io' || !isIndexGone(found.left.cause)) return found
+    this.#documents.lost()
+    return right(undefined)
+  }
+
+  #find(scope: string, query: RowQuery & { readonly limit: number }): Answer<RowsFound | undefined> {
+    return this.#calls.run('search the index', async () => {
+      if (!(await this.#isThere())) return right(undefined)
+      const before = query.after === undefined ? undefined : rowCursorIn(query.after)
+      if (query.after !== undefined && before === undefined) return left(noCursor)
+      const { log } = query
+      const behind = query.count === false ? 0 : await this.#behind()
+      if (log === undefined) return right({ ...(await this.#found(scope, query, before, undefined)), behind })
+      return this.#calls.onLog('search the index', scope, log, async ({ stretches, head }) => {
+        const ranges = stretches.map(({ segment, base }, index, all) => ({
+          segment,
+          from: base,
+          to: all[index + 1]?.base ?? head.size,
+        }))
+        return right({ ...(await this.#found(scope, query, before, ranges)), behind })
+      })
+    })
+  }
+
+  findIn(scope: string, logs: readonly string[], term: string): Answer<ReadonlyMap<string, readonly StoredRow[]>> {
+    return this.#calls.run('search the index', async () => {
+      const s = this.#schema
+      const found = new Map<string, StoredRow[]>(logs.map((id) => [id, []]))
+      if (logs.length === 0 || !(await this.#isThere())) return right(found)
+      const rows = await this.#db.readFresh(
+        `select l.id, r.position, r.place, r.body, r.at from ${s}.log l
+         cross join lateral unnest(l.segments, l.bases, array_append(l.bases[2:], l.size)) as p (segment, first, beyond)
+         join ${s}.search d on d.scope = $1::text and d.segment = p.segment and d.position >= p.first and d.position < p.beyond and d.part = 0
+         join ${s}.row r on r.scope = d.scope and r.segment = d.segment and r.position = d.position
+         where l.scope = $1::text and l.id = any($2::text[]) and d.terms @@ $3::tsquery limit ${mostInLogs}`,
+        [scope, logs, quoted(term)],
+      )
+      for (const row of rows) found.get(row['id'] as string)?.push(rowOf(row))
+      return right(found)
+    })
+  }
+
+  encrypted(scope: string): Answer<readonly string[]> {
+    return this.#calls.run('list encrypted logs', async () => {
+      const found = await this.#db.read(
+        `select id, meta from ${this.#schema}.log where scope = $1::text and position($2::text in meta) > 0 order by key desc`,
+        [scope, encryptionMark],
+      )
+      return right(found.filter(({ meta }) => isEncryptedMeta(meta as string)).map(({ id }) => id as string))
+    })
+  }
+
+  async add(terms: TermsOf, most: number): Answer<RowsIndexed> {
+    return this.#calls.run('add to the index', async () => {
+      if (!(await this.#documents.look())) return right({ rows: 0, behind: 0 })
+      await this.#forgetGone()
+      const s = this.#schema
+      const found = await this.#db.read(
+        `select * from (${reach(s)}) r where r."to" > r."from" order by r.segment desc limit 1000`,
+      )
+      let [rows, encrypted] = [0, 0]
+      for (const { scope, segment, from, to } of found) {
+        const lag = { scope: scope as string, segment: Number(segment), from: Number(from), to: Number(to) }
+        for (let at = lag.from; at < lag.to && rows < most;) {
+          const end = Math.min(lag.to, at + Math.min(pieceRows, most - rows))
+          const hidden = await this.#piece({ ...lag, from: at, to: end }, terms)
+          if (hidden !== undefined) rows += end - at
+          encrypted += hidden ?? 0
+          at = end
+        }
+        if (rows >= most) break
+      }
+      this.#counted = undefined
+      return right({ rows, ...(encrypted > 0 && { encrypted }), behind: await this.#count() })
+    })
+  }
+
+  /**
+   * Index rows: how many of them are encrypted. Undefined: somebody else has indexed them. The rows are locked meanwhile, so
+   * that none is erased in between.
+   */
+  async #piece({ scope, segment, from, to }: Lag, terms: TermsOf): Promise<number | undefined> {
+    const s = this.#schema
+    return this.#db.transaction(async (query) => {
+      const found = await query(
+        `select position, place, body from ${s}.row where scope = $1::text and segment = $2::bigint and position >= $3::bigint and position < $4::bigint order by position for share`,
+        [scope, segment, from, to],
+      )
+      const rows = found.map((row) => rowOf(row))
+      const blocks = new Map<BlockId, Uint8Array>()
+      for (let wanted = new Set<BlockId>(); ; wanted = new Set()) {
+        const documents = rows.flatMap((row) =>
+          documentsOf(
+            scope,
+            row.position,
+            terms(row, (id) => {
+              if (!blocks.has(id)) wanted.add(id)
+              return blocks.get(id)
+            }),
+          ),
+        )
+        const asked = [...wanted]
+        const got = asked.length === 0 ? undefined : await this.#blocks.get(scope, asked)
+        for (const [id, bytes] of got ?? []) blocks.set(id, bytes)
+        if (got !== undefined && got.size > 0) continue // with the blocks; those that are missing stay so
+        await query(
+          `insert into ${s}.search (scope, segment, position, part, terms)
+           select $1::text, $2::bigint, d.position, d.part, d.terms::tsvector from unnest($3::bigint[], $4::smallint[], $5::text[]) as d (position, part, terms)
+           on conflict do nothing`,
+          [
+            scope,
+            segment,
+            documents.map(({ position }) => position),
+            documents.map(({ part }) => part),
+            documents.map((document) => document.terms),
+          ],
+        )
+        const moved = await query(
+          `insert into ${s}.search_until as u (scope, segment, until)
+           select $1::text, $2::bigint, $4::bigint from ${s}.segment s where s.scope = $1::text and s.key = $2::bigint
+           on conflict (scope, segment) do update set until = excluded.until where u.until = $3::bigint returning until`,
+          [scope, segment, from, to],
+        )
+        return moved.length > 0 ? rows.filter(({ body }) => isEncrypted(body)).length : undefined
+      }
+    })
+  }
+
+  /** Forget rows of segments that are gone, removed by a process that knows no index. */
+  async #forgetGone(): Promise<void> {
+    const s = this.#schema
+    await this.#db.write(
+      `with gone as (
+         delete from ${s}.search_until u where not exists (select 1 from ${s}.segment g where g.scope = u.scope and g.key = u.segment)
+         returning scope, segment
+       ) delete from ${s}.search d using gone where d.scope = gone.scope and d.segment = gone.segment`,
+    )
+  }
+
+  async #found(
+    scope: string,
+    { all, none = [], log, since, until, limit }: RowQuery & { readonly limit: number },
+    before: RowCursor | undefined,
+    ranges: readonly Omit<Lag, 'scope'>[] | undefined,
+  ): Promise<Omit<RowsFound, 'behind'>> {
+    const s = this.#schema
+    const [wanted, unwanted] = [[{ term: scopeTerm(scope) }, ...all].map(termText), none.map(termText)]
+    const together = `${[...new Set(wanted)].slice(0, mostTerms).join(' & ')}${unwanted
+      .slice(0, mostTerms)
+      .map((term) => ` & !${term}`)
+      .join('')}`
+    const inParts = `'${partTerm}' & (${[...new Set(all.map(termText))].slice(0, mostTerms).join(' | ')})`
+    const values: unknown[] = [
+      scope,
+      together,
+      inParts,
+      before?.segment ?? Number.MAX_SAFE_INTEGER,
+      before?.position ?? 0,
+      limit + 1,
+      since ?? null,
+      until ?? null,
+    ]
+    const isTimed = since !== undefined || until !== undefined
+    const times = isTimed
+      ? 'and r.at >= coalesce($7::bigint, r.at) and r.at < coalesce($8::bigint, r.at + 1)'
+      : 'and $7::bigint is null and $8::bigint is null'
+    const behind = '(d.segment, d.position) < ($4::bigint, $5::bigint)'
+    const matches = '(d.terms @@ $2::tsquery or d.terms @@ $3::tsquery)'
+    const rowsOf = (documents: string, condition: string): Promise<Rows> =>
+      this.#db.readFresh(
+        `with d as materialized (${documents})
+         select distinct d.segment, d.position, r.place, r.body, r.at from d
+         join ${s}.row r on r.scope = $1::text and r.segment = d.segment and r.position = d.position
+         where ${condition} ${times} order by d.segment desc, d.position desc limit $6::bigint`,
+        values,
+      )
+    let found: Rows
+    if (ranges !== undefined) {
+      values.push(
+        ranges.map(({ segment }) => segment),
+        ranges.map(({ from }) => from),
+        ranges.map(({ to }) => to),
+      )
+      found = await rowsOf(
+        `select d.segment, d.position from unnest($9::bigint[], $10::bigint[], $11::bigint[]) as p (segment, first, beyond)
+         join ${s}.search d on d.scope = $1::text and d.segment = p.segment and d.position >= p.first and d.position < p.beyond
+         where ${matches}`,
+        behind,
+      )
+    } else {
+      // A frequent word is found among the last documents, any other one soon by the GIN index. Which of them it is, the
+      // planner can only guess: where it guesses wrong, it looks through all documents.
+      found = await rowsOf(
+        `select d.segment, d.position, d.terms from ${s}.search d where d.scope = $1::text and ${behind}
+         order by d.segment desc, d.position desc limit ${lastDocuments}`,
+        matches,
+      )
+      if (found.length <= limit)
+        found = await rowsOf(
+          `select d.segment, d.position from ${s}.search d where d.scope = $1::text and ${matches}`,
+          behind,
+        )
+    }
+    const places = found.slice(0, limit).map((row) => ({
+      place: { segment: Number(row['segment']), position: Number(row['position']) },
+      row: rowOf(row),
+    }))
+    const logs =
+      log === undefined
+        ? await this.#logsWith(
+            scope,
+            places.map(({ place }) => place),
+          )
+        : undefined
+    const rows = places.map(({ place, row }): FoundRow => ({
+      logs: logs === undefined ? [log as string] : (logs.get(rowCursor(place)) ?? []),
+      row,
+      cursor: rowCursor(place),
+    }))
+    const end = found.length > limit ? rows.at(-1)?.cursor : undefined
+    return { rows, ...(end !== undefined && { next: end }) }
+  }
+
+  /** The logs that have a row: that of its segment, and its forks that have it, and theirs. */
+  async #logsWith(scope: string, places: readonly RowCursor[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    if (places.length === 0) return new Map()
+    const s = this.#schema
+    const found = await this.#db.read(
+      `with recursive kin (root, position, segment) as (
+         select * from unnest($2::bigint[], $3::bigint[], $2::bigint[])
+         union all
+         select k.root, k.position, g.key from kin k
+         join ${s}.segment g on g.scope = $1::text and g.parent = k.segment and g.base > k.position
+       )
+       select k.root, k.position, l.id from kin k join ${s}.log l on l.scope = $1::text and l.key = k.segment
+       order by l.key limit 10000`,
+      [scope, places.map(({ segment }) => segment), places.map(({ position }) => position)],
+    )
+    const logs = new Map<string, string[]>()
+    for (const { root, position, id } of found) {
+      const key = rowCursor({ segment: Number(root), position: Number(position) })
+      const known = logs.get(key)
+      if (known === undefined) logs.set(key, [id as string])
+      else if (known.length < 16) known.push(id as string)
+    }
+    return logs
+  }
+
+  /** Whether there is an index. One that was there lately is taken for there. */
+  async #isThere(): Promise<boolean> {
+    return this.#documents.isThereNow() === true || this.#documents.look()
+  }
+
+  /** How many rows are not indexed. Where counting lasts, a count is used for twenty times as long. */
+  async #behind(): Promise<number> {
+    const now = performance.now()
+    if (this.#counted !== undefined && now < this.#counted.until) return this.#counted.rows
+    const rows = await this.#count()
+    const spent = performance.now() - now
+    this.#counted = { rows, until: spent > quickCount && rows === 0 ? now + spent * 20 : 0 }
+    return rows
+  }
+
+  async #count(): Promise<number> {
+    const [row] = await this.#db.read(
+      `select coalesce(sum(r."to" - r."from"), 0) as rows from (${reach(this.#schema)}) r where r."to" > r."from"`,
+    )
+    return Number(row?.['rows'])
+  }
+}
+
+const noCursor: StoreFaultOf<'InvalidId'> = Object.freeze({
+  _tag: 'InvalidId',
+  what: 'cursor',
+  reason: 'it is not the `next` of a page of this search',
+})
+
+/** Each segment, where its rows end, and how far they are indexed. Of one whose log is removed, forks share the rows. */
+const reach = (s: string): string => `
+  select g.scope, g.key as segment, coalesce(u.until, g.base) as "from",
+    coalesce(l.size, (select max(f.base) from ${s}.segment f where f.scope = g.scope and f.parent = g.key), g.base) as "to"
+  from ${s}.segment g left join ${s}.log l on l.scope = g.scope and l.key = g.key
+  left join ${s}.search_until u on u.scope = g.scope and u.segment = g.key`
+
+const rowOf = ({ position, place, body, at }: Readonly<Record<string, unknown>>): StoredRow =>
+  storedRow(Number(position), placed(Number(place)), unescaped(body as string), Number(at), undefined)
+
+const termText = ({ term, prefix = false }: WantedTerm): string => `${quoted(term)}${prefix ? ':*' : ''}`

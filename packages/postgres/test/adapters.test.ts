@@ -1,0 +1,38 @@
+/** Every adapter on PostgreSQL. */
+import { afterAll, describe } from 'vitest'
+import { postgresStore } from '@indelible/postgres'
+import { startPostgres, noPostgres } from './postgres-server.ts'
+import { aiSdkCases } from '../../ai-sdk/test/ai-sdk-cases.ts'
+import { claudeCases } from '../../claude-agent/test/claude-agent-cases.ts'
+import { langgraphCases } from '../../langgraph/test/langgraph-cases.ts'
+import { agentsCases } from '../../openai-agents/test/openai-agents-cases.ts'
+import type { Place } from '../../../test/session/kept-places.ts'
+import { leftOutIf } from '../../../test/left-out.ts'
+
+const server = await startPostgres()
+const opened: (() => Promise<unknown>)[] = []
+afterAll(async () => {
+  for (const close of opened) await close()
+  await server?.stop()
+})
+
+let count = 0
+/** A scope of one schema for each: its tables are made once. */
+const place: Place = {
+  name: 'PostgreSQL',
+  fresh: async () => {
+    const store = await postgresStore({
+      connectionString: server?.url ?? '',
+      schema: `adapters ${process.pid}`,
+      scope: `scope ${count++}`,
+      connections: 2,
+    })
+    opened.push(() => store.close()())
+    return store
+  },
+}
+
+describe('openai-agents, in PostgreSQL', leftOutIf(server === undefined, noPostgres), () => agentsCases(place, 4))
+describe('ai-sdk, in PostgreSQL', leftOutIf(server === undefined, noPostgres), () => aiSdkCases(place, 4))
+describe('claude-agent, in PostgreSQL', leftOutIf(server === undefined, noPostgres), () => claudeCases(place, 4))
+describe('langgraph, in PostgreSQL', leftOutIf(server === undefined, noPostgres), () => langgraphCases(place, 4))

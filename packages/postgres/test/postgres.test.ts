@@ -1,0 +1,1106 @@
+import { faultMessage } from 'indelible'
+import { execFile, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { Client, Pool } from 'pg'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { blockIdOf } from 'indelible/proof'
+import { findingText, storeTask, verifyLog, type Head, type Row, type Store, type StoreFault } from 'indelible/store'
+import { postgresStore, type PostgresOptions } from '@indelible/postgres'
+import { storeContract, type StorePlace } from '@indelible/testing'
+import { cancelStatement } from '../src/cancel.ts'
+import { Database, type PostgresClient, type PostgresPool } from '../src/database.ts'
+import { endingProxy } from './postgres-ending-proxy.ts'
+import { bouncerVersion, hasTransactionMode, startBouncer, type Bouncer } from './pgbouncer.ts'
+import { faultyPool } from './faulty-postgres.ts'
+import { isRunning, startPostgres, noPostgres, notOurServer } from './postgres-server.ts'
+import { isFull, oneIn, rounds } from '../../../test/rounds.ts'
+import { leftOutIf } from '../../../test/left-out.ts'
+import { program, programUrl } from '../../../test/programs.ts'
+
+const terminations = rounds(10, 100)
+const server = await startPostgres()
+afterAll(async () => {
+  // A server of somebody else's is left as it was.
+  if (server !== undefined && server.own === undefined)
+    for (const schema of schemas) await sql(`drop schema if exists ${quoted(schema)} cascade`)
+  await server?.stop()
+})
+const url = server?.url ?? ''
+const schemas: string[] = []
+const fresh = (): string => {
+  const schema = `it "${process.pid} ${schemas.length}`
+  schemas.push(schema)
+  return schema
+}
+const quoted = (schema: string): string => `"${schema.replaceAll('"', '""')}"`
+
+const done = async <T>(task: TaskEither<StoreFault, T>): Promise<T> => {
+  const answer = await task()
+  if (isLeft(answer)) throw new Error(faultMessage(answer.left), { cause: answer.left })
+  return answer.right
+}
+const said = async (task: TaskEither<StoreFault, unknown>): Promise<string> => {
+  const answer = await task()
+  return isLeft(answer) ? `${answer.left._tag}: ${faultMessage(answer.left)}` : 'went well'
+}
+const open = (options: Partial<PostgresOptions>): Promise<Store> =>
+  done(postgresStore({ connectionString: url, ...options } as PostgresOptions))
+/** A store with little time, which a machine that stands still for a moment opens at a later try. */
+const openHasty = async (options: Partial<PostgresOptions>): Promise<Store> => {
+  for (;;) {
+    const opened = await postgresStore({ connectionString: url, ...options } as PostgresOptions)()
+    if (!isLeft(opened)) return opened.right
+    expect(opened.left._tag).toMatch(/^(?:Busy|Io)$/)
+  }
+}
+
+const sql = async (text: string): Promise<readonly Readonly<Record<string, unknown>>[]> => {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(text)).rows as Readonly<Record<string, unknown>>[]
+  } finally {
+    await client.end()
+  }
+}
+
+const row = (body: string): Row => ({ kind: 'entry', body })
+
+/** Schemas of ended cases, with empty tables: to make them anew for each case takes longer than all the rest of it. */
+const emptied: string[] = []
+const empty = async (schema: string): Promise<void> => {
+  const named = schema.replaceAll("'", "''")
+  await sql(`do $$ declare t text; begin
+    set local lock_timeout = '60s';
+    for t in select tablename from pg_tables where schemaname = '${named}' and tablename <> 'indelible' order by tablename = 'block' loop
+      execute format('delete from %I.%I', '${named}', t);
+    end loop; end $$`)
+  emptied.push(schema)
+}
+
+const place = async (connectionString: string = url): Promise<StorePlace> => {
+  const schema = emptied.pop() ?? fresh()
+  const remake = `drop schema if exists ${quoted(schema)} cascade; create schema ${quoted(schema)}`
+  return {
+    open: (scope) => open({ connectionString, schema, connections: 4, ...(scope !== undefined && { scope }) }),
+    openFaulty: async (faults) => {
+      const pool = faultyPool(connectionString, faults)
+      const store = await done(postgresStore({ pool, schema, timeout: 1000 }))
+      // The pool is ours, and ends with the handle.
+      return {
+        ...store,
+        close: () =>
+          storeTask(
+            () =>
+              store
+                .close()()
+                .finally(() => pool.end()),
+            'store.close',
+          ),
+      }
+    },
+    faultEvery: oneIn(29),
+    lasting: true,
+    elsewhere: {
+      module: programUrl('packages/postgres/test/postgres-elsewhere.ts'),
+      argument: JSON.stringify({ connectionString, schema }),
+    },
+    wrecks: [
+      { name: 'an empty schema', make: async () => void (await sql(remake)) },
+      {
+        name: 'a schema without a version',
+        make: async () =>
+          void (await sql(
+            `${remake}; create table ${quoted(schema)}.indelible (format integer primary key, fingerprint text not null)`,
+          )),
+      },
+    ],
+    leave: () => empty(schema),
+  }
+}
+
+for (const { name, run } of storeContract('postgres', () => place()))
+  it(name, leftOutIf(server === undefined, noPostgres), run)
+
+/** How many statements of the schema wait for a lock. */
+const blocked = async (schema: string): Promise<number> => {
+  const [found] = await sql(
+    `select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and position(${literal(quoted(schema))} in query) > 0`,
+  )
+  return Number(found?.['count'])
+}
+/** The answer of a call that waits for a lock. A tenth more than its timeout passes, and then no time at all. */
+const heldUp = async (schema: string, timeout: number, call: () => Promise<string>): Promise<string> => {
+  while ((await blocked(schema)) > 0) await new Promise((resolve) => setImmediate(resolve)) // of an earlier call
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  const answer = call()
+  let isWaiting = true
+  void answer.finally(() => (isWaiting = false))
+  for (let passed = 0; passed < 1.1 * timeout;) {
+    await new Promise((resolve) => setImmediate(resolve))
+    if ((await blocked(schema)) === 0 && isWaiting) continue // it has not come that far
+    await vi.advanceTimersByTimeAsync(timeout / 10)
+    passed += timeout / 10
+  }
+  const answered = await answer
+  vi.useRealTimers()
+  return answered
+}
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+describe.each([
+  ['session', bouncerVersion === undefined, 'no pgbouncer is installed'],
+  ['transaction', !hasTransactionMode, 'pgbouncer 1.21 or later is needed, and INDELIBLE_PGBOUNCER can name it'],
+] as const)('behind PgBouncer in %s mode', (mode, isMissing, reason) => {
+  const options = leftOutIf(server === undefined || isMissing, server === undefined ? noPostgres : reason)
+  let bouncer: Bouncer | undefined
+  beforeAll(async () => {
+    if (options.skip !== true) bouncer = await startBouncer(url, mode)
+  })
+  afterAll(async () => bouncer?.stop())
+
+  it('a store is used as anywhere: several statements in one transaction, and changes elsewhere', options, async () => {
+    const schema = fresh()
+    const connectionString = bouncer?.url ?? ''
+    const [one, other] = [await open({ connectionString, schema }), await open({ connectionString, schema })]
+    const { head } = await done(one.create({ id: 'log', encrypt: false, rows: [row('first')] }))
+    let wakes = 0
+    const end = await done(other.watch('log', () => wakes++))
+    const { number } = await done(one.lease('log', { holder: 'x', ttl: 60_000 }))
+    const appended = await done(one.append('log', { expected: head, rows: [row('second')], lease: { number } }))
+    const rows = [{ position: 0, stub: '"gone"' }]
+    expect((await done(one.erase({ logs: [{ id: 'log', expected: appended.head, rows }] }))).rows).toBe(1)
+    await vi.waitUntil(() => wakes > 0, { timeout: 300_000 })
+    expect((await done(other.read('log'))).map(({ body }) => body)).toEqual(['"gone"', 'second'])
+    expect(await done(other.check())).toEqual([])
+    end()
+    await done(one.remove('log'))
+    for (const store of [one, other]) await done(store.close())
+  })
+  it('what is held up too long is ended, also at the server, alone and in a transaction', options, async () => {
+    const schema = fresh()
+    const store = await open({ connectionString: bouncer?.url ?? '', schema, timeout: 1000 })
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
+    const holder = new Client({ connectionString: url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query(`select 1 from ${quoted(schema)}.log for update`)
+    const append = () => said(store.append('log', { expected: head, rows: [row('x')] }))
+    expect(await heldUp(schema, 1000, append)).toMatch(/^Busy: /)
+    expect(await heldUp(schema, 1000, () => said(store.remove('log')))).toMatch(/^Busy: /)
+    expect(await blocked(schema)).toBe(0)
+    await holder.end()
+    expect((await done(store.append('log', { expected: head, rows: [row('x')] }))).from).toBe(0)
+    await done(store.close())
+  })
+  // The whole contract takes its time, and is the same below.
+  if (isFull)
+    for (const { name, run } of storeContract(`PgBouncer, ${mode}`, () => place(bouncer?.url))) it(name, options, run)
+})
+
+describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), () => {
+  /** Ends the connections of a store, as a server does that is told to stop. */
+  const cut = (application: string): Promise<unknown> =>
+    sql(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = '${application}'`)
+  const named = (application: string, at = url): string => {
+    const address = new URL(at)
+    address.searchParams.set('application_name', application)
+    return address.href
+  }
+
+  it('four processes that start it at once make it once, and nothing that they append is lost or doubled', async () => {
+    const schema = fresh()
+    const argument = JSON.stringify({ connectionString: url, schema })
+    const names = ['a', 'b', 'c', 'd']
+    const each = rounds(15, 40)
+    await Promise.all(
+      names.map((name) =>
+        promisify(execFile)(process.execPath, [
+          program('packages/postgres/test/postgres-appender.ts'),
+          argument,
+          name,
+          `${each}`,
+        ]),
+      ),
+    )
+    const store = await open({ schema })
+    const bodies = (await done(store.read('log'))).map(({ body }) => body)
+    for (const name of names)
+      expect(bodies.filter((body) => body.startsWith(name))).toEqual(
+        Array.from({ length: each }, (_, index) => `${name} ${index}`),
+      )
+    expect(bodies.length).toBe(4 * each)
+    await done(verifyLog(store, 'log'))
+    await done(store.close())
+  })
+
+  describe('turns', () => {
+    const turnOf = (store: Store) =>
+      store.turn?.('log') ?? storeTask(async () => right(expect.fail('no turns')), 'turn')
+    const started = async () => {
+      const schema = fresh()
+      const stores = await Promise.all([1, 2, 3].map(() => open({ schema })))
+      const [one, two, three] = stores as [Store, Store, Store]
+      const { head } = await done(one.create({ id: 'log', encrypt: false }))
+      return { schema, one, two, three, head, end: () => Promise.all(stores.map((store) => done(store.close()))) }
+    }
+    const waiting = async (count: number): Promise<void> => {
+      const asked = `select count(*)::int as count from pg_locks where locktype = 'advisory' and not granted`
+      await vi.waitUntil(async () => Number((await sql(asked))[0]?.['count']) === count, { timeout: 300_000 })
+    }
+
+    it('are given in the order in which they were asked for, and one that is ended goes on to the next', async () => {
+      const { one, two, three, end } = await started()
+      const order: string[] = []
+      const endFirst = await done(turnOf(one))
+      const second = done(turnOf(three)).then((ended) => (order.push('three'), ended))
+      await waiting(1)
+      const third = done(turnOf(two)).then((ended) => (order.push('two'), ended))
+      await waiting(2)
+      expect(order).toEqual([])
+      endFirst()
+      ;(await second)()
+      ;(await third)()
+      expect(order).toEqual(['three', 'two'])
+      await end()
+    })
+    it('an append that respects them gives way, and any other one is done', async () => {
+      const { one, two, head, end } = await started()
+      const append = { expected: head, rows: [row('x')] }
+      const ended = await done(turnOf(one))
+      const given = await two.append('log', { ...append, respectTurns: true })()
+      expect(given).toMatchObject({ left: { _tag: 'Conflict', expected: head, actual: head, missed: [] } })
+      const appended = await done(two.append('log', append))
+      ended()
+      await done(turnOf(two)).then((again) => again())
+      await done(two.append('log', { expected: appended.head, rows: [row('y')], respectTurns: true }))
+      await end()
+    })
+    it('a turn whose connection is gone, and one whose process says nothing, go on to the next', async () => {
+      const { schema, two, end } = await started()
+      const brief = await open({ schema, timeout: 3000 })
+      await done(turnOf(brief)) // never ended by its holder
+      ;(await done(turnOf(two)))()
+      const doomed = await open({ schema, connectionString: named('turn') })
+      const ended = await done(turnOf(doomed))
+      await cut('turn')
+      ;(await done(turnOf(two)))()
+      ended()
+      for (const store of [brief, doomed]) await done(store.close())
+      await end()
+    })
+    it('who waits for longer than the store waits for anything is Busy', async () => {
+      const { schema, one, end } = await started()
+      const ended = await done(turnOf(one))
+      const hasty = await openHasty({ schema, timeout: 100 })
+      expect(await said(turnOf(hasty))).toMatch(/^Busy: /)
+      ended()
+      await done(hasty.close())
+      await end()
+    })
+    it('do not outlive the store: neither one that is held, nor one that comes while it is closed', async () => {
+      const { one, two, three, end } = await started()
+      const ended = await done(turnOf(one))
+      const coming = done(turnOf(two))
+      await waiting(1)
+      const closing = done(two.close())
+      ended()
+      await Promise.all([coming, closing])
+      await done(turnOf(three))
+      await end()
+    })
+    it('take half of the connections, so that whoever has one can append', async () => {
+      const schema = fresh()
+      const store = await open({ schema, connections: 2 })
+      const ids = ['a', 'b', 'c']
+      for (const id of ids) await done(store.create({ id, encrypt: false }))
+      await Promise.all(
+        ids.map(async (id) => {
+          const ended = await done(store.turn?.(id) ?? turnOf(store))
+          const { head } = await done(store.info(id))
+          await done(store.append(id, { expected: head, rows: [row('x')] }))
+          ended()
+        }),
+      )
+      await done(store.close())
+      const single = await open({ schema, connections: 1 })
+      expect(single.turn).toBeUndefined()
+      await done(single.close())
+    })
+    it.each(['0A000', '42883'])('are none on a server without advisory locks (%s)', async (state) => {
+      const { schema, one, head, end } = await started()
+      const shadow = fresh()
+      const raise = `language plpgsql as $$ begin raise exception 'none here' using errcode = '${state}'; end $$`
+      await sql(
+        `create schema ${quoted(shadow)};
+         create function ${quoted(shadow)}.pg_advisory_xact_lock(bigint) returns void ${raise};
+         create function ${quoted(shadow)}.pg_try_advisory_xact_lock_shared(bigint) returns boolean ${raise}`,
+      )
+      const address = new URL(url)
+      address.searchParams.set('options', `-c search_path=${quoted(shadow).replaceAll(' ', '\\ ')},pg_catalog`)
+      const [without, other] = await Promise.all([1, 2].map(() => open({ connectionString: address.href, schema })))
+      const held = await done(turnOf(one))
+      const append = { expected: head, rows: [row('x')], respectTurns: true }
+      expect((await done((without as Store).append('log', append))).from).toBe(0)
+      ;(await done(turnOf(other as Store)))()
+      held()
+      for (const store of [without, other]) await done((store as Store).close())
+      await end()
+    })
+  })
+
+  it.each(isFull ? ['0A000', '42883'] : ['0A000'])(
+    'on a server without advisory locks (%s) it can be started several times at once too',
+    async (state) => {
+      const [schema, shadow] = [fresh(), fresh()]
+      await sql(
+        `create schema ${quoted(shadow)}; create function ${quoted(shadow)}.pg_advisory_xact_lock(integer, integer) returns void language plpgsql as $$ begin raise exception 'none here' using errcode = '${state}'; end $$`,
+      )
+      const address = new URL(url)
+      address.searchParams.set('options', `-c search_path=${quoted(shadow).replaceAll(' ', '\\ ')},pg_catalog`)
+      const stores = await Promise.all(
+        Array.from({ length: 6 }, () => open({ connectionString: address.href, schema })),
+      )
+      const created = await Promise.all(stores.map((each) => each.create({ id: 'log', encrypt: false })()))
+      expect(created.filter(({ _tag }) => _tag === 'Right').length).toBe(1)
+      for (const each of stores) await done(each.close())
+      const store = await open({ schema, create: false })
+      expect((await done(verifyLog(store, 'log'))).head.size).toBe(0)
+      await done(store.close())
+    },
+  )
+
+  it('a schema that a crash has left half-made is finished; a newer one and a foreign one are left as they are', async () => {
+    const { wrecks = [] } = await place()
+    expect(wrecks.length).toBe(2)
+    for (const index of wrecks.keys()) {
+      const at = await place()
+      await at.wrecks?.[index]?.make()
+      const store = await at.open()
+      await done(store.create({ id: 'a', encrypt: false }))
+      await done(store.close())
+    }
+    const newer = fresh()
+    await done((await open({ schema: newer })).close())
+    await sql(`update ${quoted(newer)}.indelible set format = 99`)
+    expect(await said(postgresStore({ connectionString: url, schema: newer }))).toMatch(
+      /^NewerStore: .* written by a newer version of this library \(format 99; this one knows 1\); nothing was changed/,
+    )
+    const namesake = fresh()
+    await sql(`create schema ${quoted(namesake)}; create table ${quoted(namesake)}.indelible (x integer)`)
+    for (const create of [true, false])
+      expect(await said(postgresStore({ connectionString: url, schema: namesake, create }))).toMatch(
+        /^NotAStore: .* is not a store of Indelible but a schema of another program; nothing was changed: choose another path/,
+      )
+    expect(
+      await sql(
+        `select table_name from information_schema.tables where table_schema = '${namesake.replaceAll("'", "''")}'`,
+      ),
+    ).toEqual([{ table_name: 'indelible' }])
+    const foreign = fresh()
+    await sql(`create schema ${quoted(foreign)}; create table ${quoted(foreign)}.log (mine text)`)
+    for (const create of [true, false])
+      expect(await said(postgresStore({ connectionString: url, schema: foreign, create }))).toMatch(
+        /^NotAStore: .* is not a store of Indelible but a schema of another program; nothing was changed/,
+      )
+    expect(await sql(`select table_name from information_schema.tables where table_schema = '${foreign}'`)).toEqual([
+      { table_name: 'log' },
+    ])
+    expect(await said(postgresStore({ connectionString: 'postgres://u:secret@127.0.0.1:1/x', timeout: 300 }))).toMatch(
+      /^Io: the store failed to open schema indelible of 127\.0\.0\.1:1\/x: no connection to PostgreSQL could be made/,
+    )
+    expect(await said(postgresStore({ connectionString: url, schema: 'x'.repeat(64) }))).toMatch(
+      /^Io: .*can't be the name of a schema/,
+    )
+    expect(await said(postgresStore({ connectionString: url, schema: newer, scope: '' }))).toMatch(/^NewerStore/)
+  })
+
+  it('opens a schema of format 1, and goes on', async () => {
+    const schema = fresh()
+    await sql(
+      readFileSync(new URL('../../../test/fixtures/store-1.sql', import.meta.url), 'utf8').replaceAll(
+        /\bfixture(?=[.;])/g,
+        () => quoted(schema),
+      ),
+    )
+    const store = await open({ schema, create: false })
+    const info = await done(verifyLog(store, 'conversation'))
+    expect(info).toMatchObject({
+      entries: 3,
+      meta: { title: 'fixture' },
+      head: { size: 4 },
+      created: 1_700_000_000_000,
+    })
+    const [, , note] = await done(store.read('conversation'))
+    expect(note?.body).toBe('a note with \u0000 and \u0001')
+    const block = new TextEncoder().encode('a block')
+    expect(await done(store.getBlocks([blockIdOf(block, store.hash)]))).toEqual([block])
+    expect((await done(store.read('fork'))).map(({ body }) => body)).toEqual([
+      '{"message":1}',
+      '{"message":2}',
+      'only here',
+    ])
+    expect((await done(store.list({ where: { title: 'fixture' } }))).logs.map(({ id }) => id)).toEqual(['conversation'])
+    await done(store.append('conversation', { expected: info.head, rows: [row('and on')] }))
+    await done(verifyLog(store, 'conversation'))
+    expect(await done(store.check())).toEqual([])
+    await done(store.close())
+  })
+
+  it('a schema of another format is older or newer, and stays as it is', async () => {
+    const made = async (): Promise<string> => {
+      const schema = fresh()
+      await done((await open({ schema })).close())
+      return schema
+    }
+    const tagOf = async (schema: string): Promise<unknown> => {
+      const opened = await postgresStore({ connectionString: url, schema })()
+      return isLeft(opened) ? opened.left : 'opened'
+    }
+    // As they were before formats were counted anew: no fingerprint, and higher numbers than there are now.
+    for (const format of [1, 5]) {
+      const older = fresh()
+      await sql(
+        `create schema ${quoted(older)}; create table ${quoted(older)}.indelible (format integer primary key); insert into ${quoted(older)}.indelible values (${format}); create table ${quoted(older)}.log (id text)`,
+      )
+      expect(await tagOf(older)).toMatchObject({ _tag: 'OlderStore', found: format })
+      expect(await sql(`select * from ${quoted(older)}.indelible`)).toEqual([{ format }])
+    }
+    const other = await made()
+    await sql(`update ${quoted(other)}.indelible set fingerprint = 'other'`)
+    expect(await tagOf(other)).toMatchObject({ _tag: 'OlderStore', found: 1, fingerprint: 'other' })
+    const newer = await made()
+    await sql(`update ${quoted(newer)}.indelible set format = 2, fingerprint = 'other'`)
+    expect(await tagOf(newer)).toMatchObject({ _tag: 'NewerStore', found: 2, supported: 1 })
+  })
+
+  it('a check finds metadata that somebody has changed in the tables, and a time of creation', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    await done(store.create({ id: 'one', meta: { user: { id: 1 } }, encrypt: false }))
+    await done(store.create({ id: 'two', meta: { user: { id: 2 } }, encrypt: false }))
+    await done(store.fork('one', { id: 'three', at: 0, meta: { of: 'one' } }))
+    await done(store.update('two', { expected: 1, meta: { user: { id: 3 } } }))
+    expect(await done(store.check())).toEqual([])
+    const log = `${quoted(schema)}.log`
+    await sql(`update ${log} set meta = '{"user":{"id":9}}' where id = 'one'`)
+    await sql(`update ${log} set created = created + 1 where id = 'two'`)
+    await sql(`update ${log} set terms = '{1}' where id = 'three'`)
+    const found = (await done(store.check())).map(({ where, what }) => `${where}: ${what}`)
+    expect(found).toEqual([
+      '"one" of scope "default": its metadata is not what was stored',
+      '"two" of scope "default": when it was created is not what was stored',
+      '"three" of scope "default": its terms are not those of its metadata, so lists may not find it: update its metadata',
+    ])
+    await done(store.update('three', { expected: 1, meta: { of: 'one' } }))
+    expect((await done(store.check())).length).toBe(2)
+    await done(store.close())
+  })
+
+  it('says what to do where there is no connection, and takes no address that is none', async () => {
+    const at = (change: Partial<URL>): string => Object.assign(new URL(url), change).href
+    expect(await said(postgresStore({ connectionString: at({ pathname: '/nowhere' }) }))).toMatch(
+      /database "nowhere" does not exist\); nothing was changed: create the database, or name another$/,
+    )
+    expect(await said(postgresStore({ connectionString: at({ username: 'nobody-here' }) }))).toMatch(
+      /nothing was changed: check the user and the password$/,
+    )
+    expect(
+      await said(postgresStore({ connectionString: 'postgres://u@no.such.host.invalid/x', timeout: 2000 })),
+    ).toMatch(/nothing was changed: (?:check the name of the host|try again)$/) // a resolver may be away
+    for (const address of ['hello', 'host=localhost user=u', 'postgres://u:a/b@h:1/x:y', 'mysql://u:secret@h/x']) {
+      const problem = await said(postgresStore({ connectionString: address }))
+      expect(problem).toMatch(/^Io: the store failed to read the connection string: it should be postgres:/)
+      expect(problem).not.toContain('secret')
+    }
+  })
+
+  it('the address may say the schema', async () => {
+    const schema = fresh()
+    const address = new URL(url)
+    address.searchParams.set('schema', schema)
+    const store = await open({ connectionString: address.href })
+    await done(store.create({ id: 'here', encrypt: false }))
+    await done(store.close())
+    const again = await open({ schema, create: false })
+    expect((await done(again.list())).logs.length).toBe(1)
+    await done(again.close())
+  })
+
+  it('no store is made in a database of another encoding', async () => {
+    const name = `latin_${process.pid}`
+    await sql(`create database ${name} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`)
+    const address = new URL(url)
+    address.pathname = `/${name}`
+    expect(await said(postgresStore({ connectionString: address.href }))).toMatch(
+      /^NotAStore: .* in a database of the encoding LATIN1, and a store needs UTF8; nothing was changed/,
+    )
+    await sql(`drop database ${name} with (force)`)
+  })
+
+  it('a request to cancel that ended nothing is sent again', async () => {
+    const pool = new Pool({ connectionString: url })
+    let requests = 0
+    const cancel = (client: PostgresClient): void => {
+      if (++requests > 1) cancelStatement(client)
+    }
+    const sleeping = new Database(pool, { timeout: 50, cancel }).write('select pg_sleep(60)')
+    await expect(sleeping).rejects.toMatchObject({ code: '57014' })
+    await pool.end()
+  })
+  it(
+    'a server that answers nothing is given up after the timeout, not much later',
+    leftOutIf(server?.own === undefined, notOurServer),
+    async () => {
+      const store = await openHasty({ schema: fresh(), timeout: 500 })
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+      server?.own?.freeze(true)
+      const answers: string[] = []
+      void said(store.list()).then((text) => answers.push(text))
+      let waited = 0
+      for (; answers.length === 0; waited += 50) {
+        await vi.advanceTimersByTimeAsync(50)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      vi.useRealTimers()
+      server?.own?.freeze(false)
+      expect(answers[0]).toMatch(
+        /^Io: .*(?:the connection to PostgreSQL was lost|no connection to PostgreSQL could be made)/,
+      )
+      expect(waited).toBeLessThan(4000) // 0.5 s and 1 s more, then as long again for another connection
+      while (isLeft(await store.list()())) continue
+      await done(store.close())
+    },
+  )
+
+  it('one that is not there is not made, where it is not to be', async () => {
+    const schema = fresh()
+    expect(await said(postgresStore({ connectionString: url, schema, create: false }))).toMatch(
+      /^NoStore: there is no store at schema it "\d+ \d+ of \S+; nothing was created/,
+    )
+    expect(await sql(`select 1 from information_schema.schemata where schema_name = '${schema}'`)).toEqual([])
+  })
+
+  it('appends that wait together share a transaction', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    const heads = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => done(store.create({ id: `log ${index}`, encrypt: false }))),
+    )
+    await Promise.all(heads.map(({ id, head }) => done(store.append(id, { expected: head, rows: [row('x')] }))))
+    const [counted] = await sql(
+      `select count(distinct xmin::text)::int as transactions, count(*)::int as rows from ${quoted(schema)}.row`,
+    )
+    expect(counted?.['rows']).toBe(50)
+    expect(counted?.['transactions']).toBeLessThan(5)
+    await done(store.close())
+  })
+
+  it('one append that can not be written does not take the others with it', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    const [good, bad] = [
+      await done(store.create({ id: 'good', encrypt: false })),
+      await done(store.create({ id: 'bad', encrypt: false })),
+    ]
+    await sql(`alter table ${quoted(schema)}.row add check (body <> 'cursed')`)
+    const answers = await Promise.all([
+      store.append('bad', { expected: bad.head, rows: [row('fine'), row('cursed')] })(),
+      store.append('good', { expected: good.head, rows: [row('x')] })(),
+    ])
+    expect(answers.map((answer) => (isLeft(answer) ? answer.left._tag : 'Right'))).toEqual(['Io', 'Right'])
+    expect(await done(store.read('bad'))).toEqual([])
+    await done(store.close())
+  })
+
+  it('a connection that is cut while an append waits is said to be, its operation is done once, and the next call goes on', async () => {
+    const schema = fresh()
+    const store = await open({ connectionString: named(schema), schema })
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
+    const holder = new Client({ connectionString: url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query(`select 1 from ${quoted(schema)}.log for update`) // so that the append is on its way for a while
+    const append = { expected: head, rows: [row('x')], operation: 'op' }
+    const going = said(store.append('log', append))
+    for (let waiting = 0; waiting === 0;)
+      waiting = Number(
+        (
+          await sql(
+            `select count(*) as n from pg_stat_activity where application_name = '${schema}' and wait_event_type = 'Lock'`,
+          )
+        )[0]?.['n'],
+      )
+    await cut(schema)
+    expect(await going).toMatch(
+      /^Io: the store failed to append: the connection to PostgreSQL was lost before the answer came .*the change may have been made/,
+    )
+    await holder.query('commit')
+    await holder.end()
+    expect(await said(store.info('log'))).toBe('went well')
+    expect(await done(store.append('log', append))).toMatchObject({ from: 0 })
+    expect(await done(store.append('log', append))).toMatchObject({ from: 0 })
+    expect((await done(store.read('log'))).length).toBe(1)
+    await done(store.close())
+  })
+
+  it('what only reads is asked again, where its connection is cut', async () => {
+    const schema = fresh()
+    const store = await open({ connectionString: named(schema), schema })
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
+    await done(store.append('log', { expected: head, rows: [row('x')] }))
+    const holder = new Client({ connectionString: url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query(`lock table ${quoted(schema)}.row in access exclusive mode`)
+    // Several at once, so that the pool has connections that are lost without being used.
+    await Promise.all(Array.from({ length: 5 }, () => done(store.info('log'))))
+    const answers: unknown[] = []
+    const reading = store
+      .read('log')()
+      .finally(() => answers.push('answered'))
+    const waiting = async (): Promise<number> =>
+      Number(
+        (
+          await sql(
+            `select count(*) as n from pg_stat_activity where application_name = '${schema}' and wait_event_type = 'Lock'`,
+          )
+        )[0]?.['n'],
+      )
+    while ((await waiting()) === 0) continue
+    await cut(schema)
+    while ((await waiting()) === 0 && answers.length === 0) continue // it is asked again
+    expect(answers).toEqual([])
+    await holder.query('commit')
+    await holder.end()
+    expect(await reading).toMatchObject({ _tag: 'Right', right: [{ body: 'x' }] })
+    await done(store.close())
+  })
+
+  it('what only reads is asked again on every connection of the pool that is lost unseen', async () => {
+    const pool = new Pool({ connectionString: url, max: 3 })
+    pool.on('error', () => {})
+    let toCut = 0
+    const connect = async () => {
+      const client = await pool.connect()
+      const { processID } = client as unknown as { readonly processID: number }
+      return {
+        query: async (query: { readonly text: string; readonly values: unknown[] }) => {
+          if (toCut > 0) await sql(`select pg_terminate_backend(${processID})`)
+          toCut -= 1
+          return client.query(query)
+        },
+        release: (destroy?: boolean) => client.release(destroy),
+        on: (event: 'error', listener: (cause: Error) => void) => client.on(event, listener),
+        off: (event: 'error', listener: (cause: Error) => void) => client.off(event, listener),
+      }
+    }
+    const lossy = { connect, options: { max: 3 }, end: () => pool.end() } as unknown as PostgresPool
+    const store = await done(postgresStore({ pool: lossy, schema: fresh() }))
+    await done(store.create({ id: 'log', encrypt: false, rows: [row('x')] }))
+    toCut = 3
+    expect(await done(store.read('log'))).toMatchObject([{ body: 'x' }])
+    await done(store.close())
+    await pool.end()
+  })
+
+  it('connections that are cut while nothing is on them are not noticed', async () => {
+    const schema = fresh()
+    const store = await open({ connectionString: named(schema), schema })
+    for (let round = 0; round < 5; round++) {
+      await done(store.create({ id: `log ${round}`, encrypt: false }))
+      await cut(schema)
+      expect((await done(store.list())).logs.length).toBe(round + 1)
+    }
+    await done(store.close())
+  })
+
+  it(`${terminations} ended connections, also of a watch and of connections that have just become ready, end no process and lose no acknowledged append`, async () => {
+    const schema = fresh()
+    await done((await open({ schema })).close())
+    const proxy = await endingProxy(url, (number) => number % 3 === 2)
+    const child = spawn(
+      process.execPath,
+      [program('packages/postgres/test/postgres-watcher.ts'), named(schema, proxy.url), schema],
+      { stdio: ['pipe', 'pipe', 'pipe'] },
+    )
+    let errors = ''
+    child.stderr.on('data', (text: Buffer) => (errors += text.toString()))
+    const exit = new Promise<number | null>((resolve) => child.once('exit', resolve))
+    const lines: string[] = []
+    const reader = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    for (let ended = 0; ended + proxy.ended() < terminations;) {
+      const next = await reader.next()
+      if (next.done === true) break
+      lines.push(next.value)
+      if (lines.length % 5 !== 0) continue
+      await cut(schema)
+      ended += 1
+    }
+    child.stdin.end()
+    for (let next = await reader.next(); next.done !== true; next = await reader.next()) lines.push(next.value)
+    expect([await exit, errors]).toEqual([0, ''])
+    expect(proxy.ended()).toBeGreaterThan(0)
+    await proxy.close()
+    const store = await open({ schema })
+    for (const line of lines.filter((one) => one.startsWith('appended ')))
+      expect((await done(store.read(line.slice('appended '.length)))).length).toBe(1)
+    await done(store.close())
+  })
+
+  it('a watcher hears of other processes by notifications, and polls only until then', async () => {
+    const schema = fresh()
+    const [store, other] = [await open({ schema }), await open({ schema })]
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }) // a poll comes when time passes, which it does not
+    const wakes: unknown[] = []
+    const heard = async (): Promise<void> => {
+      for (const { length } = wakes; wakes.length === length;) await new Promise(setImmediate)
+    }
+    const end = await done(store.watch('log', () => wakes.push(0)))
+    await heard() // its own notification has come back
+    await done(other.append('log', { expected: head, rows: [row('x')] }))
+    const appended = heard()
+    await vi.advanceTimersByTimeAsync(20) // the other one gathers changes for so long
+    await appended
+    const { length } = wakes
+    await vi.advanceTimersByTimeAsync(5200)
+    expect(wakes.length - length).toBeLessThanOrEqual(2) // 26, if it did not trust its notifications
+    end()
+    vi.useRealTimers()
+    for (const each of [store, other]) await done(each.close())
+  })
+
+  it('an append that somebody holds up for too long is told so', async () => {
+    const schema = fresh()
+    const patient = await open({ schema })
+    const { head } = await done(patient.create({ id: 'log', encrypt: false }))
+    await done(patient.close())
+    const store = await openHasty({ schema, timeout: 200 })
+    const holder = new Client({ connectionString: url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query(`select 1 from ${quoted(schema)}.log for update`)
+    const append = (): Promise<string> => said(store.append('log', { expected: head, rows: [row('x')] }))
+    const busy = 'Busy: the store was held by another writer for more than 200 ms; nothing was changed: try again'
+    for (const call of [
+      append,
+      () => said(store.update('log', { expected: 1, meta: { n: 1 } })),
+      () => said(store.remove('log')), // in a transaction, where the server counts the time
+    ])
+      expect(await heldUp(schema, 200, call)).toBe(busy)
+    await holder.end()
+    let again = await append()
+    while (again === busy) again = await append() // so little time may be too little without a holder
+    expect(again).toBe('went well')
+    await done(store.close())
+  })
+
+  it('of logs whose appends wait together, one that somebody holds up does not hold up the others', async () => {
+    const schema = fresh()
+    const store = await open({ schema, timeout: 2000 })
+    const ids = Array.from({ length: 8 }, (_, number) => `log ${number}`)
+    const heads = await Promise.all(ids.map(async (id) => (await done(store.create({ id, encrypt: false }))).head))
+    const holder = new Client({ connectionString: url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query(`select 1 from ${quoted(schema)}.log where id = 'log 0' for update`)
+    const answers = await Promise.all(
+      ids.map((id, index) => said(store.append(id, { expected: heads[index] as Head, rows: [row('x')] }))),
+    )
+    expect(answers).toEqual([expect.stringMatching(/^Busy: /), ...Array.from({ length: 7 }, () => 'went well')])
+    await holder.end()
+    await done(store.close())
+  })
+
+  it('a pool that is given stays open', async () => {
+    const pool = new Pool({ connectionString: url })
+    for (const schema of [fresh(), fresh()]) {
+      const store = await done(postgresStore({ pool, schema }))
+      await done(store.create({ id: schema, encrypt: false }))
+      expect((await done(store.list())).logs.map(({ id }) => id)).toEqual([schema])
+      await done(store.close())
+    }
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    await pool.end()
+  })
+
+  it('a bit of what logs are grown from is no good any more: nothing is appended, and verify says so', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
+    const first = { expected: head, rows: ['a', 'b', 'c'].map(row), operation: 'op' }
+    const grown = await done(store.append('log', first))
+    await done(store.close())
+    await sql(`update ${quoted(schema)}.log set peaks = set_byte(peaks, 40, get_byte(peaks, 40) # 4)`)
+    const damaged = await open({ schema })
+    for (const call of [
+      () => damaged.append('log', { expected: grown.head, rows: [row('d')] }),
+      () => verifyLog(damaged, 'log'),
+      () => verifyLog(damaged, 'log', grown.head),
+    ])
+      expect(await said(call())).toMatch(/^DamagedLog: "log" is damaged at position 3: the peaks/)
+    expect((await done(damaged.read('log'))).length).toBe(3)
+    expect(await said(damaged.append('log', first))).toBe('went well')
+    await done(damaged.close())
+  })
+
+  it.each(['', '0A000', '42883'])(
+    'a block that was damaged is whole again when it is given again, and is not there before (sha256: %s)',
+    async (state) => {
+      const [schema, shadow] = [fresh(), fresh()]
+      const address = new URL(url)
+      if (state !== '') {
+        await sql(
+          `create schema ${quoted(shadow)}; create function ${quoted(shadow)}.sha256(bytea) returns bytea language plpgsql as $$ begin raise exception 'none here' using errcode = '${state}'; end $$`,
+        )
+        address.searchParams.set('options', `-c search_path=${quoted(shadow).replaceAll(' ', '\\ ')},pg_catalog`)
+      }
+      const store = await open({ connectionString: address.href, schema })
+      const block = new Uint8Array(5000).fill(7)
+      const id = blockIdOf(block, store.hash)
+      const rows = [{ ...row('x'), blocks: [id] }]
+      const { head } = await done(store.create({ id: 'a', encrypt: false }))
+      await done(store.append('a', { expected: head, rows, blocks: [block] }))
+      await done(store.create({ id: 'b', encrypt: false }))
+      for (const way of [
+        async () => done(store.append('b', { expected: head, rows, blocks: [block] })),
+        async () => done(store.putBlocks([block])),
+        async () => done(store.putBlocks([block])), // as one that is kept
+      ]) {
+        await sql(`update ${quoted(schema)}.block set bytes = '\\x00'`)
+        expect(await done(store.hasBlocks([id]))).toEqual([false])
+        await way()
+        expect(await done(store.getBlocks([id]))).toEqual([block])
+        expect(await done(store.hasBlocks([id]))).toEqual([true])
+      }
+      await done(verifyLog(store, 'b'))
+      await done(store.close())
+    },
+  )
+
+  it(
+    'a server that is killed here is dead, with each of its processes',
+    leftOutIf(server?.own === undefined, notOurServer),
+    async () => {
+      const client = new Client({ connectionString: url })
+      client.on('error', () => {})
+      await client.connect()
+      const found = (await client.query('select pid from pg_stat_activity')).rows as readonly { readonly pid: number }[]
+      expect(found.length).toBeGreaterThan(3) // the one that serves us, and those that write
+      await server?.own?.kill()
+      const alive = found.filter(({ pid }) => isRunning(pid))
+      await server?.own?.start()
+      expect(alive).toEqual([])
+      expect(await sql('select 1 as one')).toEqual([{ one: 1 }])
+    },
+  )
+
+  it('a removed log goes in pieces, also where a crash has left some, and with it the blocks that only it spoke of', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
+    const bytes = new Uint8Array(5000).fill(7)
+    const own = blockIdOf(bytes, store.hash)
+    const rows: Row[] = Array.from({ length: 3500 }, (_, index) => row(`row ${index}`))
+    await done(
+      store.append('log', {
+        expected: head,
+        rows: [...rows, { ...row('with a block'), blocks: [own] }],
+        blocks: [bytes],
+        operation: 'op',
+      }),
+    )
+    await done(store.fork('log', { id: 'fork', at: 2000 }))
+    await done(store.remove('log'))
+    const tables = ['row', 'segment', 'mention', 'block', 'operation']
+    const counted = async (): Promise<unknown> =>
+      (
+        await sql(
+          `select ${tables.map((table) => `(select count(*)::int from ${quoted(schema)}.${table}) as ${table}`).join(', ')}`,
+        )
+      )[0]
+    expect(await counted()).toEqual({ row: 2000, segment: 2, mention: 0, block: 0, operation: 0 })
+    await done(verifyLog(store, 'fork'))
+    await done(store.close())
+    // As a crash right after the removal leaves it.
+    await sql(`delete from ${quoted(schema)}.log; update ${quoted(schema)}.segment set state = 1`)
+    const again = await open({ schema })
+    await done(again.list())
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(await counted()).toMatchObject({ row: 2000, segment: 2 }) // reading deletes nothing
+    await done(again.create({ id: 'another', encrypt: false }))
+    await done(again.remove('another'))
+    await done(again.close())
+    expect(await counted()).toEqual({ row: 0, segment: 0, mention: 0, block: 0, operation: 0 })
+  })
+
+  it('a check holds every table against every other, and a repair mends what the rest proves', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    for (const id of ['a', 'b']) {
+      const { head } = await done(store.create({ id, encrypt: false }))
+      const blocks = [new Uint8Array(5000).fill(7)]
+      const named = blocks.map((bytes) => blockIdOf(bytes, store.hash))
+      const rows: readonly Row[] = [
+        { kind: 'entry', body: id, blocks: named },
+        { kind: 'note', body: 'n' },
+      ]
+      await done(store.append(id, { expected: head, rows, blocks, operation: 'o' }))
+    }
+    await done(store.fork('a', { id: 'fork', at: 1 }))
+    expect(await done(store.check())).toEqual([])
+    const found = async (change: string): Promise<readonly string[]> => {
+      await sql(change.replaceAll('@', `${quoted(schema)}.`))
+      return (await done(store.check())).map(findingText)
+    }
+    expect(await found('update @segment set state = 1 where key = 1')).toEqual([
+      'segment "1" of scope "default": it is marked as that of a removed log, and its log is there',
+    ])
+    await done(store.remove('fork'))
+    expect((await done(store.repair())).map(({ done: mended }) => mended)).toEqual(['the mark was taken away'])
+    expect(await done(store.check())).toEqual([])
+    await done(verifyLog(store, 'a'))
+    for (const [change, back, says] of [
+      [
+        'update @segment set parent = key where key = 1',
+        'update @segment set parent = null where key = 1',
+        /^segment "1".*its parent is missing, or begins after it/,
+      ],
+      [
+        'update @log set size = 3 where key = 1',
+        'update @log set size = 2 where key = 1',
+        /^log "a".*its size is not that of its rows/,
+      ],
+      [
+        `update @block set bytes = 'x'`,
+        "update @block set bytes = decode(repeat('07', 5000), 'hex')",
+        /^block .*its bytes are not those of its id/,
+      ],
+      [
+        `update @row set body = 'x' where segment = 2 and position = 0`,
+        `update @row set body = 'b' where segment = 2 and position = 0`,
+        /^log "b".*damaged at position 0/,
+      ],
+      [
+        'update @operation set size = 3 where log = 1',
+        'update @operation set size = 2 where log = 1',
+        /^operation "o".*are missing/,
+      ],
+    ] as const) {
+      expect(await found(change)).toContainEqual(expect.stringMatching(says))
+      expect(await found(back)).toEqual([])
+    }
+    await done(store.close())
+  })
+  it('one log that can not be read is one line of a list, stands in no other’s way, and can be removed', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    const heads = new Map<string, Head>()
+    for (const id of ['a', 'b', 'c']) heads.set(id, (await done(store.create({ id, encrypt: false }))).head)
+    for (const change of ["meta = 'null'", "meta = 'x'", 'created = 9007199254740992', 'size = -1', 'changes = -1']) {
+      await sql(`update ${quoted(schema)}.log set ${change} where id = 'b'`)
+      const { logs, damaged } = await done(store.list())
+      expect([change, logs.map(({ id }) => id), damaged?.map(({ id }) => id)]).toEqual([change, ['c', 'a'], ['b']])
+      expect(await said(store.info('b'))).toMatch(/^DamagedLog: "b" is damaged at position 0: its \w+ can not be read/)
+      const other = await open({ schema })
+      const answers = await Promise.all(
+        ['a', 'b'].map((id) =>
+          other.append(id, { expected: heads.get(id) as Head, rows: [{ kind: 'entry', body: 'x' }] })(),
+        ),
+      )
+      expect(answers.map((answer) => (isLeft(answer) ? answer.left._tag : 'Right'))).toEqual(['Right', 'DamagedLog'])
+      if (!isLeft(answers[0] as (typeof answers)[0])) heads.set('a', (await done(other.info('a'))).head)
+      await done(other.close())
+      await done(store.remove('b'))
+      await done(store.create({ id: 'b', encrypt: false }))
+      await done(store.remove('c'))
+      await done(store.create({ id: 'c', encrypt: false }))
+    }
+    await done(store.close())
+  })
+
+  /** Does something while another transaction holds what `statement` takes, until so many of the store's wait for it. */
+  const held = async (
+    schema: string,
+    statement: string,
+    waiting: number,
+    work: () => Promise<unknown>,
+  ): Promise<void> => {
+    const holder = new Client({ connectionString: url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query(statement)
+    const going = work()
+    for (let count = 0; count < waiting;)
+      count = Number(
+        (
+          await sql(
+            `select count(*) as n from pg_stat_activity where application_name = '${schema}' and wait_event_type = 'Lock'`,
+          )
+        )[0]?.['n'],
+      )
+    await holder.query('commit')
+    await holder.end()
+    await going
+  }
+
+  it('of two logs that are removed at the same moment, the last takes along the block that both spoke of', async () => {
+    const schema = fresh()
+    const store = await open({ connectionString: named(schema), schema })
+    const block = new Uint8Array(3000).fill(1)
+    const id = blockIdOf(block, store.hash)
+    for (const log of ['a', 'b'])
+      await done(
+        store.append(log, {
+          expected: (await done(store.create({ id: log, encrypt: false }))).head,
+          rows: [{ kind: 'entry', body: log, blocks: [id] }],
+          blocks: [block],
+        }),
+      )
+    await held(schema, `select 1 from ${quoted(schema)}.mention for update`, 2, () =>
+      Promise.all(['a', 'b'].map((log) => done(store.remove(log)))),
+    )
+    expect(await done(store.hasBlocks([id]))).toEqual([false])
+    await done(store.close())
+  })
+
+  it('a log that is removed while it is forked has no fork', async () => {
+    const schema = fresh()
+    const store = await open({ connectionString: named(schema), schema })
+    await done(store.create({ id: 'log', encrypt: false }))
+    let answer = ''
+    await held(
+      schema,
+      `delete from ${quoted(schema)}.log where id = 'log'`,
+      1,
+      async () => void (answer = await said(store.fork('log', { id: 'fork', at: 0 }))),
+    )
+    expect(answer).toMatch(/^NoSuchLog/)
+    expect((await done(store.list())).logs).toEqual([])
+    await done(store.close())
+  })
+
+  it('logs that share blocks are removed side by side, while others append them: none is lost, none is left', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    const blocks = [1, 2, 3].map((fill) => new Uint8Array(3000).fill(fill))
+    const ids = blocks.map((block) => blockIdOf(block, store.hash))
+    const turn = async (name: string): Promise<void> => {
+      for (let round = 0; round < 8; round++) {
+        const id = `${name} ${round}`
+        const { head } = await done(store.create({ id, encrypt: false }))
+        await done(store.append(id, { expected: head, rows: [{ kind: 'entry', body: id, blocks: ids }], blocks }))
+        expect((await done(store.getBlocks(ids))).every((block) => block !== undefined)).toBe(true)
+        await done(store.remove(id))
+      }
+    }
+    await Promise.all(['a', 'b', 'c', 'd', 'e'].map(turn))
+    expect(await done(store.hasBlocks(ids))).toEqual([false, false, false])
+    await done(store.close())
+  })
+})

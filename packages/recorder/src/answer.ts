@@ -1,0 +1,132 @@
+/** What a provider answers, read from its body or from its stream: the message, its cost, and how it ended. */
+import { createParser } from 'eventsource-parser'
+import { endOfString, isLeft, isObject, parseJson } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+import type { Usage } from 'indelible/notes'
+import { reasonOf } from 'indelible/task/kit'
+import { mostPlain } from './body.ts'
+import { errorIn, type Api, type StreamState, type Wire } from './apis/index.ts'
+
+/** An answer, as far as it came. */
+export interface Answered {
+  /** What to record of it. */
+  readonly messages: readonly Message[]
+  /** Whether it came to its end. */
+  readonly whole: boolean
+  readonly usage: Usage | undefined
+  /** The model that answered, if it says so. */
+  readonly model: string | undefined
+  /** Why it stopped. */
+  readonly stop: string | undefined
+  /** What a later request may continue it by. */
+  readonly id: string | undefined
+  /** What the provider says went wrong. */
+  readonly error: string | undefined
+}
+
+/** Reads an answer piece by piece. Never throws. */
+export class AnswerReader {
+  readonly #api: Api
+  readonly #streams: boolean
+  readonly #decoder = new TextDecoder()
+  readonly #parser = createParser({ onEvent: ({ data }) => this.#event(data) })
+  readonly #state: StreamState
+  #body = ''
+  #length = 0
+  /** Why nothing more of it is read. */
+  #unread: string | undefined
+
+  constructor(api: Api, contentType: string | undefined) {
+    this.#api = api
+    this.#streams = contentType?.includes('event-stream') ?? false
+    this.#state = api.stream()
+  }
+
+  take(bytes: Uint8Array): void {
+    if (this.#unread !== undefined) return
+    this.#length += bytes.length
+    try {
+      if (this.#length > mostPlain) throw new Error(`it is longer than ${mostPlain} bytes`)
+      const text = this.#decoder.decode(bytes, { stream: true })
+      if (this.#streams) this.#parser.feed(text)
+      else this.#body += text
+    } catch (cause) {
+      // Such as a body that is longer than a text can be.
+      this.#unread = `the answer can't be read: ${reasonOf(cause)}`
+      this.#body = ''
+    }
+  }
+
+  /** What was answered to a conversation. It is whole if its text says so, whatever became of the connection. */
+  end(after: readonly Message[] = []): Answered {
+    const rest = this.#decoder.decode()
+    if (this.#streams) {
+      this.#parser.feed(rest)
+      this.#parser.reset({ consume: true })
+      return this.#answered(this.#state.wire, this.#state, after)
+    }
+    const body = this.#body + rest
+    if (this.#api.chunks === true) return this.#ofChunks(body, after)
+    const parsed = parseJson(body)
+    const wire = !isLeft(parsed) && isObject(parsed.right) ? (parsed.right as Wire) : undefined
+    return this.#answered(wire, { ended: wire !== undefined, error: errorIn(wire) }, after)
+  }
+
+  /** One chunk, or a list of them, as far as it came. */
+  #ofChunks(body: string, after: readonly Message[]): Answered {
+    const isList = body.trimStart().startsWith('[')
+    for (const text of isList ? objectsOf(body) : [body]) this.#event(text)
+    const { wire, ended, error } = this.#state
+    return this.#answered(wire, { ended: isList ? ended : wire !== undefined, error }, after)
+  }
+
+  #event(data: string): void {
+    if (data === '[DONE]') return
+    const parsed = parseJson(data)
+    if (!isLeft(parsed) && isObject(parsed.right)) this.#state.take(parsed.right as Wire)
+  }
+
+  #answered(wire: Wire | undefined, state: Pick<StreamState, 'ended' | 'error'>, after: readonly Message[]): Answered {
+    const { ended, error = this.#unread } = state
+    const decoded = wire === undefined || error !== undefined ? undefined : this.#api.messages(wire, after)
+    const messages = decoded === undefined || isLeft(decoded) ? [] : decoded.right.messages
+    const done = ended && error === undefined
+    return {
+      messages: done ? messages : cutOff(messages),
+      whole: done,
+      usage: wire && this.#api.usage(wire),
+      model: wire && this.#api.model(wire),
+      stop: wire && this.#api.stop(wire),
+      id: wire && this.#api.id(wire),
+      error:
+        error ??
+        (decoded !== undefined && isLeft(decoded) ? `the answer can't be read: ${decoded.left._tag}` : undefined),
+    }
+  }
+}
+
+declare const TextDecoder: new () => { decode: (bytes?: Uint8Array, options?: { readonly stream: boolean }) => string }
+
+/** The texts of the objects of a list, without one that broke off. */
+const objectsOf = (list: string): readonly string[] => {
+  const found: string[] = []
+  let depth = 0
+  let from = 0
+  const token = /["{}]/g
+  for (let sign = token.exec(list); sign !== null; sign = token.exec(list)) {
+    // A text is passed over whole; of what else there is, only braces count.
+    if (sign[0] === '"') token.lastIndex = (endOfString(list, token.lastIndex) ?? list.length) + 1
+    else if (sign[0] === '{' && depth++ === 0) from = sign.index
+    else if (sign[0] === '}' && --depth === 0) found.push(list.slice(from, token.lastIndex))
+  }
+  return found
+}
+
+/** Of an answer that broke off: what was whole of it, and text, marked. A call may lack half of its arguments. */
+const cutOff = (messages: readonly Message[]): readonly Message[] =>
+  messages.flatMap((message) => {
+    const content = message.content.filter(({ type }) => type === 'text')
+    return content.length === 0
+      ? []
+      : [{ ...message, content, meta: { ...message.meta, indelible: { interrupted: true } } }]
+  })

@@ -1,0 +1,85 @@
+/** Anthropic Messages. */
+import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
+import { isLeft, isObject, parseJson } from 'indelible/json/kit'
+import { errorIn, isPlace, modelIn, numberIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
+
+/** What is recorded of it. */
+export const anthropicApi: Api = {
+  name: 'anthropic',
+  // Also on Vertex AI, and no messages of OpenAI's threads.
+  path: /\/messages$(?<!\/threads\/[^/]+\/messages)|\/anthropic\/models\/[^/:]+:(?:rawPredict|streamRawPredict)$/,
+  request: ({ model, messages, system, tools, stream: _stream, ...parameters }, path) => ({
+    model: model ?? modelIn(path),
+    messages: anthropic.decode(messages),
+    system,
+    tools,
+    parameters,
+    previous: undefined,
+  }),
+  stream: () => new MessagesStream(),
+  messages: decodeResponse,
+  usage: (answer) => {
+    const [input, output] = [numberIn(answer, 'usage', 'input_tokens'), numberIn(answer, 'usage', 'output_tokens')]
+    if (input === undefined || output === undefined) return undefined
+    // `input_tokens` leaves out what the cache read and wrote.
+    const read = numberIn(answer, 'usage', 'cache_read_input_tokens') ?? 0
+    const write = numberIn(answer, 'usage', 'cache_creation_input_tokens') ?? 0
+    return { input: input + read + write, output, cacheRead: read, cacheWrite: write }
+  },
+  stop: (answer) => textIn(answer, 'stop_reason'),
+  model: (answer) => textIn(answer, 'model'),
+  id: (answer) => textIn(answer, 'id'),
+}
+
+/** Events of Anthropic Messages. Source: Anthropic API reference, streaming (2026-11). */
+class MessagesStream implements StreamState {
+  #message: Wire | undefined
+  readonly #blocks: Wire[] = []
+  readonly #inputs = new Map<number, string>()
+  ended = false
+  error: string | undefined
+
+  take(event: Wire): void {
+    const { type, index, message, content_block: block, delta, usage } = event
+    const place = isPlace(index) ? index : -1
+    if (type === 'error') this.error ??= errorIn(event)
+    else if (type === 'message_start' && isObject(message)) this.#message ??= message as Wire
+    else if (type === 'message_stop') this.ended = true
+    else if (type === 'content_block_start' && isObject(block) && place >= 0) this.#blocks[place] = block as Wire
+    else if (type === 'content_block_delta' && isObject(delta)) this.#delta(place, delta as Wire)
+    else if (type === 'message_delta' && this.#message !== undefined) {
+      if (isObject(delta)) Object.assign(this.#message, delta)
+      const before = this.#message['usage']
+      if (isObject(usage)) this.#message['usage'] = { ...(isObject(before) ? before : {}), ...given(usage) }
+    }
+  }
+
+  #delta(place: number, delta: Wire): void {
+    const block = this.#blocks[place]
+    if (block === undefined) return
+    const { type, text, thinking, signature, partial_json: json, citation } = delta
+    const add = (field: string, more: unknown): void => {
+      block[field] = `${typeof block[field] === 'string' ? block[field] : ''}${String(more)}`
+    }
+    if (type === 'text_delta') add('text', text)
+    else if (type === 'thinking_delta') add('thinking', thinking)
+    else if (type === 'signature_delta') add('signature', signature)
+    else if (type === 'citations_delta')
+      block['citations'] = [...(Array.isArray(block['citations']) ? (block['citations'] as unknown[]) : []), citation]
+    else if (type === 'input_json_delta') this.#inputs.set(place, `${this.#inputs.get(place) ?? ''}${String(json)}`)
+  }
+
+  get wire(): Wire | undefined {
+    if (this.#message === undefined) return undefined
+    const content = this.#blocks.flatMap((block, place) => {
+      const json = this.#inputs.get(place)
+      if (json === undefined || json === '') return [block]
+      const input = parseJson(json)
+      return isLeft(input) ? [] : [{ ...block, input: input.right }] // a call that was cut is no call
+    })
+    return { ...this.#message, content }
+  }
+}
+
+/** Usage without what is null: a later event does not take back what an earlier one said. */
+const given = (usage: object): object => Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null))

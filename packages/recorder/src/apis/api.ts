@@ -1,0 +1,98 @@
+/** What an API says on the wire: what a request asks, and what its answer comes to. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { CodecFault, Decoded } from 'indelible/codecs'
+import { own, isObject, type Json, type JsonObject } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+import type { Usage } from 'indelible/notes'
+
+/** The APIs whose calls are recorded. */
+export type RecordedApi = 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini'
+
+/** An object of the wire. */
+export type Wire = { [field: string]: unknown }
+
+/** What stands in a request. */
+export interface Request {
+  readonly model: unknown
+  readonly messages: Either<CodecFault, Decoded>
+  /** `system` or `instructions`; undefined if there is none. */
+  readonly system: Json | undefined
+  readonly tools: Json | undefined
+  /** The rest of the request. */
+  readonly parameters: JsonObject
+  /** The response that it continues, where the API keeps conversations itself. */
+  readonly previous: unknown
+  /** The conversation that it continues, where the API keeps what came before under a name. */
+  readonly conversation?: unknown
+  /** What the client calls the conversation, where the API has a field for it. */
+  readonly client?: unknown
+}
+
+/** An API that is recorded. */
+export interface Api {
+  readonly name: RecordedApi
+  /** What the path of a call ends in. */
+  readonly path: RegExp
+  /** Read a request. */
+  readonly request: (body: JsonObject, path: string) => Request
+  /** An answer that is no stream of events is one of them, or a list of them. Default: it is what they come to. */
+  readonly chunks?: true
+  /** Read the events of a stream. */
+  readonly stream: () => StreamState
+  /** The messages of an answer, and of what it answers. */
+  readonly messages: (answer: Wire, after: readonly Message[]) => Either<CodecFault, Decoded>
+  /** Tokens as the provider counted them. */
+  readonly usage: (answer: Wire) => Usage | undefined
+  /** Why the model stopped. */
+  readonly stop: (answer: Wire) => string | undefined
+  readonly model: (answer: Wire) => string | undefined
+  /** What a later request may continue it by. */
+  readonly id: (answer: Wire) => string | undefined
+}
+
+/** What the events of a stream come to. */
+export interface StreamState {
+  readonly take: (event: Wire) => void
+  /** The body that would have been answered without a stream. */
+  readonly wire: Wire | undefined
+  /** Whether the stream said that it is done. */
+  readonly ended: boolean
+  readonly error: string | undefined
+}
+
+/** The objects of a list. */
+export const objectsIn = (list: unknown): readonly Wire[] =>
+  Array.isArray(list) ? (list.filter(isObject) as Wire[]) : []
+
+/** A place that an event names. More than anybody uses would be a list of holes. */
+export const isPlace = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) >= 0 && Number(value) < 10_000
+
+/** A text. */
+export const textIn = (wire: Wire | undefined, field: string): string | undefined => {
+  const value = wire && own(wire, field)
+  return typeof value === 'string' ? value.toWellFormed() : undefined
+}
+
+/** What a provider says went wrong. */
+export const errorIn = (wire: Wire | undefined): string | undefined => {
+  const error = wire && own(wire, 'error')
+  if (error === undefined || error === null) return undefined
+  const message = isObject(error) ? own(error, 'message') : error
+  return typeof message === 'string'
+    ? message.slice(0, 500).toWellFormed()
+    : 'the provider gave an error without a message'
+}
+
+/** A count at a path. */
+export const numberIn = (value: unknown, ...path: readonly string[]): number | undefined => {
+  const found = path.reduce<unknown>((at, key) => (isObject(at) ? own(at, key) : undefined), value)
+  return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0 ? found : undefined
+}
+
+/** The model that a path names before its method: `…/models/MODEL:method`. */
+export const modelIn = (path: string): string | undefined => {
+  const last = path.slice(path.lastIndexOf('/') + 1)
+  const colon = last.lastIndexOf(':')
+  return colon < 1 ? undefined : last.slice(0, colon)
+}

@@ -1,0 +1,76 @@
+/** Gemini's `generateContent` and `streamGenerateContent`, of the Gemini API, of Vertex AI and of Code Assist. */
+import { decodeResponse, gemini, JoinedResponse } from 'indelible/codecs/gemini'
+import { isObject } from 'indelible/json/kit'
+import { errorIn, modelIn, numberIn, objectsIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
+
+/** What is recorded of it. */
+export const geminiApi: Api = {
+  name: 'gemini',
+  path: /[^/]:(?:generateContent|streamGenerateContent)$/,
+  request: (body, path) => {
+    // Code Assist, which Gemini CLI calls for people who log in, has the request in an envelope.
+    const { request, ...envelope } = body
+    const {
+      contents,
+      systemInstruction,
+      system_instruction: other,
+      tools,
+      ...rest
+    } = isObject(request) ? request : body
+    const { session_id: _session, model: _model, ...parameters } = rest
+    return {
+      model: envelope['model'] ?? modelIn(path),
+      messages: gemini.decode({ contents }),
+      system: systemInstruction ?? other,
+      tools,
+      parameters,
+      previous: undefined,
+      client: isObject(request) ? request['session_id'] : undefined,
+    }
+  },
+  stream: () => new GeminiStream(),
+  chunks: true,
+  messages: (answer, after) => decodeResponse(answer, { after }),
+  usage: (answer) => {
+    const input = numberIn(answer, 'usageMetadata', 'promptTokenCount')
+    if (input === undefined) return undefined
+    const count = (name: string): number => numberIn(answer, 'usageMetadata', name) ?? 0
+    const cached = numberIn(answer, 'usageMetadata', 'cachedContentTokenCount')
+    return {
+      input: input + count('toolUsePromptTokenCount'),
+      output: count('candidatesTokenCount') + count('thoughtsTokenCount'),
+      ...(cached !== undefined && { cacheRead: cached }),
+    }
+  },
+  stop: (answer) => textIn(objectsIn(answer['candidates'])[0], 'finishReason') ?? blockedIn(answer),
+  model: (answer) => textIn(answer, 'modelVersion'),
+  id: (answer) => textIn(answer, 'responseId'),
+}
+
+const blockedIn = (answer: Wire): string | undefined => {
+  const { promptFeedback: feedback } = answer
+  const reason = isObject(feedback) ? feedback['blockReason'] : undefined
+  return typeof reason === 'string' ? `blocked: ${reason}` : undefined
+}
+
+/** Chunks of a stream, or the one answer. Source: Gemini API reference, streamGenerateContent (2026-11) */
+class GeminiStream implements StreamState {
+  readonly #joined = new JoinedResponse()
+  error: string | undefined
+
+  take(event: Wire): void {
+    const { response } = event
+    const chunk = isObject(response) ? (response as Wire) : event
+    this.error ??= errorIn(chunk)
+    this.#joined.take(chunk)
+  }
+
+  get ended(): boolean {
+    const { wire } = this
+    return wire !== undefined && geminiApi.stop(wire) !== undefined
+  }
+
+  get wire(): Wire | undefined {
+    return this.#joined.response
+  }
+}

@@ -1,0 +1,11 @@
+/** Tokens as OpenAI counts them. */
+import type { Usage } from 'indelible/notes'
+import { numberIn, type Wire } from './api.ts'
+
+/** What the fields of an answer's `usage` say. */
+export const openaiUsage = (answer: Wire, input: string, output: string, details: string): Usage | undefined => {
+  const [sent, said] = [numberIn(answer, 'usage', input), numberIn(answer, 'usage', output)]
+  if (sent === undefined || said === undefined) return undefined
+  const cached = numberIn(answer, 'usage', details, 'cached_tokens')
+  return { input: sent, output: said, ...(cached !== undefined && { cacheRead: cached }) }
+}

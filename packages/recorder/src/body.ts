@@ -1,0 +1,69 @@
+/** Bodies as bytes: whether they are compressed, and what they say then. */
+
+import { endOfString } from 'indelible/json/kit'
+
+/** Reads bytes of another encoding than text. */
+export type Decompress = (encoding: string, bytes: Uint8Array) => Promise<Uint8Array>
+
+/** Whether a `content-encoding` says that nothing is compressed. */
+export const isIdentity = (encoding: string | undefined): boolean =>
+  encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity'
+
+/** Pieces as one. */
+export const joined = (chunks: readonly Uint8Array[]): Uint8Array => {
+  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes
+}
+
+/** Bytes: the most that is read of one body. A few kilobytes can stand for more than there is memory. */
+export const mostPlain: number = 2 ** 28
+
+/** Bytes of requests that may wait to be recorded, all together. What comes beyond is not recorded. */
+export const mostWaiting: number = 2 ** 28
+
+/** JSON values of a request, and messages: more than any model takes, and few enough to be read in a moment. */
+export const mostValues = 400_000
+export const mostMessages = 20_000
+
+/** Whether a text of JSON has more values than that: known before any of them is made. */
+export const hasTooManyValues = (json: string): boolean => {
+  let values = 0
+  const sign = /[",{[]/g
+  for (let found = sign.exec(json); found !== null; found = sign.exec(json)) {
+    if (found[0] === '"') sign.lastIndex = (endOfString(json, sign.lastIndex) ?? json.length) + 1
+    else if (++values > mostValues) return true
+  }
+  return false
+}
+
+/** Bytes of `gzip` or `deflate`, by the platform. Throws Error on another encoding, and on more bytes than `limit`. */
+export const decompressed = async (
+  encoding: string,
+  bytes: Uint8Array,
+  limit: number = mostPlain,
+): Promise<Uint8Array> => {
+  const format = { gzip: 'gzip', 'x-gzip': 'gzip', deflate: 'deflate' }[encoding.toLowerCase()]
+  if (format === undefined)
+    throw new Error(`the encoding ${JSON.stringify(encoding)} can't be read here: give decompress`)
+  const stream = new Blob([bytes as Uint8Array<ArrayBuffer>])
+    .stream()
+    .pipeThrough(new DecompressionStream(format as 'gzip'))
+  const chunks: Uint8Array[] = []
+  let length = 0
+  const reader = stream.getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return joined(chunks)
+    length += value.length
+    if (length > limit) {
+      await reader.cancel()
+      throw new Error(`the body is longer than ${limit} bytes when it is decompressed`)
+    }
+    chunks.push(value)
+  }
+}

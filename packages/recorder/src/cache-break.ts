@@ -1,0 +1,122 @@
+/** Where the prefix that a provider had cached ended, and why. Providers cache tools, then the system text, then messages. */
+import { isLeft, isObject, parseJson } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+import type { Said } from './compaction.ts'
+import type { SentBefore } from './conversation.ts'
+import { identityOf } from './identity.ts'
+import type { CacheBreak } from './receipt.ts'
+
+/** A message that a client changed in the middle of what was said, such as an old tool result that it shortened. */
+export interface Edit {
+  /** The index of the first one. */
+  readonly index: number
+  /** What was done to it, in words. */
+  readonly because: string
+  /** The call before, where that stands in the session that this one is a fork of. */
+  readonly before?: SentBefore | undefined
+}
+
+/**
+ * The edit that leads from a conversation to a request which shares its first `len` messages; undefined if the request
+ * only goes back. After an edit, answers or results that stood behind it are sent again.
+ */
+export const editOf = (said: Said, given: readonly Message[], len: number): Edit | undefined => {
+  const behind = new Set<string>()
+  for (let index = len; index < said.len; index++) behind.add(said.identityAt(index))
+  const rest = given.slice(len)
+  const ids = rest.map(identityOf)
+  if (!rest.some(({ role }, at) => role !== 'user' && role !== 'system' && behind.has(ids[at] as string)))
+    return undefined
+  const was = said.at(len)
+  const what = was === undefined ? 'a message' : named(was as Message, given.slice(0, len))
+  const done = ids.includes(said.identityAt(len))
+    ? `a message was put before ${what}`
+    : behind.has(ids[0] as string)
+      ? `${what} was taken out`
+      : `${what} was edited`
+  return { index: len, because: `message ${len}: ${done}` }
+}
+
+/** A message in words. */
+const named = ({ role, content }: Message, before: readonly Message[]): string => {
+  if (role !== 'tool') return role === 'assistant' ? 'an answer' : `a ${role} message`
+  const ids = new Set(content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
+  const calls = before.flatMap((message) => message.content.filter((part) => part.type === 'tool_call'))
+  const names = new Set(calls.filter(({ id }) => ids.has(id)).map(({ name }) => name))
+  return names.size === 0 ? 'a tool result' : `the result of ${[...names].slice(0, 3).join(', ')}`
+}
+
+/** How a call differs from the one before it; undefined: it continues it unchanged. */
+export const cacheBreak = (
+  last: SentBefore | undefined,
+  now: SentBefore,
+  compacted: boolean,
+  edit: Edit | undefined,
+): CacheBreak | undefined => {
+  const before = last ?? edit?.before
+  const edited = edit && ({ where: 'messages', index: edit.index, because: edit.because } as const)
+  if (before === undefined) return edited
+  if (before.tools !== now.tools) return { where: 'tools', because: toolsChanged(before.tools, now.tools) }
+  if (before.system !== now.system) return { where: 'system', because: systemChanged(before.system, now.system) }
+  const index = before.messages.findIndex((digest, at) => now.messages[at] !== digest)
+  if (edited !== undefined && (index === -1 || index >= edited.index)) return edited
+  if (index === -1) return undefined
+  return {
+    where: 'messages',
+    index,
+    because: compacted
+      ? 'the client compacted the conversation'
+      : index >= now.messages.length
+        ? `the conversation was cut back to ${now.messages.length} messages`
+        : `message ${index} is another, or is written in another way`,
+  }
+}
+
+const toolsChanged = (before: string | undefined, now: string | undefined): string => {
+  const [old, current] = [namesIn(before), namesIn(now)]
+  const added = current.filter((name) => !old.includes(name)).map((name) => `+${name}`)
+  const removed = old.filter((name) => !current.includes(name)).map((name) => `-${name}`)
+  const changes = [...added, ...removed]
+  if (changes.length > 0)
+    return `the tool list changed: ${changes.slice(0, 10).join(' ')}${changes.length > 10 ? ' …' : ''}`
+  return old.join('\n') === current.join('\n') ? 'the description of a tool changed' : 'the tools came in another order'
+}
+
+const namesIn = (tools: string | undefined): readonly string[] => {
+  const parsed = tools === undefined ? undefined : parseJson(tools)
+  if (parsed === undefined || isLeft(parsed) || !Array.isArray(parsed.right)) return []
+  return parsed.right.flatMap((tool, index) => {
+    if (!isObject(tool)) return [`tool ${index}`]
+    const { functionDeclarations: declared = tool['function_declarations'] } = tool
+    if (Array.isArray(declared)) return declared.map((one: unknown, at) => nameOf(one) ?? `function ${at}`)
+    // A tool of Gemini's own is an object under its name.
+    return [nameOf(tool['function']) ?? nameOf(tool) ?? Object.keys(tool)[0] ?? `tool ${index}`]
+  })
+}
+
+const nameOf = (tool: unknown): string | undefined => {
+  const name = isObject(tool) ? (tool['name'] ?? tool['type']) : undefined
+  return typeof name === 'string' ? name : undefined
+}
+
+const systemChanged = (before: string | undefined, now: string | undefined): string => {
+  if (before === undefined || now === undefined)
+    return before === undefined ? '`system` was added' : '`system` was removed'
+  const [old, current] = [textIn(before).split('\n'), textIn(now).split('\n')]
+  const line = old.findIndex((text, index) => text !== current[index])
+  return line === -1
+    ? `\`system\` changed: it has ${current.length - old.length} more lines`
+    : `\`system\` changed in line ${line + 1}`
+}
+
+/** All text of a system prompt, which may be a text, a list of parts, or an object with one. */
+const textIn = (json: string): string => {
+  const parsed = parseJson(json)
+  if (isLeft(parsed)) return json
+  const { right: said } = parsed
+  const parts = isObject(said) && Array.isArray(said['parts']) ? said['parts'] : said
+  if (typeof parts === 'string') return parts
+  return Array.isArray(parts)
+    ? parts.map((part) => (isObject(part) && typeof part['text'] === 'string' ? part['text'] : '')).join('\n')
+    : json
+}

@@ -1,0 +1,233 @@
+/** A call, recorded: what its request says first, then its answer with the receipt. */
+import { ownFields, isLeft, jsonEqual, right, type Json, type JsonObject } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+import type { ReceiptNote } from 'indelible/notes'
+import { digestOf, type BlockId } from 'indelible/proof'
+import { hasFailed } from 'indelible/session'
+import type { Store } from 'indelible/store'
+import type { Answered } from './answer.ts'
+import { cacheBreak } from './cache-break.ts'
+import type { Compaction } from './compaction.ts'
+import { formsOf, type Forms, type Kept } from './content.ts'
+import { problem, type Conversation, type SentBefore } from './conversation.ts'
+import { Conversations, isOver, keptAs, sharedFrom, type Unread } from './conversations.ts'
+import {
+  asSent,
+  blockIdOf,
+  receiptFields,
+  sentOf,
+  type CacheBreak,
+  type CallDetails,
+  type Sent,
+  type SentEntries,
+} from './receipt.ts'
+import type { Tally } from './summary.ts'
+import type { Asked } from './wire.ts'
+
+/** A call whose request is recorded: where its answer goes. */
+export interface Begun {
+  readonly asked: Asked
+  readonly conversation: Conversation
+  /** The length of the conversation that was sent. */
+  readonly len: number
+  /** Its chain, and the messages of the request, which are its end. */
+  readonly chain: readonly string[]
+  readonly given: readonly Message[]
+  readonly sent: Sent
+  readonly now: SentBefore
+  readonly blocks: Pick<CallDetails, 'system' | 'tools'>
+  readonly broke: CacheBreak | undefined
+  readonly digest: string
+  readonly head: { readonly size: number; readonly root: string }
+}
+
+/** Told of the session in which the receipt of a call is about to be appended. It must not throw. */
+export type OnPlace = (session: string) => void
+
+/** How a call went, seen from outside. */
+export type Told = Pick<CallDetails, 'at' | 'duration' | 'firstByte' | 'status' | 'error'>
+
+/** Records calls into the conversations that they continue. */
+export class Calls {
+  readonly #store: Store
+  readonly #forms: Forms
+  readonly #tally: Tally
+  readonly #conversations: Conversations
+  readonly #blocks = new Set<string>()
+
+  constructor(store: Store, kept: Kept, tally: Tally, tell: (unread: Unread) => void) {
+    this.#store = store
+    this.#forms = formsOf(kept)
+    this.#tally = tally
+    this.#conversations = new Conversations(store, tell)
+  }
+
+  /** Record what a request says, and find where its answer goes. */
+  async begin(asked: Asked, named: string | undefined): Promise<Begun> {
+    const forms = this.#forms
+    const given = asked.messages.map(forms.asked)
+    for (let attempt = 1; ; attempt++) {
+      const found = await this.#conversations.find(asked, given, named)
+      const { conversation, from, taken, compaction, edit } = found
+      const news = given.slice(taken)
+      await this.#conversations.index(conversation, from, compaction === undefined ? news : given)
+      const appended =
+        compaction !== undefined
+          ? await conversation.compact(compaction, given, await this.#made(conversation, compaction, given))
+          : news.length === 0 && from === conversation.len
+            ? right(undefined)
+            : await conversation.replaceFrom(from, news)
+      if (isLeft(appended)) {
+        const isLost = isOver(appended.left) || this.#conversations.isUnread(appended.left)
+        if (isLost) this.#conversations.forget(conversation.session.id)
+        if (attempt < 5 && (appended.left._tag === 'SessionConflict' || isLost)) continue
+        throw problem('append to', conversation.session.id, appended.left)
+      }
+      asked.messages.slice(taken).forEach(forms.count)
+      const blocks = {
+        ...(asked.system !== undefined && { system: await this.#block(forms.beside(asked.system)) }),
+        ...(asked.tools !== undefined && { tools: await this.#block(forms.beside(asked.tools)) }),
+      }
+      // A compaction has a place for each message.
+      const entries = await this.#entries(conversation, given, from, compaction === undefined ? taken : 0)
+      const { last } = conversation
+      const sent = sentOf(entries, last?.note === undefined ? undefined : { note: last.note, entries: last.entries })
+      const now: SentBefore = {
+        entries,
+        tools: asked.tools === undefined ? undefined : JSON.stringify(asked.tools),
+        system: asked.system === undefined ? undefined : JSON.stringify(asked.system),
+        messages: given.map((message) => digestOf(JSON.stringify(asSent(message)))),
+      }
+      const whole = asked.previous === undefined && asked.conversation === undefined // else the provider has what came before
+      const broke = whole ? cacheBreak(last, now, compaction !== undefined, edit) : undefined
+      conversation.last = whole ? now : undefined
+      const head = conversation.session.head()
+      const digest = digestOf(JSON.stringify([asked.system ?? null, asked.tools ?? null, now.messages]))
+      const { chain, len } = conversation
+      return { asked, conversation, len, chain: [...chain], given, sent, now, blocks, broke, digest, head }
+    }
+  }
+
+  /** Whether a response is recorded. */
+  hasResponse(id: string): Promise<boolean> {
+    return this.#conversations.hasResponse(id)
+  }
+
+  /** What was sent, by positions where the record says the same. */
+  async #entries(
+    conversation: Conversation,
+    given: readonly Message[],
+    from: number,
+    taken: number,
+  ): Promise<SentEntries> {
+    const entries: (number | BlockId)[] = []
+    const before = from - taken // what a provider has of it, where the request names an earlier response
+    for (let index = 0; index < before; index++) entries.push(conversation.entryAt(index))
+    for (const [index, message] of given.entries()) {
+      const recorded = conversation.at(before + index)
+      const same =
+        recorded !== undefined && jsonEqual(asSent(recorded) as unknown as Json, asSent(message) as unknown as Json)
+      entries.push(same ? conversation.entryAt(before + index) : await this.#block(asSent(message) as unknown as Json))
+    }
+    return entries
+  }
+
+  /** The blocks of messages that only a compaction has. */
+  async #made(
+    conversation: Conversation,
+    { places }: Compaction,
+    given: readonly Message[],
+  ): Promise<ReadonlyMap<number, BlockId>> {
+    const blocks = new Map<number, BlockId>()
+    for (const [index, place] of places.entries())
+      if (place === 'made' || (typeof place === 'number' && typeof conversation.entryAt(place) === 'string'))
+        blocks.set(index, await this.#block(asSent(given[index] as Message) as unknown as Json))
+    return blocks
+  }
+
+  /** Keep JSON as a block, once. */
+  async #block(value: Json): Promise<BlockId> {
+    const text = JSON.stringify(value)
+    const id = blockIdOf(value)
+    if (this.#blocks.has(id)) return id
+    const put = await this.#store.putBlocks([new TextEncoder().encode(text)])()
+    if (isLeft(put)) throw problem('put a block', id, put.left)
+    if (this.#blocks.size > 10_000) this.#blocks.clear()
+    this.#blocks.add(id)
+    return id
+  }
+
+  /** Record an answer and the receipt of its call: behind what was sent, or in a fork where something else came there. */
+  async finish(begun: Begun, answered: Answered | undefined, told: Told, onPlace?: OnPlace): Promise<void> {
+    const { asked, len, chain, given, sent, blocks, broke, digest, head } = begun
+    const forms = this.#forms
+    const { error: broken, ...timed } = ownFields(told)
+    const said = broken ?? answered?.error
+    const error = said === undefined ? undefined : forms.beside(said)
+    const messages = (answered?.messages ?? []).map(forms.answered)
+    const cut = answered !== undefined && !answered.whole && error === undefined
+    const details: CallDetails = {
+      api: asked.api,
+      sent,
+      ...blocks,
+      ...(Object.keys(asked.parameters).length > 0 && { parameters: forms.beside(asked.parameters) as JsonObject }),
+      ...(asked.client !== undefined && { client: asked.client }),
+      ...(answered?.id !== undefined && { response: answered.id }),
+      ...timed,
+      ...(answered?.stop !== undefined && { stop: answered.stop }),
+      ...(error !== undefined && { error }),
+      ...((cut || (broken !== undefined && messages.length > 0)) && { cut: true as const }),
+      ...(broke !== undefined && { broke }),
+    }
+    const responses = [
+      ...(answered?.id !== undefined && asked.api === 'openai-responses' ? [answered.id] : []),
+      ...(asked.conversation === undefined ? [] : [keptAs(asked.conversation)]),
+    ]
+    let { conversation } = begun
+    for (let attempt = 1; ; attempt++) {
+      if (messages.length > 0 && conversation.chainAt(conversation.len) !== chain[len]) {
+        const shared = sharedFrom(0, conversation, chain)
+        conversation = await this.#conversations.forked(conversation, shared, asked.client)
+        const again =
+          shared === len ? right(undefined) : await conversation.replaceFrom(shared, given.slice(shared - len))
+        if (isLeft(again)) throw problem('append to', conversation.session.id, again.left)
+      }
+      const { alike, fields } = receiptFields(details, conversation.receipts)
+      // What directly follows what it answers says by that where the record was.
+      const follows = conversation === begun.conversation && conversation.session.head().size === head.size
+      const receipt: ReceiptNote = {
+        type: 'receipt',
+        len: begun.conversation.session.len,
+        ...(!(follows && messages.length > 0) && { head }),
+        contextDigest: digest,
+        model: answered?.model ?? asked.model,
+        ...(answered?.usage !== undefined && { usage: answered.usage }),
+        ...fields,
+      }
+      // Before it is there, so that a kill leaves nothing that is not found.
+      await this.#conversations.index(conversation, conversation.len, messages)
+      for (const id of messages.length > 0 ? responses : [])
+        await this.#conversations.indexResponse(id, conversation.session.id, len + messages.length)
+      const note = conversation.session.notes().length
+      onPlace?.(conversation.session.id)
+      const finished = await conversation.finish(messages, receipt)
+      if (!isLeft(finished)) {
+        if (conversation === begun.conversation) begun.now.note = note
+        conversation.wrote(alike, note)
+        break
+      }
+      if (attempt === 5 || finished.left._tag !== 'SessionConflict')
+        throw problem('append an answer to', conversation.session.id, finished.left)
+    }
+    const session = conversation.session.id
+    this.#tally.called({
+      session,
+      model: answered?.model ?? asked.model,
+      failed: hasFailed({ ...details }),
+      usage: answered?.usage,
+      broke,
+    })
+  }
+}
+
+declare const TextEncoder: new () => { encode: (text: string) => Uint8Array }

@@ -1,0 +1,240 @@
+/**
+ * What a client's own compaction makes of a conversation. It asks for a summary, or drops what is old, and from then on
+ * sends other messages for the same conversation: some that it kept, the summary, and what is new.
+ *
+ * It is recognised by what is there: a request of a client leaves the conversation, but holds the last answer that the
+ * client was given, as a message, or its text within one. The request for the summary, if it was made in the
+ * conversation, is taken out of it again. Which messages are sent from then on is a note, so that the next call, also
+ * after a restart, continues them.
+ *
+ * Source  Claude Code 2.1.330, Codex 0.169.0 and opencode 1.18.33 on loopback (2026-11)
+ */
+import { isObject, type Immutable, type JsonObject } from 'indelible/json/kit'
+import { textOf, type Message } from 'indelible/message'
+import type { ApplicationNote } from 'indelible/notes'
+import type { SessionReader } from 'indelible/session'
+import { identityOf } from './identity.ts'
+import { expanded, runsOf, type Sent, type SentEntries } from './receipt.ts'
+
+/** What a request made of a conversation. */
+export interface Compaction {
+  /** The index in the conversation from which on the request for the summary is taken out; its length, if nothing is. */
+  readonly upTo: number
+  /** The summary, as text; undefined where there is none, or only its provider can read it. */
+  readonly summary: string | undefined
+  /** For each message of the request: where in the conversation it stands, or whether it is new, or of the compaction. */
+  readonly places: readonly (number | 'new' | 'made')[]
+}
+
+/** Messages that can be read by their index. */
+export interface Said {
+  readonly len: number
+  /** Undefined, where only a compaction has it. */
+  readonly at: (index: number) => Immutable<Message> | undefined
+  /** What it says, by its identity. */
+  readonly identityAt: (index: number) => string
+}
+
+/**
+ * The compaction that leads from a conversation to a request; undefined if there is none.
+ *
+ * Cost    O(request + last answers) where there is none, else O(request + conversations)
+ * @param shared how many messages the request continues
+ * @param others what else the same client was answered
+ */
+export const compactionOf = (
+  said: Said,
+  given: readonly Message[],
+  shared: number,
+  others: readonly Said[],
+): Compaction | undefined => {
+  // Whoever quotes an answer behind others that stay has gone back, and not compacted.
+  if (given.slice(0, shared).some(({ role }) => role === 'assistant')) return undefined
+  const ids = given.map(identityOf)
+  const own = holderOf(said, given, ids, shared)
+  if (own !== undefined) {
+    const asked = questionOf(said)
+    const known = new Set(ids.slice(0, own.index))
+    const isAsked = some(asked, said.len - 1, (index) => known.has(said.identityAt(index)))
+    // A question that is sent again, before its answer, was no request for a summary: what came before was dropped.
+    if (asked < said.len - 1 && !isAsked) return compaction(said, ids, asked, own)
+    if (own.isWhole) return compaction(said, ids, said.len, undefined)
+  }
+  for (const other of others) {
+    const found = holderOf(other, given, ids, shared)
+    if (found !== undefined && isAbout(other, said)) return compaction(said, ids, said.len, found)
+  }
+  return undefined
+}
+
+/** Where an answer is held in a request: as a message, or as text in one. */
+interface Holder {
+  readonly index: number
+  /** Whether it is the answer, and no text around it. */
+  readonly isWhole: boolean
+  readonly summary: string | undefined
+}
+
+/** Where a request holds the last answer of a conversation, behind what it continues. */
+const holderOf = (
+  said: Said,
+  given: readonly Message[],
+  ids: readonly string[],
+  shared: number,
+): Holder | undefined => {
+  const answer = said.at(said.len - 1)
+  if (answer?.role !== 'assistant' || isDigested(answer)) return undefined
+  const summaries = summariesIn(textOf(answer))
+  const same = ids.indexOf(said.identityAt(said.len - 1), shared)
+  if (same !== -1) return { index: same, isWhole: true, summary: summaries[0]?.text }
+  for (let index = shared; index < given.length; index++) {
+    const text = spaced(textOf(given[index] as Message))
+    const summary = summaries.find((one) => text.includes(one.spaced))
+    if (summary !== undefined) return { index, isWhole: false, summary: summary.text }
+  }
+  return undefined
+}
+
+/** Whether a conversation quotes what a user says in another one. */
+const isAbout = (about: Said, said: Said): boolean => {
+  const told = (one: Said, role?: string): readonly string[] =>
+    Array.from({ length: one.len }, (_, index) => one.at(index)).flatMap((message) =>
+      message === undefined || (role !== undefined && message.role !== role) ? [] : [spaced(textOf(message))],
+    )
+  const all = told(about).join(' ')
+  return told(said, 'user').some((text) => text.length >= 8 && all.includes(text))
+}
+
+/** Whether only figures of a message are recorded, in which another message may be "found". */
+const isDigested = ({ meta }: Immutable<Message>): boolean => {
+  const own = meta?.['indelible']
+  return isObject(own) && own['digest'] !== undefined
+}
+
+/** What of an answer may be told as a summary: all of it, or one of its longest elements. Short texts say nothing. */
+const summariesIn = (answer: string): readonly { readonly text: string; readonly spaced: string }[] =>
+  [
+    answer,
+    ...insidesOf(answer)
+      .toSorted((a, b) => b.length - a.length)
+      .slice(0, mostSummaries),
+  ]
+    .map((text) => ({ text: text.trim(), spaced: spaced(text) }))
+    .filter(({ spaced }) => spaced.length >= 20)
+
+/** Each of them is looked for in each message of a request. */
+const mostSummaries = 16
+
+/** What stands in the outermost elements of a text, each up to the first end of its name. Cost: O(text), however they nest. */
+const insidesOf = (text: string): readonly string[] => {
+  const ends = new Map<string, number[]>()
+  for (const { 1: name = '', index } of text.matchAll(/<\/(\w+)>/g)) {
+    const known = ends.get(name)
+    if (known === undefined) ends.set(name, [index])
+    else known.push(index)
+  }
+  for (const known of ends.values()) known.reverse() // the next one is the last
+  const insides: string[] = []
+  let behind = 0
+  for (const { 0: tag, 1: name = '', index } of text.matchAll(/<(\w+)>/g)) {
+    const known = ends.get(name)
+    if (index < behind || known === undefined) continue
+    while ((known.at(-1) ?? Infinity) < index) known.pop()
+    const end = known.at(-1)
+    if (end === undefined) continue
+    insides.push(text.slice(index + tag.length, end))
+    behind = end
+  }
+  return insides
+}
+
+const spaced = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
+
+/** The index of the first message of the question that the last message answers. */
+const questionOf = (said: Said): number => {
+  let index = said.len - 1
+  while (index > 0 && !['assistant', 'tool'].includes(said.at(index - 1)?.role ?? '')) index--
+  return index
+}
+
+const some = (from: number, to: number, is: (index: number) => boolean): boolean => {
+  for (let index = from; index < to; index++) if (is(index)) return true
+  return false
+}
+
+const compaction = (
+  said: Said,
+  ids: readonly string[],
+  upTo: number,
+  held: Holder | undefined,
+): Compaction | undefined => {
+  const indexes = new Map<string, number[]>()
+  for (let index = 0; index < upTo; index++) {
+    const id = said.identityAt(index)
+    const others = indexes.get(id)
+    if (others === undefined) indexes.set(id, [index])
+    else others.push(index)
+  }
+  let next = 0
+  const places: (number | 'new' | 'made')[] = ids.map((id) => {
+    const index = indexes.get(id)?.find((one) => one >= next)
+    if (index === undefined) return 'new'
+    next = index + 1
+    return index
+  })
+  const kept = places.findLastIndex((place) => typeof place === 'number')
+  const made = held?.index ?? kept
+  if (held !== undefined) places[held.index] = 'made'
+  else if (kept === -1) return undefined
+  for (let index = 0; index < made; index++) if (places[index] === 'new') places[index] = 'made'
+  return { upTo, summary: held?.summary, places }
+}
+
+/** What a client sends of a conversation since its last compaction: messages by where they stand, then the rest of it. */
+export interface Base {
+  readonly entries: SentEntries
+  /** What each of them says, by its identity. */
+  readonly identities: readonly string[]
+  /** The position in the record from which on the messages of the conversation follow. */
+  readonly from: number
+}
+
+/** A conversation that its client has not compacted. */
+export const noBase: Base = { entries: [], identities: [], from: 0 }
+
+const namespace = 'indelible.recorder'
+
+/** A base, as it is noted. Identities only of what is no message of the record: the others say it themselves. */
+export const noteOfBase = ({ entries, identities, from }: Base): ApplicationNote => ({
+  type: 'application',
+  namespace,
+  content: JSON.parse(
+    JSON.stringify({
+      sent: runsOf(entries),
+      identities: identities.filter((_, index) => typeof entries[index] === 'string'),
+      from,
+    }),
+  ) as JsonObject,
+})
+
+/** The base that was noted last. Cost: O(notes). */
+export const baseOf = (session: SessionReader): Base => {
+  const notes = session.notes()
+  for (let index = notes.length - 1; index >= 0; index--) {
+    const note = notes.at(index)
+    if (note?.type !== 'application' || note.namespace !== namespace || !isObject(note.content)) continue
+    const { sent, identities, from } = note.content
+    if (!Array.isArray(sent) || !Array.isArray(identities) || typeof from !== 'number') continue // of a newer version
+    const others = (identities as readonly string[]).values()
+    const entries = expanded(sent as unknown as Sent)
+    const view = session.view()
+    return {
+      entries,
+      identities: entries.map((entry) =>
+        typeof entry === 'string' ? (others.next().value ?? '') : identityOf(view.at(entry) as Message),
+      ),
+      from,
+    }
+  }
+  return noBase
+}

@@ -1,0 +1,75 @@
+/** What of a message is recorded: all of it, what a rule leaves, or how long it is. */
+import { ownFields } from 'indelible/json/kit'
+import type { Json, JsonObject } from 'indelible/json/kit'
+import type { Message, Part, ResultPart } from 'indelible/message'
+import { createRedactor, type Redact as Redaction } from 'indelible/redact'
+import { identityOf } from './identity.ts'
+
+/** Changes a message before it is recorded, such as to take out secrets. */
+export type Redact = (message: Message) => Message
+
+/** What of messages is recorded. */
+export interface Kept {
+  /**
+   * Takes secrets out of everything before it is recorded: rules, or a redactor of `indelible/redact`. A function changes
+   * each message, and sees nothing else. Default: nothing is changed.
+   */
+  readonly redact?: Redact | Redaction
+  /** With false only lengths, digests and figures are recorded. Default: true. */
+  readonly content?: boolean
+}
+
+/** What goes by, as it is recorded. */
+export interface Forms {
+  /** A message of a request, which may have come before. */
+  readonly asked: (message: Message) => Message
+  /** A message of a request that is recorded now: what was taken out of it is counted. */
+  readonly count: (message: Message) => void
+  /** A message of an answer. */
+  readonly answered: (message: Message) => Message
+  /** What is recorded beside messages: system prompts, tools, parameters, errors. */
+  readonly beside: <T extends Json>(value: T) => T
+}
+
+/** How things are recorded. Throws TypeError, if a rule is none. */
+export const formsOf = (kept: Kept): Forms => {
+  const { redact, content = true } = ownFields(kept)
+  if (redact === undefined || typeof redact === 'function') {
+    const form = (message: Message): Message => recordedForm(message, redact, content)
+    return { asked: form, count: () => {}, answered: form, beside: (value) => value }
+  }
+  const redactor = createRedactor(redact)
+  return {
+    asked: (message) => recordedForm(message, redactor.quiet.message, content),
+    count: (message) => void redactor.message(message),
+    answered: (message) => recordedForm(message, redactor.message, content),
+    beside: (value) => redactor.quiet.json(value),
+  }
+}
+
+/** A message as it is recorded. One that lost something keeps the digest of what it said, so that it is found again. */
+const recordedForm = (message: Message, redact: Redact | undefined, content: boolean): Message => {
+  const redacted = redact === undefined ? message : redact(message)
+  const form = content ? redacted : { ...redacted, content: redacted.content.map(figure) }
+  if (form === message) return message
+  const digest = identityOf(message)
+  if (identityOf(form) === digest) return form
+  const ours = form.meta?.['indelible'] as JsonObject | undefined
+  return { ...form, meta: { ...form.meta, indelible: { ...ours, digest } } }
+}
+
+const figure = (part: Part): Part => {
+  switch (part.type) {
+    case 'tool_call':
+      return { type: 'tool_call', id: part.id, name: part.name, arguments: '' }
+    case 'tool_result':
+      return { type: 'tool_result', callId: part.callId, content: [lengthOf(part.content)] }
+    default:
+      return lengthOf([part])
+  }
+}
+
+const lengthOf = (parts: readonly (Part | ResultPart)[]): ResultPart => ({
+  type: 'text',
+  text: `[${parts.map((part) => `${part.type}: ${JSON.stringify(part).length} bytes`).join(', ')}]`,
+})

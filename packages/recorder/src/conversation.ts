@@ -1,0 +1,220 @@
+/** A session that the recorder appends to, with the chain of its messages. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, right, type Immutable } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+import { rangeDigest, type ReceiptNote, type SummaryNote } from 'indelible/notes'
+import { sessionFaultText } from 'indelible/session/kit'
+import type { Session } from 'indelible/session'
+import type { BlockId } from 'indelible/proof'
+import { baseOf, noteOfBase, type Base, type Compaction } from './compaction.ts'
+import { chainOf, emptyChain, identityOf, linked, linkedTo } from './identity.ts'
+import type { SentEntries } from './receipt.ts'
+
+/** What can go wrong with what is recorded. Told, never thrown at the caller of an API. */
+export type RecordFault = Parameters<typeof sessionFaultText>[0]
+
+/** A fault, as it is told. */
+export const problem = (what: string, where: string, fault: RecordFault): Error =>
+  new Error(`could not ${what} ${JSON.stringify(where)}: ${sessionFaultText(fault)}`, { cause: fault })
+
+/**
+ * A session and what is known of it. Its messages are those that its client has: the conversation, or what the client's
+ * last compaction made of it, with what came after.
+ */
+export class Conversation {
+  readonly session: Session
+  /** What the client calls it. */
+  readonly client: string | undefined
+  /** Who has all of it: made it, or continued it at its end. Undefined: nobody since it was opened. */
+  caller: string | undefined
+  /** The call before, to see where the cached prefix ended. */
+  last: SentBefore | undefined
+  /** The receipts that later ones can name, by what they have alike: their indexes among the notes. */
+  readonly #receipts = new Map<string, number>()
+  #base: Base
+  #chain: string[]
+  /** The ends of what its client took back lately, as chains. */
+  readonly #left: string[] = []
+
+  constructor(session: Session, client: string | undefined) {
+    this.session = session
+    this.client = client
+    this.#base = baseOf(session)
+    this.#chain = this.#linked()
+  }
+
+  /** The receipts that later ones can name, by what they have alike: their indexes among the notes. */
+  get receipts(): ReadonlyMap<string, number> {
+    return this.#receipts
+  }
+
+  /** A receipt was written. */
+  wrote(alike: string, note: number): void {
+    if (this.#receipts.has(alike)) return
+    if (this.#receipts.size === 16) this.#receipts.clear()
+    this.#receipts.set(alike, note)
+  }
+
+  /** How many messages the conversation has. */
+  get len(): number {
+    return this.#chain.length - 1
+  }
+
+  /** Whether its first messages hold all that its client's compaction made. */
+  isCompactedIn(len: number): boolean {
+    const { entries } = this.#base
+    return entries.length > 0 && len >= entries.length
+  }
+
+  /** Whether a chain goes on with what its client took back. */
+  hasLeft(chain: readonly string[]): boolean {
+    return this.#left.some((end) => chain.includes(end))
+  }
+
+  /** The chains of its first messages, from none on. */
+  get chain(): readonly string[] {
+    return this.#chain
+  }
+
+  /** The chain of its first messages; undefined beyond its end. */
+  chainAt(len: number): string | undefined {
+    return this.#chain[len]
+  }
+
+  /** The message at an index: its position in the record, or the block with it, where only a compaction has it. */
+  entryAt(index: number): number | BlockId {
+    const { entries } = this.#base
+    return entries[index] ?? this.#positionAt(index - entries.length)
+  }
+
+  /** How long the record was when it had the first messages. */
+  recordAt(len: number): number {
+    const own = len - this.#base.entries.length
+    return own <= 0 ? this.#base.from : this.#positionAt(own - 1) + 1
+  }
+
+  /** The message at an index; undefined where only a compaction has it. */
+  at(index: number): Immutable<Message> | undefined {
+    const entry = this.entryAt(index)
+    return typeof entry === 'number' ? this.session.view().at(entry) : undefined
+  }
+
+  /** What the message at an index says, by its identity. */
+  identityAt(index: number): string {
+    return this.#base.identities[index] ?? identityOf(this.at(index) as Message)
+  }
+
+  /** The position of a message of the conversation, counted from where its client's last compaction was. */
+  #positionAt(index: number): number {
+    const conversation = this.session.conversation()
+    return conversation.positionAt(conversation.before(this.#base.from) + index) ?? this.session.len
+  }
+
+  /** Append messages, from an index of the conversation on: what stood there is retracted. */
+  async replaceFrom(from: number, messages: readonly Message[]): Promise<Either<RecordFault, void>> {
+    const { entries, identities } = this.#base
+    if (from < entries.length) {
+      const cut = { entries: entries.slice(0, from), identities: identities.slice(0, from), from: this.session.len }
+      return this.#rebase(cut, this.#base.from, messages, undefined)
+    }
+    const expectedHead = this.session.head()
+    const done = await (from < this.len
+      ? this.session.replaceTail(this.#positionAt(from - entries.length), messages, { expectedHead })()
+      : this.session.append({ messages }, { expectedHead })())
+    if (isLeft(done)) return this.#after(done)
+    if (from < this.len) {
+      this.#left.push(this.#chain[this.len] as string)
+      if (this.#left.length > 16) this.#left.shift()
+    }
+    this.#chain.length = from + 1
+    for (const message of messages) this.#chain.push(linked(this.#chain.at(-1) as string, message))
+    return right(undefined)
+  }
+
+  /**
+   * Record what the client's compaction made of it: the new messages, the summary as a note, and which messages the
+   * client has from here on.
+   *
+   * @param blocks the blocks of messages that only the compaction has, by their index
+   */
+  async compact(
+    { upTo, summary, places }: Compaction,
+    given: readonly Message[],
+    blocks: ReadonlyMap<number, BlockId>,
+  ): Promise<Either<RecordFault, void>> {
+    const { len } = this.session
+    const news = given.filter((_, index) => places[index] === 'new')
+    // What is new at its end is the conversation's again.
+    const own = places.findLastIndex((place) => place !== 'new') + 1
+    let next = len
+    const entries = places
+      .slice(0, own)
+      .map((place, index) => (place === 'new' ? next++ : (blocks.get(index) ?? this.entryAt(place as number))))
+    const from = upTo < this.len ? this.recordAt(upTo) : len
+    const before = this.session.conversation().slice(0, this.session.conversation().before(from))
+    const note: SummaryNote | undefined =
+      summary === undefined || before.length === 0
+        ? undefined
+        : { type: 'summary', from: 0, to: from, sourceDigest: rangeDigest(before), text: summary }
+    return this.#rebase({ entries, identities: given.slice(0, own).map(identityOf), from: next }, from, news, note)
+  }
+
+  /** Append messages, with what the client has from here on. What stands in the record from a position on is retracted. */
+  async #rebase(
+    base: Base,
+    from: number,
+    messages: readonly Message[],
+    summary: SummaryNote | undefined,
+  ): Promise<Either<RecordFault, void>> {
+    const { len } = this.session
+    const notes = [
+      ...(this.session.conversation().before(len) > this.session.conversation().before(from)
+        ? [{ type: 'retraction', from, to: len } as const]
+        : []),
+      ...(summary === undefined ? [] : [summary]),
+      noteOfBase(base),
+    ]
+    const done = await this.session.append({ messages, notes }, { expectedHead: this.session.head() })()
+    if (isLeft(done)) return this.#after(done)
+    this.#base = base
+    this.#chain = this.#linked()
+    return right(undefined)
+  }
+
+  /** Append an answer and the receipt of its call, as one. */
+  async finish(messages: readonly Message[], receipt: ReceiptNote): Promise<Either<RecordFault, void>> {
+    const done = await this.session.append({ messages, notes: [receipt] }, { expectedHead: this.session.head() })()
+    if (isLeft(done)) return this.#after(done)
+    for (const message of messages) this.#chain.push(linked(this.#chain.at(-1) as string, message))
+    return right(undefined)
+  }
+
+  /** After a conflict: what another process has appended is here, too. */
+  #after<F extends Either<RecordFault, never>>(fault: F): F {
+    this.#base = baseOf(this.session)
+    this.#chain = this.#linked()
+    this.last = undefined
+    return fault
+  }
+
+  #linked(): string[] {
+    const { identities, from } = this.#base
+    const chain = [emptyChain]
+    for (const identity of identities) chain.push(linkedTo(chain.at(-1) as string, identity))
+    const conversation = this.session.conversation()
+    const rest = conversation.slice(conversation.before(from)) as Iterable<Message>
+    return [...chain, ...chainOf(rest, chain.at(-1)).slice(1)]
+  }
+}
+
+/** What a call was sent, as texts and digests. */
+export interface SentBefore {
+  readonly tools: string | undefined
+  readonly system: string | undefined
+  /** The digests of its messages, as they were written. */
+  readonly messages: readonly string[]
+  /** The same by where they stand. */
+  readonly entries: SentEntries
+  /** The index of its receipt among the notes, once that is written. */
+  note?: number
+}

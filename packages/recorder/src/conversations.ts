@@ -1,0 +1,409 @@
+/** The conversations of a store: which of them a request continues. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+import { sessionFaultText } from 'indelible/session/kit'
+import { createSession, forkSession, openSession } from 'indelible/session'
+import type { Store } from 'indelible/store'
+import { editOf, type Edit } from './cache-break.ts'
+import { compactionOf, type Compaction } from './compaction.ts'
+import { Conversation, problem, type RecordFault } from './conversation.ts'
+import { chainOf, identityOf } from './identity.ts'
+import { Places, type PlaceKey } from './places.ts'
+import { blockIdOf, lastDetails } from './receipt.ts'
+import type { Asked } from './wire.ts'
+
+/** How many sessions are kept open. */
+const maxOpen = 500
+
+/** The conversation that a request continues. */
+export interface Found {
+  readonly conversation: Conversation
+  /** The index of the conversation from which it appends. */
+  readonly from: number
+  /** How many of its messages are there. */
+  readonly taken: number
+  /** What the client's own compaction has made of the conversation: the request goes on from there. */
+  readonly compaction?: Compaction
+  /** Set if the client changed what was said, and not only went back. */
+  readonly edit?: Edit
+}
+
+/** A log that can't be read, and why, in words. */
+export interface Unread {
+  readonly session: string
+  readonly reason: string
+}
+
+/** Finds, makes and forks conversations, and keeps those open that were used last. */
+export class Conversations {
+  readonly #store: Store
+  readonly #places: Places
+  readonly #tell: (unread: Unread) => void
+  /** By session id, the one that was used last at the end. */
+  readonly #open = new Map<string, Conversation>()
+  /** The logs that can't be read, each with the reason until that was told. */
+  readonly #unread = new Map<string, string | undefined>()
+
+  /** @param tell told of each log that can't be read, once */
+  constructor(store: Store, tell: (unread: Unread) => void) {
+    this.#store = store
+    this.#places = new Places(store)
+    this.#tell = tell
+  }
+
+  /** Where a request goes. Sessions that can't be read are passed over, and told of. */
+  async find(asked: Asked, given: readonly Message[], named: string | undefined): Promise<Found> {
+    const found = await this.#find(asked, given, named)
+    const { session, len } = found.conversation
+    if (found.from === len) found.conversation.caller = asked.caller
+    for (const [id, reason] of this.#unread) {
+      if (reason === undefined) continue
+      this.#unread.set(id, undefined)
+      const goesTo = `${len === 0 ? 'the new session' : 'session'} ${JSON.stringify(session.id)}`
+      this.#tell({ session: id, reason: `${reason}; it is passed over, and the call is recorded in ${goesTo}` })
+    }
+    return found
+  }
+
+  async #find(asked: Asked, given: readonly Message[], named: string | undefined): Promise<Found> {
+    if (asked.previous !== undefined) {
+      for (const { session, len } of await this.#placesOf(`r:${asked.previous}`)) {
+        const conversation = await this.#opened(session)
+        if (conversation === undefined || conversation.len < len) continue
+        if (conversation.len === len) return { conversation, from: len, taken: 0 }
+        return (
+          (await this.#askedBefore(conversation, len, given)) ?? {
+            conversation: await this.forked(conversation, len, asked.client),
+            from: len,
+            taken: 0,
+          }
+        )
+      }
+    }
+    if (asked.conversation !== undefined)
+      for (const { session, len } of await this.#placesOf(`r:${keptAs(asked.conversation)}`)) {
+        const conversation = await this.#opened(session)
+        // What stands behind it was asked and not answered: the provider has it not.
+        if (conversation === undefined || conversation.len < len) continue
+        if (conversation.len === len) return { conversation, from: len, taken: 0 }
+        const before = await this.#askedBefore(conversation, len, given)
+        if (before !== undefined) return before
+        if (conversation.caller === asked.caller) return { conversation, from: len, taken: 0 }
+        return { conversation: await this.forked(conversation, len, asked.client), from: len, taken: 0 }
+      }
+    const chain = chainOf(given)
+    if (named !== undefined) {
+      const conversation = await this.#named(named, asked, given)
+      const shared = conversation === undefined ? 0 : sharedFrom(0, conversation, chain)
+      if (conversation !== undefined) return { conversation, from: shared, taken: shared }
+    }
+    const match = await this.#longest(chain, asked.client)
+    if (asked.client !== undefined && (match === undefined || match.len !== match.conversation.len)) {
+      const compacted = await this.#compacted(asked.client, asked, given, chain)
+      if (compacted !== undefined) return compacted
+    }
+    if (match === undefined) return { conversation: await this.#fresh(asked, given), from: 0, taken: 0 }
+    const { conversation, len } = match
+    const found = { conversation, from: len, taken: len }
+    // Another one that begins with all of it, such as a sub-agent that has its parent's history, is a fork.
+    const isOthers =
+      asked.client !== undefined && conversation.client !== undefined && asked.client !== conversation.client
+    if (len === conversation.len && !isOthers) return found
+    // Nothing was answered in what they share, and they go on in two ways: two that begin alike, whatever their names are.
+    const isAnswered = conversation.isCompactedIn(len) || given.slice(0, len).some(({ role }) => role === 'assistant')
+    const isOwn =
+      asked.client !== undefined && conversation.client === asked.client && conversation.caller === asked.caller
+    if (!isAnswered && !(isOwn && len === given.length))
+      return { conversation: await this.#fresh(asked, given), from: 0, taken: 0 }
+    const edit = editOf(conversation, given, len)
+    // The client has rewound its own. Whoever only knows its name gets a session of their own, and so does a client that
+    // goes on with what it took back: those are two conversations under one name.
+    if (isOwn && !conversation.hasLeft(chain)) return { ...found, ...(edit !== undefined && { edit }) }
+    const forked = await this.forked(conversation, len, asked.client)
+    return {
+      ...found,
+      conversation: forked,
+      ...(edit !== undefined && { edit: { ...edit, before: conversation.last } }),
+    }
+  }
+
+  /** Where the same was asked behind the first messages of a conversation, and not answered: it is asked again. */
+  async #askedBefore(conversation: Conversation, len: number, given: readonly Message[]): Promise<Found | undefined> {
+    const before = Array.from({ length: len + 1 }, (_, index) => conversation.chainAt(index) as string)
+    const chain = [...before, ...chainOf(given, before.at(-1)).slice(1)]
+    const match = await this.#longest(chain, undefined)
+    if (match?.len !== chain.length - 1 || match.conversation.len !== match.len) return undefined
+    return { conversation: match.conversation, from: match.len, taken: given.length }
+  }
+
+  /** The conversation of a client of which its own compaction made a request. */
+  async #compacted(
+    client: string,
+    asked: Asked,
+    given: readonly Message[],
+    chain: readonly string[],
+  ): Promise<Found | undefined> {
+    const conversations: Conversation[] = []
+    for (const { session } of (await this.#placesOf(`c:${client}`)).slice(0, maxCandidates)) {
+      const conversation = await this.#opened(session)
+      // A compaction holds the last answer, so whoever sends it knows the conversation.
+      const isOwn = conversation?.caller === undefined || conversation.caller === asked.caller
+      if (conversation?.client === client && isOwn) conversations.push(conversation)
+    }
+    for (const conversation of conversations) {
+      if (!isAkin(conversation, asked, given)) continue
+      const others = conversations.filter((other) => other !== conversation)
+      const compaction = compactionOf(conversation, given, sharedFrom(0, conversation, chain), others)
+      if (compaction !== undefined) return { conversation, from: 0, taken: given.length, compaction }
+    }
+    return undefined
+  }
+
+  /** The longest recorded run of messages that a chain continues. Cost: O(log messages) look-ups. */
+  async #longest(
+    chain: readonly string[],
+    client: string | undefined,
+  ): Promise<{ readonly conversation: Conversation; readonly len: number } | undefined> {
+    const messages = chain.length - 1
+    // Nearly every call continues what is open here by a few messages.
+    for (let len = messages; len > Math.max(0, messages - 8); len--)
+      for (const conversation of [...this.#open.values()].toReversed())
+        if (conversation.len === len && conversation.chainAt(len) === chain[len]) return { conversation, len }
+    const marks = marksUpTo(messages)
+    let best: readonly Conversation[] = []
+    let low = -1
+    let high = marks.length - 1
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      const found = await this.#at(chain, marks[middle] as number)
+      if (found.length === 0) high = middle - 1
+      else {
+        low = middle
+        best = found
+      }
+    }
+    const shared = best.map((conversation) => ({
+      conversation,
+      len: sharedFrom(marks[low] as number, conversation, chain),
+    }))
+    const most = Math.max(0, ...shared.map(({ len }) => len))
+    const longest = shared.filter(({ len }) => len === most)
+    return (
+      longest.find(({ conversation, len }) => conversation.len === len) ??
+      longest.find(({ conversation }) => client !== undefined && conversation.client === client) ??
+      longest[0]
+    )
+  }
+
+  /** The conversations that have these first messages, the one that was recorded last first. */
+  async #at(chain: readonly string[], len: number): Promise<readonly Conversation[]> {
+    const fitting: Conversation[] = []
+    const places = await this.#placesOf(`m:${chain[len] as string}`)
+    for (const { session } of places.slice(0, maxCandidates)) {
+      const conversation = await this.#opened(session)
+      if (conversation?.chainAt(len) === chain[len]) fitting.push(conversation as Conversation)
+    }
+    return fitting
+  }
+
+  async #placesOf(key: PlaceKey): Promise<readonly { readonly session: string; readonly len: number }[]> {
+    const found = await this.#places.find(key)
+    if (!isLeft(found)) return found.right
+    if (!this.isUnread(found.left)) throw problem('look up', key, found.left)
+    return []
+  }
+
+  /**
+   * Let a conversation be found by the messages that it is about to have behind its first ones. Before they are appended: what
+   * is found is compared, and what a kill leaves unfound would be recorded again.
+   */
+  async index(conversation: Conversation, from: number, messages: readonly Message[]): Promise<void> {
+    const session = conversation.session.id
+    const marks = marksUpTo(from + messages.length).filter((len) => len > from)
+    if (marks.length === 0) return
+    const chain = chainOf(messages, conversation.chainAt(from))
+    await this.#add(
+      session,
+      marks.map((len) => [`m:${chain[len - from] as string}`, { session, len }]),
+    )
+  }
+
+  /** Let a session be found. One that can't be read is not. */
+  async #add(session: string, keys: Parameters<Places['add']>[0]): Promise<void> {
+    const added = await this.#places.add(keys)
+    if (isLeft(added) && !this.isUnread(added.left)) throw problem('index', session, added.left)
+  }
+
+  #keep(conversation: Conversation): Conversation {
+    const { id } = conversation.session
+    this.#open.delete(id)
+    this.#open.set(id, conversation)
+    for (const [oldest, { session }] of this.#open) {
+      if (this.#open.size <= maxOpen) break
+      this.#open.delete(oldest)
+      void session.close()()
+    }
+    return conversation
+  }
+
+  /** A session as it is now; undefined if it is gone or has ended. */
+  async #opened(id: string): Promise<Conversation | undefined> {
+    const open = this.#open.get(id)
+    if (open !== undefined) return this.#keep(open)
+    const session = await openSession(this.#store, id)()
+    if (isLeft(session)) {
+      if (isOver(session.left) || this.isUnread(session.left)) return undefined
+      throw problem('open', id, session.left)
+    }
+    const client = session.right.metadata()['client']
+    return this.#keep(new Conversation(session.right, typeof client === 'string' ? client : undefined))
+  }
+
+  async #fresh(asked: Asked, given: readonly Message[], id: string = newId(asked)): Promise<Conversation> {
+    const made = await this.#made(asked, given, id)
+    if (isLeft(made)) throw problem('create', id, made.left)
+    return made.right
+  }
+
+  async #made(asked: Asked, given: readonly Message[], id: string): Promise<Either<RecordFault, Conversation>> {
+    const title = titleOf(given)
+    const metadata = {
+      recorder: asked.api,
+      model: asked.model,
+      ...(title !== undefined && { title }),
+      ...(asked.client !== undefined && { client: asked.client }),
+    }
+    const session = await createSession(this.#store, { id, metadata })()
+    if (isLeft(session)) return session
+    await this.#indexClient(id, asked.client)
+    return right(this.#keep(new Conversation(session.right, asked.client)))
+  }
+
+  /** Let a session be found by what its client calls the conversation. */
+  async #indexClient(session: string, client: string | undefined): Promise<void> {
+    if (client === undefined) return
+    await this.#add(session, [[`c:${client}`, { session, len: 0 }]])
+  }
+
+  /** Undefined: it has ended, or can't be read. */
+  async #named(id: string, asked: Asked, given: readonly Message[]): Promise<Conversation | undefined> {
+    const known = await this.#opened(id)
+    if (known !== undefined) return known
+    const made = await this.#made(asked, given, id)
+    if (!isLeft(made)) return made.right
+    if (made.left._tag !== 'LogExists') throw problem('create', id, made.left)
+    return this.#opened(id) // another process was quicker
+  }
+
+  /** A fork of a conversation behind its first messages. */
+  async forked(from: Conversation, len: number, client: string | undefined): Promise<Conversation> {
+    const { id } = from.session
+    const at = from.recordAt(len)
+    const to = `${id.replace(/\.fork-[0-9a-f]+$/, '')}.fork-${randomHex()}`
+    const { client: _of, ...metadata } = from.session.metadata()
+    const forked = await forkSession(this.#store, id, {
+      id: to,
+      at,
+      metadata: { ...metadata, ...(client !== undefined && { client }) },
+    })()
+    if (isLeft(forked)) {
+      this.forget(id) // the next call passes it over, where it can't be read any more
+      throw problem('fork', id, forked.left)
+    }
+    const session = await openSession(this.#store, to)()
+    if (isLeft(session)) throw problem('open', to, session.left)
+    await this.#indexClient(to, client)
+    const conversation = this.#keep(new Conversation(session.right, client))
+    const mark = marksUpTo(len).at(-1)
+    if (mark !== undefined)
+      await this.#add(to, [[`m:${conversation.chainAt(mark) as string}`, { session: to, len: mark }]]) // what is said in it is looked for from there
+    return conversation
+  }
+
+  /** Let a conversation be found by the answer that ends at a length of it. */
+  async indexResponse(id: string, session: string, len: number): Promise<void> {
+    await this.#add(session, [[`r:${id}`, { session, len }]])
+  }
+
+  /** Whether a conversation can be found by that answer. */
+  async hasResponse(id: string): Promise<boolean> {
+    return (await this.#placesOf(`r:${id}`)).length > 0
+  }
+
+  /** Whether a log can't be read, whatever is tried again: without its key, damaged, or written by something else. */
+  isUnread(fault: RecordFault): boolean {
+    if (!unread.has(fault._tag) || !('id' in fault)) return false
+    if (this.#unread.size > 10_000) this.#unread.clear()
+    if (!this.#unread.has(fault.id)) this.#unread.set(fault.id, sessionFaultText(fault))
+    return true
+  }
+
+  /** A session that has ended is looked up anew. */
+  forget(id: string): void {
+    this.#open.delete(id)
+  }
+}
+
+const unread: ReadonlySet<string> = new Set<RecordFault['_tag']>([
+  'NoKey',
+  'DamagedLog',
+  'NotASession',
+  'UnfinishedSession',
+  'NewerSession',
+])
+
+/** Whether a session takes nothing more. */
+export const isOver = ({ _tag }: RecordFault): boolean => _tag === 'NoSuchLog' || _tag === 'SessionSealed'
+
+/** The key of a conversation that its provider keeps, beside those of responses. */
+export const keptAs = (conversation: string): string => `conversation:${conversation}`
+
+/** The lengths at which conversations are found: a few short ones, then each sixteenth. From there on they are compared. */
+const marksUpTo = (len: number): readonly number[] => {
+  const marks = [1, 2, 4, 8].filter((mark) => mark <= len)
+  for (let mark = 16; mark <= len; mark += 16) marks.push(mark)
+  return marks
+}
+
+/** How many conversations that begin alike are looked at, the last ones first. */
+const maxCandidates = 32
+
+/** How many messages a chain shares with a conversation, of which it is known that they share `from`. */
+export const sharedFrom = (from: number, conversation: Conversation, chain: readonly string[]): number => {
+  let shared = from
+  while (shared + 1 < chain.length && conversation.chainAt(shared + 1) === chain[shared + 1]) shared++
+  return shared
+}
+
+/** Whether a request comes with the tools or the system text of a conversation, or says the same to its model. */
+const isAkin = (conversation: Conversation, { system, tools }: Asked, given: readonly Message[]): boolean => {
+  const before = lastDetails(conversation.session)
+  if (tools !== undefined && before?.tools === blockIdOf(tools)) return true
+  if (system !== undefined && before?.system === blockIdOf(system)) return true
+  const isTold = ({ role }: { readonly role: string }): boolean => role === 'system' || role === 'developer'
+  const told = new Set(given.filter(isTold).map(identityOf))
+  const first = Array.from({ length: Math.min(8, conversation.len) }, (_, index) => conversation.at(index))
+  const others = first.flatMap((message) => (message !== undefined && isTold(message) ? [message as Message] : []))
+  if (others.some((message) => told.has(identityOf(message)))) return true
+  return before?.tools === undefined && before?.system === undefined && others.length === 0 && told.size === 0
+}
+
+/** The first line that a user says. What stands in an element as a whole is the client's own, such as `<environment>`. */
+const titleOf = (messages: readonly Message[]): string | undefined => {
+  const texts = messages
+    .filter(({ role }) => role === 'user')
+    .flatMap(({ content }) => content.flatMap((part) => (part.type === 'text' ? [part.text.trim()] : [])))
+    .filter((text) => text !== '')
+  const text = texts.find((one) => !/^<([\w-]+)>[^]*<\/\1>$/.test(one)) ?? texts[0]
+  return text?.split('\n')[0]?.slice(0, 80).toWellFormed()
+}
+
+const newId = ({ client }: Asked): string => {
+  const name = client?.replaceAll(/[^\w.:-]/g, '-').slice(0, 100)
+  return name === undefined || name === '' ? `recorded-${randomHex()}` : `${name}-${randomHex()}`
+}
+
+declare const crypto: { readonly randomUUID: () => string }
+
+const randomHex = (): string => crypto.randomUUID().slice(0, 8)

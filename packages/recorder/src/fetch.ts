@@ -1,0 +1,116 @@
+/** A `fetch` that records: for any client that takes one. */
+import { reasonOf } from 'indelible/task/kit'
+import type { ObservedCall } from './observed-call.ts'
+import { createRecorder, type Recorder, type RecorderOptions } from './recorder.ts'
+import type { RecorderSummary } from './summary.ts'
+
+/** A `fetch`. */
+export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
+
+/** How a recording `fetch` works. */
+export interface RecordingFetchOptions extends RecorderOptions {
+  /** What makes the requests. Default: the platform's `fetch`. */
+  readonly fetch?: Fetch
+}
+
+/** A `fetch` that records. */
+export interface RecordingFetch extends Fetch {
+  /** Everything that was answered so far is stored. Await it before the process ends. */
+  readonly settled: () => Promise<void>
+  /** What was recorded so far. */
+  readonly summary: () => RecorderSummary
+}
+
+/**
+ * A `fetch` for clients of OpenAI, Anthropic and Gemini that records their conversations.
+ *
+ * Requests and answers go through unchanged and as they come: nothing is buffered before the caller has it, and its
+ * backpressure and aborts reach the provider. What can't be recorded is told to `onNotice`, and the traffic goes on.
+ *
+ * Cost    after the request was forwarded, CPU linear in its body; two appends to the store a call, and one for each new
+ *         message to the index
+ * @example
+ * const fetch = recordingFetch({ store })
+ * const client = new OpenAI({ fetch })
+ * await fetch.settled()
+ */
+export const recordingFetch = ({
+  fetch: send = globalThis.fetch,
+  ...options
+}: RecordingFetchOptions): RecordingFetch => {
+  const recorder: Recorder = createRecorder(options)
+  const recording: Fetch = async (input, init) => {
+    const request = input instanceof Request ? input : undefined
+    const headers = new Headers(init?.headers ?? request?.headers)
+    const call = recorder.observe({
+      method: init?.method ?? request?.method ?? 'GET',
+      url: request?.url ?? String(input),
+      header: (name) => headers.get(name) ?? undefined,
+    })
+    if (call === undefined) return send(input, init)
+    const body = bodyOf(init?.body ?? undefined, request).catch((cause: unknown) => new Error(reasonOf(cause)))
+    let response: Response
+    try {
+      const answer = send(input, init)
+      void body.then(call.sent) // after it was forwarded
+      response = await answer
+    } catch (cause) {
+      void body.then(() => call.fail(cause))
+      throw cause
+    }
+    call.answered(response.status, (name) =>
+      name === 'content-encoding' ? undefined : (response.headers.get(name) ?? undefined),
+    )
+    if (response.body === null) {
+      call.end()
+      return response
+    }
+    return observed(response, response.body, call)
+  }
+  return Object.assign(recording, { settled: () => recorder.settled(), summary: () => recorder.summary() })
+}
+
+/** The body of a request. A stream that can be read once only is not recorded. */
+const bodyOf = async (
+  body: RequestInit['body'] | undefined,
+  request: Request | undefined,
+): Promise<string | Uint8Array> => {
+  if (typeof body === 'string') return body
+  if (body instanceof Uint8Array) return new Uint8Array(body) // the caller may change its own
+  if (body instanceof ArrayBuffer) return new Uint8Array(body.slice(0))
+  if (body instanceof Blob) return new Uint8Array(await body.arrayBuffer())
+  if (body === undefined && request !== undefined) return new Uint8Array(await request.clone().arrayBuffer())
+  throw new Error('the body of the request is a stream: give it as text or bytes')
+}
+
+/** The same response, whose pieces are shown to the recorder when the caller takes them. */
+const observed = (response: Response, source: ReadableStream<Uint8Array>, call: ObservedCall): Response => {
+  const reader = source.getReader()
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        try {
+          const { done, value } = await reader.read()
+          if (done) {
+            call.end()
+            controller.close()
+          } else {
+            call.chunk(value)
+            controller.enqueue(value)
+          }
+        } catch (cause) {
+          call.fail(cause)
+          controller.error(cause)
+        }
+      },
+      cancel: async (reason) => {
+        call.fail(reason)
+        await reader.cancel(reason)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  const { status, statusText, headers, url, redirected } = response
+  const same = new Response(body, { status, statusText, headers })
+  return Object.defineProperties(same, { url: { value: url }, redirected: { value: redirected } })
+}

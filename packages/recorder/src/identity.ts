@@ -1,0 +1,101 @@
+/**
+ * When two messages are the same one: by a digest of what they say, not of how a client writes it. Clients order keys
+ * anew, drop empty fields, turn a text into a list of parts, move cache marks, and leave out reasoning.
+ */
+import { isMadeId } from 'indelible/codecs/gemini'
+import { own, isLeft, isObject, parseJson } from 'indelible/json/kit'
+import type { Message, Part, ResultPart } from 'indelible/message'
+import { digestOf } from 'indelible/proof'
+
+/** The digest of what a message says. Cost: O(message). */
+export const identityOf = (message: Message): string => {
+  const meta = own(message, 'meta')
+  const kept = meta && own(meta, 'indelible')
+  const original = isObject(kept) ? kept['digest'] : undefined // of a message that was recorded with less than was said
+  return typeof original === 'string'
+    ? original
+    : digestOf(JSON.stringify([message.role === 'developer' ? 'system' : message.role, said(message.content)]))
+}
+
+/** The digests of all prefixes of a conversation, from the empty one on: what is looked up. */
+export const chainOf = (messages: Iterable<Message>, start: string = emptyChain): readonly string[] => {
+  const chain = [start]
+  for (const message of messages) chain.push(linked(chain.at(-1) as string, message))
+  return chain
+}
+
+/** The chain of no message. */
+export const emptyChain: string = digestOf('indelible.recorder 1')
+
+/** A chain with one message more. */
+export const linked = (chain: string, message: Message): string => linkedTo(chain, identityOf(message))
+
+/** The same by the message's identity. */
+export const linkedTo = (chain: string, identity: string): string => digestOf(chain + identity)
+
+type Said = readonly unknown[]
+
+const said = (parts: readonly (Part | ResultPart)[]): Said => {
+  const all: unknown[] = []
+  const results = new Set<string>()
+  let text = ''
+  const flush = (): void => {
+    if (text !== '') all.push(text)
+    text = ''
+  }
+  for (const part of parts) {
+    if (part.type === 'reasoning') continue
+    if (part.type === 'text') {
+      text += part.text
+      continue
+    }
+    const one = saidBy(part)
+    flush()
+    // Gemini CLI sends a result twice, once it was resumed.
+    if (part.type === 'tool_result') {
+      const text = JSON.stringify(one)
+      if (results.has(text)) continue
+      results.add(text)
+    }
+    all.push(one)
+  }
+  flush()
+  return all
+}
+
+const saidBy = (part: Exclude<Part, { readonly type: 'reasoning' | 'text' }>): unknown => {
+  switch (part.type) {
+    case 'tool_call':
+      return ['call', idOf(part.id), part.name, sameJson(part.arguments)]
+    case 'tool_result':
+      return ['result', idOf(part.callId), said(part.content)]
+    case 'refusal':
+      return ['refusal', part.text]
+    case 'image':
+    case 'file':
+      return [part.type, 'data' in part.source ? part.source.data : ordered(part.source)]
+    default:
+      return ordered(part)
+  }
+}
+
+/** An id that stands for none counts the calls before it: it is another one where some were left out. */
+const idOf = (id: string): string => (isMadeId(id) ? '' : id)
+
+/** JSON text in one order of keys: the arguments of a call are written anew by some clients. */
+const sameJson = (text: string): unknown => {
+  const parsed = parseJson(text === '' ? '{}' : text)
+  return isLeft(parsed) ? text : ordered(parsed.right)
+}
+
+const ordered = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map(ordered)
+    : isObject(value)
+      ? Object.fromEntries(
+          Object.keys(value)
+            .toSorted()
+            .filter((key) => key !== 'meta' && value[key] !== null)
+            .map((key) => [key, ordered(value[key])]),
+        )
+      : value

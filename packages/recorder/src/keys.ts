@@ -1,0 +1,33 @@
+/** Fields of a request that carry a key: what they say is never recorded. */
+import { isObject, type Json } from 'indelible/json/kit'
+
+/** A value in which no field that is named for a key has a text. Schemas of such fields, which are objects, stay. */
+export const withoutKeys = <T extends Json>(value: T, hidden = false): T =>
+  (typeof value === 'string'
+    ? hidden
+      ? notRecorded
+      : value
+    : Array.isArray(value)
+      ? value.map((one: Json) => withoutKeys(one, hidden))
+      : isObject(value)
+        ? Object.fromEntries(
+            Object.entries(value).map(([name, one]) => [
+              name,
+              withoutKeys(one as Json, hidden || name === 'headers' || (typeof one === 'string' && isKey(name))),
+            ]),
+          )
+        : value) as T
+
+/** The text that replaces a key. */
+const notRecorded = '[a key, not recorded]'
+
+/** Such as `api_key`, `authorization`, `authorization_token`, `accessToken`, `client-secret`. */
+const isKey = (name: string): boolean =>
+  /^(?:.{1,40}[_-])?(?:api_?key|authorization|password|secret|token|cookie)$/.test(inSnake(name))
+
+const inSnake = (name: string): string =>
+  name
+    .slice(0, 80)
+    .replaceAll(/[A-Z]+/g, (letters) => `_${letters.toLowerCase()}`)
+    .replaceAll(/[_-]+/g, '_')
+    .replace(/^_/, '')

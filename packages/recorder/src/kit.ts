@@ -1,0 +1,2 @@
+/** For the packages of this repository, which are released together. Other programs get no promise here. */
+export { isLoopback, refused } from './guard/index.ts'

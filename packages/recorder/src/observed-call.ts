@@ -1,0 +1,172 @@
+/** A call that goes by: when it is recorded, in whatever order its pieces are told. */
+import { isLeft } from 'indelible/json/kit'
+import { reasonOf } from 'indelible/task/kit'
+import { AnswerReader, type Answered } from './answer.ts'
+import type { Api } from './apis/index.ts'
+import { isIdentity, joined, mostPlain, mostWaiting, type Decompress } from './body.ts'
+import type { Begun, OnPlace, Told } from './call.ts'
+import { readAsked, type Asked, type ObservedRequest } from './wire.ts'
+
+/** A call that is observed: tell it what goes by. None of this throws or waits. */
+export interface ObservedCall {
+  /** A piece of the request's body. */
+  readonly piece: (bytes: Uint8Array) => void
+  /**
+   * The body of the request, which was forwarded; or why it can't be seen. Default: the pieces that were told. The answer may
+   * have come before.
+   */
+  readonly sent: (body?: string | Uint8Array | Error) => void
+  /** The status and the headers of the answer came. */
+  readonly answered: (status: number, header: (name: string) => string | undefined) => void
+  /** A piece of the body of the answer. It is copied, if it is kept. */
+  readonly chunk: (bytes: Uint8Array) => void
+  /** The answer is whole. */
+  readonly end: () => void
+  /** The connection broke, or the client gave up. */
+  readonly fail: (reason: unknown) => void
+  /** Resolves once it is recorded, or was told to be none that is. It never rejects. */
+  readonly over: Promise<void>
+}
+
+/** What records the call. */
+export interface Recording {
+  readonly now: () => number
+  /** Do it behind everything that was told before. Undefined: it failed, and was told. */
+  readonly later: <T>(url: string, of: 'request' | 'answer', work: () => Promise<T>) => Promise<T | undefined>
+  /** Whether so many bytes more may wait; they are released once they are read. */
+  readonly hold: (bytes: number) => boolean
+  readonly release: (bytes: number) => void
+  readonly plain: Decompress
+  /** Record a request; undefined: it is not to be recorded. */
+  readonly begin: (asked: Asked, request: ObservedRequest) => Promise<Begun | undefined>
+  /** Record its answer. */
+  readonly finish: (begun: Begun, answered: Answered | undefined, told: Told, onPlace?: OnPlace) => Promise<void>
+}
+
+/** Milliseconds after a request in which the answer goes first; then the request is recorded while its provider thinks. */
+export const beforeBegin = 20
+
+/** Observe a call. */
+export const observeCall = (
+  api: Api,
+  request: ObservedRequest,
+  recording: Recording,
+  onPlace?: OnPlace,
+): ObservedCall => {
+  const at = recording.now()
+  let begun: Promise<Begun | undefined> = Promise.resolve(undefined)
+  let begin = (): void => {}
+  let reader: AnswerReader | undefined
+  let encoded: { readonly encoding: string; readonly chunks: Uint8Array[] } | undefined
+  let status: number | undefined
+  let firstByte: number | undefined
+  let over = false
+  let seen = false
+  let finishing: (() => void) | undefined
+  const pieces: Uint8Array[] = []
+  let size = 0
+  /** Why its body is not read. */
+  let refused: Error | undefined
+  let isRecorded = (): void => {}
+  const recorded = new Promise<void>((resolve) => (isRecorded = resolve))
+  /** Whether so many bytes of its body more may wait. */
+  const hold = (length: number): boolean => {
+    if (size + length > mostPlain) refused ??= new Error(`the request is longer than ${mostPlain} bytes`)
+    else if (refused === undefined && !recording.hold(length))
+      refused = new Error(`more than ${mostWaiting} bytes of other requests wait to be recorded`)
+    if (refused === undefined) size += length
+    else pieces.length = 0
+    return refused === undefined
+  }
+  const finish = (reason?: unknown): void => {
+    if (over) return
+    over = true
+    begin()
+    const duration = Math.max(0, recording.now() - at)
+    // Behind the request, in whatever order they are told: a provider may refuse one before it has read it.
+    finishing = () => {
+      const done = recording.later(request.url, 'answer', async () => {
+        const call = await begun
+        if (call === undefined) return
+        if (encoded !== undefined) {
+          const plain = recording.plain(encoded.encoding, joined(encoded.chunks))
+          // What is compressed and broke off can't be read.
+          reader?.take(await (reason === undefined ? plain : plain.catch(() => new Uint8Array(0))))
+        }
+        const answered = reader?.end(call.asked.messages)
+        // A client may stop reading when the stream has said that it is done, or what its provider's error is.
+        const isSaid = answered?.whole === true || answered?.error !== undefined
+        const failed = reason === undefined || isSaid ? undefined : reasonOf(reason)
+        await recording.finish(
+          call,
+          answered,
+          {
+            at,
+            duration,
+            ...(firstByte !== undefined && { firstByte }),
+            ...(status !== undefined && { status }),
+            ...(failed !== undefined && { error: failed.slice(0, 500).toWellFormed() }),
+          },
+          onPlace,
+        )
+      })
+      void done.then(isRecorded)
+    }
+    if (seen) finishing()
+  }
+  return {
+    piece: (bytes) => {
+      if (hold(bytes.length)) pieces.push(bytes.slice())
+    },
+    sent: (body) => {
+      if (body instanceof Error) refused = body
+      else if (body !== undefined) hold(body.length)
+      const copy =
+        refused !== undefined || body instanceof Error
+          ? ''
+          : body instanceof Uint8Array
+            ? body.slice()
+            : (body ?? joined(pieces))
+      pieces.length = 0
+      const work = async (): Promise<Begun | undefined> => {
+        if (refused !== undefined) throw refused
+        const encoding = request.header('content-encoding')
+        const bytes =
+          typeof copy === 'string' || isIdentity(encoding) ? copy : await recording.plain(encoding as string, copy)
+        const asked = readAsked(api, typeof bytes === 'string' ? bytes : new TextDecoder().decode(bytes), request)
+        if (isLeft(asked)) throw new Error(asked.left)
+        return recording.begin(asked.right, request)
+      }
+      const timer = setTimeout(() => begin(), beforeBegin)
+      begin = () => {
+        begin = () => {}
+        clearTimeout(timer)
+        begun = recording.later(request.url, 'request', work)
+        void begun.finally(() => recording.release(size))
+      }
+      seen = true
+      if (finishing === undefined) return
+      begin()
+      finishing()
+    },
+    answered: (given, header) => {
+      status = given
+      const encoding = header('content-encoding')
+      reader = new AnswerReader(api, header('content-type'))
+      if (!isIdentity(encoding)) encoded = { encoding: encoding as string, chunks: [] }
+    },
+    chunk: (bytes) => {
+      if (firstByte === undefined) setTimeout(() => begin(), 0) // once the caller has it
+      firstByte ??= Math.max(0, recording.now() - at)
+      if (encoded !== undefined) encoded.chunks.push(bytes.slice())
+      else reader?.take(bytes)
+    },
+    end: () => finish(),
+    fail: (reason) => finish(reason ?? 'the client gave up'),
+    over: recorded,
+  }
+}
+
+declare const setTimeout: (work: () => void, milliseconds: number) => number
+declare const clearTimeout: (timer: number) => void
+declare const TextDecoder: new () => { decode: (bytes: Uint8Array) => string }

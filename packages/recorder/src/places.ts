@@ -1,0 +1,179 @@
+/**
+ * Where recorded conversations stand: which session continues a chain of messages, and at which length. Kept in logs of
+ * the store, so that a process that starts later finds them; each look-up reads one short log of 256.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, parseJson, right } from 'indelible/json/kit'
+import { digestOf } from 'indelible/proof'
+import { emptyRange } from 'indelible/proof'
+import { headOf, ownStore, type Head, type Store, type StoreFault } from 'indelible/store'
+
+/** A session, and how many messages of its conversation a key stands for. */
+export interface Place {
+  readonly session: string
+  readonly len: number
+}
+
+/** What is looked up: a chain of messages, a response's id, or what a client calls its conversation. */
+export type PlaceKey = `m:${string}` | `r:${string}` | `c:${string}`
+
+interface Bucket {
+  head: Head
+  readonly places: Map<string, Place[]>
+  /** How many places it has. */
+  count: number
+}
+
+/**
+ * The index of a store. What it says may be outdated: whoever asks compares it with the session. Its digests are keyed by a
+ * secret of the scope, which is encrypted where the store has keys: without it nobody finds a text by guessing.
+ */
+export class Places {
+  readonly #given: Store
+  #own: Store | undefined
+  /** Those that were read last, up to so many places: the others are read again. */
+  readonly #buckets = new Map<string, Bucket>()
+  #secret: string | undefined
+
+  constructor(store: Store) {
+    this.#given = store
+  }
+
+  get #store(): Store {
+    return (this.#own ??= ownStore(this.#given))
+  }
+
+  /** The places of a key, the last one first. */
+  async find(key: PlaceKey): Promise<Either<StoreFault, readonly Place[]>> {
+    const secret = await this.#secretOf()
+    if (isLeft(secret)) return secret
+    const { name, digest } = bucketOf(secret.right, key)
+    const bucket = await this.#read(name)
+    return isLeft(bucket) ? bucket : right((bucket.right.places.get(digest) ?? []).toReversed())
+  }
+
+  /** Keep places. Cost: an append to a log for each key, at the same time. */
+  async add(keys: readonly (readonly [PlaceKey, Place])[]): Promise<Either<StoreFault, void>> {
+    const byBucket = new Map<string, (readonly [digest: string, place: Place])[]>()
+    const secret = keys.length === 0 ? right('') : await this.#secretOf()
+    if (isLeft(secret)) return secret
+    for (const [key, place] of keys) {
+      const { name, digest } = bucketOf(secret.right, key)
+      const others = byBucket.get(name)
+      if (others === undefined) byBucket.set(name, [[digest, place]])
+      else others.push([digest, place])
+    }
+    const added = await Promise.all([...byBucket].map(([name, entries]) => this.#append(name, entries)))
+    return added.find(isLeft) ?? right(undefined)
+  }
+
+  /** The secret of the scope, which the first recorder makes. */
+  async #secretOf(): Promise<Either<StoreFault, string>> {
+    if (this.#secret !== undefined) return right(this.#secret)
+    const found = await this.#store.read(secretLog)()
+    if (isLeft(found) && found.left._tag !== 'NoSuchLog') return found
+    if (!isLeft(found)) return right((this.#secret = found.right[0]?.body ?? ''))
+    const secret = crypto.randomUUID() + crypto.randomUUID()
+    const rows = [{ kind: 'note' as const, body: JSON.stringify(secret) }]
+    const made = await this.#store.create({ id: secretLog, rows, encrypt: true })()
+    return isLeft(made) && made.left._tag !== 'LogExists' ? made : this.#secretOf()
+  }
+
+  async #append(
+    name: string,
+    entries: readonly (readonly [digest: string, place: Place])[],
+  ): Promise<Either<StoreFault, void>> {
+    const rows = entries.map(([digest, { session, len }]) => ({
+      kind: 'note' as const,
+      body: JSON.stringify([digest, session, len]),
+    }))
+    for (let attempt = 1; ; attempt++) {
+      const bucket = this.#buckets.get(name)
+      if (bucket === undefined) {
+        const created = await this.#store.create({ id: name, meta: { [mark]: 1 }, rows, encrypt: false })()
+        if (isLeft(created) && created.left._tag !== 'LogExists') return created
+        const read = await this.#read(name)
+        if (isLeft(read)) return read
+        if (!isLeft(created)) return right(undefined)
+        continue
+      }
+      const appended = await this.#store.append(name, { expected: bucket.head, rows })()
+      if (isLeft(appended)) {
+        if (attempt >= mostAttempts) return appended
+        if (appended.left._tag === 'NoSuchLog') this.#buckets.delete(name)
+        else if (appended.left._tag !== 'Conflict' && appended.left._tag !== 'Diverged') return appended
+        else if (appended.left._tag === 'Diverged') this.#buckets.delete(name)
+        const read = await this.#read(name)
+        if (isLeft(read)) return read
+        continue
+      }
+      if (appended.right.from === bucket.head.size) {
+        bucket.head = appended.right.head
+        for (const [digest, place] of entries) put(bucket, digest, place)
+        this.#keep(name, bucket)
+      }
+      return right(undefined)
+    }
+  }
+
+  /** A bucket with everything that is stored of it. Cost: what is new since it was read last. */
+  async #read(name: string): Promise<Either<StoreFault, Bucket>> {
+    const bucket = this.#buckets.get(name) ?? {
+      head: headOf(emptyRange, this.#store.hash),
+      places: new Map(),
+      count: 0,
+    }
+    const info = await this.#store.info(name)()
+    if (isLeft(info)) return info.left._tag === 'NoSuchLog' ? right({ ...bucket, places: new Map(), count: 0 }) : info
+    const { head } = info.right
+    if (head.size > bucket.head.size) {
+      const rows = await this.#store.read(name, { from: bucket.head.size, to: head.size })()
+      if (isLeft(rows)) return rows
+      if (bucket.head.size + rows.right.length !== head.size) return right(bucket) // another call of ours has read it
+      for (const { body } of rows.right) {
+        const said = parseJson(body)
+        if (isLeft(said) || !Array.isArray(said.right)) continue // what a newer version says
+        const [digest, session, len] = said.right as readonly unknown[]
+        if (typeof digest === 'string' && typeof session === 'string' && typeof len === 'number')
+          put(bucket, digest, { session, len })
+      }
+      bucket.head = head
+    }
+    this.#keep(name, bucket)
+    return right(bucket)
+  }
+
+  #keep(name: string, bucket: Bucket): void {
+    this.#buckets.delete(name)
+    this.#buckets.set(name, bucket)
+    let count = 0
+    for (const one of this.#buckets.values()) count += one.count
+    for (const [oldest, one] of this.#buckets) {
+      if (count <= mostPlaces || oldest === name) break
+      this.#buckets.delete(oldest)
+      count -= one.count
+    }
+  }
+}
+
+const mark = 'indelible.recorder'
+const secretLog = `${mark}.secret`
+
+/** Others may append meanwhile; a store that refuses for ever holds up nobody. */
+const mostAttempts = 100
+
+/** Places that are kept in memory, of up to 500 bytes each. */
+const mostPlaces = 20_000
+
+const put = (bucket: Bucket, digest: string, place: Place): void => {
+  const known = bucket.places.get(digest)
+  if (known?.some(({ session, len }) => session === place.session && len === place.len) === true) return
+  bucket.count++
+  if (known === undefined) bucket.places.set(digest, [place])
+  else known.push(place)
+}
+
+const bucketOf = (secret: string, key: PlaceKey): { readonly name: string; readonly digest: string } => {
+  const digest = digestOf(`${secret} ${key}`)
+  return { name: `${mark}.${digest.slice(0, 2)}`, digest: digest.slice(0, 32) }
+}

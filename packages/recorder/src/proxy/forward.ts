@@ -1,0 +1,120 @@
+/** One request of a client: sent on to its provider as it comes, and answered as that answers. */
+import type { IncomingMessage, OutgoingMessage, ServerResponse } from 'node:http'
+import { isLeft } from 'indelible/json/kit'
+import type { ObservedCall } from '../observed-call.ts'
+import type { Connections } from './connections.ts'
+import { answerHeaders, framingOf, headerOf, headersFor, reasonIn, trailersOf } from './headers.ts'
+import { bodyOf, type Refusal, type Target } from './target.ts'
+
+/**
+ * Forward a request. Its connection to the provider serves others only after the request was written whole and answered
+ * whole: every other end destroys it.
+ */
+export const forward = (
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  to: Target,
+  connections: Connections,
+  observe: () => ObservedCall | undefined,
+): void => {
+  const framing = framingOf(incoming)
+  if (isLeft(framing)) return refuse(incoming, outgoing, framing.left)
+  const asking = connections.ask(to, {
+    ...(incoming.method !== undefined && { method: incoming.method }),
+    headers: headersFor(incoming, to.url.host, framing.right),
+  })
+  const call = observe()
+  let written = false
+  let over = false
+  incoming.on('data', (chunk: Buffer) => {
+    call?.piece(chunk)
+    if (over || asking.write(chunk)) return
+    incoming.pause()
+    asking.once('drain', () => incoming.resume())
+  })
+  incoming.on('end', () => {
+    written = true
+    call?.sent()
+    try {
+      if (!over) endAs(incoming, asking)
+    } catch (cause) {
+      broken(cause) // what Node's parser reads and does not write
+    }
+  })
+  incoming.on('close', () => {
+    if (!written) call?.sent(new Error('the client broke off its request'))
+  })
+  /** Nothing more of the request is sent on; what still comes of it is read, and recorded. */
+  const end = (): void => {
+    over = true
+    asking.destroy()
+    incoming.resume()
+  }
+  const broken = (cause: unknown): void => {
+    if (over) return
+    end()
+    call?.fail(cause)
+    if (outgoing.headersSent) outgoing.destroy()
+    else refuse(incoming, outgoing, { status: 502, reason: `${to.url.origin} can't be reached: ${String(cause)}` })
+  }
+  asking.on('error', broken)
+  asking.on('upgrade', (_, socket) => {
+    socket.destroy()
+    broken('it switches to another protocol, which nobody asked it to do')
+  })
+  incoming.on('error', broken)
+  outgoing.on('close', () => {
+    if (outgoing.writableFinished) return
+    call?.fail('the client closed the connection')
+    end()
+  })
+  asking.on('response', (answer) => {
+    answer.on('error', broken)
+    const { statusCode = 0 } = answer
+    if (statusCode < 100) return broken(`it answers with the status ${statusCode}`)
+    call?.answered(statusCode, (name) => headerOf(answer, name))
+    try {
+      outgoing.writeHead(statusCode, reasonIn(answer), answerHeaders(answer))
+    } catch (cause) {
+      return broken(cause) // what Node's client reads and its server does not write
+    }
+    // With the first piece of the body, if that came together with them.
+    let isBegun = false
+    setImmediate(() => {
+      if (!isBegun) outgoing.flushHeaders()
+    })
+    answer.on('data', (chunk: Buffer) => {
+      isBegun = true
+      call?.chunk(chunk)
+      if (!outgoing.write(chunk)) {
+        answer.pause()
+        outgoing.once('drain', () => answer.resume())
+      }
+    })
+    answer.on('end', () => {
+      isBegun = true
+      if (over) return
+      try {
+        endAs(answer, outgoing)
+      } catch (cause) {
+        return broken(cause)
+      }
+      call?.end()
+      // A provider that answers before it has the whole request might take the rest for another one.
+      if (!written) end()
+    })
+  })
+}
+
+/** End a message as the other one ended. Node leaves the trailers out where its body is not chunked. */
+const endAs = (ended: IncomingMessage, message: OutgoingMessage): void => {
+  message.addTrailers(trailersOf(ended))
+  message.end()
+}
+
+/** Answer without the provider. */
+export const refuse = (incoming: IncomingMessage, outgoing: ServerResponse, { status, reason }: Refusal): void => {
+  incoming.resume()
+  outgoing.writeHead(status, { 'content-type': 'application/json' })
+  outgoing.end(bodyOf(reason))
+}

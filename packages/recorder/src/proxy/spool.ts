@@ -1,0 +1,430 @@
+/**
+ * The spool of a recorder: files beside the store that have each request before it is forwarded, and each piece of its
+ * answer. Nothing waits for the disk: what was written survives the end of the process, and not a power loss.
+ *
+ * A process has a spool of its own, with a lock that the system releases when it dies; whoever gets that lock may record
+ * what is left. A file is cut once its calls are recorded. If calls overlap, one that has taken new calls for ten seconds or
+ * 16 MiB takes no more, so that it can be removed, and another begins.
+ */
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  statSync,
+  writevSync,
+  type Stats,
+} from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { basename, dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { isObject } from 'indelible/json/kit'
+import { reasonOf } from 'indelible/task/kit'
+import {
+  frameOf,
+  jsonBytes,
+  jsonIn,
+  kinds,
+  lengthOf,
+  recordLength,
+  recordOf,
+  sealed,
+  sealedRecord,
+  unsealed,
+} from './frames.ts'
+import type { Frame, FrameRecord } from './frames.ts'
+
+/** The keys of a host, as far as a spool needs them: it is encrypted with one of its own, which the current one wraps. */
+export interface SpoolKeys {
+  /** The key that wraps that of a new spool. */
+  readonly current: { readonly id: string; readonly key: Uint8Array }
+  /** A key by its name; undefined if there is none. */
+  readonly byId: (id: string) => Uint8Array | undefined | Promise<Uint8Array | undefined>
+}
+
+/** How a spool is made. */
+export interface SpoolOptions {
+  /** The path that its files begin with: that of the store. */
+  readonly near: string
+  /** Encrypt it. Default: it is not encrypted. */
+  readonly keys?: SpoolKeys | undefined
+  /** Told, in words, why calls are not in it; once for each reason. */
+  readonly onNotice: (reason: string) => void
+  /** Bytes of all its files. Default: 268,435,456 */
+  readonly most?: number
+  /** Milliseconds. Default: the system's clock. */
+  readonly now?: () => number
+}
+
+/** A file of a spool. */
+export interface Segment {
+  /** Its path. */
+  readonly path: string
+  /** Its descriptor in this process. */
+  readonly fd: number
+  /** What it is encrypted with. */
+  readonly key: Uint8Array | undefined
+  /** When its first frame was written. */
+  since: number
+  /** Its bytes. */
+  size: number
+  /** Its calls that are not recorded. */
+  open: number
+}
+
+/** A file takes new calls for so long, and until it has so many bytes. */
+const longestOpen = 10_000
+const largestOpen = 2 ** 24
+
+/** The spool of this process. */
+export class Spool {
+  readonly #options: SpoolOptions
+  #base = ''
+  readonly #lock: DatabaseSync
+  readonly #key: Uint8Array | undefined
+  readonly #segments = new Set<Segment>()
+  readonly #told = new Set<string>()
+  #current: Segment | undefined
+  #count = 0
+  #size = 0
+  #notBefore = 0
+
+  /** Throws Error, if its lock can't be made. */
+  constructor(options: SpoolOptions) {
+    this.#options = options
+    let lock: DatabaseSync | undefined
+    // Another process may take the lock of a spool that nobody seems to have.
+    for (let attempt = 1; lock === undefined; attempt++) {
+      if (attempt > 5) throw new Error(`${this.#base}.lock can't be locked`)
+      this.#base = `${options.near}${infix}${this.#now().toString(36)}${randomBytes(5).toString('hex')}`
+      closeSync(openSync(`${this.#base}.lock`, 'wx', 0o600))
+      lock = lockOf(this.#base)
+    }
+    this.#lock = lock
+    this.#key = options.keys === undefined ? undefined : randomBytes(32)
+  }
+
+  /** Where a new call is written; undefined: the spool can't take it, and a kill would lose it. */
+  begin(): Segment | undefined {
+    const { most = 2 ** 28 } = this.#options
+    const now = this.#now()
+    if (this.#size >= most) return this.#tell(`the spool has ${most} bytes`)
+    const current = this.#current
+    if (
+      current !== undefined &&
+      (current.size > largestOpen || (current.size > 0 && now - current.since > longestOpen))
+    )
+      this.#current = undefined
+    if (this.#current === undefined && now < this.#notBefore) return undefined
+    try {
+      this.#current ??= this.#made()
+    } catch (cause) {
+      this.#notBefore = now + 1000
+      return this.#tell(`the spool can't be written: ${reasonOf(cause)}`)
+    }
+    this.#current.open++
+    return this.#current
+  }
+
+  /** Write records of one of its calls, at once. False: they could not be written whole, and no other of this call may be. */
+  write(segment: Segment, records: readonly FrameRecord[]): boolean {
+    const { most = 2 ** 28 } = this.#options
+    const length = records.reduce((sum, record) => sum + lengthOf(record), 0)
+    if (this.#size + length > most && length > 100) {
+      this.#tell(`the spool has ${most} bytes`)
+      return false
+    }
+    try {
+      const pieces = piecesOf(records, this.#key)
+      const written = append(segment.fd, segment.size === 0 ? [...this.#head(segment), ...pieces] : pieces)
+      segment.size += written
+      this.#size += written
+      return true
+    } catch (cause) {
+      if (this.#current === segment) this.#current = undefined
+      this.#notBefore = this.#now() + 1000
+      this.#tell(`the spool can't be written: ${reasonOf(cause)}`)
+      return false
+    }
+  }
+
+  /** A call of a file is recorded, or never will be. */
+  over(segment: Segment, call: number): void {
+    segment.open--
+    if (segment.open > 0) {
+      this.write(segment, [recordOf({ kind: kinds.over, call, at: this.#now(), bytes: new Uint8Array(0) })])
+      return
+    }
+    this.#size -= segment.size
+    segment.size = 0
+    if (segment !== this.#current) return this.#remove(segment)
+    try {
+      ftruncateSync(segment.fd, 0)
+    } catch {
+      this.#current = undefined
+      this.#remove(segment)
+    }
+  }
+
+  /** The process ends. What is not recorded stays for the next one. */
+  close(): void {
+    for (const segment of this.#segments) {
+      if (segment.open === 0) this.#remove(segment)
+      else closeSync(segment.fd)
+    }
+    const isEmpty = [...this.#segments].every(({ open }) => open === 0)
+    this.#lock.close()
+    if (isEmpty) rmSync(`${this.#base}.lock`, { force: true })
+  }
+
+  #now(): number {
+    return this.#options.now === undefined ? Date.now() : this.#options.now()
+  }
+
+  #made(): Segment {
+    const path = `${this.#base}.${this.#count++}`
+    const fd = openSync(path, 'ax', 0o600)
+    const segment = { path, fd, key: this.#key, since: 0, size: 0, open: 0 }
+    this.#segments.add(segment)
+    return segment
+  }
+
+  #head(segment: Segment): readonly Uint8Array[] {
+    segment.since = this.#now()
+    const current = this.#options.keys?.current
+    const key =
+      current === undefined || this.#key === undefined
+        ? undefined
+        : { id: current.id, wrapped: Buffer.concat(sealed([this.#key], current.key)).toString('base64') }
+    const bytes = jsonBytes({ version: 1, ...(key !== undefined && { key }) })
+    return recordOf({ kind: kinds.spool, call: 0, at: segment.since, bytes })
+  }
+
+  #remove(segment: Segment): void {
+    this.#segments.delete(segment)
+    closeSync(segment.fd)
+    rmSync(segment.path, { force: true })
+  }
+
+  #tell(reason: string): undefined {
+    if (this.#told.has(reason)) return
+    this.#told.add(reason)
+    this.#options.onNotice(`${reason}; until their answers are recorded, a kill loses calls`)
+  }
+}
+
+/** Append a record to a file of a spool, beside its writer. Throws Error, if it can't be written. */
+export const appendFrame = ({ fd, key }: Pick<Segment, 'fd' | 'key'>, frame: Frame): void => {
+  append(fd, piecesOf([recordOf(frame)], key))
+}
+
+const piecesOf = (records: readonly FrameRecord[], key: Uint8Array | undefined): readonly Uint8Array[] =>
+  key === undefined ? records.flat() : records.flatMap((record) => sealedRecord(record, key))
+
+/** Append all of it to a file, or nothing. Gives its bytes. Throws Error, if it can't be written. */
+const append = (fd: number, pieces: readonly Uint8Array[]): number => {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  const written = writevSync(fd, pieces)
+  if (written === length) return length
+  // Half a record would swallow those behind it.
+  ftruncateSync(fd, fstatSync(fd).size - written)
+  throw new Error('the disk is full')
+}
+
+/** A spool whose process is gone, with its lock. */
+export interface LeftSpool {
+  /** The paths of its files, the first one first. */
+  readonly paths: readonly string[]
+  /** Let go of it; with `true` its files are removed. */
+  readonly close: (recorded: boolean) => void
+}
+
+/**
+ * The spools beside a store whose processes are gone, the oldest first. Their locks are taken, until each is closed.
+ *
+ * @param onNotice told, in words, of a spool with calls whose lock can't be asked
+ */
+export const leftSpools = (near: string, onNotice: (reason: string) => void): readonly LeftSpool[] =>
+  [...filesNear(near)].flatMap(([base, paths]) => {
+    let lock: DatabaseSync | undefined
+    try {
+      const found = lstatSync(`${base}.lock`, { throwIfNoEntry: false })
+      if (found !== undefined) checkOwner(found, base)
+      lock = lockOf(base)
+    } catch (cause) {
+      const hasCalls = paths.some((path) => (lstatSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0)
+      if (hasCalls)
+        onNotice(`${base}.lock can't be locked, so the calls in its spool can't be recorded: ${reasonOf(cause)}`)
+    }
+    if (lock === undefined) return []
+    const close = (recorded: boolean): void => {
+      if (recorded) for (const path of paths) rmSync(path, { force: true })
+      lock.close()
+      if (recorded) rmSync(`${base}.lock`, { force: true })
+    }
+    // Another process may have recorded it meanwhile.
+    return [{ paths: paths.filter((path) => existsSync(path)), close }]
+  })
+
+/** Whether another process has calls in its spool beside a store that came before a time and are not recorded. */
+export const isSpooledBefore = (near: string, time: number): boolean =>
+  [...filesNear(near)].some(([, paths]) =>
+    paths.some((path) => {
+      const first = firstFrame(path)
+      return first !== undefined && first.at <= time
+    }),
+  )
+
+/** A file of a spool, opened. */
+export interface OpenedSegment extends Pick<Segment, 'fd' | 'key'> {
+  /** Its frames from the beginning, as far as they are whole. Throws Error on one that is damaged, or of another key. */
+  readonly frames: () => Generator<Frame>
+  readonly close: () => void
+}
+
+/**
+ * Open a file of a spool. Throws Error, if its key is missing, if it is not encrypted though there are keys, or if it is of
+ * another user: whoever can put a file beside a store must not have it recorded.
+ */
+export const openSegment = async (path: string, keys: SpoolKeys | undefined): Promise<OpenedSegment> => {
+  const fd = openOwned(path, constants.O_RDWR | constants.O_APPEND)
+  try {
+    const key = await keyIn(fd, keys)
+    // What a kill left torn would stand before what is appended.
+    let whole = 0
+    for (const content of recordsOf(fd)) whole += 4 + content.length
+    ftruncateSync(fd, whole)
+    return { fd, key, frames: () => framesOf(fd, key), close: () => closeSync(fd) }
+  } catch (cause) {
+    closeSync(fd)
+    throw cause
+  }
+}
+
+/** What a file is encrypted with. */
+const keyIn = async (fd: number, keys: SpoolKeys | undefined): Promise<Uint8Array | undefined> => {
+  const first = recordsOf(fd).next()
+  if (first.done === true) return undefined // it has nothing
+  const frame = frameOf(first.value)
+  const head = frame?.kind === kinds.spool ? jsonIn(frame) : undefined
+  if (!isObject(head) || head['version'] !== 1) throw new Error('it is no spool that this version can read')
+  const wrapping = head['key']
+  if (!isObject(wrapping)) {
+    if (keys === undefined) return undefined
+    throw new Error('it is not encrypted: only a recorder without a key file records it')
+  }
+  const id = String(wrapping['id'])
+  const host = await keys?.byId(id)
+  if (host === undefined) throw new Error(`its key is wrapped by ${id}, which is not there`)
+  return unsealed(Buffer.from(String(wrapping['wrapped']), 'base64'), host)
+}
+
+/** How the name of a file ends that ended whoever read it. It is read no more. */
+export const setAside = '.failed'
+
+const infix = '-spool-'
+
+/** The files of spools beside a store, by what their names begin with. */
+const filesNear = (near: string): ReadonlyMap<string, readonly string[]> => {
+  const found = new Map<string, string[]>()
+  const start = `${basename(near)}${infix}`
+  for (const name of readdirSync(dirname(near)).toSorted()) {
+    const [, base, end] = name.startsWith(start) ? (/^(.*)\.(\d+(?:\.failed)?|lock)$/.exec(name) ?? []) : []
+    if (base === undefined) continue
+    const path = join(dirname(near), base)
+    const paths = found.get(path) ?? []
+    if (end !== 'lock') paths.push(join(dirname(near), name))
+    found.set(path, paths)
+  }
+  const numberOf = (path: string): number =>
+    Number.parseInt(path.slice(path.lastIndexOf(infix)).split('.')[1] ?? '', 10)
+  for (const paths of found.values()) paths.sort((one, other) => numberOf(one) - numberOf(other))
+  return found
+}
+
+/** SQLite's lock: the system releases it when its process dies. Undefined: another has it. Throws Error, if it is no lock. */
+const lockOf = (base: string): DatabaseSync | undefined => {
+  let lock: DatabaseSync | undefined
+  try {
+    lock = new DatabaseSync(`${base}.lock`, { timeout: 0 })
+    lock.exec('pragma journal_mode = memory; begin exclusive')
+    return lock
+  } catch (cause) {
+    lock?.close()
+    const { errcode } = cause as { readonly errcode?: number }
+    if (errcode !== undefined && (errcode & 255) === busy) return undefined
+    throw cause
+  }
+}
+
+/** SQLITE_BUSY */
+const busy = 5
+
+/** Open what a user has there, and nothing that it leads to; a pipe does not wait. Throws Error, if it is of another user. */
+const openOwned = (path: string, flags: number): number => {
+  const fd = openSync(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    checkOwner(fstatSync(fd), path)
+    return fd
+  } catch (cause) {
+    closeSync(fd)
+    throw cause
+  }
+}
+
+/** Throws Error, unless it is a file of this user, or of the store's. */
+const checkOwner = (found: Stats, path: string): void => {
+  const store = statSync(path.slice(0, path.lastIndexOf(infix)), { throwIfNoEntry: false })
+  const isOwned = process.geteuid === undefined || found.uid === process.geteuid() || found.uid === store?.uid
+  if (!found.isFile() || found.nlink > 1 || !isOwned) throw new Error('it is no file of this user')
+}
+
+/** What a file begins with; undefined: it has nothing, is gone, or can't be read. */
+const firstFrame = (path: string): Frame | undefined => {
+  let fd: number | undefined
+  try {
+    fd = openOwned(path, constants.O_RDONLY)
+    const first = recordsOf(fd).next()
+    return first.done === true ? undefined : frameOf(first.value)
+  } catch {
+    return undefined
+  } finally {
+    if (fd !== undefined) closeSync(fd)
+  }
+}
+
+function* framesOf(fd: number, key: Uint8Array | undefined): Generator<Frame> {
+  let isFirst = true
+  for (const content of recordsOf(fd)) {
+    const frame = frameOf(isFirst || key === undefined ? content : unsealed(content, key))
+    isFirst = false
+    if (frame === undefined) throw new Error('it is damaged')
+    yield frame
+  }
+}
+
+/** The contents of the whole records of a file. */
+function* recordsOf(fd: number): Generator<Buffer> {
+  const { size } = fstatSync(fd)
+  let bytes = Buffer.alloc(0)
+  for (let at = 0; ;) {
+    const length = recordLength(bytes)
+    if (length !== undefined && length <= bytes.length) {
+      yield bytes.subarray(4, length)
+      bytes = bytes.subarray(length)
+      at += length
+      continue
+    }
+    const end = at + Math.max(length ?? 0, bytes.length + 2 ** 20)
+    if (at + bytes.length >= size || at + (length ?? 0) > size) return // the end, which a kill may have left torn
+    const more = Buffer.alloc(Math.min(end, size) - at)
+    readSync(fd, more, 0, more.length, at)
+    bytes = more
+  }
+}

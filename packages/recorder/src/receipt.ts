@@ -1,0 +1,280 @@
+/** What a receipt of a recorded call says, and the messages that the call was sent, made from it again. */
+import {
+  own,
+  ownFields,
+  isLeft,
+  isObject,
+  left,
+  parseJson,
+  right,
+  type Immutable,
+  type Json,
+  type JsonObject,
+} from 'indelible/json/kit'
+import { decodeMessage, type Message } from 'indelible/message'
+import type { ReceiptNote } from 'indelible/notes'
+import { digestOf, type BlockId } from 'indelible/proof'
+import type { SessionReader } from 'indelible/session'
+import { storeTask, type BlockStore, type StoreFault } from 'indelible/store'
+import type { Task } from 'indelible/task/kit'
+import type { RecordedApi } from './apis/index.ts'
+
+/**
+ * What was sent, in order: messages of the record by their positions, others as a block of JSON, and the first `count`
+ * messages that another call was sent, by the index of its receipt among the session's notes.
+ */
+export type Sent = readonly (readonly [from: number, to: number] | BlockId | SentBeforeThis)[]
+
+/** The first messages that an earlier call was sent. */
+export interface SentBeforeThis {
+  /** The index of its receipt among the notes of the session. */
+  readonly note: number
+  /** How many of its messages. */
+  readonly count: number
+}
+
+/** Each message that was sent: its position in the record, or the block with its JSON. */
+export type SentEntries = readonly (number | BlockId)[]
+
+/** Entries in short. With what the call before was sent, a conversation that its client rewrites costs no more a call. */
+export const sentOf = (
+  entries: SentEntries,
+  before: { readonly note: number; readonly entries: SentEntries } | undefined,
+): Sent => {
+  const plain = runsOf(entries)
+  if (before === undefined || plain.length <= 4) return plain
+  let count = 0
+  while (count < entries.length && entries[count] === before.entries[count]) count++
+  const rest = runsOf(entries.slice(count))
+  return count > 0 && rest.length + 1 < plain.length ? [{ note: before.note, count }, ...rest] : plain
+}
+
+/** Entries as runs of positions. */
+export const runsOf = (entries: SentEntries): Sent => {
+  const runs: (readonly [number, number] | BlockId)[] = []
+  for (const entry of entries) {
+    const last = runs.at(-1)
+    if (typeof entry === 'string') runs.push(entry)
+    else if (typeof last === 'object' && last[1] === entry) runs[runs.length - 1] = [last[0], entry + 1]
+    else runs.push([entry, entry + 1])
+  }
+  return runs
+}
+
+/** The entries that a receipt stands for. Cost: O(messages + receipts that it goes back to). */
+const entriesOf = (session: Pick<SessionReader, 'notes'>, sent: Sent): SentEntries => {
+  const after: Sent[] = []
+  let first = sent
+  let count = Infinity
+  const counts: number[] = []
+  for (;;) {
+    const [head, ...rest] = first
+    if (typeof head !== 'object' || !('note' in head)) break
+    after.push(rest)
+    counts.push(count)
+    first = writtenAt(session, head.note)?.sent ?? []
+    count = head.count
+  }
+  let entries: (number | BlockId)[] = expanded(first).slice(0, count)
+  while (after.length > 0) entries = [...entries, ...expanded(after.pop() as Sent)].slice(0, counts.pop())
+  return entries
+}
+
+/** The entries of runs, but for those of an earlier call. */
+export const expanded = (sent: Sent): (number | BlockId)[] =>
+  sent.flatMap((one): readonly (number | BlockId)[] =>
+    typeof one === 'string'
+      ? [one]
+      : 'note' in one
+        ? []
+        : Array.from({ length: one[1] - one[0] }, (_, offset) => one[0] + offset),
+  )
+
+/** A message as it stands in a request: what only its record or its answer has is left out. */
+export const asSent = (message: Immutable<Message> | Message): Immutable<Message> => {
+  const { id: _id, meta, ...rest } = ownFields(message as Message)
+  const {
+    'anthropic-response': _anthropic,
+    'gemini-response': _gemini,
+    indelible: _indelible,
+    ...others
+  } = ownFields(meta ?? {})
+  return Object.keys(others).length === 0 ? rest : { ...rest, meta: others }
+}
+
+/** What a receipt of the recorder says of its call. */
+export interface CallDetails {
+  /** The API that was called. */
+  readonly api: RecordedApi
+  /** The messages that the call was sent: {@link sentMessages} reads it. */
+  readonly sent: Sent
+  /** The block with the `system` or `instructions` of the request, as JSON. */
+  readonly system?: BlockId
+  /** The block with the tools of the request, as JSON. */
+  readonly tools?: BlockId
+  /** The other parameters of the request. */
+  readonly parameters?: JsonObject
+  /** What the client calls the conversation. */
+  readonly client?: string
+  /** The id of the answer. */
+  readonly response?: string
+  /** When the request was sent: milliseconds since 1970. */
+  readonly at: number
+  /** Milliseconds until the first byte of the answer; absent if none came. */
+  readonly firstByte?: number
+  /** Milliseconds until its end. */
+  readonly duration: number
+  /** The HTTP status; absent if there was no answer. */
+  readonly status?: number
+  /** Why the model stopped. */
+  readonly stop?: string
+  /** What went wrong. */
+  readonly error?: string
+  /** The answer broke off. */
+  readonly cut?: true
+  /** Where the prefix that the call before had sent ended, and why; absent if it was continued unchanged. */
+  readonly broke?: CacheBreak
+}
+
+/** Where a provider's cached prefix ended. */
+export interface CacheBreak {
+  /** What changed first, in the order in which providers cache. */
+  readonly where: 'tools' | 'system' | 'messages'
+  /** The index of the first message that changed. */
+  readonly index?: number
+  /** What changed, in words. */
+  readonly because: string
+}
+
+/** What calls of a session mostly have alike. It stands in one receipt, and later ones name that. */
+export type CommonDetails = Pick<CallDetails, (typeof common)[number]>
+
+const common = ['api', 'system', 'tools', 'client', 'status', 'stop'] as const
+
+/** Details as they stand in a receipt. */
+type WrittenDetails = Omit<CallDetails, 'api'> & Partial<CommonDetails> & { readonly like?: number }
+
+const writtenOf = ({ details }: Pick<ReceiptNote, 'details'>): WrittenDetails | undefined =>
+  isObject(details) && Array.isArray(details['sent']) ? (details as unknown as WrittenDetails) : undefined
+
+const writtenAt = ({ notes }: Pick<SessionReader, 'notes'>, index: number): WrittenDetails | undefined => {
+  const note = notes().at(index)
+  return note?.type === 'receipt' ? writtenOf(note as ReceiptNote) : undefined
+}
+
+/**
+ * The details of a receipt. What calls have alike stands in one receipt of their session.
+ *
+ * @param receipt a note of the session
+ * @param session the opened session, or its notes
+ * @returns the details; undefined if the recorder did not write the receipt, or the one that it names is erased
+ */
+export const detailsOf = (
+  receipt: Pick<ReceiptNote, 'details' | 'parameters'>,
+  session: Pick<SessionReader, 'notes'>,
+): CallDetails | undefined => {
+  const written = writtenOf(receipt)
+  if (written === undefined) return undefined
+  const { like, ...own } = written
+  const base = like === undefined ? receipt : session.notes().at(like)
+  const alike = base === undefined || !('details' in base) ? undefined : writtenOf(base as ReceiptNote)
+  if (alike?.api === undefined) return undefined
+  const { parameters } = base as Pick<ReceiptNote, 'parameters'>
+  return { ...commonOf(alike as CommonDetails), ...own, ...(parameters !== undefined && { parameters }) } as CallDetails
+}
+
+const commonOf = (details: CommonDetails): CommonDetails =>
+  Object.fromEntries(
+    common.flatMap((field) => (own(details, field) === undefined ? [] : [[field, details[field]]])),
+  ) as unknown as CommonDetails
+
+/** The details of the last receipt of a session. Cost: O(notes after it). */
+export const lastDetails = (session: SessionReader): CallDetails | undefined => {
+  const notes = session.notes()
+  for (let index = notes.length - 1; index >= 0; index--) {
+    const note = notes.at(index)
+    const details = note?.type === 'receipt' ? detailsOf(note as ReceiptNote, session) : undefined
+    if (details !== undefined) return details
+  }
+  return undefined
+}
+
+/** What a receipt says, with what it has alike with an earlier one as that one's index. */
+export const receiptFields = (
+  { parameters, ...details }: CallDetails,
+  receipts: ReadonlyMap<string, number>,
+): { readonly alike: string; readonly fields: Pick<ReceiptNote, 'parameters' | 'details'> } => {
+  const alike = JSON.stringify([commonOf(details), parameters])
+  const like = receipts.get(alike)
+  if (like === undefined)
+    return { alike, fields: { ...(parameters !== undefined && { parameters }), details: detailsJson(details) } }
+  const own = Object.entries(details).filter(([field]) => !(common as readonly string[]).includes(field))
+  return { alike, fields: { details: detailsJson({ like, ...Object.fromEntries(own) }) } }
+}
+
+/** Details as JSON. */
+export const detailsJson = (details: object): JsonObject => JSON.parse(JSON.stringify(details)) as JsonObject
+
+/** The id of the block that JSON is kept in. */
+export const blockIdOf = (value: Json): BlockId => digestOf(JSON.stringify(value)) as BlockId
+
+/**
+ * The messages that a recorded call was sent, each by its position in the record, or by its block if the record has it not.
+ *
+ * Cost    O(messages + receipts that the receipt goes back to)
+ *
+ * @param session an opened session, or its notes
+ * @param receipt one of its notes
+ * @returns the entries, in order; undefined if the recorder did not write the receipt
+ */
+export const sentEntries = (
+  session: Pick<SessionReader, 'notes'>,
+  receipt: Pick<ReceiptNote, 'details'>,
+): SentEntries | undefined => {
+  const details = writtenOf(receipt)
+  return details && entriesOf(session, details.sent)
+}
+
+/**
+ * The messages that a recorded call was sent, as they were sent but for cache marks and the ids of messages.
+ *
+ * Cost    the blocks that the receipt names
+ * Errors  `MissingBlock`, `DamagedBlock`, and what a store gives
+ * @param store the store of the session
+ * @param session an opened session
+ * @param receipt one of its notes, that the recorder wrote
+ * @throws TypeError if the recorder did not write the receipt
+ */
+export const sentMessages = (
+  store: BlockStore,
+  session: SessionReader,
+  receipt: ReceiptNote,
+): Task<StoreFault, readonly Immutable<Message>[]> => {
+  const details = writtenOf(receipt)
+  if (details === undefined)
+    throw new TypeError('the receipt is not of the recorder: it has no details of what was sent')
+  return storeTask(async () => {
+    const entries = entriesOf(session, details.sent)
+    const ids = entries.filter((entry) => typeof entry === 'string')
+    const found = await store.getBlocks(ids)()
+    if (isLeft(found)) return found
+    const blocks = new Map(ids.map((id, index) => [id, found.right[index]]))
+    const view = session.view()
+    const sent: Immutable<Message>[] = []
+    for (const entry of entries) {
+      const message = typeof entry === 'number' ? view.at(entry) : messageIn(blocks.get(entry))
+      if (message === undefined) return left({ _tag: 'MissingBlock', ids: ids.filter((id) => id === entry) })
+      sent.push(asSent(message))
+    }
+    return right(Object.freeze(sent))
+  }, 'sentMessages')
+}
+
+declare const TextDecoder: new () => { decode: (bytes: Uint8Array) => string }
+
+const messageIn = (bytes: Uint8Array | undefined): Message | undefined => {
+  if (bytes === undefined) return undefined
+  const parsed = parseJson(new TextDecoder().decode(bytes))
+  const message = isLeft(parsed) ? parsed : decodeMessage(parsed.right)
+  return isLeft(message) ? undefined : message.right
+}

@@ -1,0 +1,151 @@
+/**
+ * The recorder: it is told what goes between a client and its provider, and keeps it as sessions. Whatever happens to it,
+ * the traffic goes on.
+ */
+import { digestOf } from 'indelible/proof'
+import type { Store } from 'indelible/store'
+import { amount, reasonOf } from 'indelible/task/kit'
+import { decompressed, mostWaiting, type Decompress } from './body.ts'
+import { Calls, type Begun, type OnPlace } from './call.ts'
+import type { Kept } from './content.ts'
+import { chainOf } from './identity.ts'
+import { observeCall, type ObservedCall, type Recording } from './observed-call.ts'
+import { Tally, type RecorderSummary } from './summary.ts'
+import { apiOf, shownUrl, type Asked, type ObservedRequest } from './wire.ts'
+
+/** How a recorder works. */
+export interface RecorderOptions extends Kept {
+  /** Where sessions are kept. The recorder does not close it. */
+  readonly store: Store
+  /**
+   * The session of a request, by its id in the store, if the host knows it. Default: the one whose messages it continues,
+   * or that the client names.
+   */
+  readonly sessionOf?: (request: ObservedRequest) => string | undefined
+  /** The share of conversations that are recorded, from 0 to 1; which ones is told by their beginning. Default: 1. */
+  readonly sample?: number
+  /** Told what could not be recorded, or read. Default: nobody. */
+  readonly onNotice?: (notice: RecorderNotice) => void
+  /** Bytes of a request or an answer in another encoding than text. Default: `gzip` and `deflate`, by the platform. */
+  readonly decompress?: Decompress
+  /** Milliseconds since 1970, when something is told. Default: the store's clock. */
+  readonly now?: () => number
+}
+
+/** What a recorder tells. `reason` says it in words. */
+export type RecorderNotice =
+  /** A call is not recorded, or not whole. `url` is the address that was called, without a password and its query: Gemini's may hold a key. */
+  | { readonly _tag: 'NotRecorded'; readonly url: string; readonly reason: string }
+  /**
+   * A session can't be read, for want of its key or because it is damaged, so it can't be told whether a call continues it.
+   * The call is recorded in another, which `reason` names. Told once of each session.
+   */
+  | { readonly _tag: 'SessionUnread'; readonly session: string; readonly reason: string }
+
+/** A recorder. */
+export interface Recorder {
+  /**
+   * Begin to observe a request. Undefined: it carries no conversation, and is counted. `onPlace` is called with the id of the
+   * session directly before the receipt of the call is appended to it.
+   */
+  readonly observe: (request: ObservedRequest, onPlace?: OnPlace) => ObservedCall | undefined
+  /** Everything that was told so far is stored, or was told to `onNotice`. */
+  readonly settled: () => Promise<void>
+  /** What was recorded so far. */
+  readonly summary: () => RecorderSummary
+}
+
+/** Make a recorder. Several, also in other processes, may record into one store. */
+export const createRecorder = (options: RecorderOptions): Recorder => {
+  amount('sample', options.sample ?? 1, { unit: 'conversations in all', most: 1 })
+  const keeper = new Keeper(options)
+  return Object.freeze<Recorder>({
+    observe: (request, onPlace) => keeper.observe(request, onPlace),
+    settled: () => keeper.settled(),
+    summary: () => keeper.summary(),
+  })
+}
+
+/** Records one call after the other. */
+class Keeper {
+  readonly #options: RecorderOptions
+  readonly #tally = new Tally()
+  readonly #recording: Recording
+  #work: Promise<void> = Promise.resolve()
+  #waiting = 0
+  /** Bytes of requests that wait. */
+  #held = 0
+
+  constructor(options: RecorderOptions) {
+    this.#options = options
+    const calls = new Calls(options.store, options, this.#tally, (unread) =>
+      this.#tell({ _tag: 'SessionUnread', ...unread }),
+    )
+    this.#recording = {
+      now: options.now ?? (() => options.store.now()),
+      later: (url, of, work) => this.#later(url, of, work),
+      hold: (bytes) => {
+        if (bytes > 0 && this.#held + bytes > mostWaiting) return false
+        this.#held += bytes
+        return true
+      },
+      release: (bytes) => void (this.#held -= bytes),
+      plain: options.decompress ?? decompressed,
+      begin: (asked, request) => this.#begin(calls, asked, request),
+      finish: (begun, answered, told, place) => calls.finish(begun, answered, told, place),
+    }
+  }
+
+  observe(request: ObservedRequest, onPlace: OnPlace | undefined): ObservedCall | undefined {
+    const api = apiOf(request)
+    if (api !== undefined) return observeCall(api, request, this.#recording, onPlace)
+    this.#tally.passed()
+    return undefined
+  }
+
+  async settled(): Promise<void> {
+    while (this.#waiting > 0) await this.#work
+  }
+
+  summary(): RecorderSummary {
+    return this.#tally.summary()
+  }
+
+  async #begin(calls: Calls, asked: Asked, request: ObservedRequest): Promise<Begun | undefined> {
+    if (await this.#isSampled(calls, asked)) return calls.begin(asked, this.#options.sessionOf?.(request))
+    this.#tally.passed()
+    return undefined
+  }
+
+  #tell(notice: RecorderNotice): void {
+    try {
+      this.#options.onNotice?.(notice)
+    } catch {
+      // The traffic goes on, whatever whoever is told does.
+    }
+  }
+
+  /** Do it behind everything that was told before. What goes wrong is told. */
+  #later<T>(url: string, of: 'request' | 'answer', work: () => Promise<T>): Promise<T | undefined> {
+    this.#waiting++
+    const done = this.#work.then(work).catch((cause: unknown) => {
+      this.#tally.lost(of)
+      this.#tell({ _tag: 'NotRecorded', url: shownUrl(url), reason: reasonOf(cause) })
+      return undefined
+    })
+    this.#work = done.then(() => void this.#waiting--)
+    return done
+  }
+
+  /** Whether a conversation is one of those that are recorded: the same for each of its calls. */
+  async #isSampled(calls: Calls, { messages, client, previous }: Asked): Promise<boolean> {
+    const { sample = 1 } = this.#options
+    if (sample >= 1 || sample <= 0) return sample > 0
+    if (previous !== undefined) return calls.hasResponse(previous)
+    // Up to what the user says first: many conversations begin with one system text.
+    const asked = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
+    const beginning = chainOf(asked === -1 ? messages : messages.slice(0, asked + 1)).at(-1)
+    const digest = digestOf(client ?? beginning ?? '')
+    return Number.parseInt(digest.slice(0, 8), 16) / 2 ** 32 < sample
+  }
+}

@@ -1,0 +1,153 @@
+/** Which requests carry a conversation, and what such a request asks. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isObject, left, parseJson, right, type Json, type JsonObject } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+import { digestOf } from 'indelible/proof'
+import { apis, type Api, type RecordedApi } from './apis/index.ts'
+import { hasTooManyValues, mostMessages, mostValues } from './body.ts'
+import { withoutKeys } from './keys.ts'
+
+/** A request, as far as it is looked at. */
+export interface ObservedRequest {
+  /** Such as `POST`. */
+  readonly method: string
+  /** The whole address. */
+  readonly url: string
+  /** A header's value by its name in lower case. */
+  readonly header: (name: string) => string | undefined
+}
+
+/** The API that a request calls; undefined: one that is not recorded. Any path before the API's own will do. */
+export const apiOf = ({ method, url }: Pick<ObservedRequest, 'method' | 'url'>): Api | undefined => {
+  if (method.toUpperCase() !== 'POST') return undefined
+  const path = pathOf(url)
+  return apis.find((api) => api.path.test(path))
+}
+
+/** Whether a request carries a conversation that a recorder records. Others pass, and are counted. */
+export const carriesConversation = (request: Pick<ObservedRequest, 'method' | 'url'>): boolean =>
+  apiOf(request) !== undefined
+
+/** The path of an address, without slashes at its end. Cost: O(url), whatever it is. */
+const pathOf = (url: string): string => {
+  const path = /^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? url.replace(/[?#].*$/s, '')
+  let end = path.length
+  while (path[end - 1] === '/') end--
+  return path.slice(0, end)
+}
+
+/** An address as it is told: without what may hold a key or a password. */
+export const shownUrl = (url: string): string =>
+  url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z\d+.-]*:\/\/)[^/]*@/i, '$1')
+
+/** What a request says: its conversation, and what stands beside it. */
+export interface Asked {
+  readonly api: RecordedApi
+  readonly model: string
+  readonly messages: readonly Message[]
+  /** `system` or `instructions`; undefined if there is none. */
+  readonly system: Json | undefined
+  readonly tools: Json | undefined
+  /** The rest of the request. */
+  readonly parameters: JsonObject
+  /** The response that it continues, where the API keeps conversations itself. */
+  readonly previous: string | undefined
+  /** The conversation that it continues, where the API keeps what came before under a name. */
+  readonly conversation: string | undefined
+  /** What the client calls the conversation, if it says so. */
+  readonly client: string | undefined
+  /** Who calls: the same for the same credentials. */
+  readonly caller: string
+}
+
+/** Read the body of a request. Errors: why it can't be read. */
+export const readAsked = (api: Api, body: string, request: ObservedRequest): Either<string, Asked> => {
+  if (hasTooManyValues(body)) return left(`the request has more than ${mostValues} values`)
+  const parsed = parseJson(body)
+  if (isLeft(parsed)) return left(`the request is not JSON at line ${parsed.left.line}, column ${parsed.left.column}`)
+  if (!isObject(parsed.right)) return left('the request is not a JSON object')
+  const longest = longestListIn(parsed.right)
+  if (longest > mostMessages) return left(`the request has ${longest} messages; at most ${mostMessages} are recorded`)
+  const { model, messages, system, tools, parameters, previous, conversation, client } = api.request(
+    parsed.right,
+    pathOf(request.url),
+  )
+  if (isLeft(messages)) return left(`its messages can't be read: ${JSON.stringify(messages.left).slice(0, 300)}`)
+  return right({
+    api: api.name,
+    model: typeof model === 'string' ? model.toWellFormed() : 'unknown',
+    messages: messages.right.messages.map(withoutMarks),
+    system,
+    tools: tools === undefined ? undefined : withoutKeys(tools),
+    parameters: withoutKeys(wellFormed(parameters)),
+    previous: typeof previous === 'string' ? previous : undefined,
+    conversation: typeof conversation === 'string' ? conversation : undefined,
+    client: (clientOf(parsed.right, request) ?? (typeof client === 'string' ? client : undefined))?.toWellFormed(),
+    caller: callerOf(request),
+  })
+}
+
+/** How long the longest list of a request is. Code Assist has it in an envelope. */
+const longestListIn = (body: JsonObject): number =>
+  [...Object.values(body), ...Object.values(isObject(body['request']) ? body['request'] : {})].reduce<number>(
+    (most, one) => (Array.isArray(one) ? Math.max(most, one.length) : most),
+    0,
+  )
+
+/** Who calls, by a digest of the credentials that go with the request. It is compared, and never stored. */
+const callerOf = ({ header }: ObservedRequest): string => digestOf(JSON.stringify(credentials.map(header)))
+
+/** Headers that say who calls. */
+export const credentials = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie'] as const
+
+/** What a note can hold: no half of a character in its texts. */
+const wellFormed = (parameters: JsonObject): JsonObject =>
+  JSON.parse(JSON.stringify(parameters), (_, value: unknown) =>
+    typeof value === 'string' ? value.toWellFormed() : value,
+  ) as JsonObject
+
+/**
+ * What a client calls its conversation: Claude Code in `metadata.user_id`, Codex in headers and in `prompt_cache_key`,
+ * others in the `conversation` of OpenAI's Responses. Codex's sub-agents have the `session-id` of the one that began them,
+ * and each a `thread-id` of its own.
+ *
+ * Source  Claude Code 2.1.330 and Codex 0.169.0 on loopback (2026-11)
+ */
+const clientOf = (body: JsonObject, { header }: ObservedRequest): string | undefined => {
+  for (const name of namesInHeaders) {
+    const value = header(name)
+    if (value !== undefined && value !== '') return value
+  }
+  const { metadata, conversation, prompt_cache_key: cacheKey } = body
+  const user = isObject(metadata) ? metadata['user_id'] : undefined
+  if (typeof user === 'string') {
+    const parsed = parseJson(user)
+    const named = !isLeft(parsed) && isObject(parsed.right) ? parsed.right['session_id'] : undefined
+    if (typeof named === 'string') return named
+    const old = /_session_([0-9a-f-]{36})$/.exec(user)?.[1]
+    if (old !== undefined) return old
+  }
+  if (typeof conversation === 'string') return conversation
+  if (isObject(conversation) && typeof conversation['id'] === 'string') return conversation['id']
+  return typeof cacheKey === 'string' && cacheKey !== '' ? cacheKey : undefined
+}
+
+/** Headers in which clients name their conversation. */
+export const namesInHeaders = ['thread-id', 'session-id', 'session_id', 'x-session-id'] as const
+
+/** A message without the marks that say where a provider's cache ends: clients move them from call to call. */
+export const withoutMarks = (message: Message): Message => {
+  const text = JSON.stringify(message)
+  return text.includes('"cache_control"') ? (JSON.parse(text, dropMarks) as Message) : message
+}
+
+const dropMarks = (key: string, value: unknown): unknown => {
+  if (key === 'cache_control') return undefined
+  if (key !== 'meta' || !isObject(value)) return value
+  // What is empty by that was not there.
+  const kept = Object.entries(value).filter(([, one]) => !(isObject(one) && emptied(one)))
+  return kept.length === 0 ? undefined : Object.fromEntries(kept)
+}
+
+const emptied = (kept: { readonly [key: string]: unknown }): boolean =>
+  Object.values(kept).every((value) => isObject(value) && Object.keys(value).length === 0)

@@ -1,0 +1,490 @@
+/**
+ * What real agents send, in small: seen between them and the scripted provider of `npm run clients`, written here anew.
+ */
+import { describe, expect, it } from 'vitest'
+import { listSessions, memoryStore, openSession, textOf, type Message, type Session, type Store } from 'indelible'
+import { detailsOf, recordingFetch, sentMessages } from '@indelible/recorder'
+import { ok } from '../../../test/answers.ts'
+
+type Wire = { readonly [field: string]: unknown }
+
+/** A client whose provider says what it is told to say. */
+class Client {
+  readonly store: Store
+  readonly #path: string
+  readonly #notices: string[] = []
+  #fetch: ReturnType<typeof recordingFetch>
+  #next: Wire = {}
+  #ids = 0
+
+  constructor(path: '/responses' | '/messages' | '/chat/completions', store: Store = memoryStore()) {
+    this.store = store
+    this.#path = path
+    this.#fetch = this.#started()
+  }
+
+  #started(): ReturnType<typeof recordingFetch> {
+    return recordingFetch({
+      store: this.store,
+      fetch: async () => Response.json(this.#next),
+      onNotice: ({ reason }) => this.#notices.push(reason),
+    })
+  }
+
+  /** The recorder ends, and another one begins. */
+  async restart(): Promise<void> {
+    await this.#fetch.settled()
+    this.#fetch = this.#started()
+  }
+
+  /** Send a request, and be answered. */
+  async call(
+    body: Wire,
+    answer: string | readonly Wire[],
+    names: string | { readonly [header: string]: string } = 'mine',
+  ): Promise<void> {
+    const id = `a${++this.#ids}`
+    this.#next =
+      this.#path === '/responses'
+        ? { id, status: 'completed', output: typeof answer === 'string' ? [output(answer)] : answer }
+        : this.#path === '/messages'
+          ? { id, type: 'message', role: 'assistant', stop_reason: 'end_turn', content: text(String(answer)) }
+          : { id, choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: answer } }] }
+    const headers = typeof names === 'string' ? { 'session-id': names } : names
+    await (await this.#fetch(`http://x${this.#path}`, { method: 'POST', headers, body: JSON.stringify(body) })).text()
+  }
+
+  /** The sessions, the first one first. Each receipt gives what was sent. */
+  async sessions(sent: readonly number[]): Promise<readonly Session[]> {
+    await this.#fetch.settled()
+    expect(this.#notices).toEqual([])
+    const { sessions } = await listSessions(this.store)
+    const opened = await Promise.all(sessions.toReversed().map(({ id }) => ok(openSession(this.store, id))))
+    const counts: (readonly [at: number, count: number])[] = []
+    for (const session of opened)
+      for (const note of session.notes())
+        if (note.type === 'receipt')
+          counts.push([detailsOf(note, session)?.at ?? 0, (await sentMessages(this.store, session, note)).length])
+    expect(counts.map(([, count]) => count).toSorted()).toEqual(sent.toSorted())
+    return opened
+  }
+}
+
+const text = (value: string): readonly Wire[] => [{ type: 'text', text: value }]
+const output = (value: string): Wire => ({
+  type: 'message',
+  id: `msg_${value}`,
+  role: 'assistant',
+  status: 'completed',
+  content: [{ type: 'output_text', text: value, annotations: [] }],
+})
+const input = (value: string, role = 'user'): Wire => ({
+  type: 'message',
+  role,
+  content: [{ type: 'input_text', text: value }],
+})
+const said = (session: Session | undefined): readonly string[] =>
+  [...(session?.conversation() ?? [])].map((message) => {
+    const { type } = message.content[0] ?? {}
+    return textOf(message as Message) || `(${type})`
+  })
+const retracted = (session: Session | undefined): number =>
+  (session?.view().length ?? 0) - (session?.conversation().length ?? 0)
+
+const compactions = (session: Session | undefined): number =>
+  [...(session?.notes() ?? [])].filter((note) => note.type === 'application' && 'sent' in (note.content as object))
+    .length
+const summaries = (session: Session | undefined): readonly string[] =>
+  [...(session?.notes() ?? [])].flatMap((note) => (note.type === 'summary' ? [note.text] : []))
+const brokeAt = (session: Session | undefined): readonly (string | undefined)[] =>
+  session === undefined
+    ? []
+    : [...session.notes()].flatMap((note) =>
+        note.type === 'receipt' ? [detailsOf(note, session)?.broke?.because] : [],
+      )
+
+const user = (content: string): Wire => ({ role: 'user', content })
+const assistant = (content: string): Wire => ({ role: 'assistant', content })
+
+describe('Claude Code', () => {
+  const tools = [{ name: 'Read', input_schema: {} }]
+  const summary = 'They spoke of one\n\nand of two, at length.'
+  const prompt = user('CRITICAL: respond with text only. Write a summary.')
+  const continued = user(`This session goes on.\nSummary:\n${summary.replace('\n\n', '\n')}\nThe rest is verbatim.`)
+
+  it.each([false, true])(
+    'compacts its session: it goes on, with a note of the summary (restarts: %j)',
+    async (restarts) => {
+      const client = new Client('/messages')
+      const call = async (messages: readonly Wire[], answer: string): Promise<void> => {
+        await client.call({ tools, messages }, answer)
+        if (restarts) await client.restart()
+      }
+      const before = [user('one'), assistant('first'), user('two'), assistant('second')]
+      await call(before.slice(0, 1), 'first')
+      await call(before.slice(0, 3), 'second')
+      await call([...before, prompt], `<analysis>\nWhat they said.\n</analysis>\n<summary>\n${summary}\n</summary>`)
+      const after = [continued, assistant('second'), user('three'), assistant('third'), user('four')]
+      await call(after.slice(0, 3), 'third')
+      await call(after, 'fourth')
+      const [session, ...others] = await client.sessions([1, 3, 5, 3, 5])
+      expect(others).toEqual([])
+      expect(said(session)).toEqual(['one', 'first', 'two', 'second', 'three', 'third', 'four', 'fourth'])
+      expect([compactions(session), summaries(session), retracted(session)]).toEqual([1, [summary], 2])
+      if (!restarts) expect(brokeAt(session).slice(3)).toEqual(['the client compacted the conversation', undefined])
+    },
+  )
+
+  it('compacts again, and goes back behind a compaction', async () => {
+    const client = new Client('/messages')
+    const call = (messages: readonly Wire[], answer: string): Promise<void> => client.call({ tools, messages }, answer)
+    await call([user('one')], 'first')
+    await call([user('one'), assistant('first'), prompt], summary)
+    await call([continued, user('two')], 'second')
+    await call([continued, user('two'), assistant('second'), prompt], 'They spoke of one, of two, and of more.')
+    const again = user('Summary: They spoke of one, of two, and of more.')
+    await call([again, user('three')], 'third')
+    await call([again, user('another three')], 'other third') // it has gone back
+    await call([again, user('another three'), assistant('other third'), user('four')], 'fourth')
+    const [session, ...others] = await client.sessions([1, 3, 2, 4, 2, 2, 4])
+    expect(others).toEqual([])
+    expect(said(session)).toEqual(['one', 'first', 'two', 'second', 'another three', 'other third', 'four', 'fourth'])
+    expect(summaries(session)).toEqual([summary, 'They spoke of one, of two, and of more.'])
+  })
+
+  it('has its session called by what its user says, not by its own surroundings', async () => {
+    const client = new Client('/messages')
+    const content = [...text('<system-reminder>\nBe kind.\n</system-reminder>\n'), ...text('Fix it.\nPlease.')]
+    await client.call({ tools, messages: [{ role: 'user', content }] }, 'Done.')
+    const [session] = await client.sessions([1])
+    expect(session?.metadata()['title']).toBe('Fix it.')
+  })
+
+  it('quotes an answer in another agent, or after it went back: that is no compaction', async () => {
+    const client = new Client('/messages')
+    const long = 'This is a long answer, which others quote.'
+    await client.call({ tools, messages: [user('one')] }, 'first')
+    await client.call({ tools, messages: [user('one'), assistant('first'), user('two')] }, long)
+    await client.call({ tools: [], messages: [user(`Judge this: ${long}`)] }, 'good')
+    await client.call({ tools, messages: [user('one'), assistant('first'), user(`Why: ${long}`)] }, 'so')
+    const sessions = await client.sessions([1, 3, 1, 3])
+    expect(sessions.map(said)).toEqual([
+      ['one', 'first', `Why: ${long}`, 'so'],
+      [`Judge this: ${long}`, 'good'],
+    ])
+    expect(sessions.map(compactions)).toEqual([0, 0])
+  })
+})
+
+describe('opencode', () => {
+  it('has the summary made in a conversation of its own', async () => {
+    const client = new Client('/chat/completions')
+    const tools = [{ type: 'function', function: { name: 'read', parameters: {} } }]
+    const system = { role: 'system', content: 'You are an agent.' }
+    const before = [system, user('the first question'), assistant('first'), user('the second question')]
+    await client.call({ tools, messages: before.slice(0, 2) }, 'first')
+    await client.call({ tools, messages: before }, 'second')
+    const summary = 'A first and a second question were answered.'
+    const asked = user('So far:\n[User]: the first question\n[User]: the second question\nWrite a summary.')
+    await client.call({ messages: [{ role: 'system', content: 'You write summaries.' }, asked] }, summary)
+    const after = [system, user('What did we do so far?'), assistant(summary), user('go on')]
+    await client.call({ tools, messages: after }, 'third')
+    await client.restart()
+    await client.call({ tools, messages: [...after, assistant('third'), user('more')] }, 'fourth')
+    const [session, side, ...others] = await client.sessions([2, 4, 2, 4, 6])
+    expect(others).toEqual([])
+    expect(said(session)).toEqual([
+      'You are an agent.',
+      'the first question',
+      'first',
+      'the second question',
+      'second',
+      'go on',
+      'third',
+      'more',
+      'fourth',
+    ])
+    expect([compactions(session), summaries(session), retracted(session)]).toEqual([1, [summary], 0])
+    expect(said(side).at(-1)).toBe(summary)
+  })
+})
+
+describe('conversations under one name', () => {
+  const system = { role: 'system', content: 'You are an agent.' }
+  const ask = (word: string): readonly Wire[] => [system, user(word)]
+
+  it('that begin alike are sessions of their own', async () => {
+    const client = new Client('/chat/completions')
+    await client.call({ messages: ask('one') }, 'first')
+    await client.call({ messages: ask('two') }, 'second')
+    await client.call({ messages: [...ask('one'), assistant('first'), user('more')] }, 'third')
+    await client.call({ messages: [...ask('two'), assistant('second'), user('more')] }, 'fourth')
+    await client.call({ messages: ask('one') }, 'another first') // the same, asked again
+    const sessions = await client.sessions([2, 2, 4, 4, 2])
+    expect(sessions.map(said)).toEqual([
+      ['You are an agent.', 'one', 'another first'],
+      ['You are an agent.', 'two', 'second', 'more', 'fourth'],
+    ])
+  })
+
+  it('of which one was compacted are sessions of their own', async () => {
+    const client = new Client('/chat/completions')
+    const [before, summary] = [
+      [...ask('one'), assistant('first'), user('two')],
+      'They spoke of one and of two, at length.',
+    ]
+    await client.call({ messages: before }, 'second')
+    await client.call({ messages: [...before, assistant('second'), user('Write a summary.')] }, summary)
+    const after = [system, user('What did we do so far?'), assistant(summary)]
+    await client.call({ messages: [...after, user('three')] }, 'third')
+    for (const name of ['mine', 'a helper of mine']) await client.call({ messages: ask('helper') }, 'here', name)
+    const sessions = await client.sessions([4, 6, 4, 2, 2])
+    expect(sessions.map((session) => said(session).slice(1))).toEqual([
+      ['one', 'first', 'two', 'second', 'three', 'third'],
+      ['helper', 'here'],
+      ['helper', 'here'],
+    ])
+  })
+
+  it('that share answers and go on side by side are retracted once, and then a fork', async () => {
+    const client = new Client('/chat/completions')
+    const shared = [...ask('one'), assistant('first')]
+    const [a, b] = [
+      [...shared, user('go left'), assistant('left')],
+      [...shared, user('go right'), assistant('right')],
+    ]
+    await client.call({ messages: ask('one') }, 'first')
+    await client.call({ messages: a.slice(0, -1) }, 'left')
+    await client.call({ messages: b.slice(0, -1) }, 'right') // it has gone back, as far as anybody can see
+    await client.call({ messages: [...a, user('more left')] }, 'at the left')
+    await client.call({ messages: [...b, user('more right')] }, 'at the right')
+    const sessions = await client.sessions([2, 2, 4, 4, 6, 6])
+    expect(sessions.map((session) => said(session).slice(3))).toEqual([
+      ['go right', 'right', 'more right', 'at the right'],
+      ['go left', 'left', 'more left', 'at the left'],
+    ])
+    expect(sessions.map(retracted)).toEqual([2, 0])
+  })
+
+  it('that are answered at one time have each its own answer', async () => {
+    const store = memoryStore()
+    const waiting: (() => void)[] = []
+    const fetch = recordingFetch({
+      store,
+      fetch: async (_, init) => {
+        const { messages } = JSON.parse(String(init?.body)) as { readonly messages: readonly Wire[] }
+        const content = `heard ${String(messages.at(-1)?.['content'])}`
+        if (messages.length > 2) await new Promise<void>((resolve) => void waiting.push(resolve))
+        return Response.json({
+          choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content } }],
+        })
+      },
+    })
+    const call = async (messages: readonly Wire[]): Promise<void> => {
+      const headers = { 'session-id': 'mine' }
+      await (
+        await fetch('http://x/chat/completions', { method: 'POST', headers, body: JSON.stringify({ messages }) })
+      ).text()
+    }
+    await call(ask('one'))
+    const shared = [...ask('one'), assistant('heard one')]
+    const both = [call([...shared, user('left')]), call([...shared, user('right')])]
+    while (waiting.length < 2) await new Promise((resolve) => setTimeout(resolve, 1))
+    const recorded = async (): Promise<number> => {
+      const { sessions } = await listSessions(store)
+      return Math.max(...(await Promise.all(sessions.map(async ({ id }) => (await ok(openSession(store, id))).len))))
+    }
+    while ((await recorded()) < 5) await new Promise((resolve) => setTimeout(resolve, 1)) // while their provider thinks
+    for (const answer of waiting) answer()
+    await Promise.all(both)
+    await fetch.settled()
+    const { sessions } = await listSessions(store)
+    const opened = await Promise.all(sessions.map(({ id }) => ok(openSession(store, id))))
+    expect(opened.map((session) => said(session).slice(3)).toSorted()).toEqual([
+      ['left', 'heard left'],
+      ['right', 'heard right'],
+    ])
+  })
+})
+
+describe('a client that names its conversation', () => {
+  it('drops the oldest messages: its session goes on', async () => {
+    const client = new Client('/chat/completions')
+    const all = ['one', 'two', 'three', 'four'].flatMap((word) => [user(word), assistant(`heard ${word}`)])
+    for (const turn of [1, 2, 3, 4]) {
+      const messages = all.slice(Math.max(0, turn * 2 - 4), turn * 2 - 1)
+      await client.call({ messages }, `heard ${['one', 'two', 'three', 'four'][turn - 1]}`)
+    }
+    const [session, ...others] = await client.sessions([1, 3, 3, 3])
+    expect(others).toEqual([])
+    expect(said(session)).toEqual(all.map(({ content }) => content))
+    expect([compactions(session), summaries(session), retracted(session)]).toEqual([2, [], 0])
+  })
+})
+
+describe('Codex', () => {
+  const update = { type: 'configuration_update', reasoning: { effort: 'low' } }
+
+  it('writes items of its own behind a question: its session goes on, and nothing is retracted', async () => {
+    const client = new Client('/responses')
+    const tools = { type: 'additional_tools', role: 'developer', tools: [] }
+    const first = [tools, input('be brief', 'developer'), input('one'), update]
+    await client.call({ input: first }, 'first')
+    await client.call({ input: [...first, output('first'), input('two'), update] }, 'second')
+    const [session, ...others] = await client.sessions([4, 7])
+    expect(others).toEqual([])
+    expect(said(session)).toEqual([
+      '(provider)',
+      'be brief',
+      'one',
+      '(provider)',
+      'first',
+      'two',
+      '(provider)',
+      'second',
+    ])
+    expect(retracted(session)).toBe(0)
+  })
+
+  it('has sub-agents under its own session id: each is a session, and nothing is retracted', async () => {
+    const client = new Client('/responses')
+    const told = input('be brief', 'developer')
+    const [context, rest] = [input('<environment>here</environment>'), output('looking')]
+    const call = (thread: string, items: readonly Wire[], answer: string): Promise<void> =>
+      client.call({ input: items }, answer, { 'session-id': 'root', 'thread-id': thread })
+    await call('root', [told, context, input('one')], 'looking')
+    await call('sub-a', [told, context, input('read a')], 'reading a')
+    await call('sub-b', [told, context, input('read b')], 'reading b')
+    await call('sub-a', [told, context, input('read a'), output('reading a'), input('result a')], 'said a')
+    await call('sub-b', [told, context, input('read b'), output('reading b'), input('result b')], 'said b')
+    await call('root', [told, context, input('one'), rest, input('a and b')], 'both')
+    const sessions = await client.sessions([3, 3, 3, 5, 5, 5])
+    expect(sessions.map((session) => [session.metadata()['client'], ...said(session).slice(2)])).toEqual([
+      ['root', 'one', 'looking', 'a and b', 'both'],
+      ['sub-a', 'read a', 'reading a', 'result a', 'said a'],
+      ['sub-b', 'read b', 'reading b', 'result b', 'said b'],
+    ])
+    expect([sessions.map(retracted), sessions.map(compactions)]).toEqual([
+      [0, 0, 0],
+      [0, 0, 0],
+    ])
+  })
+
+  it('has sub-agents that begin with its history, and tells them in items of their own: each is a fork', async () => {
+    const client = new Client('/responses')
+    const call = (thread: string, items: readonly Wire[], answer: string): Promise<void> =>
+      client.call({ input: items }, answer, { 'session-id': 'root', 'thread-id': thread })
+    const task = (name: string): Wire => ({
+      type: 'agent_message',
+      author: '/root',
+      recipient: `/root/${name}`,
+      content: [{ type: 'input_text', text: `look at ${name}` }],
+    })
+    const shared = [input('be brief', 'developer'), input('one'), output('looking')]
+    await call('root', shared.slice(0, 2), 'looking')
+    for (const name of ['a', 'b']) await call(`sub-${name}`, [...shared, task(name)], `reading ${name}`)
+    await call('root', [...shared, input('go on')], 'both')
+    for (const name of ['a', 'b'])
+      await call(`sub-${name}`, [...shared, task(name), output(`reading ${name}`), input('now')], `said ${name}`)
+    const sessions = await client.sessions([2, 4, 2, 4, 2, 4, 6, 6])
+    expect(sessions.map((session) => [session.metadata()['client'], ...said(session).slice(3)])).toEqual([
+      ['root', 'go on', 'both'],
+      ['sub-a', '(provider)', 'reading a', 'now', 'said a'],
+      ['sub-b', '(provider)', 'reading b', 'now', 'said b'],
+    ])
+    expect(sessions.map(retracted)).toEqual([0, 0, 0])
+  })
+
+  it('has its history compacted by the provider, in an item that only the provider can read', async () => {
+    const client = new Client('/responses')
+    const told = input('be brief', 'developer')
+    const tools = (id: string): Wire => ({ type: 'additional_tools', id, role: 'developer', tools: [] })
+    const first = [tools('t1'), told, input('context'), input('one'), output('first'), input('two')]
+    await client.call({ input: first.slice(0, 4) }, 'first')
+    await client.call({ input: first }, 'second')
+    const item = { type: 'compaction', id: 'cmp_1', encrypted_content: 'opaque' }
+    await client.call({ input: [...first, output('second'), { type: 'compaction_trigger' }] }, [item])
+    const after = [tools('t2'), told, input('one'), input('context'), input('two'), item, input('three')]
+    await client.call({ input: after }, 'third')
+    await client.restart()
+    await client.call({ input: [...after, output('third'), input('four')] }, 'fourth')
+    const [session, ...others] = await client.sessions([4, 6, 8, 7, 9])
+    expect(others).toEqual([])
+    expect(said(session)).toEqual([
+      '(provider)',
+      'be brief',
+      'context',
+      'one',
+      'first',
+      'two',
+      'second',
+      'three',
+      'third',
+      'four',
+      'fourth',
+    ])
+    expect([compactions(session), summaries(session), retracted(session)]).toEqual([1, [], 2])
+  })
+})
+
+describe('an old tool result that a client edits', () => {
+  const tools = [{ type: 'function', function: { name: 'read', parameters: {} } }]
+  const calls = [{ id: 'c1', type: 'function', function: { name: 'read', arguments: '{}' } }]
+  const said = (result: string): readonly Wire[] => [
+    user('one'),
+    { role: 'assistant', content: 'I look', tool_calls: calls },
+    { role: 'tool', tool_call_id: 'c1', content: result },
+    assistant('it says so'),
+  ]
+
+  it.each([
+    ['by a client without a name, with a fork', '', false, ['message 2: the result of read was edited']],
+    ['by one with a name', 'mine', false, ['message 2: the result of read was edited']],
+    ['by one without a name, after a restart', '', true, ['message 2: the result of read was edited']],
+  ])('is the cause of a cache break: %s', async (_, name, restarts, causes) => {
+    const client = new Client('/chat/completions')
+    await client.call({ tools, messages: said('a long result').slice(0, 3) }, 'it says so', name)
+    await client.call({ tools, messages: [...said('a long result'), user('two')] }, 'second', name)
+    if (restarts) await client.restart()
+    await client.call(
+      { tools, messages: [...said('[cleared]'), user('two'), assistant('second'), user('three')] },
+      'x',
+      name,
+    )
+    const sessions = await client.sessions([3, 5, 7])
+    expect(sessions).toHaveLength(name === '' ? 2 : 1)
+    expect(brokeAt(sessions.at(-1)).filter((cause) => cause !== undefined)).toEqual(causes)
+  })
+
+  it('is named beside what was taken out or put in, and going back has no cause in a fork', async () => {
+    const client = new Client('/chat/completions')
+    const call = (messages: readonly Wire[]): Promise<void> => client.call({ tools, messages }, 'x', '')
+    const all = [...said('result'), user('two'), assistant('x'), user('three')]
+    await call(all)
+    await call([...all.slice(0, 1), assistant('looked'), ...all.slice(3)]) // shares nothing that was answered
+    await call([...all.slice(0, 4), ...all.slice(5)])
+    await call([...all.slice(0, 4), user('before'), ...all.slice(4)])
+    await call([...all.slice(0, 4), user('another two')])
+    const sessions = await client.sessions([7, 6, 6, 8, 5])
+    expect(sessions.flatMap(brokeAt).filter((cause) => cause !== undefined)).toEqual([
+      'message 4: a user message was taken out',
+      'message 4: a message was put before an answer',
+    ])
+  })
+})
+
+describe('Gemini CLI', () => {
+  it('sends the result of a call twice once it was resumed: its session goes on', async () => {
+    const client = new Client('/messages')
+    const tools = [{ name: 'read', input_schema: {} }]
+    const result = { type: 'tool_result', tool_use_id: 'c1', content: 'alpha' }
+    const use = { type: 'tool_use', id: 'c1', name: 'read', input: {} }
+    const before = [user('one'), { role: 'assistant', content: [...text('first'), use] }]
+    await client.call({ tools, messages: [...before, { role: 'user', content: [result] }] }, 'second', '')
+    const twice = { role: 'user', content: [result, result] }
+    await client.call({ tools, messages: [...before, twice, assistant('second'), user('two')] }, 'third', '')
+    const [session, ...others] = await client.sessions([3, 5])
+    expect(others).toEqual([])
+    expect(said(session)).toEqual(['one', 'first', '(tool_result)', 'second', 'two', 'third'])
+  })
+})

@@ -1,0 +1,58 @@
+/** What the recorder appends to, where the store refuses an append: it knows no more than the record has. */
+import { isLeft, left } from 'fp-ts/lib/Either.js'
+import { expect, it } from 'vitest'
+import { assistant, createSession, memoryStore, textOf, user, type Message } from 'indelible'
+import { storeTask, type Store } from 'indelible/store'
+import { Conversation } from '../src/conversation.ts'
+import { compactionOf, type Compaction, type Said } from '../src/compaction.ts'
+import { identityOf } from '../src/identity.ts'
+
+const receipt = { type: 'receipt', len: 0, contextDigest: '0'.repeat(64), model: 'm' } as const
+
+it('an append that the store refuses changes nothing of what is known of a conversation, and can be done again', async () => {
+  const inner = memoryStore()
+  let refuses = false
+  const store: Store = {
+    ...inner,
+    append: (id, given) =>
+      refuses
+        ? storeTask(async () => left({ _tag: 'Io', operation: 'append', cause: new Error('disk') }), 'append')
+        : inner.append(id, given),
+  }
+  const conversation = new Conversation(await createSession(store), undefined)
+  const texts = (): readonly string[] => conversation.session.conversation().toArray().map(textOf)
+  const compaction: Compaction = { upTo: 1, summary: 'asked', places: ['new', 1, 'new'] }
+  const compacted: readonly Message[] = [user('in short'), assistant('an answer'), user('next')]
+  const doings = [
+    [() => conversation.replaceFrom(0, [user('a question')]), ['a question'], 1],
+    [() => conversation.finish([assistant('an answer')], receipt), ['a question', 'an answer'], 2],
+    [() => conversation.replaceFrom(1, [user('another')]), ['a question', 'another'], 2],
+    [() => conversation.replaceFrom(1, [assistant('an answer')]), ['a question', 'an answer'], 2],
+    [() => conversation.compact(compaction, compacted, new Map()), ['a question', 'in short', 'next'], 3],
+    [() => conversation.replaceFrom(0, [user('anew')]), ['a question', 'in short', 'anew'], 1], // what its client has no more stays
+  ] as const
+  for (const [index, [does, expected, len]] of doings.entries()) {
+    const before = [texts(), conversation.len, conversation.chainAt(conversation.len)]
+    refuses = true
+    const refused = await does()
+    refuses = false
+    expect([index, isLeft(refused) && refused.left._tag]).toEqual([index, 'Io'])
+    expect([index, texts(), conversation.len, conversation.chainAt(conversation.len)]).toEqual([index, ...before])
+    expect([index, isLeft(await does()), texts(), conversation.len]).toEqual([index, false, expected, len])
+  }
+})
+
+it('a summary that others wrote is of a conversation only if it quotes what its user says', () => {
+  const saidBy = (...messages: readonly Message[]): Said => ({
+    len: messages.length,
+    at: (index) => messages[index],
+    identityAt: (index) => identityOf(messages[index] as Message),
+  })
+  const summary = `The user wants ${'many things '.repeat(30)}`
+  const conversation = saidBy(user('Plan a journey to Rome.'), assistant('Gladly.'))
+  const given = [user(`Here is what was said: ${summary}`), user('Go on.')]
+  const about = (asked: string) => saidBy(user(asked), assistant(`<summary>${summary}</summary>`))
+  const quoting = about('Summarize this: "Plan a journey to Rome." and its answer.')
+  expect(compactionOf(conversation, given, 0, [quoting])?.summary).toBe(summary.trim())
+  expect(compactionOf(conversation, given, 0, [about('Summarize something else that is long.')])).toBeUndefined()
+})

@@ -1,0 +1,386 @@
+/** Providers, clients and stores that do what they should not: the traffic goes on, and what can be recorded is. */
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { decompress } from '@indelible/recorder/proxy'
+import { decompressed } from '../src/body.ts'
+import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { memoryStore, openSession, type Store } from 'indelible'
+import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption'
+import { createRecorder, recordingFetch, type Recorder, type RecorderOptions } from '@indelible/recorder'
+import { startProxy } from '../src/proxy/index.ts'
+import { ok } from '../../../test/answers.ts'
+
+const question = (content: string) => ({ role: 'user', content })
+const asked = (...messages: readonly object[]): string => JSON.stringify({ model: 'm', messages })
+
+interface Recording {
+  readonly recorder: Recorder
+  readonly store: Store
+  readonly notices: readonly string[]
+}
+
+const recording = (options: Partial<RecorderOptions> = {}): Recording => {
+  const notices: string[] = []
+  const store = options.store ?? memoryStore()
+  return {
+    store,
+    notices,
+    recorder: createRecorder({ onNotice: ({ reason }) => notices.push(reason), ...options, store }),
+  }
+}
+
+/** One call: the body of the request, and the body of the answer. */
+const call = async (
+  { recorder }: Recording,
+  request: string,
+  answer: string,
+  { type = 'application/json', path = '/chat/completions' }: { readonly type?: string; readonly path?: string } = {},
+): Promise<void> => {
+  const observed = recorder.observe({ method: 'POST', url: `http://x${path}`, header: () => undefined })
+  observed?.sent(request)
+  observed?.answered(200, (name) => (name === 'content-type' ? type : undefined))
+  observed?.chunk(new TextEncoder().encode(answer))
+  observed?.end()
+  await recorder.settled()
+}
+
+const answerA = JSON.stringify({ choices: [{ finish_reason: 'stop', message: { role: 'assistant', content: 'a' } }] })
+
+describe('what a provider streams', () => {
+  const streamed = async (events: readonly unknown[], path?: string, request = asked(question('hi'))) => {
+    const made = recording()
+    const text = events
+      .map((event) => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`)
+      .join('')
+    await call(made, request, text, { type: 'text/event-stream', ...(path !== undefined && { path }) })
+    return { calls: made.recorder.summary().calls, notices: made.notices }
+  }
+  const recorded = { calls: 1, notices: [] }
+
+  it('never changes what all objects have', async () => {
+    const event = '{"choices":[{"delta":{"__proto__":{"polluted":"yes"},"constructor":{"polluted":"yes"}}}]}'
+    expect(await streamed([event])).toEqual(recorded)
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
+    expect((Object as { polluted?: unknown }).polluted).toBeUndefined()
+  })
+
+  it.each([
+    ['no choice', { choices: [null, 7] }],
+    ['no call', { choices: [{ delta: { tool_calls: [null, 7, 'x'] } }] }],
+    ['a call at no place', { choices: [{ delta: { tool_calls: [{ index: -1 }, { index: 0.5 }, { index: 'x' }] } }] }],
+  ])('may be %s', async (_, event) => {
+    expect(await streamed([event])).toEqual(recorded)
+  })
+
+  it('may be citations that are no list', async () => {
+    const start = { type: 'message_start', message: { role: 'assistant' } }
+    const block = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '', citations: 5 } }
+    const delta = { type: 'content_block_delta', index: 0, delta: { type: 'citations_delta', citation: {} } }
+    expect(await streamed([start, block, delta], '/messages')).toEqual(recorded)
+  })
+
+  // Lists with so many holes take minutes to walk through.
+  const far = 4_000_000_000
+  it.each([
+    ['/chat/completions', [{ choices: [{ delta: { tool_calls: [{ index: far, id: 'a' }] } }] }]],
+    [
+      '/messages',
+      [
+        { type: 'message_start', message: { role: 'assistant' } },
+        { type: 'content_block_start', index: far, content_block: { type: 'text', text: '' } },
+      ],
+    ],
+    [
+      '/responses',
+      [
+        { type: 'response.output_item.done', output_index: far, item: {} },
+        { type: 'response.created', response: {} },
+      ],
+    ],
+  ])('may name a place far away: %s', async (path, events) => {
+    const request = path === '/responses' ? '{"model":"m","input":"hi"}' : undefined
+    expect(await streamed(events, path, request)).toEqual(recorded)
+  })
+})
+
+describe('a call', () => {
+  it('is recorded where the answer comes before the end of the request', async () => {
+    const made = recording()
+    const observed = made.recorder.observe({
+      method: 'POST',
+      url: 'http://x/chat/completions',
+      header: () => undefined,
+    })
+    observed?.answered(413, () => undefined)
+    observed?.end()
+    observed?.sent(asked(question('too long')))
+    await made.recorder.settled()
+    expect(made.notices).toEqual([])
+    expect(made.recorder.summary().calls).toBe(1)
+  })
+
+  it('is recorded where its texts have halves of characters', async () => {
+    const made = recording()
+    const request =
+      '{"model":"\\ud800","user":"\\ud800","prompt_cache_key":"\\ud800","messages":[{"role":"user","content":"x"}]}'
+    const answer =
+      '{"id":"\\ud800","model":"\\ud800","choices":[{"finish_reason":"\\ud800","message":{"role":"assistant","content":"a"}}]}'
+    await call(made, request, answer)
+    await call(made, asked(question('y')), JSON.stringify({ error: { message: `${'a'.repeat(499)}😀` } }))
+    expect(made.notices).toEqual([])
+    expect(made.recorder.summary().calls).toBe(2)
+  })
+
+  it('whose body is a stream fails as without a recorder, and is told of', async () => {
+    const notices: string[] = []
+    const store = memoryStore()
+    const fetch = recordingFetch({
+      store,
+      onNotice: ({ reason }) => notices.push(reason),
+      fetch: () => Promise.reject(new Error('no network')),
+    })
+    const body = new ReadableStream({ start: (controller) => controller.close() })
+    const init = { method: 'POST', body, duplex: 'half' } as RequestInit
+    await expect(fetch('http://x/chat/completions', init)).rejects.toThrow('no network')
+    await new Promise((resolve) => setTimeout(resolve, 0)) // a rejection that nobody handles fails the test run
+    await fetch.settled()
+    expect(notices).toEqual(['the body of the request is a stream: give it as text or bytes'])
+  })
+})
+
+describe('a session that ends while it is recorded', () => {
+  const next = asked(question('1'), { role: 'assistant', content: 'a' }, question('2'))
+
+  it.each([
+    ['is removed', async (store: Store, id: string) => void (await ok(store.remove(id)))],
+    ['is sealed', async (store: Store, id: string) => void (await ok((await ok(openSession(store, id))).seal()))],
+  ])('%s: the conversation goes on in another', async (_, end) => {
+    const made = recording()
+    await call(made, asked(question('1')), answerA)
+    const [first = ''] = made.recorder.summary().sessions
+    await end(made.store, first)
+    await call(made, next, answerA)
+    expect(made.notices).toEqual([])
+    const [, second = ''] = made.recorder.summary().sessions
+    expect((await ok(openSession(made.store, second))).len).toBe(4)
+  })
+
+  it('and is named by the host: the conversation goes on in another', async () => {
+    const made = recording({ sessionOf: () => 'mine' })
+    await call(made, asked(question('1')), answerA)
+    await ok((await ok(openSession(made.store, 'mine'))).seal())
+    await call(made, next, answerA)
+    await call(made, next, answerA)
+    expect(made.notices).toEqual([])
+    expect(made.recorder.summary().calls).toBe(3)
+  })
+
+  it('two recorders make one session that the host names', async () => {
+    const store = memoryStore()
+    const two = [recording({ store, sessionOf: () => 'mine' }), recording({ store, sessionOf: () => 'mine' })]
+    await Promise.all(two.map((made) => call(made, asked(question('1')), answerA)))
+    expect(two.map(({ notices }) => notices)).toEqual([[], []])
+    expect(two.map(({ recorder }) => recorder.summary().calls)).toEqual([1, 1])
+  })
+})
+
+describe('a session that can not be read', () => {
+  const system = { role: 'system', content: 'be brief' }
+  const ring = keyRing([newHostKey()])
+  const cases: readonly (readonly [string, (bare: Store, id: string) => Promise<unknown>, RegExp])[] = [
+    ['as its key was destroyed', (bare, id) => ok(destroyKey(bare, id, ring)), /is encrypted, and can't be used/],
+    [
+      'as it is damaged',
+      async (bare, id) => {
+        const { head: expected } = await ok(bare.info(id))
+        return ok(bare.erase({ logs: [{ id, expected, rows: [{ position: 1, stub: 'none' }] }] }))
+      },
+      /is damaged at position 1: /,
+    ],
+  ]
+
+  it.each(cases)('%s, is passed over by all that begin like it, and told once', async (_, harm, words) => {
+    const bare = memoryStore()
+    const before = recording({ store: words.source.includes('damaged') ? bare : withKeys(bare, ring) })
+    await call(before, asked(system, question('0')), answerA)
+    const [lost = ''] = before.recorder.summary().sessions
+    await harm(bare, lost)
+    const store = words.source.includes('damaged') ? bare : withKeys(bare, ring)
+    const after = recording({ store })
+    await call(after, asked(system, question('1')), answerA)
+    await call(after, asked(system, question('1'), { role: 'assistant', content: 'a' }, question('2')), answerA)
+    await call(after, asked(system, question('0')), answerA)
+    const { calls, sessions } = after.recorder.summary()
+    expect(calls).toBe(3)
+    expect(sessions).not.toContain(lost)
+    expect((await ok(openSession(store, sessions[0] as string))).conversation().length).toBe(5)
+    expect(after.notices).toEqual([expect.stringMatching(words)])
+    expect(after.notices[0]).toContain(`${JSON.stringify(lost)} is `)
+    expect(after.notices[0]).toContain(`is recorded in the new session ${JSON.stringify(sessions[0])}`)
+  })
+
+  it('for want of its key, is not even found: the index of the recorder is keyed', async () => {
+    const bare = memoryStore()
+    const before = recording({ store: withKeys(bare, ring) })
+    await call(before, asked(system, question('0')), answerA)
+    const after = recording({ store: bare })
+    await call(after, asked(system, question('0')), answerA)
+    expect(after.recorder.summary().sessions).not.toContain(before.recorder.summary().sessions[0])
+    expect([after.notices, after.recorder.summary().calls]).toEqual([[], 1])
+  })
+
+  it('is not what a host names: the conversation goes on in another', async () => {
+    const bare = memoryStore()
+    await call(recording({ store: withKeys(bare, ring), sessionOf: () => 'mine' }), asked(question('0')), answerA)
+    const after = recording({ store: bare, sessionOf: () => 'mine' })
+    for (const n of [1, 2]) await call(after, asked(question('1'), ...Array(n - 1).fill(question('2'))), answerA)
+    expect(after.notices).toEqual([expect.stringContaining('"mine" is encrypted')])
+    expect(after.recorder.summary()).toMatchObject({ calls: 2, lost: 0 })
+  })
+
+  it('any more while its recorder runs: the conversation goes on in another', async () => {
+    const bare = memoryStore()
+    const made = recording({ store: withKeys(bare, ring) })
+    await call(made, asked(question('1')), answerA)
+    const [lost = ''] = made.recorder.summary().sessions
+    await ok(destroyKey(bare, lost, ring))
+    await call(made, asked(question('1'), { role: 'assistant', content: 'a' }, question('2')), answerA)
+    const { calls, sessions } = made.recorder.summary()
+    expect([calls, made.notices.length]).toEqual([2, 1])
+    expect((await ok(openSession(made.store, sessions[1] as string))).len).toBe(4)
+  })
+})
+
+it('refuses a share of conversations that is none', () => {
+  for (const sample of [NaN, -1, 1.1]) expect(() => createRecorder({ store: memoryStore(), sample })).toThrow(TypeError)
+})
+
+describe('the proxy', () => {
+  const close: (() => unknown)[] = []
+  afterEach(async () => {
+    while (close.length > 0) await close.pop()?.()
+  })
+  const listening = (server: Server): Promise<number> =>
+    new Promise((resolve) =>
+      server.listen(0, '127.0.0.1', () => {
+        close.push(() => server.close())
+        resolve((server.address() as AddressInfo).port)
+      }),
+    )
+
+  /** A proxy to a server that is a function of its sockets. */
+  const proxyTo = async (serve: (socket: Socket, request: string) => void) => {
+    const upstream = createServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', (bytes: Buffer) => serve(socket, bytes.toString('latin1')))
+    })
+    const made = recording()
+    const proxy = await startProxy({
+      host: '127.0.0.1',
+      port: 0,
+      token: '',
+      upstreams: [{ name: 'u', url: `http://127.0.0.1:${await listening(upstream)}` }],
+      recorderOf: () => made.recorder,
+    })
+    return { ...made, proxy }
+  }
+  /** What comes back until the connection closes. */
+  const exchange = (port: number, request: string): Promise<string> =>
+    new Promise((resolve) => {
+      let text = ''
+      const socket = connect(port, '127.0.0.1', () => socket.write(request))
+      socket.on('data', (bytes: Buffer) => (text += bytes.toString('latin1')))
+      socket.on('error', () => undefined)
+      socket.on('close', () => resolve(text))
+    })
+  const body = asked(question('hi'))
+  const post = (headers = ''): string =>
+    `POST /u/chat/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body}`
+  const upgrade = 'GET /u/x HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'
+
+  it.each([
+    ['HTTP/1.1 099 Hm\r\nContent-Length: 0\r\n\r\n', /^HTTP\/1.1 502 /],
+    ['HTTP/1.1 200 O\x01K\r\nContent-Length: 0\r\n\r\n', /^HTTP\/1.1 200 O K\r\n/],
+    ['HTTP/1.1 101 Hm\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n', /^HTTP\/1.1 502 /],
+    ['no HTTP at all\r\n\r\n', /^HTTP\/1.1 502 /],
+  ])('answers whatever a provider does: %j', async (answer, expected) => {
+    const { proxy } = await proxyTo((socket) => socket.end(answer, 'latin1'))
+    expect(await exchange(proxy.port, post())).toMatch(expected)
+    await proxy.close()
+  })
+
+  it('sends all headers on, whatever their names', async () => {
+    let request = ''
+    const { proxy } = await proxyTo((socket, text) => {
+      request = text
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+    })
+    await exchange(proxy.port, post('constructor: 1\r\n__proto__: 2\r\nX-A: 3\r\nx-a: 4\r\n'))
+    const lines = request.split('\r\n')
+    expect(lines).toEqual(expect.arrayContaining(['constructor: 1', '__proto__: 2', 'X-A: 3', 'X-A: 4']))
+    await proxy.close()
+  })
+
+  it('gives back why a provider refuses a WebSocket', async () => {
+    const { proxy } = await proxyTo((socket) => socket.end('HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\nno'))
+    expect(await exchange(proxy.port, upgrade)).toMatch(/^HTTP\/1.1 401 No\r\n[^]*\r\n\r\nno$/)
+    await proxy.close()
+  })
+
+  it('refuses a WebSocket where posts are recorded, so that the client posts', async () => {
+    let reached = 0
+    const { proxy } = await proxyTo((socket) => {
+      reached++
+      socket.end('HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n')
+    })
+    const codex = upgrade.replace('/u/x', '/u/responses?x=1')
+    expect(await exchange(proxy.port, codex)).toMatch(/^HTTP\/1.1 426 Upgrade Required\r\n/)
+    expect(reached).toBe(0)
+    await proxy.close()
+  })
+
+  it('outlives a client that resets its connection before a WebSocket is there', async () => {
+    let gone: (() => void) | undefined
+    const closed = new Promise<void>((resolve) => (gone = resolve))
+    const { proxy } = await proxyTo((socket) => {
+      socket.on('close', () => gone?.())
+      client.resetAndDestroy()
+    })
+    close.push(() => proxy.close())
+    const client = connect(proxy.port, '127.0.0.1', () => client.write(upgrade))
+    await closed // the provider's side, too; an exception that nobody catches fails the test run
+  })
+
+  it('closes while a WebSocket is open', async () => {
+    const { proxy } = await proxyTo((socket) =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'),
+    )
+    const socket = connect(proxy.port, '127.0.0.1', () => socket.write(upgrade))
+    await new Promise((resolve) => socket.once('data', resolve))
+    socket.on('error', () => undefined)
+    await proxy.close()
+  })
+})
+
+describe('a small body that stands for a great one', () => {
+  it('is not decompressed beyond a limit, in any encoding', async () => {
+    const plain = new Uint8Array(1 << 20)
+    const packed = {
+      gzip: gzipSync(plain),
+      deflate: deflateSync(plain),
+      br: brotliCompressSync(plain),
+      zstd: zstdCompressSync(plain),
+    }
+    for (const [encoding, bytes] of Object.entries(packed)) {
+      expect(bytes.length).toBeLessThan(10_000)
+      expect((await decompress(encoding, bytes, 1 << 20)).length).toBe(1 << 20)
+      await expect(decompress(encoding, bytes, (1 << 20) - 1)).rejects.toThrow()
+    }
+    // What stands behind both encodings is one bomb in another.
+    await expect(decompress('gzip, gzip', gzipSync(packed.gzip), 1 << 19)).rejects.toThrow()
+    for (const encoding of ['gzip', 'deflate'] as const) {
+      expect((await decompressed(encoding, packed[encoding], 1 << 20)).length).toBe(1 << 20)
+      await expect(decompressed(encoding, packed[encoding], (1 << 20) - 1)).rejects.toThrow('is longer than 1048575')
+    }
+  })
+})

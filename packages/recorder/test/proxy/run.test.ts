@@ -1,0 +1,49 @@
+/** Runs of recorders: what a killed one left is marked, but not while another one records it. */
+import { hostname } from 'node:os'
+import { expect, it } from 'vitest'
+import { createSession, memoryStore, user, type Store } from 'indelible'
+import { beginRun } from '@indelible/recorder/proxy'
+import { Recorders } from '../../../cli/src/recorders.ts'
+import type { Call } from '../../../cli/src/command.ts'
+import { ownStore } from 'indelible/store'
+import { ok } from '../../../../test/answers.ts'
+
+const mark = 'indelible.recorder.run'
+const runs = async (store: Store): Promise<number> =>
+  (await ok(store.list({ limit: 10, where: { [mark]: 1 } }))).logs.length
+
+/** A run whose process is gone, and a question behind it that has no receipt. */
+const killed = async (store: Store): Promise<void> => {
+  const holder = `${hostname()}:4194304` // above the largest process id of Linux
+  await ok(ownStore(store).create({ id: `${mark}.killed`, meta: { [mark]: 1, holder }, encrypt: false }))
+  await ok(store.lease(`${mark}.killed`, { holder, ttl: 600_000 }))
+}
+const asked = (store: Store): Promise<unknown> =>
+  ok(createSession(store, { metadata: { recorder: 'openai-chat' }, messages: [user('asked')] }))
+
+it('a question that a killed recorder left is marked, unless one that replays its spool has just asked it', async () => {
+  let now = 1000
+  const store = memoryStore({ now: () => now++ })
+  await killed(store)
+  const replaying = beginRun(store, false)
+  expect(await replaying.marked).toBe(0)
+  await asked(store)
+  const other = beginRun(store)
+  expect(await other.marked).toBe(0)
+  await other.end()
+  await replaying.end()
+  const last = beginRun(store)
+  expect(await last.marked).toBe(1) // it was killed, too
+  await last.end()
+  expect(await runs(store)).toBe(0)
+})
+
+it('whoever replays a spool has a run while it does', async () => {
+  const store = memoryStore()
+  const call = { values: {}, positionals: [], terminal: { tell: () => undefined } } as unknown as Call
+  const recorders = new Recorders(store, call, { sample: 100, now: Date.now, marks: false })
+  recorders.of(store.scope)
+  await expect.poll(() => runs(store)).toBe(1)
+  await recorders.settled()
+  expect(await runs(store)).toBe(0)
+})

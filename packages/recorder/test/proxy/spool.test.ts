@@ -1,0 +1,536 @@
+/** The spool: what is written before it is forwarded, and what becomes of it when its recorder is gone. */
+import { spawnSync } from 'node:child_process'
+import fs, {
+  appendFileSync,
+  chownSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeEach, expect, it, vi } from 'vitest'
+import { listSessions, memoryStore, openSession, textOf, type Message, type Store } from 'indelible'
+import { newHostKey } from '@indelible/encryption'
+import { createRecorder, detailsOf, type ObservedCall, type Recorder } from '@indelible/recorder'
+import {
+  decompress,
+  FrameReader,
+  Frames,
+  framesIn,
+  isSpooledBefore,
+  replayLeft,
+  setAside,
+  Spool,
+  type Segment,
+  type SpoolOptions,
+} from '@indelible/recorder/proxy'
+import { left } from '../../../../src/json/index.ts'
+import { jsonBytes, kinds, recordOf } from '../../src/proxy/frames.ts'
+import { sessionTask } from '../../../../src/session/fault.ts'
+import { ok } from '../../../../test/answers.ts'
+import { leftOutIf } from '../../../../test/left-out.ts'
+import { smallDisk } from '../../../../test/small-disk.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'indelible-spool-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+let near: string
+let notices: string[]
+let folders = 0
+beforeEach(() => {
+  near = join(mkdtempSync(join(root, `${folders++}-`)), 's.db')
+  notices = []
+})
+
+const files = (): readonly string[] => readdirSync(join(near, '..')).filter((name) => !name.endsWith('.lock'))
+const made = (options: Partial<SpoolOptions> = {}): Spool =>
+  new Spool({ near, onNotice: (reason) => notices.push(reason), ...options })
+const request = { method: 'POST', url: 'http://me:pass@x/chat/completions?key=hidden' }
+const headers: { readonly [name: string]: string } = { authorization: 'Bearer hidden', 'x-other': 'hidden' }
+const observed = (frames: Frames, question: string): ObservedCall => {
+  const call = frames.observe('default', { ...request, header: (name) => headers[name] })
+  const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: question }] })
+  call.piece(Buffer.from(body.slice(0, 10)))
+  call.piece(Buffer.from(body.slice(10)))
+  call.sent()
+  return call
+}
+const json = JSON.stringify({
+  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'heard' } }],
+})
+const answer = (call: ObservedCall, body: string | Uint8Array = json, encoding?: string): void => {
+  call.answered(200, (name) => (name === 'content-encoding' ? encoding : 'application/json'))
+  call.chunk(Buffer.from(body))
+}
+/** Frames that a worker never takes, and the spool as a kill leaves it. */
+const untaken = (spool: Spool): Frames => new Frames({ spool, post: () => undefined })
+
+/** What the next recorder records of what is left. */
+const replayed = async (store: Store, keys?: SpoolOptions['keys']) => {
+  let now: () => number = Date.now
+  const recorder: Recorder = createRecorder({ store, decompress, now: () => now() })
+  const calls = await replayLeft({
+    near,
+    keys,
+    storeOf: () => store,
+    recorderOf: (_, clock) => {
+      now = clock
+      return recorder
+    },
+    onNotice: (reason) => notices.push(reason),
+  })
+  await recorder.settled()
+  return { calls, summary: recorder.summary() }
+}
+const recordedIn = async (store: Store): Promise<readonly (readonly string[])[]> => {
+  const { sessions } = await ok(listSessions(store, { limit: 100 }))
+  const all: (readonly string[])[] = []
+  for (const { id } of sessions) {
+    const session = await ok(openSession(store, id))
+    const said = [...session.conversation()].map((message) => textOf(message as Message))
+    const details = [...session.notes()].map((note) => (note.type === 'receipt' ? detailsOf(note, session) : undefined))
+    all.push([...said, ...details.flatMap((one) => (one?.error === undefined ? [] : [one.error]))])
+  }
+  return all.toSorted()
+}
+
+it('each piece is in the file before anybody can forward it, readable for its owner alone', () => {
+  const spool = made()
+  const frames = untaken(spool)
+  const call = frames.observe('default', { ...request, header: (name) => headers[name] })
+  call.piece(Buffer.from('the first piece'))
+  const [file = ''] = files()
+  const path = join(near, '..', file)
+  expect(readFileSync(path, 'latin1')).toContain('the first piece')
+  answer(call)
+  expect(readFileSync(path, 'latin1')).toContain('heard')
+  expect(readFileSync(path, 'latin1')).not.toMatch(/hidden|pass/) // no credentials, no other header, no query
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  spool.close()
+})
+
+it('a file is cut when its calls are over, and nothing is left of a recorder that ends', () => {
+  const spool = made()
+  const frames = untaken(spool)
+  observed(frames, 'one')
+  observed(frames, 'two')
+  const path = join(near, '..', files()[0] ?? '')
+  frames.over(1)
+  expect(statSync(path).size).toBeGreaterThan(0)
+  frames.over(2)
+  expect(statSync(path).size).toBe(0)
+  spool.close()
+  expect(readdirSync(join(near, '..'))).toEqual([])
+})
+
+it('while calls overlap without end, files are removed all the same', () => {
+  let now = 1000
+  const spool = made({ now: () => now })
+  const frames = untaken(spool)
+  observed(frames, 'long')
+  for (let call = 2; call < 20; call++, now += 6000) {
+    observed(frames, 'short')
+    if (call > 2) frames.over(call - 1)
+    expect(files().length).toBeLessThanOrEqual(3) // that of the long one, that of the last, and the current one
+  }
+  frames.over(1)
+  frames.over(19)
+  expect(files().length).toBe(1)
+  spool.close()
+})
+
+it('the next recorder records what is left: whole answers, cut ones, and those that never came', async () => {
+  const spool = made()
+  const frames = untaken(spool)
+  const whole = observed(frames, 'whole')
+  answer(whole)
+  whole.end()
+  answer(observed(frames, 'whole, though nobody saw its end'))
+  answer(observed(frames, 'cut'), json.slice(0, 30))
+  answer(observed(frames, 'cut and compressed'), gzipSync(json).subarray(0, 20), 'gzip')
+  observed(frames, 'unanswered')
+  frames.observe('default', { ...request, header: () => undefined }).piece(Buffer.from('{"mod')) // was never made
+  const body = Buffer.from('{"model":"m","messages":[{"role":"user","content":"whole by its length"}]}')
+  const header = (name: string) => (name === 'content-length' ? String(body.length) : undefined)
+  frames.observe('default', { ...request, header }).piece(body)
+  const store = memoryStore()
+  expect((await replayed(store)).calls).toBe(0) // its recorder lives
+  spool.close()
+  const { calls, summary } = await replayed(store)
+  expect([calls, summary.calls, summary.lost]).toEqual([6, 6, 0])
+  const killed = 'the recorder was killed before the answer was whole'
+  expect(await recordedIn(store)).toEqual([
+    ['cut and compressed', killed],
+    ['cut', killed],
+    ['unanswered', killed],
+    ['whole by its length', killed],
+    ['whole, though nobody saw its end', 'heard'],
+    ['whole', 'heard'],
+  ])
+  expect(readdirSync(join(near, '..'))).toEqual([])
+  expect((await replayed(store)).calls).toBe(0)
+})
+
+it('a call whose receipt is stored is not recorded again, whenever the kill came', async () => {
+  const store = memoryStore()
+  const spool = made()
+  const handed: [Uint8Array, Segment | undefined][] = []
+  const frames = new Frames({ spool, post: (records, segment) => handed.push([records, segment]) })
+  for (const question of ['one', 'two']) {
+    const call = observed(frames, question)
+    answer(call)
+    call.end()
+  }
+  frames.flush()
+  // A worker that stores the first of them, and nobody hears that it has.
+  const recorder: Recorder = createRecorder({ store, now: () => reader.now() })
+  const reader: FrameReader = new FrameReader(
+    () => recorder,
+    () => undefined,
+  )
+  for (const [records, segment] of handed)
+    for (const frame of framesIn(records)) if (frame.call === 1) reader.take(frame, segment)
+  await recorder.settled()
+  expect(await recordedIn(store)).toEqual([['one', 'heard']])
+  spool.close()
+  expect((await replayed(store)).summary.calls).toBe(1)
+  expect(await recordedIn(store)).toEqual([
+    ['one', 'heard'],
+    ['two', 'heard'],
+  ])
+})
+
+it('what was removed after it was stored does not come back', async () => {
+  const store = memoryStore()
+  const spool = made()
+  const frames = untaken(spool)
+  observed(frames, 'stays')
+  const call = observed(frames, 'removed')
+  answer(call)
+  call.end()
+  frames.over(2)
+  spool.close()
+  await replayed(store)
+  expect(await recordedIn(store)).toEqual([['stays', expect.stringContaining('killed')]])
+})
+
+it('with keys it is encrypted; without its key it stays', async () => {
+  const key = newHostKey()
+  const keys = { current: key, byId: (id: string) => (id === key.id ? key.key : undefined) }
+  const spool = made({ keys })
+  const frames = untaken(spool)
+  answer(observed(frames, 'a secret question'))
+  const path = join(near, '..', files()[0] ?? '')
+  expect(readFileSync(path, 'latin1')).not.toMatch(/secret|heard|completions/)
+  spool.close()
+  const store = memoryStore()
+  expect((await replayed(store)).calls).toBe(0)
+  expect(notices).toEqual([expect.stringContaining(`its key is wrapped by ${key.id}, which is not there`)])
+  expect(isSpooledBefore(near, Date.now())).toBe(true)
+  expect((await replayed(store, keys)).calls).toBe(1)
+  expect(await recordedIn(store)).toEqual([['a secret question', 'heard']])
+  expect(isSpooledBefore(near, Date.now())).toBe(false)
+})
+
+it.each([
+  ['a torn end is the end', (bytes: Buffer) => bytes.subarray(0, -5), 2, 0],
+  ['a changed byte is told, and the file stays', (bytes: Buffer) => bytes.fill(255, 200, 201), 0, 1],
+])('%s', async (_, change, calls, told) => {
+  const key = newHostKey()
+  const keys = { current: key, byId: () => key.key }
+  const spool = made({ keys })
+  const frames = untaken(spool)
+  for (const question of ['one', 'two']) answer(observed(frames, question))
+  spool.close()
+  const path = join(near, '..', files()[0] ?? '')
+  writeFileSync(path, change(readFileSync(path)))
+  const found = await replayed(memoryStore(), keys)
+  expect(notices).toEqual(told === 0 ? [] : [expect.stringContaining("can't be recorded")])
+  expect(found.calls).toBe(calls)
+  expect(existsSync(path)).toBe(told > 0)
+})
+
+it('a file that was set aside, because it ended its recorder, is told and not read', async () => {
+  const spool = made()
+  observed(untaken(spool), 'one')
+  spool.close()
+  const path = join(near, '..', files()[0] ?? '')
+  renameSync(path, `${path}${setAside}`)
+  expect((await replayed(memoryStore())).calls).toBe(0)
+  expect(notices).toEqual([expect.stringContaining(`${setAside} has calls of a recorder that was killed`)])
+  expect(existsSync(`${path}${setAside}`)).toBe(true)
+})
+
+it('the traffic goes on when it is full, when it can not be written, and when its folder is gone', () => {
+  const full = made({ most: 1000 })
+  const frames = untaken(full)
+  observed(frames, 'x'.repeat(2000))
+  observed(frames, 'fits')
+  expect(notices).toEqual([expect.stringMatching(/^the spool has 1000 bytes; .* a kill loses calls$/)])
+  const size = statSync(join(near, '..', files()[0] ?? '')).size
+  expect(size).toBeLessThanOrEqual(1000)
+  frames.over(1)
+  frames.over(2)
+  observed(frames, 'again')
+  expect(statSync(join(near, '..', files()[0] ?? '')).size).toBeGreaterThan(0)
+  full.close()
+
+  const broken = made()
+  const segment = broken.begin()
+  closeSync(segment?.fd ?? -1)
+  expect(broken.write(segment as Segment, [[Buffer.from('0123456789'), new Uint8Array(0)]])).toBe(false)
+  expect(notices.at(-1)).toMatch(/^the spool can't be written: EBADF/)
+  expect(broken.begin()).toBeUndefined() // for a second
+
+  rmSync(join(near, '..'), { recursive: true, force: true })
+  const gone = untaken(full)
+  answer(observed(gone, 'goes on'))
+})
+
+it('a worker that takes nothing loses calls, which are counted, and holds no more than 256 MiB', () => {
+  const sizes: number[] = []
+  const frames = new Frames({ spool: undefined, post: (records) => sizes.push(records.length) })
+  const call = observed(frames, 'one')
+  const piece = new Uint8Array(2 ** 24)
+  for (let count = 0; count < 40; count++) {
+    call.chunk(piece)
+    frames.flush()
+  }
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(2 ** 28 + 1000)
+  expect(frames.unanswered).toBe(1)
+  expect(frames.open).toBe(1)
+})
+
+it('a worker that has ended holds nothing: what goes by is in the spool, and each call is open once', () => {
+  const frames = new Frames({ spool: undefined, post: () => undefined })
+  const call = observed(frames, 'one')
+  frames.ended()
+  const piece = new Uint8Array(2 ** 24)
+  for (let count = 0; count < 40; count++) {
+    call.chunk(piece)
+    frames.flush()
+  }
+  expect([frames.open, frames.unanswered]).toEqual([1, 0])
+})
+
+it('forwarding does the same for a request of any length: nothing is read or copied, and it is written once', () => {
+  const [posted, writes] = [[] as Uint8Array[], [] as (readonly Uint8Array[])[]]
+  const [parse, write] = [vi.spyOn(JSON, 'parse'), fs.writevSync]
+  fs.writevSync = (fd, pieces) => {
+    writes.push(pieces as readonly Uint8Array[])
+    return write(fd, pieces)
+  }
+  syncBuiltinESMExports()
+  const spool = made()
+  const frames = new Frames({ spool, post: (records) => posted.push(records) })
+  try {
+    for (const messages of [1, 400, 4000]) {
+      const text = JSON.stringify({
+        messages: Array.from({ length: messages }, () => ({ role: 'user', content: 'a' })),
+      })
+      const body = Buffer.from(text)
+      const length = String(body.length)
+      const call = frames.observe('default', {
+        ...request,
+        header: (name) => (name === 'content-length' ? length : ''),
+      })
+      call.piece(body)
+      call.sent()
+      const isCompressed = (name: string) => (name === 'content-encoding' ? 'identity' : undefined)
+      call.answered(200, isCompressed)
+      call.chunk(Buffer.from('first'))
+      expect(posted).toEqual([]) // its worker does not wake up before the client has the first byte
+      expect(writes).toHaveLength(2) // the request before its provider has it, the answer before its client has it
+      expect(writes[0]).toContain(body) // itself, and no copy
+      const written = writes.flat().reduce((sum, piece) => sum + piece.length, 0)
+      expect(written - body.length).toBeLessThan(500)
+      frames.flush()
+      expect(posted.flatMap((records) => [...framesIn(records)])).toHaveLength(5)
+      posted.length = writes.length = 0
+    }
+    expect(parse).not.toHaveBeenCalled()
+  } finally {
+    parse.mockRestore()
+    fs.writevSync = write
+    syncBuiltinESMExports()
+    spool.close()
+  }
+})
+
+it('350,000 messages in 26 kB are 26 kB to the process that forwards, however many come', () => {
+  const text = `{"messages":[${Array.from({ length: 350_000 }, () => '{"role":"user","content":"a"}').join(',')}]}`
+  const bomb = gzipSync(text)
+  const posted: Uint8Array[] = []
+  const spool = made()
+  const frames = new Frames({ spool, post: (records) => posted.push(records) })
+  const header = (name: string) => (name === 'content-encoding' ? 'gzip' : undefined)
+  for (let count = 0; count < 100; count++) {
+    const call = frames.observe('default', { ...request, header })
+    call.piece(bomb)
+    call.sent()
+  }
+  observed(frames, 'another client')
+  frames.flush()
+  const sum = (all: readonly Uint8Array[]): number => all.reduce((total, { length }) => total + length, 0)
+  expect(sum(posted)).toBeLessThan(101 * (bomb.length + 500))
+  expect(statSync(join(near, '..', files()[0] ?? '')).size).toBeLessThan(101 * (bomb.length + 500))
+  spool.close()
+})
+
+const disk = smallDisk('512k')
+afterAll(() => disk?.remove())
+
+it('a disk that is full', leftOutIf(disk === undefined, 'nothing can be mounted here'), async () => {
+  near = join(disk?.path ?? '', 's.db')
+  const spool = made()
+  const frames = untaken(spool)
+  answer(observed(frames, 'before'))
+  const large = observed(frames, 'x'.repeat(2 ** 20)) // half of it fits
+  answer(large)
+  answer(observed(frames, 'while it is full'))
+  expect(notices).toEqual([expect.stringMatching(/^the spool can't be written: .*; until .* a kill loses calls$/)])
+  writeFileSync(join(disk?.path ?? '', 'other'), '') // the disk is not full of it: what did not fit is cut away
+  const [file = ''] = files()
+  expect(statSync(join(disk?.path ?? '', file)).size).toBeLessThan(4000)
+  spool.close()
+  expect((await replayed(memoryStore())).calls).toBe(1)
+})
+
+/** A spool that a recorder left, with one question. */
+const leftWith = (question: string, options: Partial<SpoolOptions> = {}): string => {
+  const spool = made(options)
+  answer(observed(untaken(spool), question))
+  const path = join(near, '..', files()[0] ?? '')
+  spool.close()
+  return path
+}
+const key = newHostKey()
+const keys = { current: key, byId: (id: string) => (id === key.id ? key.key : undefined) }
+const frame = (kind: number, value: unknown, call = 1): readonly Uint8Array[] =>
+  recordOf({ kind, call, at: 1, bytes: jsonBytes(value) })
+
+it.each([
+  ['of another version', (path: string) => writeFileSync(path, Buffer.concat(frame(kinds.spool, { version: 2 })))],
+  ['that is no spool', (path: string) => writeFileSync(path, '\0\0\0\x0512345')],
+  ['with a call that is none', (path: string) => appendFileSync(path, Buffer.concat(frame(kinds.asked, null, 9)))],
+  ['that leads elsewhere', (path: string) => (renameSync(path, `${path}x`), symlinkSync(`${path}x`, path))],
+  ['that is a file with two names', (path: string) => linkSync(path, join(near, '..', 'other'))],
+  ['that is a folder', (path: string) => (rmSync(path), mkdirSync(path))],
+  ['that is a pipe', (path: string) => (rmSync(path), spawnSync('mkfifo', [path]))],
+  ['with a lock that is none', (path: string) => writeFileSync(path.replace(/\.0$/, '.lock'), 'x'.repeat(9000))],
+  [
+    'with a lock that leads elsewhere',
+    (path: string) => {
+      const lock = path.replace(/\.0$/, '.lock')
+      renameSync(lock, `${lock}x`)
+      symlinkSync(`${lock}x`, lock)
+    },
+  ],
+])('a file %s is told, and stays as it is', async (_, change) => {
+  const path = leftWith('one')
+  change(path)
+  const isFile = fs.lstatSync(path).isFile()
+  const before = isFile ? readFileSync(path) : undefined
+  expect((await replayed(memoryStore())).calls).toBe(0)
+  expect(notices).toEqual([expect.stringMatching(/can't be (?:recorded|locked)/)])
+  expect(isFile ? readFileSync(path) : undefined).toEqual(before)
+  expect(isSpooledBefore(near, 0)).toBe(false) // nor is it waited for
+})
+
+it(
+  'a spool of another user is not recorded',
+  leftOutIf(process.geteuid?.() !== 0, 'only root gives files away'),
+  async () => {
+    const path = leftWith('planted')
+    chownSync(path, 12_345, 12_345)
+    expect((await replayed(memoryStore())).calls).toBe(0)
+    expect(notices).toEqual([expect.stringContaining('it is no file of this user')])
+    chownSync(path.replace(/\.0$/, '.lock'), 12_345, 12_345)
+    expect((await replayed(memoryStore())).calls).toBe(0)
+    expect(notices[1]).toMatch(/\.lock can't be locked, .*: it is no file of this user/)
+    writeFileSync(near, '')
+    chownSync(near, 12_345, 12_345) // but that of the store's owner is
+    expect((await replayed(memoryStore())).calls).toBe(1)
+  },
+)
+
+it('beside a store with keys a spool that is not encrypted is not recorded: whoever has no key can write it', async () => {
+  leftWith('planted')
+  expect((await replayed(memoryStore(), keys)).calls).toBe(0)
+  expect(notices).toEqual([
+    expect.stringContaining('it is not encrypted: only a recorder without a key file records it'),
+  ])
+  expect((await replayed(memoryStore())).calls).toBe(1)
+})
+
+it('a record that says it is longer than the file is its end, whatever it says', async () => {
+  const path = leftWith('one')
+  for (const length of [
+    [0, 0, 0, 9],
+    [255, 255, 255, 255],
+    [127, 255, 255, 255],
+  ]) {
+    copyFileSync(path, `${path}0`)
+    appendFileSync(`${path}0`, Buffer.from([...length, 4, 0]))
+  }
+  expect((await replayed(memoryStore())).calls).toBe(2)
+  expect(notices).toEqual([])
+})
+
+it('two calls of one millisecond in one session: the receipt of one is not taken for that of the other', async () => {
+  const store = memoryStore()
+  const spool = made({ now: () => 1000 })
+  const posted: [Uint8Array, Segment | undefined][] = []
+  const frames = new Frames({ spool, post: (records, segment) => posted.push([records, segment]), now: () => 1000 })
+  const header = (name: string) => (name === 'session-id' ? 'one session' : undefined)
+  for (const content of ['one', 'two']) {
+    const call = frames.observe('default', { ...request, header })
+    call.sent(JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] }))
+    answer(call)
+    call.end()
+  }
+  frames.flush()
+  const recorder: Recorder = createRecorder({ store, now: () => 1000 })
+  const reader: FrameReader = new FrameReader(
+    () => recorder,
+    () => undefined,
+  )
+  const [[records, segment] = []] = posted
+  for (const one of framesIn(records ?? new Uint8Array(0))) if (one.call === 1) reader.take(one, segment)
+  await recorder.settled()
+  const { sessions } = await ok(listSessions(store, { limit: 2 }))
+  // It was killed directly before the receipt of the second.
+  spool.write(segment as Segment, [
+    recordOf({ kind: kinds.place, call: 2, at: 1000, bytes: Buffer.from(sessions[0]?.id ?? '') }),
+  ])
+  spool.close()
+  expect((await replayed(store)).summary.calls).toBe(1)
+  expect((await recordedIn(store)).flat().toSorted()).toEqual(['heard', 'heard', 'one', 'two'])
+})
+
+it('while a store is busy, nobody can tell what it has: the file stays', async () => {
+  const store = memoryStore()
+  const spool = made()
+  const segment = spool.begin() as Segment
+  observed(untaken(spool), 'one')
+  spool.write(segment, [recordOf({ kind: kinds.place, call: 1, at: 1, bytes: Buffer.from('s') })])
+  spool.close()
+  const isBusy: Store['info'] = () => sessionTask(() => Promise.resolve(left({ _tag: 'Busy', waited: 1 })), 'info')
+  const busy: Store = { ...store, info: isBusy }
+  expect((await replayed(busy)).calls).toBe(0)
+  expect(notices).toEqual([expect.stringContaining("can't be recorded: could not look for receipts in")])
+  expect((await replayed(store)).calls).toBe(0) // the session is not there: it was removed
+})

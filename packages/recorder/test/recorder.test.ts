@@ -1,0 +1,751 @@
+/** The recorder between the providers' own clients and a provider on loopback. */
+import { readdirSync } from 'node:fs'
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import { afterEach, describe, expect, it } from 'vitest'
+import { listSessions, memoryStore, openSession, textOf, type Message, type Session, type Store } from 'indelible'
+import { decodeResponse } from 'indelible/codecs/anthropic'
+import { openaiResponses } from 'indelible/codecs/openai-responses'
+import {
+  createRecorder,
+  detailsOf,
+  recordingFetch,
+  sentMessages,
+  type CallDetails,
+  type Recorder,
+  type RecorderNotice,
+  type RecordingFetch,
+} from '@indelible/recorder'
+import { ok } from '../../../test/answers.ts'
+import { providerServer, type ProviderServer, type Reply, type Request } from '../../../test/run/provider-server.ts'
+import { anthropicEvents, chatEvents, responsesEvents } from '../../../test/run/wire.ts'
+import { itShared, readShared, shared } from '../../../test/shared.ts'
+
+let server: ProviderServer | undefined
+afterEach(() => server?.close())
+
+interface Setting {
+  readonly store: Store
+  readonly fetch: RecordingFetch
+  readonly notices: readonly RecorderNotice[]
+  readonly openai: OpenAI
+  readonly anthropic: Anthropic
+}
+
+const setting = async (
+  reply: (request: Request) => Reply,
+  options: Partial<Parameters<typeof recordingFetch>[0]> = {},
+): Promise<Setting> => {
+  server = await providerServer(reply)
+  const store = options.store ?? memoryStore()
+  const notices: RecorderNotice[] = []
+  const fetch = recordingFetch({ onNotice: (notice) => notices.push(notice), ...options, store })
+  return {
+    store,
+    fetch,
+    notices,
+    openai: new OpenAI({ apiKey: 'secret-key', baseURL: `${server.url}/v1`, fetch, maxRetries: 0 }),
+    anthropic: new Anthropic({ apiKey: 'secret-key', baseURL: server.url, fetch, maxRetries: 0 }),
+  }
+}
+
+/** Answers with the number of messages that it was sent. */
+const counting = ({ body }: Request): Reply => {
+  const content = `heard ${(body['messages'] as readonly unknown[]).length}`
+  return {
+    body: {
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      model: 'gpt-x',
+      choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content } }],
+      usage: { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12, prompt_tokens_details: { cached_tokens: 4 } },
+    },
+  }
+}
+
+type Chat = OpenAI.ChatCompletionMessageParam[]
+const said = (content: string): Chat[number] => ({ role: 'user', content })
+
+/** A client's loop: what it was answered is sent again with the next question. */
+const talk = async (openai: OpenAI, messages: Chat, question: string): Promise<void> => {
+  messages.push(said(question))
+  const { choices } = await openai.chat.completions.create({ model: 'gpt-x', messages })
+  messages.push(choices[0]?.message as Chat[number])
+}
+
+const sessionsOf = async (store: Store): Promise<readonly Session[]> => {
+  const { sessions } = await listSessions(store)
+  return Promise.all(sessions.toReversed().map(({ id }) => ok(openSession(store, id))))
+}
+const texts = (session: Session): readonly string[] =>
+  [...session.conversation()].map((message) => textOf(message as Message))
+const receiptsOf = (session: Session): readonly CallDetails[] =>
+  [...session.notes()].flatMap((note) => (note.type === 'receipt' ? [detailsOf(note, session) as CallDetails] : []))
+
+describe('a client of Chat Completions', () => {
+  it('leaves one session of its conversation, with a receipt for each call', async () => {
+    const { store, fetch, openai, notices } = await setting(counting)
+    const messages: Chat = [{ role: 'system', content: 'be brief' }]
+    for (const question of ['one', 'two', 'three']) await talk(openai, messages, question)
+    await fetch.settled()
+    expect(notices).toEqual([])
+    const [session, ...others] = await sessionsOf(store)
+    expect(others).toEqual([])
+    expect(texts(session as Session)).toEqual(['be brief', 'one', 'heard 2', 'two', 'heard 4', 'three', 'heard 6'])
+    const receipts = receiptsOf(session as Session)
+    expect(receipts.map(({ sent, status, stop, broke }) => ({ sent, status, stop, broke }))).toEqual(
+      [2, 4, 6].map((len) => ({ sent: [[0, len]], status: 200, stop: 'stop', broke: undefined })),
+    )
+    expect(fetch.summary()).toMatchObject({ calls: 3, failed: 0, usage: { input: 30, output: 6, cacheRead: 12 } })
+    expect(session?.metadata()).toMatchObject({ title: 'one', model: 'gpt-x' })
+  })
+
+  it('goes on after a restart of the recorder, and so does another process', async () => {
+    const store = memoryStore()
+    const messages: Chat = []
+    for (const question of ['one', 'two', 'three', 'four']) {
+      const { fetch, openai } = await setting(counting, { store })
+      await talk(openai, messages, question)
+      await fetch.settled()
+      await server?.close()
+    }
+    const sessions = await sessionsOf(store)
+    expect(sessions.map(texts)).toEqual([['one', 'heard 1', 'two', 'heard 3', 'three', 'heard 5', 'four', 'heard 7']])
+  })
+
+  it('that goes back and on leaves a fork; two that begin alike leave two sessions', async () => {
+    const { store, fetch, openai } = await setting(counting)
+    const messages: Chat = []
+    for (const question of ['one', 'two']) await talk(openai, messages, question)
+    const other = messages.slice(0, 2)
+    await talk(openai, other, 'another two')
+    await talk(openai, other, 'and on')
+    const alike: Chat = []
+    await talk(openai, alike, 'one')
+    await fetch.settled()
+    const sessions = await sessionsOf(store)
+    expect(sessions.map(texts)).toEqual([
+      ['one', 'heard 1', 'two', 'heard 3'],
+      ['one', 'heard 1', 'another two', 'heard 3', 'and on', 'heard 5'],
+      ['one', 'heard 1'],
+    ])
+    expect(sessions[1]?.info().forkedFrom).toEqual({ id: sessions[0]?.id, at: 2 })
+  })
+
+  it('that names its conversation goes back in it: what it left is retracted', async () => {
+    const { store, fetch } = await setting(counting)
+    const named = new OpenAI({
+      apiKey: 'k',
+      baseURL: `${server?.url}/v1`,
+      fetch,
+      defaultHeaders: { 'session-id': 'mine' },
+    })
+    const messages: Chat = []
+    for (const question of ['one', 'two', 'three']) await talk(named, messages, question)
+    const back = messages.slice(0, 2)
+    await talk(named, back, 'another two')
+    await fetch.settled()
+    const [session, ...others] = await sessionsOf(store)
+    expect(others).toEqual([])
+    expect(texts(session as Session)).toEqual(['one', 'heard 1', 'another two', 'heard 3'])
+    expect(session?.view().length).toBe(8)
+    expect(session?.id).toMatch(/^mine-/)
+    expect(receiptsOf(session as Session).at(-1)?.broke).toMatchObject({ where: 'messages', index: 2 })
+  })
+
+  it('keeps what its calls have alike in one receipt, which the others name', async () => {
+    const { store, fetch, openai } = await setting(counting)
+    const messages: Chat = []
+    for (const [question, temperature] of [
+      ['one', 0],
+      ['two', 0],
+      ['three', 1],
+      ['four', 0],
+    ] as const) {
+      messages.push(said(question))
+      const { choices } = await openai.chat.completions.create({
+        model: 'gpt-x',
+        messages,
+        temperature,
+        tools: [{ type: 'function', function: { name: 'look', parameters: {} } }],
+      })
+      messages.push(choices[0]?.message as Chat[number])
+    }
+    await fetch.settled()
+    const [session] = (await sessionsOf(store)) as [Session]
+    const receipts = [...session.notes()].flatMap((note) => (note.type === 'receipt' ? [note] : []))
+    expect(receipts.map(({ parameters, details, head }) => [parameters, details?.['like'], head])).toEqual([
+      [{ temperature: 0 }, undefined, undefined],
+      [undefined, 0, undefined],
+      [{ temperature: 1 }, undefined, undefined],
+      [undefined, 0, undefined],
+    ])
+    const whole = receipts.map((receipt) => detailsOf(receipt, session))
+    expect(whole.map((details) => details?.parameters)).toEqual([0, 0, 1, 0].map((temperature) => ({ temperature })))
+    for (const details of whole)
+      expect(details).toMatchObject({ api: 'openai-chat', status: 200, stop: 'stop', tools: whole[0]?.tools })
+    expect(detailsOf(receipts[1] ?? {}, { notes: () => session.notes().slice(1) })).toBeUndefined()
+  })
+
+  it('with two calls at once loses neither: the second answer is a fork', async () => {
+    const { store, fetch, openai } = await setting(counting)
+    const messages: Chat = []
+    await talk(openai, messages, 'one')
+    await Promise.all(['left', 'right'].map((question) => talk(openai, [...messages], question)))
+    await Promise.all([1, 2].map(() => talk(openai, [...messages], 'same')))
+    await fetch.settled()
+    const all = (await sessionsOf(store)).map((session) => texts(session).slice(2).join(' ')).toSorted()
+    expect(all).toEqual(['left heard 3', 'right heard 3', 'same heard 3', 'same heard 3'])
+  })
+
+  it('that writes its messages in another way continues its session, and the receipt says what was sent', async () => {
+    const { store, fetch, openai, notices } = await setting(counting)
+    const messages: Chat = []
+    await talk(openai, messages, 'one')
+    const rewritten = [
+      { content: [{ text: 'one', type: 'text' as const }], role: 'user' as const },
+      ...messages.slice(1),
+    ]
+    await talk(openai, rewritten, 'two')
+    await fetch.settled()
+    expect(notices).toEqual([])
+    const [session, ...others] = await sessionsOf(store)
+    expect(others).toEqual([])
+    expect(texts(session as Session)).toEqual(['one', 'heard 1', 'two', 'heard 3'])
+    for (const note of session?.notes() ?? [])
+      if (note.type === 'receipt') {
+        const sent = await sentMessages(store, session as Session, note)
+        expect(sent.map((message) => textOf(message as Message))).toEqual(
+          texts(session as Session).slice(0, sent.length),
+        )
+      }
+  })
+
+  it('that changes tools or system text gets the reason of each cache break', async () => {
+    const { fetch, openai } = await setting(counting)
+    const messages: Chat = []
+    const call = async (tools: readonly string[]): Promise<void> => {
+      messages.push(said('next'))
+      const { choices } = await openai.chat.completions.create({
+        model: 'gpt-x',
+        messages,
+        tools: tools.map((name) => ({ type: 'function' as const, function: { name, parameters: {} } })),
+      })
+      messages.push(choices[0]?.message as Chat[number])
+    }
+    await call(['read'])
+    await call(['read'])
+    await call(['read', 'search'])
+    await call(['search', 'read'])
+    await fetch.settled()
+    expect(fetch.summary().breaks.map(({ where, because }) => [where, because])).toEqual([
+      ['tools', 'the tool list changed: +search'],
+      ['tools', 'the tools came in another order'],
+    ])
+  })
+
+  it('is answered with an error as ever, and the receipt says it', async () => {
+    let count = 0
+    const { store, fetch, openai } = await setting((request) =>
+      count++ === 0 ? { status: 503, body: { error: { message: 'overloaded' } } } : counting(request),
+    )
+    const messages: Chat = []
+    await expect(talk(openai, messages, 'one')).rejects.toThrow('overloaded')
+    const again: Chat = []
+    await talk(openai, again, 'one')
+    await fetch.settled()
+    const [session, ...others] = await sessionsOf(store)
+    expect(others).toEqual([])
+    expect(texts(session as Session)).toEqual(['one', 'heard 1'])
+    expect(receiptsOf(session as Session).map(({ status, error }) => [status, error])).toEqual([
+      [503, 'overloaded'],
+      [200, undefined],
+    ])
+    expect(fetch.summary()).toMatchObject({ calls: 2, failed: 1 })
+  })
+
+  it('records the body as it was when fetch was called, also where its bytes are used again', async () => {
+    const { store, fetch, openai } = await setting(counting)
+    for (const bytesOf of [
+      (bytes: Uint8Array<ArrayBuffer>) => bytes,
+      ({ buffer }: Uint8Array<ArrayBuffer>) => buffer,
+    ]) {
+      const bytes = new TextEncoder().encode(JSON.stringify({ model: 'gpt-x', messages: [said('said first')] }))
+      const answer = fetch(`${openai.baseURL}/chat/completions`, { method: 'POST', body: bytesOf(bytes) })
+      bytes.fill(32)
+      await (await answer).text()
+    }
+    await fetch.settled()
+    for (const session of await sessionsOf(store)) expect(texts(session)[0]).toBe('said first')
+    expect((await sessionsOf(store)).length).toBeGreaterThan(0)
+  })
+
+  it('keeps no key, and with content: false no text', async () => {
+    const store = memoryStore()
+    const { fetch, openai } = await setting(counting, { store, content: false })
+    const messages: Chat = []
+    for (const question of ['my secret question', 'another secret']) await talk(openai, messages, question)
+    await fetch.settled()
+    const [session, ...others] = await sessionsOf(store)
+    expect(others).toEqual([])
+    const everything = JSON.stringify([session?.view(), session?.notes()])
+    expect(session?.len).toBe(4)
+    expect(everything).not.toContain('secret')
+    expect(everything).not.toContain('heard')
+  })
+
+  it('is not kept from its answer by a recorder that fails', async () => {
+    const store = memoryStore()
+    const broken: Store = {
+      ...store,
+      append: () =>
+        store.append('is not there', {
+          expected: { size: 1, root: '0'.repeat(64) },
+          rows: [{ kind: 'note', body: '' }],
+        }),
+    }
+    const { fetch, openai, notices } = await setting(counting, {
+      store: broken,
+      onNotice: () => {
+        throw new Error('mine')
+      },
+    })
+    const messages: Chat = []
+    await talk(openai, messages, 'one')
+    await talk(openai, messages, 'two')
+    await fetch.settled()
+    expect(messages).toHaveLength(4)
+    expect(fetch.summary().lost).toBeGreaterThan(0)
+    expect(notices).toEqual([])
+  })
+
+  it('messages of threads are none of Anthropic, and Claude on Vertex AI is', async () => {
+    const store = memoryStore()
+    const claude = { role: 'assistant', type: 'message', model: 'claude-x', content: [{ type: 'text', text: 'yes' }] }
+    const fetch = recordingFetch({ store, fetch: async () => Response.json(claude) })
+    for (const path of ['v1/threads/t1/messages', 'v1/projects/p/publishers/anthropic/models/claude-x:rawPredict'])
+      await (
+        await fetch(`https://example.com/${path}`, {
+          method: 'POST',
+          body: JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] }),
+        })
+      ).json()
+    await fetch.settled()
+    expect(fetch.summary()).toMatchObject({ calls: 1, passed: 1, lost: 0 })
+    expect((await sessionsOf(store)).map(texts)).toEqual([['hi', 'yes']])
+  })
+
+  it('calls that carry no conversation are counted', async () => {
+    const { fetch, openai } = await setting(() => ({ body: { object: 'list', data: [] } }))
+    await openai.embeddings.create({ model: 'e', input: 'x' })
+    await fetch.settled()
+    expect(fetch.summary()).toMatchObject({ calls: 0, passed: 1 })
+  })
+})
+
+const chunks = (...deltas: readonly object[]): readonly string[] =>
+  deltas.map((delta) => JSON.stringify({ id: 'c', model: 'gpt-x', choices: [{ index: 0, ...delta }] }))
+
+describe('a stream', () => {
+  const events = chunks(
+    { delta: { role: 'assistant', content: 'half ' } },
+    { delta: { content: 'of it' } },
+    { delta: {}, finish_reason: 'stop' },
+  )
+
+  it('comes as it was sent, piece by piece', async () => {
+    const { fetch, openai, store } = await setting(() => ({ events, pieces: 7 }))
+    const stream = await openai.chat.completions.create({ model: 'gpt-x', messages: [said('hi')], stream: true })
+    let text = ''
+    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
+    await fetch.settled()
+    expect(text).toBe('half of it')
+    expect((await sessionsOf(store)).map(texts)).toEqual([['hi', 'half of it']])
+  })
+
+  it('that the provider cuts is recorded as far as it came, marked', async () => {
+    const { fetch, openai, store } = await setting(() => ({ events, cutAfter: events[0]?.length ?? 0 + 40 }))
+    const cut = (async () => {
+      const stream = await openai.chat.completions.create({ model: 'gpt-x', messages: [said('hi')], stream: true })
+      for await (const _ of stream);
+    })()
+    await cut.catch(() => {})
+    await fetch.settled()
+    const [session] = await sessionsOf(store)
+    expect(receiptsOf(session as Session)[0]).toMatchObject({ error: expect.any(String) as string })
+    for (const message of [...(session as Session).view()].slice(1))
+      expect(message.meta).toEqual({ indelible: { interrupted: true } })
+  })
+
+  it.each([
+    ['anthropic', { type: 'error', error: { type: 'overloaded_error', message: 'overloaded' } }, anthropicEvents],
+    ['chat', { error: { message: 'overloaded', type: 'server_error' } }, chatEvents],
+    ['responses', { type: 'error', message: 'overloaded', code: 'server_error' }, responsesEvents],
+  ] as const)(
+    'that has an error among its events is no answer, and the receipt says why (%s)',
+    async (api, error, all) => {
+      const said = all({ text: 'half of an answer', calls: [] })
+      const events = [...said.slice(0, 3), JSON.stringify(error), ...said.slice(3)]
+      const { fetch, openai, anthropic, store } = await setting(() => ({ events }))
+      const messages = [{ role: 'user', content: 'hi' } as const]
+      const read = async (): Promise<void> => {
+        const stream =
+          api === 'anthropic'
+            ? await anthropic.messages.create({ model: 'claude-x', max_tokens: 9, messages, stream: true })
+            : api === 'chat'
+              ? await openai.chat.completions.create({ model: 'gpt-x', messages, stream: true })
+              : await openai.responses.create({ model: 'gpt-x', input: 'hi', stream: true })
+        for await (const _ of stream);
+      }
+      await expect(read()).rejects.toThrow('overloaded')
+      await fetch.settled()
+      const [session] = await sessionsOf(store)
+      expect(texts(session as Session)).toEqual(['hi'])
+      expect(receiptsOf(session as Session).map((receipt) => receipt.error)).toEqual(['overloaded'])
+      expect(fetch.summary()).toMatchObject({ calls: 1, failed: 1 })
+    },
+  )
+
+  it('that the client leaves is left at the provider, too, and recorded as far as it came', async () => {
+    const { fetch, openai, store } = await setting(() => ({ events: events.slice(0, 1), hang: true }))
+    const controller = new AbortController()
+    const stream = await openai.chat.completions.create(
+      { model: 'gpt-x', messages: [said('hi')], stream: true },
+      { signal: controller.signal },
+    )
+    for await (const chunk of stream) if (chunk.choices[0]?.delta.content !== undefined) break
+    controller.abort()
+    await fetch.settled()
+    await expect.poll(async () => (await fetch.settled(), (await sessionsOf(store))[0]?.len)).toBe(2)
+    const [session] = await sessionsOf(store)
+    expect(texts(session as Session)).toEqual(['hi', 'half '])
+    expect(receiptsOf(session as Session)[0]).toMatchObject({ cut: true })
+  })
+})
+
+describe('a client of Anthropic', () => {
+  const answer = (text: string): Reply => ({
+    body: {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'claude-x',
+      content: [{ type: 'text', text }],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
+      usage: { input_tokens: 3, output_tokens: 2, cache_read_input_tokens: 5, cache_creation_input_tokens: 1 },
+    },
+  })
+
+  it('that moves its cache marks and changes its system text stays one session', async () => {
+    const { store, fetch, anthropic, notices } = await setting(() => answer('good'))
+    const messages: Anthropic.MessageParam[] = []
+    for (const [turn, question] of ['one', 'two', 'three'].entries()) {
+      messages.push({ role: 'user', content: question })
+      const marked = messages.map((message, index) =>
+        index === messages.length - 1
+          ? {
+              ...message,
+              content: [{ type: 'text' as const, text: question, cache_control: { type: 'ephemeral' as const } }],
+            }
+          : message,
+      )
+      const { content } = await anthropic.messages.create({
+        model: 'claude-x',
+        max_tokens: 10,
+        system: `rules\nmore\ndate ${turn < 2 ? 1 : 2}`,
+        metadata: { user_id: JSON.stringify({ device_id: 'd', session_id: 'abc' }) },
+        messages: marked,
+      })
+      messages.push({ role: 'assistant', content })
+    }
+    await fetch.settled()
+    expect(notices).toEqual([])
+    const [session, ...others] = await sessionsOf(store)
+    expect(others).toEqual([])
+    expect(texts(session as Session)).toEqual(['one', 'good', 'two', 'good', 'three', 'good'])
+    expect(receiptsOf(session as Session).map(({ sent, broke }) => [sent, broke?.because])).toEqual([
+      [[[0, 1]], undefined],
+      [[[0, 3]], undefined],
+      [[[0, 5]], '`system` changed in line 3'],
+    ])
+    expect(fetch.summary().usage).toEqual({ input: 27, output: 6, cacheRead: 15, cacheWrite: 3 })
+    expect(session?.id).toMatch(/^abc-/)
+  })
+
+  itShared(
+    'gets every recorded stream as without the recorder, and what is recorded is its final message',
+    async () => {
+      const names = readdirSync(shared('wire/anthropic-messages')).filter((name) => name.endsWith('.chunks.txt'))
+      for (const name of names.filter((one) => !one.includes('message-start'))) {
+        const all = readShared(`wire/anthropic-messages/${name}`)
+          .split('\n')
+          .filter((line) => line.trim() !== '')
+        const events = all.slice(0, all.findIndex((line) => line.includes('"message_stop"')) + 1)
+        const { store, fetch, anthropic, notices } = await setting(() => ({ events, pieces: 4096 }))
+        const request = { model: 'claude-x', max_tokens: 1, messages: [{ role: 'user' as const, content: name }] }
+        const recorded = await anthropic.beta.messages.stream(request).finalMessage()
+        const plain = new Anthropic({ apiKey: 'k', baseURL: server?.url as string, maxRetries: 0 })
+        const without = await plain.beta.messages.stream(request).finalMessage()
+        expect([name, recorded]).toEqual([name, without])
+        await fetch.settled()
+        expect(notices).toEqual([])
+        const [session] = await sessionsOf(store)
+        const judged = await ok(async () =>
+          decodeResponse({ role: 'assistant', content: JSON.parse(JSON.stringify(without.content)) as unknown }),
+        )
+        expect([name, session?.view().at(1)?.content]).toEqual([name, judged.messages[0]?.content])
+        await server?.close()
+      }
+    },
+  )
+})
+
+interface Last {
+  readonly type: string
+  readonly response?: { readonly output: readonly unknown[] }
+}
+
+/** One recording has a line that is not JSON. */
+const parsed = (line: string): readonly Last[] => {
+  try {
+    return [JSON.parse(line) as Last]
+  } catch {
+    return []
+  }
+}
+
+describe('a client of Responses', () => {
+  it('that continues a response by its id is followed', async () => {
+    let count = 0
+    const { store, fetch, openai, notices } = await setting(() => ({
+      body: {
+        id: `resp_${++count}`,
+        object: 'response',
+        status: 'completed',
+        model: 'gpt-x',
+        output: [
+          {
+            type: 'message',
+            id: `m${count}`,
+            role: 'assistant',
+            status: 'completed',
+            content: [{ type: 'output_text', text: `answer ${count}`, annotations: [] }],
+          },
+        ],
+        usage: { input_tokens: 4, output_tokens: 2, total_tokens: 6, input_tokens_details: { cached_tokens: 1 } },
+      },
+    }))
+    const first = await openai.responses.create({ model: 'gpt-x', input: 'one' })
+    const second = await openai.responses.create({ model: 'gpt-x', input: 'two', previous_response_id: first.id })
+    await openai.responses.create({ model: 'gpt-x', input: 'three', previous_response_id: second.id })
+    await openai.responses.create({ model: 'gpt-x', input: 'other', previous_response_id: first.id })
+    await fetch.settled()
+    expect(notices).toEqual([])
+    expect((await sessionsOf(store)).map(texts)).toEqual([
+      ['one', 'answer 1', 'two', 'answer 2', 'three', 'answer 3'],
+      ['one', 'answer 1', 'other', 'answer 4'],
+    ])
+  })
+
+  it('whose provider keeps the conversation leaves one session, also after a call that failed', async () => {
+    let count = 0
+    const { store, fetch, openai, notices } = await setting(() =>
+      ++count === 2
+        ? { status: 500, body: { error: { message: 'down' } } }
+        : {
+            body: {
+              id: `resp_${count}`,
+              object: 'response',
+              status: 'completed',
+              model: 'gpt-x',
+              output: [
+                {
+                  type: 'message',
+                  id: `m${count}`,
+                  role: 'assistant',
+                  status: 'completed',
+                  content: [{ type: 'output_text', text: `answer ${count}`, annotations: [] }],
+                },
+              ],
+            },
+          },
+    )
+    const ask = (input: string, conversation: string): Promise<unknown> =>
+      openai.responses.create({
+        model: 'gpt-x',
+        input,
+        conversation: count % 2 === 0 ? conversation : { id: conversation },
+      })
+    await ask('one', 'conv_1')
+    await ask('two', 'conv_1').catch(() => {})
+    await ask('two', 'conv_1')
+    await ask('else', 'conv_2')
+    await ask('three', 'conv_1')
+    await fetch.settled()
+    expect(notices).toEqual([])
+    const sessions = await sessionsOf(store)
+    expect(sessions.map(texts)).toEqual([
+      ['one', 'answer 1', 'two', 'answer 3', 'three', 'answer 5'],
+      ['else', 'answer 4'],
+    ])
+    const [session] = sessions as [Session]
+    const sent = await Promise.all(
+      [...session.notes()].flatMap((note) => (note.type === 'receipt' ? [ok(sentMessages(store, session, note))] : [])),
+    )
+    expect(sent.map((messages) => messages.map((message) => textOf(message as Message)))).toEqual([
+      ['one'],
+      ['one', 'answer 1', 'two'],
+      ['one', 'answer 1', 'two'],
+      ['one', 'answer 1', 'two', 'answer 3', 'three'],
+    ])
+  })
+
+  itShared('leaves of every recorded stream the output of its last event', async () => {
+    const names = readdirSync(shared('wire/openai-responses')).filter((name) => name.endsWith('.chunks.txt'))
+    for (const name of names) {
+      const events = readShared(`wire/openai-responses/${name}`)
+        .split('\n')
+        .filter((line) => line.trim() !== '')
+      const last = events.flatMap(parsed).find(({ type }) => type === 'response.completed')
+      if (last?.response === undefined) continue
+      const { store, fetch, openai } = await setting(() => ({ events, pieces: 4096 }))
+      const stream = await openai.responses.create({ model: 'gpt-x', input: name, stream: true })
+      try {
+        for await (const _ of stream);
+      } catch {
+        // One recording has an event that the client refuses.
+      }
+      await fetch.settled()
+      const expected = await ok(async () => openaiResponses.decode(last.response?.output))
+      const [session] = await sessionsOf(store)
+      expect([name, [...(session as Session).view()].slice(1)]).toEqual([name, expected.messages])
+      await server?.close()
+    }
+  })
+})
+
+describe('somebody else', () => {
+  const call = async (recorder: Recorder, key: string, messages: readonly object[], answer: string): Promise<void> => {
+    const headers: { readonly [name: string]: string } = { authorization: `Bearer ${key}`, 'session-id': 'mine' }
+    const observed = recorder.observe({
+      method: 'POST',
+      url: 'http://x/chat/completions',
+      header: (name) => headers[name],
+    })
+    observed?.sent(JSON.stringify({ model: 'm', messages }))
+    observed?.answered(200, (name) => (name === 'content-type' ? 'application/json' : undefined))
+    const message = { role: 'assistant', content: answer }
+    observed?.chunk(new TextEncoder().encode(JSON.stringify({ choices: [{ finish_reason: 'stop', message }] })))
+    observed?.end()
+    await recorder.settled()
+  }
+  const [one, two] = [
+    { role: 'user', content: 'one' },
+    { role: 'user', content: 'two' },
+  ]
+  const said = { role: 'assistant', content: 'answer 1' }
+  const lengths = async (store: Store): Promise<readonly number[]> => {
+    const { sessions } = await listSessions(store)
+    const opened = await Promise.all(sessions.map(({ id }) => ok(openSession(store, id))))
+    return opened.map((session) => session.conversation().length).toSorted((a, b) => b - a)
+  }
+
+  it('who names a client retracts nothing of its conversation, also after the recorder was started again', async () => {
+    const store = memoryStore()
+    const first = createRecorder({ store })
+    await call(first, 'victim', [one], 'answer 1')
+    await call(first, 'victim', [one, said, two], 'answer 2')
+    await call(first, 'attacker', [one], 'another')
+    await call(first, 'attacker', [one, said, { role: 'user', content: 'else' }], 'another')
+    expect(await lengths(store)).toEqual([4, 4, 2])
+    await call(createRecorder({ store }), 'attacker', [one, said, { role: 'user', content: 'later' }], 'another')
+    expect(await lengths(store)).toEqual([4, 4, 4, 2])
+  })
+
+  it('is not the client itself, which goes back in its own', async () => {
+    const store = memoryStore()
+    const recorder = createRecorder({ store })
+    await call(recorder, 'victim', [one], 'answer 1')
+    await call(recorder, 'victim', [one, said, two], 'answer 2')
+    await call(recorder, 'victim', [one, said, { role: 'user', content: 'else' }], 'answer 3')
+    expect(await lengths(store)).toEqual([4])
+  })
+})
+
+it('no field of a request that is named for a key is stored, and no notice tells a password', async () => {
+  const store = memoryStore()
+  const notices: string[] = []
+  const recorder = createRecorder({ store, onNotice: (notice) => notices.push(JSON.stringify(notice)) })
+  const request = {
+    model: 'm',
+    api_key: 'SECRET-1',
+    metadata: { 'X-Api-Key': 'SECRET-2', clientSecret: 'SECRET-3', max_tokens: 'kept' },
+    mcp_servers: [{ url: 'u', authorization_token: 'SECRET-4', headers: { 'X-Custom': 'SECRET-5' } }],
+    tools: [
+      { type: 'mcp', server_label: 'label', authorization: 'SECRET-6', headers: { Any: ['SECRET-7'] } },
+      { type: 'function', function: { name: 'login', parameters: { properties: { password: { type: 'string' } } } } },
+    ],
+    messages: [{ role: 'user', content: 'hi' }],
+  }
+  const observe = (url: string, body: string): void => {
+    const observed = recorder.observe({ method: 'POST', url, header: () => undefined })
+    observed?.sent(body)
+    observed?.fail('gone')
+  }
+  observe('http://x/chat/completions', JSON.stringify(request))
+  observe('http://user:SECRET-8@x/chat/completions?key=SECRET-9', 'no JSON')
+  await recorder.settled()
+  const [id = ''] = recorder.summary().sessions
+  const session = await ok(openSession(store, id))
+  const receipt = [...session.notes()].find((note) => note.type === 'receipt')
+  const details = receipt && detailsOf(receipt, session)
+  const blocks = await ok(store.getBlocks([details?.tools as never]))
+  const stored = JSON.stringify([details, blocks.map((bytes) => new TextDecoder().decode(bytes))])
+  expect(stored).not.toContain('SECRET')
+  for (const kept of ['max_tokens', 'kept', 'label', 'password', 'login', 'type']) expect(stored).toContain(kept)
+  expect(notices).toEqual([expect.stringContaining('"http://x/chat/completions"')])
+  expect(notices[0]).not.toContain('SECRET')
+})
+
+it.each(['previous_response_id', 'conversation'])(
+  'a request that names %s and is sent again, for want of an answer, goes where it went, also with another recorder',
+  async (name) => {
+    const store = memoryStore()
+    const call = async (recorder: Recorder, input: string, id: string | undefined, before?: string): Promise<void> => {
+      const observed = recorder.observe({
+        method: 'POST',
+        url: 'http://x/responses',
+        header: (header) => (header === 'authorization' ? crypto.randomUUID() : undefined),
+      })
+      const named = name === 'conversation' ? 'kept' : before
+      observed?.sent(JSON.stringify({ model: 'm', input, ...(named !== undefined && { [name]: named }) }))
+      if (id === undefined) observed?.fail('gone')
+      else {
+        const content = [{ type: 'output_text', text: `to ${input}`, annotations: [] }]
+        const output = [{ type: 'message', id: `m${id}`, role: 'assistant', status: 'completed', content }]
+        observed?.answered(200, (header) => (header === 'content-type' ? 'application/json' : undefined))
+        observed?.chunk(new TextEncoder().encode(JSON.stringify({ id, model: 'm', status: 'completed', output })))
+        observed?.end()
+      }
+      await recorder.settled()
+    }
+    const recorder = createRecorder({ store })
+    await call(recorder, 'one', 'r1')
+    await call(recorder, 'two', undefined, 'r1')
+    await call(recorder, 'two', undefined, 'r1')
+    await call(createRecorder({ store }), 'two', 'r2', 'r1')
+    await call(createRecorder({ store }), 'three', 'r3', 'r2')
+    const { sessions } = await listSessions(store)
+    expect(sessions).toHaveLength(1)
+    const session = await ok(openSession(store, sessions[0]?.id ?? ''))
+    expect([...session.conversation()].map((message) => textOf(message as Message))).toEqual([
+      'one',
+      'to one',
+      'two',
+      'to two',
+      'three',
+      'to three',
+    ])
+  },
+)

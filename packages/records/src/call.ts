@@ -1,0 +1,462 @@
+/**
+ * Recording a call: exactly one record when it has ended, however it ended. The caller gets what it would have got
+ * without the record, also where recording fails.
+ */
+import { isRight } from 'indelible/json/kit'
+import type { History, Position } from 'indelible/history'
+import type { Json, JsonArray, JsonObject } from 'indelible/json/kit'
+import { classOf, encodeValue } from './encode.ts'
+import { attempt, tell, textFrom, timeFrom, within } from './guarded.ts'
+import { positionOf, settingsOf, type Settings } from './log.ts'
+import { randomId } from './random-id.ts'
+import { fieldNames, isoTime, speakers, type BegunRecord, type CallRecord, type OutcomeSummary } from './record.ts'
+import { watched } from './stream.ts'
+import type { Call, CallContext, Outcome, Signal } from './call-context.ts'
+
+/** A call that `startCall` has begun. */
+export interface StartedCall<T = unknown> {
+  /** The call, for the inner calls it makes. */
+  readonly context: CallContext
+  /**
+   * End the call: append its record, unless its id has one. It never throws.
+   *
+   * @param outcome the returned value, or the thrown error
+   * @returns whether the record was appended, and its position
+   */
+  readonly finish: (outcome: Outcome<T>) => Finished
+}
+
+/** What `finish` did: appended the record at `position`; found that the call has one (`duplicate`); or failed. */
+export type Finished =
+  /** The position of the record. */
+  | { readonly appended: true; readonly position: Position }
+  /** The position of the record. */
+  | { readonly appended: false; readonly reason: 'duplicate'; readonly position: Position }
+  /** What the append threw. */
+  | { readonly appended: false; readonly reason: 'failed'; readonly error: unknown }
+
+/**
+ * Make a call and append its record when it has ended.
+ *
+ * The caller gets what the body returns or throws, unchanged. If `call.signal` aborts first, its reason is thrown and
+ * the end of the body is ignored; if it has aborted before, the body is not run. However often the body retries, it is
+ * one call. A body that returns a stream or an async iterable has ended when that ends: with its error, or as `aborted`
+ * if the reader stops early.
+ *
+ * No function of the host (`newId`, `now`, `scope`, `telemetry`, the content store) keeps the body from running or loses
+ * the record, whatever it does. On a durable log (`openCallLog`) the start is stored before the body runs, and the
+ * record before this resolves.
+ *
+ * Cost    that of encoding the arguments, and of one append (bench: records)
+ * @param log a log of `createCallLog` or `openCallLog`, or any history of call records
+ * @param call what is called, by whom, with which arguments
+ * @param body makes the call; it gets the context that inner calls need
+ * @returns what the body returns
+ * @throws what the body throws, or the reason of the signal
+ * @example
+ * await recordCall(log, { methodName: 'search', args: ['open invoices'] }, async (context) =>
+ *   context.recordCall({ methodName: 'fetch', args: [url] }, () => fetch(url)))
+ */
+export const recordCall = <T>(
+  log: History<CallRecord>,
+  call: Call<T>,
+  body: (context: CallContext) => T | PromiseLike<T>,
+): Promise<T> => recordWithin(log, call, undefined, body)
+
+const recordWithin = async <T>(
+  log: History<CallRecord>,
+  call: Call<T>,
+  parent: CallContext | undefined,
+  body: (context: CallContext) => T | PromiseLike<T>,
+): Promise<T> => {
+  const { context, finish, stored } = begin(log, call, parent)
+  const { scope } = settingsOf(log)
+  await stored()
+  let value: T
+  try {
+    const run = scope === undefined ? undefined : (work: () => unknown) => scope.run(context, work)
+    value = await unlessAborted(context.signal, () => within(run, () => body(context)))
+  } catch (error) {
+    finish({ error })
+    await stored()
+    throw error
+  }
+  let aborted: (() => void) | undefined
+  const stream = watched(value, (outcome) => {
+    aborted?.()
+    finish(outcome as Outcome<T>)
+  })
+  if (stream === undefined) {
+    finish({ value })
+    await stored()
+    return value
+  }
+  const { signal } = context
+  if (signal !== undefined) aborted = listen(signal, () => finish({ error: signal.reason }))
+  return stream.value as T
+}
+
+/**
+ * Begin a call whose end you see elsewhere: in a callback, an event, another turn. Arguments are kept as they are now.
+ * It never throws.
+ *
+ * @param log as for `recordCall`
+ * @param call what is called, by whom, with which arguments
+ * @returns the context for inner calls, and `finish`, which appends the record
+ * @example
+ * const call = startCall(log, { methodName: 'deploy', args: ['staging'] })
+ * socket.once('done', (report) => call.finish({ value: report }))
+ * socket.once('error', (error) => call.finish({ error }))
+ */
+export const startCall = <T>(log: History<CallRecord>, call: Call<T>): StartedCall<T> => {
+  const { context, finish, stored } = begin(log, call, undefined)
+  void stored()
+  return Object.freeze({ context, finish })
+}
+
+interface BegunCall<T> extends StartedCall<T> {
+  /** On a durable log: what there is of the call is stored when this resolves. It never rejects. */
+  readonly stored: () => Promise<void>
+}
+
+const begin = <T>(log: History<CallRecord>, call: Call<T>, given: CallContext | undefined): BegunCall<T> => {
+  const settings = settingsOf(log)
+  const parent = parentOf(call, given, settings)
+  const traceId = textFrom(() => call.traceId) ?? parent?.traceId
+  const { callId, retryOf } = idOf(log, call, settings)
+  const startedAt = timeFrom(settings.now)
+  const signal = attempt(
+    () => call.signal,
+    () => undefined,
+  )
+  const methodName = nameOf(
+    attempt(
+      () => call.methodName,
+      () => unreadable,
+    ),
+  )
+  const speaker = attempt(
+    () => speakers.find((each) => each === call.speaker),
+    () => undefined,
+  )
+  const artifactHit = attempt(
+    () => call.artifactHit,
+    () => undefined,
+  )
+  const programSource = kept(() => call.programSource, 'programSource', settings, sourceLength)
+  // Now and not at the end: the body may change them.
+  const begun: BegunRecord = {
+    ...ownFields(() => call.fields, settings),
+    callId,
+    ...(retryOf !== undefined && { retryOf }),
+    speaker: speaker ?? (parent === undefined ? 'user' : 'tool'),
+    methodName,
+    args: listOf(kept(() => call.args ?? [], 'args', settings) ?? []),
+    kwargs: objectOf(kept(() => call.kwargs ?? {}, 'kwargs', settings) ?? {}),
+    ...(traceId !== undefined && { traceId }),
+    ...(parent !== undefined && { parentCallId: parent.callId }),
+    depth: parent === undefined ? 0 : parent.depth + 1,
+    startedAt: isoTime(startedAt),
+    ...(programSource !== undefined && { programSource: textOf(programSource) }),
+    ...(typeof artifactHit === 'boolean' && { artifactHit }),
+  }
+  const context: CallContext = Object.freeze({
+    callId,
+    ...(traceId !== undefined && { traceId }),
+    depth: begun.depth,
+    ...(signal !== undefined && { signal }),
+    recordCall: <U>(inner: Omit<Call<U>, 'parent'>, body: (context: CallContext) => U | PromiseLike<U>) =>
+      recordWithin<U>(log, inner, context, body),
+  })
+  settings.started?.(begun)
+
+  const recordOf = (outcome: Outcome<T>): CallRecord => {
+    const endedAt = timeFrom(settings.now)
+    const { errorMessage, ...outcomeSummary } = summaryOf(outcome, call, settings)
+    const content = 'value' in outcome && outcomeSummary.ok ? keepContent(outcome.value, settings) : {}
+    return {
+      ...begun,
+      timestamp: isoTime(endedAt),
+      outcomeSummary,
+      durationMs: Math.max(0, endedAt - startedAt),
+      ...(outcomeSummary.errorType !== null && { errorType: outcomeSummary.errorType }),
+      ...(errorMessage !== undefined && { errorMessage }),
+      ...content,
+    }
+  }
+
+  const append = (outcome: Outcome<T>): Finished => {
+    try {
+      const before = positionOf(log, callId)
+      if (before !== undefined) return { appended: false, reason: 'duplicate', position: before }
+      const position = log.append(recordOf(outcome))
+      settings.appended?.()
+      return { appended: true, position }
+    } catch (error) {
+      return { appended: false, reason: 'failed', error }
+    }
+  }
+
+  return {
+    context,
+    finish: (outcome: Outcome<T>) => {
+      const finished = Object.freeze(append(outcome))
+      inProgress.get(log)?.delete(callId)
+      tell(() =>
+        settings.telemetry?.({
+          callId,
+          methodName,
+          historyRecordAppended: finished.appended,
+          conversationHistorySize: log.len,
+          ...(!finished.appended && { reason: finished.reason }),
+          ...('error' in finished && { error: finished.error }),
+        }),
+      )
+      return finished
+    },
+    stored: async () => settings.stored?.(),
+  }
+}
+
+/** The call that a call is made in, read once: it may come from anywhere. */
+const parentOf = (
+  call: Call<never>,
+  given: CallContext | undefined,
+  { scope }: Settings,
+): { readonly callId: string; readonly traceId: string | undefined; readonly depth: number } | undefined => {
+  const parent =
+    given ??
+    attempt(
+      () => call.parent ?? scope?.getStore(),
+      () =>
+        attempt(
+          () => scope?.getStore(),
+          () => undefined,
+        ),
+    )
+  const callId = textFrom(() => parent?.callId)
+  if (callId === undefined) return undefined
+  const depth = attempt(
+    () => parent?.depth,
+    () => undefined,
+  )
+  return {
+    callId,
+    traceId: textFrom(() => parent?.traceId),
+    depth: Number.isSafeInteger(depth) && (depth as number) >= 0 ? (depth as number) : 0,
+  }
+}
+
+/**
+ * The id that the caller gives; where the call of that id has failed, the id and a number, as the id of a retry. Otherwise a
+ * new one: one that a call has already would cost this one its record.
+ */
+const idOf = (
+  log: History<CallRecord>,
+  call: Call<never>,
+  settings: Settings,
+): { readonly callId: string; readonly retryOf?: string } => {
+  const given = attempt(
+    () => (call.callId === undefined ? undefined : String(call.callId).toWellFormed()),
+    () => undefined,
+  )
+  if (given !== undefined) {
+    let callId = given
+    for (let count = 2; hasFailed(log, callId); count++) callId = `${given}#${count}`
+    return callId === given ? { callId } : { callId, retryOf: given }
+  }
+  let open = inProgress.get(log)
+  if (open === undefined) inProgress.set(log, (open = new Set()))
+  const made = textFrom(settings.newId)
+  const callId =
+    made === undefined || made === '' || open.has(made) || positionOf(log, made) !== undefined ? randomId() : made
+  open.add(callId)
+  return { callId }
+}
+
+/** Whether the call of an id has a record, of a failure. */
+const hasFailed = (log: History<CallRecord>, callId: string): boolean => {
+  const position = positionOf(log, callId)
+  return position !== undefined && log.view().at(position)?.outcomeSummary.ok === false
+}
+
+/** The ids that calls without a record have been given. */
+const inProgress = new WeakMap<History<CallRecord>, Set<string>>()
+
+/** Where a content store keeps the value, or why there is none. */
+const keepContent = (value: unknown, settings: Settings): { readonly [field: string]: string } =>
+  attempt(
+    () => {
+      const ref = settings.content?.put(value, { redact: settings.redact, path: ['content'] })
+      if (ref === undefined) return {}
+      return isRight(ref) ? { contentRef: String(ref.right) } : { contentFault: String(ref.left._tag) }
+    },
+    () => ({ contentFault: 'ContentStoreThrew' }),
+  )
+
+/** The result of a work, or the reason of a signal that aborts before it is there. */
+const unlessAborted = <T>(signal: Signal | undefined, work: () => T | PromiseLike<T>): T | PromiseLike<T> => {
+  if (signal === undefined) return work()
+  return new Promise<T>((resolve, reject) => {
+    const abort = (): void =>
+      reject(
+        attempt(
+          () => signal.reason,
+          () => new Error('the call was aborted'),
+        ),
+      )
+    const isAborted = attempt(
+      () => signal.aborted,
+      () => false,
+    )
+    if (isAborted) return abort()
+    const stop = listen(signal, abort)
+    const begun = (async () => work())()
+    void begun.then(resolve, reject).finally(stop)
+    return undefined
+  })
+}
+
+/** Listen for the end of a signal, as far as it can be listened to. Returns how to stop. */
+const listen = (signal: Signal, abort: () => void): (() => void) => {
+  const nothing = (): undefined => undefined
+  attempt(() => signal.addEventListener('abort', abort), nothing)
+  return () => void attempt(() => signal.removeEventListener('abort', abort), nothing)
+}
+
+/** Program source is worth more room than other text: what reads it needs it whole. */
+const sourceLength = 100_000
+
+const keep = (value: unknown, field: string, { limits, redact }: Settings, length?: number): Json =>
+  encodeValue(value, {
+    limits: length === undefined ? limits : { ...limits, string: length, size: length + 2 },
+    redact,
+    path: [field],
+  }).value
+
+/** A field of the call, as it is kept; undefined, if there is none. */
+const kept = (read: () => unknown, field: string, settings: Settings, length?: number): Json | undefined => {
+  const value = attempt(read, () => unreadable)
+  return value === undefined ? undefined : keep(value, field, settings, length)
+}
+
+/** What stands for something that throws when it is read. */
+const unreadable = '[unreadable]'
+
+const ownFields = (read: () => unknown, { limits, redact }: Settings): JsonObject => {
+  const fields = attempt(read, () => undefined)
+  if (fields === undefined) return {}
+  const all = Object.entries(objectOf(encodeValue(fields, { limits, redact }).value))
+  return Object.fromEntries(all.filter(([name]) => !fieldNames.has(name)))
+}
+
+type Summary = OutcomeSummary & { readonly errorMessage?: string }
+
+const summaryOf = <T>(outcome: Outcome<T>, call: Call<T>, settings: Settings): Summary =>
+  'value' in outcome ? summaryOfValue(outcome.value, call, settings) : summaryOfError(outcome.error, call, settings)
+
+const summaryOfValue = <T>(value: T, call: Call<T>, settings: Settings): Summary => {
+  const { status, ok: good, errorType, errorMessage, retriable, valueClass, ...others } = summarized(value, call)
+  const ok = good !== false
+  const kind = typeof valueClass === 'string' ? valueClass : kindOf(value)
+  return {
+    ...others,
+    status: typeof status === 'string' ? status : ok ? 'ok' : 'error',
+    ok,
+    errorType: typeof errorType === 'string' ? errorType : null,
+    retriable: retriable === true,
+    ...(kind !== undefined && { valueClass: kind }),
+    ...(typeof errorMessage === 'string' && { errorMessage: textOf(keep(errorMessage, 'errorMessage', settings)) }),
+  }
+}
+
+/** What the caller says of a value; nothing, if it throws: then it stands as a value. */
+const summarized = <T>(value: T, call: Call<T>): JsonObject => {
+  try {
+    const { summarize } = call
+    if (summarize === undefined) return {}
+    const given: unknown = summarize(value)
+    return typeof given === 'object' && given !== null ? objectOf(encodeValue(given).value) : {}
+  } catch {
+    return {}
+  }
+}
+
+const isReasonOf = (error: unknown, call: Call<never>): boolean =>
+  attempt(
+    () => call.signal?.aborted === true && call.signal.reason === error,
+    () => false,
+  )
+
+const summaryOfError = (error: unknown, call: Call<never>, settings: Settings): Summary => {
+  const errorType = errorTypeOf(error)
+  const message = messageOf(error)
+  const aborted = errorType === 'AbortError' || isReasonOf(error, call)
+  return {
+    status: errorType === 'TimeoutError' ? 'timeout' : aborted ? 'aborted' : 'error',
+    ok: false,
+    errorType,
+    retriable: isRetriable(error, call),
+    ...(message !== undefined && { errorMessage: textOf(keep(message, 'errorMessage', settings)) }),
+  }
+}
+
+/** The name of an error, the tag of a fault, or the type of whatever else was thrown. */
+const errorTypeOf = (error: unknown): string => {
+  try {
+    const { name, message, _tag } = (error ?? {}) as {
+      readonly name?: unknown
+      readonly message?: unknown
+      readonly _tag?: unknown
+    }
+    if (typeof _tag === 'string' && _tag !== '') return nameOf(_tag)
+    if (typeof name === 'string' && name !== '' && typeof message === 'string') return nameOf(name)
+    return kindOf(error) ?? 'undefined'
+  } catch {
+    return 'unreadable'
+  }
+}
+
+const messageOf = (error: unknown): string | undefined => {
+  try {
+    if (typeof error !== 'object' || error === null) return error === undefined ? undefined : String(error)
+    const { message } = error as { readonly message?: unknown }
+    return typeof message === 'string' ? message : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isRetriable = (error: unknown, call: Call<never>): boolean => {
+  try {
+    const { retriable } = call
+    return retriable === undefined
+      ? (error as { readonly retriable?: unknown } | null | undefined)?.retriable === true
+      : retriable(error) === true
+  } catch {
+    return false
+  }
+}
+
+/** What kind of value it is; undefined if there is none. */
+const kindOf = (value: unknown): string | undefined => {
+  if (value === undefined) return undefined
+  if (typeof value !== 'object') return typeof value
+  try {
+    return value === null ? 'null' : classOf(value)
+  } catch {
+    return 'unreadable'
+  }
+}
+
+const nameOf = (name: unknown): string =>
+  attempt(
+    () => String(name).slice(0, 200).toWellFormed(),
+    () => unreadable,
+  )
+const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+// A redactor may have put something else where they stood.
+const listOf = (value: Json): JsonArray => (Array.isArray(value) ? (value as JsonArray) : [value])
+const objectOf = (value: Json): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : { value }

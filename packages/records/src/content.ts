@@ -1,0 +1,139 @@
+/**
+ * The content store: whole values of calls, kept outside of their records for a while, within bounds. A record holds
+ * the reference; whoever needs the value asks for it here, and may come too late.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from 'indelible/json/kit'
+import type { Json } from 'indelible/json/kit'
+import type { ContentFaultOf } from './fault.ts'
+import { encodeValue, type EncodeOptions } from './encode.ts'
+import { randomId } from './random-id.ts'
+
+/** The bounds of a content store. */
+export interface ContentStoreOptions {
+  /** The most values it keeps. Default: 128. */
+  readonly entries?: number
+  /** The most bytes it keeps, as JSON text in UTF-8. Default: 2 MiB. */
+  readonly bytes?: number
+  /** The time to live of a value, in milliseconds. Default: until the store needs room. */
+  readonly ttlMs?: number
+  /**
+   * The clock. Default: `Date.now`.
+   *
+   * @returns milliseconds since 1970
+   */
+  readonly now?: () => number
+  /** A unique name for this store. Default: a random one. */
+  readonly id?: string
+}
+
+/** Whole values of calls, behind references. */
+export interface ContentStore {
+  /**
+   * Store a value as JSON data. To make room, it removes the least recently used values. Cost: that of `encodeValue`.
+   *
+   * @param value any value
+   * @param options a redactor, and the place of the value
+   * @returns the reference; or `ContentTooLarge`
+   */
+  readonly put: (
+    value: unknown,
+    options?: Pick<EncodeOptions, 'redact' | 'path'>,
+  ) => Either<ContentFaultOf<'ContentTooLarge'>, string>
+  /**
+   * Read a value.
+   *
+   * @param ref the reference
+   * @returns a copy of the value; or `ContentMiss` with the reason
+   */
+  readonly get: (ref: string) => Either<ContentFaultOf<'ContentMiss'>, Json>
+  /** The number of values now. */
+  readonly entries: number
+  /** Their bytes, as JSON text in UTF-8. */
+  readonly bytes: number
+}
+
+/**
+ * Create a content store in memory.
+ *
+ * @param options its bounds
+ * @returns an empty store
+ * @example
+ * const content = createContentStore({ entries: 100 })
+ * const log = createCallLog({ content })
+ */
+export const createContentStore = (options: ContentStoreOptions = {}): ContentStore => {
+  const {
+    entries: mostEntries = 128,
+    bytes: mostBytes = 2 * 1024 * 1024,
+    ttlMs = Infinity,
+    now = Date.now,
+    id = randomId(),
+  } = options
+  const prefix = `content:${id}:`
+  // In the order in which they were last asked for: a Map keeps the order of insertion.
+  const kept = new Map<string, { readonly text: string; readonly bytes: number; readonly until: number }>()
+  let bytes = 0
+  let made = 0
+
+  const remove = (ref: string): void => {
+    bytes -= kept.get(ref)?.bytes ?? 0
+    kept.delete(ref)
+  }
+  const removeExpired = (): void => {
+    const time = now()
+    for (const [ref, { until }] of kept) if (until <= time) remove(ref)
+  }
+
+  return Object.freeze({
+    put: (
+      value: unknown,
+      { redact, path }: Pick<EncodeOptions, 'redact' | 'path'> = {},
+    ): Either<ContentFaultOf<'ContentTooLarge'>, string> => {
+      const limits = { depth: 500, string: Infinity, size: mostBytes }
+      const encoded = encodeValue(value, { limits, redact, path })
+      const text = JSON.stringify(encoded.value)
+      const size = utf8Length(text)
+      if (encoded.cut || size > mostBytes || mostEntries < 1) return left({ _tag: 'ContentTooLarge', limit: mostBytes })
+      removeExpired()
+      for (const ref of kept.keys()) {
+        if (kept.size < mostEntries && bytes + size <= mostBytes) break
+        remove(ref)
+      }
+      const ref = `${prefix}${made}`
+      made += 1
+      kept.set(ref, { text, bytes: size, until: now() + ttlMs })
+      bytes += size
+      return right(ref)
+    },
+    get: (ref: string): Either<ContentFaultOf<'ContentMiss'>, Json> => {
+      removeExpired()
+      const found = kept.get(ref)
+      if (found === undefined) {
+        const number = ref.startsWith(prefix) ? ref.slice(prefix.length) : ''
+        const reason = /^\d+$/.test(number) && Number(number) < made ? 'removed' : 'unknown'
+        return left({ _tag: 'ContentMiss', ref, reason })
+      }
+      kept.delete(ref)
+      kept.set(ref, found)
+      return right(JSON.parse(found.text) as Json)
+    },
+    get entries() {
+      return kept.size
+    },
+    get bytes() {
+      return bytes
+    },
+  })
+}
+
+/** The bytes of a well-formed text in UTF-8. */
+const utf8Length = (text: string): number => {
+  let bytes = text.length
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    // Each half of a surrogate pair stands for two of the four bytes.
+    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1
+  }
+  return bytes
+}

@@ -1,0 +1,449 @@
+/**
+ * Any value as bounded JSON data: what a record can keep of arguments that nobody has checked.
+ *
+ * It is total. Getters, `toJSON`, Proxies and the redactor may throw; what throws leaves a marker in its place, like
+ * everything else that JSON can't say. It runs getters and `toJSON` once each, as `JSON.stringify` does.
+ */
+import { formatPath, type Json, type JsonObject, type Path } from 'indelible/json/kit'
+
+/** The limits of an encoded value. */
+export interface EncodeLimits {
+  /**
+   * The most levels of arrays and objects. A deeper value becomes `[Array]`, `[Object]` or its class. From 1 to 500.
+   * Default:
+   * 16.
+   */
+  readonly depth?: number
+  /** The most characters of one string or key; a longer one is cut. From 32. Default: 10,000. */
+  readonly string?: number
+  /**
+   * The most characters of the whole as JSON text, escapes not counted; the end is left out. From 256. Default:
+   * 100,000.
+   */
+  readonly size?: number
+}
+
+/**
+ * Decides what may be kept. It sees every value before it is encoded, and returns the same value or a replacement. If
+ * it
+ * throws, or returns undefined, `[redacted]` is kept.
+ *
+ * @param value the value
+ * @param path its place
+ * @returns the value to keep
+ */
+export type Redact = (value: unknown, path: Path) => unknown
+
+/** How to encode a value. */
+export interface EncodeOptions {
+  /** The limits. Default: those of `EncodeLimits`. */
+  readonly limits?: EncodeLimits | undefined
+  /** Decides what to keep of each value. Default: everything. */
+  readonly redact?: Redact | undefined
+  /** Where the value stands, for the redactor. Default: the empty path. */
+  readonly path?: Path | undefined
+}
+
+/** A value as JSON data, frozen. */
+export interface EncodedValue {
+  /** The JSON data. */
+  readonly value: Json
+  /** Whether something was left out because of its depth, length or size. */
+  readonly cut: boolean
+}
+
+/** The text that stands for a value if the redactor fails. */
+export const redacted = '[redacted]'
+
+/**
+ * Encode any value. Never throws; encoding what was encoded changes nothing.
+ *
+ * | given | kept |
+ * |---|---|
+ * | `undefined` | left out of objects; `null` in arrays and by itself |
+ * | NaN, infinities, bigint | `"NaN"`, `"Infinity"`, `"-Infinity"`, `"12n"`; -0 as 0 |
+ * | Date, RegExp | ISO text (`"Invalid Date"`), its source |
+ * | Map, Set | an array of pairs, an array |
+ * | byte arrays | `"[Uint8Array(3): 010203]"`, at most 32 bytes of it |
+ * | errors | `name`, `message`, own fields, `cause` |
+ * | other instances | what `toJSON` gives, or their own fields; `"[Socket]"` where there are none |
+ * | functions, symbols | `"[function f]"`, `"Symbol(x)"` |
+ * | an ancestor | `"[circular: args[0]]"`; a value in two places stands in both |
+ * | lone surrogates | U+FFFD |
+ *
+ * Cost    one pass over what is kept, whatever there is beyond it (bench: records)
+ * @param value any value
+ * @param options limits, a redactor, and the place of the value
+ * @returns the JSON data, frozen, and whether something was cut
+ * @example
+ * encodeValue({ big: 10n }).value // { big: '10n' }
+ */
+export const encodeValue = (value: unknown, options: EncodeOptions = {}): EncodedValue => {
+  const walk: Walk = {
+    depth: within(options.limits?.depth, 16, 1, 500),
+    string: within(options.limits?.string, 10_000, 32, Infinity),
+    size: within(options.limits?.size, 100_000, 256, Infinity),
+    redact: options.redact,
+    path: [...(options.path ?? [])],
+    ancestors: [],
+    level: 0,
+    used: 0,
+    cut: false,
+    missing: new Map(),
+  }
+  try {
+    const whole = visit(value, walk) ?? null
+    const kept = walk.used <= walk.size ? whole : shorten(whole, walk.size, walk, new Map())
+    return Object.freeze({ value: kept, cut: walk.cut || walk.used > walk.size })
+  } catch {
+    // No stack left, or no memory.
+    return Object.freeze({
+      value: options.redact === undefined ? `[${typeof value}: could not be encoded]` : redacted,
+      cut: true,
+    })
+  }
+}
+
+/** One walk: its limits, where it is, and how much it has kept. */
+interface Walk {
+  readonly depth: number
+  readonly string: number
+  readonly size: number
+  readonly redact: Redact | undefined
+  readonly path: (string | number)[]
+  /** The objects that the current place is in, and how long the path to each is. */
+  readonly ancestors: { readonly value: object; readonly place: number }[]
+  /** How many arrays and objects of the result the current place is in. */
+  level: number
+  used: number
+  cut: boolean
+  /** How many elements or fields of a kept object were not looked at, because the size was used up. */
+  readonly missing: Map<object, number>
+}
+
+const within = (given: number | undefined, otherwise: number, least: number, most: number): number =>
+  given === undefined || Number.isNaN(given) ? otherwise : Math.min(most, Math.max(least, Math.floor(given)))
+
+/** What is kept at the current place; undefined if nothing is. `asked`: the value is what a `toJSON` gave. */
+const visit = (given: unknown, walk: Walk, asked = false): Json | undefined => {
+  const value = walk.redact === undefined ? given : allowed(given, walk)
+  switch (typeof value) {
+    case 'string':
+      return text(value, walk)
+    case 'number':
+      return Number.isFinite(value) ? counted(value === 0 ? 0 : value, walk) : text(String(value), walk)
+    case 'boolean':
+      return counted(value, walk)
+    case 'bigint':
+      return text(`${value}n`, walk)
+    case 'symbol':
+      return text(String(value), walk)
+    case 'undefined':
+      return undefined
+    default:
+      return value === null ? counted(null, walk) : guarded(value as object, walk, asked)
+  }
+}
+
+const allowed = (value: unknown, walk: Walk): unknown => {
+  if (value === undefined || walk.redact === undefined) return value
+  try {
+    const kept = walk.redact(value, [...walk.path])
+    return kept === undefined ? redacted : kept
+  } catch {
+    return redacted
+  }
+}
+
+/** Objects and functions: whatever they do when they are looked at. */
+const guarded = (value: object, walk: Walk, asked: boolean): Json | undefined => {
+  const { level } = walk
+  const depth = walk.ancestors.length
+  const place = walk.path.length
+  try {
+    return typeof value === 'function' ? text(functionText(value), walk) : object(value, walk, asked)
+  } catch (error) {
+    walk.level = level
+    walk.ancestors.length = depth
+    walk.path.length = place
+    return unreadable(error, walk)
+  }
+}
+
+const object = (value: object, walk: Walk, asked: boolean): Json | undefined => {
+  const ancestor = walk.ancestors.find((each) => each.value === value)
+  if (ancestor !== undefined)
+    return text(`[circular: ${formatPath(walk.path.slice(0, ancestor.place)) || 'the value itself'}]`, walk)
+  if (Array.isArray(value))
+    return container(value, walk, () => array(value.length >>> 0, (index) => value[index] as unknown, walk))
+  const plain = isPlain(value)
+  if (!plain) {
+    const primitive = primitiveOf(value)
+    if (primitive !== undefined) return visit(primitive, walk)
+    const size = sizeOfMap(value)
+    if (size !== undefined)
+      return container(value, walk, () => array(size, nextOf(Map.prototype.entries.call(value)), walk))
+    const count = sizeOfSet(value)
+    if (count !== undefined)
+      return container(value, walk, () => array(count, nextOf(Set.prototype.values.call(value)), walk))
+  }
+  if (!asked) {
+    const { toJSON } = value as { readonly toJSON?: unknown }
+    if (typeof toJSON === 'function') {
+      const json: unknown = toJSON.call(value, String(walk.path.at(-1) ?? ''))
+      if (json !== value) return beneath(value, walk, () => visit(json, walk, true))
+    }
+  }
+  const keys = Object.keys(value)
+  if (tagOf(value) === 'Error' || value instanceof Error)
+    for (const key of ['errors', 'cause', 'message', 'name'])
+      if (!keys.includes(key) && (key === 'name' || key === 'message' || Object.hasOwn(value, key))) keys.unshift(key)
+  if (!plain && keys.length === 0) return text(`[${classOf(value)}]`, walk)
+  return container(value, walk, () => record(value as { readonly [key: string]: unknown }, keys, walk))
+}
+
+/** What an object stands for that is no container of others; undefined if it is one. */
+const primitiveOf = (value: object): unknown => {
+  if (ArrayBuffer.isView(value))
+    return bytesText(value, new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
+  const read = leaves.get(tagOf(value))
+  if (read === undefined) return undefined
+  try {
+    return read(value)
+  } catch {
+    return undefined // it only says that it is one
+  }
+}
+
+/** By tag and not by `instanceof`: generated code may run in a realm of its own. */
+const leaves: ReadonlyMap<string, (value: object) => unknown> = new Map<string, (value: object) => unknown>([
+  [
+    'Date',
+    (value) =>
+      Number.isNaN(Date.prototype.getTime.call(value)) ? 'Invalid Date' : Date.prototype.toISOString.call(value),
+  ],
+  ['RegExp', (value) => RegExp.prototype.toString.call(value)],
+  [
+    'ArrayBuffer',
+    (value) =>
+      bytesText(
+        value,
+        new Uint8Array(ArrayBuffer.prototype.slice.call(value, 0, 32)),
+        (value as ArrayBuffer).byteLength,
+      ),
+  ],
+  ['String', (value) => String.prototype.valueOf.call(value)],
+  ['Number', (value) => Number.prototype.valueOf.call(value)],
+  ['Boolean', (value) => Boolean.prototype.valueOf.call(value)],
+  ['BigInt', (value) => BigInt.prototype.valueOf.call(value)],
+])
+
+const tagOf = (value: object): string => Object.prototype.toString.call(value).slice(8, -1)
+
+/** How many entries a map has; undefined if the value is none, whatever it says. */
+const sizeBy =
+  (tag: string, constructor: { readonly prototype: object }): ((value: object) => number | undefined) =>
+  (value) => {
+    if (tagOf(value) !== tag && !Object.prototype.isPrototypeOf.call(constructor.prototype, value)) return undefined
+    try {
+      return Reflect.get(constructor.prototype, 'size', value) as number
+    } catch {
+      return undefined
+    }
+  }
+
+const sizeOfMap = sizeBy('Map', Map) as (value: object) => number | undefined
+const sizeOfSet = sizeBy('Set', Set)
+
+/** An object literal, of this realm or another, or an object without a prototype. */
+const isPlain = (value: object): boolean => {
+  const prototype = Object.getPrototypeOf(value) as object | null
+  if (prototype === null || prototype === Object.prototype) return true
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf')
+}
+
+const container = (value: object, walk: Walk, fill: () => Json): Json => {
+  if (walk.level >= walk.depth) {
+    walk.cut = true
+    return text(`[${classOf(value)}]`, walk)
+  }
+  walk.level += 1
+  walk.used += 2
+  const filled = beneath(value, walk, fill)
+  walk.level -= 1
+  return filled
+}
+
+const beneath = <T>(value: object, walk: Walk, work: () => T): T => {
+  walk.ancestors.push({ value, place: walk.path.length })
+  const result = work()
+  walk.ancestors.pop()
+  return result
+}
+
+const array = (length: number, at: (index: number) => unknown, walk: Walk): Json => {
+  const result: Json[] = []
+  for (let index = 0; index < length; index++) {
+    if (walk.used > walk.size) {
+      walk.missing.set(result, length - index)
+      break
+    }
+    walk.path.push(index)
+    walk.used += 1
+    const kept = read(() => at(index), walk)
+    result.push(kept === undefined ? counted(null, walk) : kept)
+    walk.path.pop()
+  }
+  return Object.freeze(result)
+}
+
+const record = (value: { readonly [key: string]: unknown }, keys: readonly string[], walk: Walk): Json => {
+  const result: { [key: string]: Json } = {}
+  for (let index = 0; index < keys.length; index++) {
+    if (walk.used > walk.size) {
+      walk.missing.set(result, keys.length - index)
+      break
+    }
+    const key = keys[index] as string
+    walk.path.push(key)
+    const kept = read(() => value[key], walk)
+    walk.path.pop()
+    if (kept === undefined) continue
+    const name = fieldName(key, result, walk)
+    walk.used += name.length + 4
+    define(result, name, kept)
+  }
+  return Object.freeze(result)
+}
+
+/** Getters and traps run here. */
+const read = (get: () => unknown, walk: Walk): Json | undefined => {
+  let value: unknown
+  try {
+    value = get()
+  } catch (error) {
+    return unreadable(error, walk)
+  }
+  return visit(value, walk)
+}
+
+const nextOf = (values: IterableIterator<unknown>) => (): unknown => values.next().value
+
+/** A plain assignment would run the setter of `__proto__`, or of whatever somebody put on Object.prototype. */
+const define = (target: { [key: string]: Json }, key: string, value: Json): void => {
+  if (key in Object.prototype)
+    Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
+  else target[key] = value
+}
+
+const counted = <T extends number | boolean | null>(value: T, walk: Walk): T => {
+  walk.used += String(value).length
+  return value
+}
+
+const text = (value: string, walk: Walk): string => {
+  const kept = fitting(value, walk.string)
+  if (kept.length < value.length) walk.cut = true
+  walk.used += kept.length + 2
+  return kept
+}
+
+/** A well-formed text of at most so many characters, which says how many are missing. */
+const fitting = (value: string, most: number): string => {
+  if (value.length <= most) return value.toWellFormed()
+  const note = (kept: number): string => `… (${value.length - kept} more)`
+  const room = most - note(0).length
+  const end = isHighSurrogate(value.charCodeAt(room - 1)) ? room - 1 : room
+  return value.slice(0, end).toWellFormed() + note(end)
+}
+
+const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00
+
+/** The key that a field is kept under. Two keys can become the same one when they are cut or made well-formed. */
+const fieldName = (key: string, taken: object, walk: Walk): string => {
+  const name = fitting(key, walk.string)
+  if (name.length < key.length) walk.cut = true
+  if (!Object.hasOwn(taken, name)) return name
+  let count = 2
+  while (Object.hasOwn(taken, `${fitting(key, walk.string - 12)}~${count}`)) count += 1
+  return `${fitting(key, walk.string - 12)}~${count}`
+}
+
+const functionText = (value: object): string => {
+  const { name } = value as { readonly name?: unknown }
+  return typeof name === 'string' && name !== '' ? `[function ${name}]` : '[function]'
+}
+
+const bytesText = (value: object, bytes: Uint8Array, length = bytes.length): string => {
+  const hex = Array.from(bytes.subarray(0, 32), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return `[${classOf(value)}(${length}): ${hex}${length > 32 ? '…' : ''}]`
+}
+
+/** The name of a value's class. Runs its getters, so it may throw. */
+export const classOf = (value: object): string => {
+  const { constructor } = value as { readonly constructor?: unknown }
+  const name: unknown = typeof constructor === 'function' ? constructor.name : undefined
+  return typeof name === 'string' && name !== '' ? name.slice(0, 100).toWellFormed() : 'Object'
+}
+
+/** What is kept of something that throws when it is looked at. What it says of itself has not been by the redactor. */
+const unreadable = (error: unknown, walk: Walk): string => {
+  if (walk.redact !== undefined) return text('[unreadable]', walk)
+  try {
+    return text(
+      `[unreadable: ${fitting(error instanceof Error ? `${error.name}: ${error.message}` : String(error), 100)}]`,
+      walk,
+    )
+  } catch {
+    return text('[unreadable]', walk)
+  }
+}
+
+/** The least that is worth keeping of something that does not fit whole. */
+const worthwhile = 64
+/** Room for what says how much is missing. */
+const noteRoom = 24
+
+/** The value cut to at most `room` characters, from its end. Only called where it is larger. */
+const shorten = (value: Json, room: number, walk: Walk, sizes: Map<object, number>): Json => {
+  if (typeof value === 'string') return fitting(value, room - 2)
+  if (typeof value !== 'object' || value === null) return value
+  const missing = walk.missing.get(value) ?? 0
+  const isList = Array.isArray(value)
+  const fields: readonly (readonly [string, Json])[] = Object.entries(value)
+  const list: Json[] = []
+  const result: { [key: string]: Json } = {}
+  let left = room - 2 - noteRoom
+  let kept = 0
+  for (const [key, field] of fields) {
+    const frame = isList ? 1 : key.length + 4
+    const size = sizeOf(field, sizes) + frame
+    const fits = size <= left && !walk.missing.has(field as object)
+    if (!fits && (left - frame < worthwhile || !isLong(field))) break
+    const part = fits ? field : shorten(field, left - frame, walk, sizes)
+    if (isList) list.push(part)
+    else define(result, key, part)
+    kept += 1
+    left -= fits ? size : sizeOf(part, sizes) + frame
+    if (!fits) break
+  }
+  const more = fields.length - kept + missing
+  if (more > 0 && isList) list.push(`… ${more} more`)
+  else if (more > 0) define(result, fieldName('…', result, walk), `${more} more`)
+  return Object.freeze(isList ? list : result)
+}
+
+const isLong = (value: Json): boolean => typeof value === 'string' || (typeof value === 'object' && value !== null)
+
+/** Characters of JSON text, escapes not counted: as the walk counts them. */
+const sizeOf = (value: Json, sizes: Map<object, number>): number => {
+  if (typeof value === 'string') return value.length + 2
+  if (typeof value !== 'object' || value === null) return String(value).length
+  const known = sizes.get(value)
+  if (known !== undefined) return known
+  let size = 2
+  if (Array.isArray(value)) for (const item of value as readonly Json[]) size += sizeOf(item, sizes) + 1
+  else for (const [key, field] of Object.entries(value as JsonObject)) size += key.length + 4 + sizeOf(field, sizes)
+  sizes.set(value, size)
+  return size
+}

@@ -1,0 +1,30 @@
+/** What can go wrong with stored content, as data. */
+import { sentencesOf, type Sentences } from 'indelible/task/kit'
+
+/** Why stored content can't be had, or was not stored. */
+export type ContentFault =
+  /** `removed`: the content expired, or the store evicted it. `unknown`: it was never in this store. */
+  | { readonly _tag: 'ContentMiss'; readonly ref: string; readonly reason: 'removed' | 'unknown' }
+  /** The value is larger than the store takes: `limit` bytes. */
+  | { readonly _tag: 'ContentTooLarge'; readonly limit: number }
+
+/** The content faults with these tags. */
+export type ContentFaultOf<Tag extends ContentFault['_tag']> = Extract<ContentFault, { readonly _tag: Tag }>
+
+/** A sentence for each of them. */
+const contentSentences: Sentences<ContentFault> = {
+  ContentMiss: ({ ref, reason }) =>
+    reason === 'removed'
+      ? `the content ${ref} is no longer stored: it expired, or the store evicted it to make room; make the call again if you need it`
+      : `the content ${ref} was never in this store; another process may have it`,
+  ContentTooLarge: ({ limit }) =>
+    `the value is larger than the content store's limit of ${limit} bytes; it was not stored`,
+}
+
+/**
+ * A content fault as a sentence for people.
+ *
+ * @param fault the fault
+ * @returns what happened, and what to do next
+ */
+export const contentFaultMessage: (fault: ContentFault) => string = sentencesOf(contentSentences)

@@ -1,0 +1,345 @@
+/**
+ * Stored records made valid: those of older runtimes, of other ones, of files that somebody has edited. Whatever is
+ * changed or left out is reported, with the index and the reason.
+ */
+import type { History } from 'indelible/history'
+import { NotJson, snapshot, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
+import { classOf, encodeValue } from './encode.ts'
+import { createCallLog, type CallLogOptions } from './log.ts'
+import { fieldNames, isoTime, speakers, type CallRecord, type OutcomeSummary, type Speaker } from './record.ts'
+
+/** A valid log, and what it took to make it. */
+export interface NormalizedRecords {
+  /** The log of the valid records. */
+  readonly log: History<CallRecord>
+  /** What was changed and dropped. */
+  readonly report: NormalizeReport
+}
+
+/** What became of stored records. */
+export interface NormalizeReport {
+  /** What became of each entry, in order. */
+  readonly entries: readonly NormalizedEntry[]
+  /** How many were valid. */
+  readonly kept: number
+  /** How many were changed. */
+  readonly repaired: number
+  /** How many were left out. */
+  readonly dropped: number
+  /** Why there are no entries at all: what was stored is no array. */
+  readonly problem?: string
+}
+
+/** What became of one entry. */
+export interface NormalizedEntry {
+  /** The index of the entry, from 0. */
+  readonly index: number
+  /** Whether it was valid, changed or left out. */
+  readonly fate: 'kept' | 'repaired' | 'dropped'
+  /** What was changed, or why it was dropped. Empty if it was kept. */
+  readonly reasons: readonly string[]
+}
+
+/**
+ * Make a valid log of stored records, and report every change.
+ *
+ * An entry is a record if it is an object with a `callId`, a `methodName` or an `outcomeSummary`; others are dropped.
+ * Keys in snake_case are renamed, missing fields filled in, values of the wrong type put right where there is one way
+ * to do it. `false` and `0` are values like any other, and fields that are not known stay as they are. Total: it never
+ * throws, and it leaves what it made before as it is.
+ *
+ * Cost    O(everything stored)
+ * @param stored an array of entries, of any shape
+ * @param options the options of the new log
+ * @returns the log, and the report with each change, its index and its reason
+ * @example
+ * const { log, report } = normalizeRecords(JSON.parse(text))
+ * report.entries.filter(({ fate }) => fate !== 'kept') // what to look at
+ */
+export const normalizeRecords = (stored: unknown, options: Omit<CallLogOptions, 'from'> = {}): NormalizedRecords => {
+  const list = listOf(stored)
+  const records: CallRecord[] = []
+  const entries: NormalizedEntry[] = []
+  for (let index = 0; index < (list?.length ?? 0); index++) {
+    const reasons: string[] = []
+    const record = recordAt(list ?? [], index, reasons)
+    if (record !== undefined) records.push(record)
+    const fate = record === undefined ? 'dropped' : reasons.length === 0 ? 'kept' : 'repaired'
+    entries.push(Object.freeze({ index, fate, reasons: Object.freeze(reasons) }))
+  }
+  const count = (fate: NormalizedEntry['fate']): number => entries.filter((entry) => entry.fate === fate).length
+  const report: NormalizeReport = {
+    entries: Object.freeze(entries),
+    kept: count('kept'),
+    repaired: count('repaired'),
+    dropped: count('dropped'),
+    ...(list === undefined && { problem: `the records should be an array, found ${kindOf(stored)}` }),
+  }
+  return Object.freeze({ log: createCallLog({ ...options, from: records }), report: Object.freeze(report) })
+}
+
+/** Why something is not as it was stored. */
+type Reasons = string[]
+
+const listOf = (stored: unknown): readonly unknown[] | undefined => {
+  try {
+    return Array.isArray(stored) && Number.isSafeInteger(stored.length) ? stored : undefined
+  } catch {
+    return undefined // a Proxy that was revoked, or has traps that throw
+  }
+}
+
+const recordAt = (list: readonly unknown[], index: number, reasons: Reasons): CallRecord | undefined => {
+  const entry = plain(() => list[index], reasons)
+  if (!isObject(entry)) return drop(reasons, `is ${described(entry)}; a record is an object`)
+  const fields = inCamelCase(entry, recordKeys, '', reasons)
+  if (!['callId', 'methodName', 'outcomeSummary'].some((key) => Object.hasOwn(fields, key)))
+    return drop(reasons, 'has no callId, methodName or outcomeSummary; it is no record')
+  const record: CallRecord = {
+    ...withoutKnown(fields),
+    callId: textField(fields, 'callId', reasons) ?? fill(reasons, 'callId', `unknown-${index}`),
+    timestamp:
+      timeField(fields, 'timestamp', reasons) ?? fill(reasons, 'timestamp', timeOf(fields['startedAt']) ?? isoTime(0)),
+    speaker: speakerOf(fields, reasons),
+    methodName: textField(fields, 'methodName', reasons) ?? fill(reasons, 'methodName', 'unknown'),
+    args: argsOf(fields, reasons),
+    kwargs: kwargsOf(fields, reasons),
+    outcomeSummary: summaryOf(fields, reasons),
+    ...optional('traceId', textField(fields, 'traceId', reasons)),
+    ...optional('retryOf', textField(fields, 'retryOf', reasons)),
+    ...optional('parentCallId', textField(fields, 'parentCallId', reasons)),
+    ...optional('depth', numberField(fields, 'depth', reasons, Number.isSafeInteger)),
+    ...optional('startedAt', timeField(fields, 'startedAt', reasons)),
+    ...optional('durationMs', numberField(fields, 'durationMs', reasons, Number.isFinite)),
+    ...optional('errorType', textField(fields, 'errorType', reasons)),
+    ...optional('errorMessage', textField(fields, 'errorMessage', reasons)),
+    ...optional('programSource', textField(fields, 'programSource', reasons)),
+    ...optional('artifactHit', flagField(fields, 'artifactHit', reasons)),
+    ...optional('contentRef', textField(fields, 'contentRef', reasons)),
+  }
+  // Without a reason, every field is as the type says. With one, the record may be a level deeper than the entry was.
+  return (reasons.length === 0 ? entry : plain(() => record, reasons)) as CallRecord
+}
+
+const drop = (reasons: Reasons, reason: string): undefined => void reasons.push(reason)
+
+const fill = <T>(reasons: Reasons, field: string, value: T): T => {
+  reasons.push(`${field} is missing: ${JSON.stringify(value)}`)
+  return value
+}
+
+/** An entry as JSON data. */
+const plain = (read: () => unknown, reasons: Reasons): Json | undefined => {
+  let entry: unknown
+  try {
+    entry = read()
+    return entry === undefined ? undefined : (snapshot(entry) as Json)
+  } catch (error) {
+    const encoded = encodeValue(entry, { limits: { depth: 500, string: 1e7, size: 1e7 } })
+    reasons.push(
+      `${error instanceof NotJson ? error.message.replace(/; only plain JSON data.*$/s, '') : 'the value could not be read'}: encoded${encoded.cut ? ', and cut' : ''}`,
+    )
+    return encoded.value
+  }
+}
+
+/** The keys of older runtimes, renamed. Where both are there, the one in camelCase counts. */
+const inCamelCase = (
+  given: JsonObject,
+  names: ReadonlyMap<string, string>,
+  within: string,
+  reasons: Reasons,
+): JsonObject => {
+  const renamed: string[] = []
+  const result: { [key: string]: Json } = {}
+  for (const [key, value] of Object.entries(given)) {
+    const name = names.get(key)
+    if (name === undefined) define(result, key, value)
+    else if (Object.hasOwn(given, name)) reasons.push(`${within}${key} is left out: there is a ${name}`)
+    else {
+      renamed.push(`${within}${key}`)
+      result[name] = value
+    }
+  }
+  if (renamed.length > 0) reasons.push(`keys in snake_case: ${renamed.join(', ')}`)
+  return result
+}
+
+const optional = <Name extends string, T>(name: Name, value: T | undefined): { readonly [Key in Name]?: T } =>
+  (value === undefined ? {} : { [name]: value }) as { readonly [Key in Name]?: T }
+
+/** A field of text; undefined if there is none. Numbers and truth values are written out, other things as JSON. */
+const textField = (fields: JsonObject, field: string, reasons: Reasons): string | undefined => {
+  const value = fields[field]
+  if (typeof value === 'string' || value === undefined) return value
+  if (value === null) return leaveOut(reasons, field, value)
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+  reasons.push(`${field} was ${described(value)}, not text`)
+  return text
+}
+
+const numberField = (
+  fields: JsonObject,
+  field: string,
+  reasons: Reasons,
+  holds: (value: number) => boolean,
+): number | undefined => {
+  const value = fields[field]
+  if (value === undefined) return undefined
+  if (typeof value === 'number' && value >= 0 && holds(value)) return value
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : NaN
+  if (!(number >= 0 && holds(number))) return leaveOut(reasons, field, value)
+  reasons.push(`${field} was ${described(value)}, not a number`)
+  return number
+}
+
+const flagField = (fields: JsonObject, field: string, reasons: Reasons): boolean | undefined => {
+  const value = fields[field]
+  if (typeof value === 'boolean' || value === undefined) return value
+  const flag = flags.get(value)
+  if (flag === undefined) return leaveOut(reasons, field, value)
+  reasons.push(`${field} was ${described(value)}, not true or false`)
+  return flag
+}
+
+const timeField = (fields: JsonObject, field: string, reasons: Reasons): string | undefined => {
+  const value = fields[field]
+  if (value === undefined) return undefined
+  const time = timeOf(value)
+  if (time === undefined) return leaveOut(reasons, field, value)
+  if (time !== value) reasons.push(`${field} was ${described(value)}, not a time in UTC with milliseconds`)
+  return time
+}
+
+const leaveOut = (reasons: Reasons, field: string, value: Json): undefined =>
+  void reasons.push(`${field} was ${described(value)}: left out`)
+
+/**
+ * The time that a value stands for: ISO text, in UTC where it names no zone; seconds or milliseconds since 1970.
+ * Other spellings mean different things on different machines.
+ */
+const timeOf = (value: Json | undefined): string | undefined => {
+  const number = typeof value === 'number' ? (Math.abs(value) < 1e11 ? value * 1000 : value) : NaN
+  const parts = typeof value === 'string' ? isoText.exec(value.trim()) : null
+  const time = parts === null ? number : Date.parse(`${parts[1]}T${parts[2] ?? '00:00:00'}${zoneOf(parts[3])}`)
+  const year = new Date(time).getUTCFullYear() // NaN if it is no time
+  return year >= 0 && year <= 9999 ? isoTime(time) : undefined
+}
+
+const isoText = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(Z|UTC|[+-]\d\d:?\d\d)?)?$/i
+
+const zoneOf = (zone = 'Z'): string => (/^(?:z|utc)$/i.test(zone) ? 'Z' : zone.replace(/^(.\d\d):?/, '$1:'))
+
+const speakerOf = (fields: JsonObject, reasons: Reasons): Speaker => {
+  const given = fields['speaker']
+  const known = speakers.find((speaker) => speaker === given)
+  if (known !== undefined) return known
+  // As `recordCall` has it, where nobody says: a call inside another is a tool's.
+  const depth = Number(fields['depth'] ?? 0)
+  const speaker =
+    (typeof given === 'string' ? synonyms.get(given.toLowerCase()) : undefined) ?? (depth > 0 ? 'tool' : 'user')
+  reasons.push(
+    given === undefined ? `speaker is missing: "${speaker}"` : `speaker was ${described(given)}: "${speaker}"`,
+  )
+  return speaker
+}
+
+const argsOf = (fields: JsonObject, reasons: Reasons): JsonArray => {
+  const args = fields['args']
+  if (isArray(args)) return args
+  if (args === undefined || args === null) return fill(reasons, 'args', [])
+  reasons.push(`args was ${described(args)}, not an array`)
+  return [args]
+}
+
+const kwargsOf = (fields: JsonObject, reasons: Reasons): JsonObject => {
+  const kwargs = fields['kwargs']
+  if (isObject(kwargs)) return kwargs
+  if (kwargs === undefined || kwargs === null) return fill(reasons, 'kwargs', {})
+  reasons.push(`kwargs was ${described(kwargs)}, not an object`)
+  return { value: kwargs }
+}
+
+const summaryOf = (fields: JsonObject, reasons: Reasons): OutcomeSummary => {
+  const given = fields['outcomeSummary']
+  if (!isObject(given)) {
+    reasons.push(given === undefined ? 'outcomeSummary is missing' : `outcomeSummary was ${described(given)}`)
+    return { status: 'unknown', ok: false, errorType: null, retriable: false }
+  }
+  const summary = inCamelCase(given, summaryKeys, 'outcomeSummary.', reasons)
+  const { status: _, ok: __, errorType: ___, retriable: ____, valueClass: _____, ...others } = summary
+  const named = (field: string): JsonObject =>
+    summary[field] === undefined ? {} : { [`outcomeSummary.${field}`]: summary[field] }
+  const text = (field: string): string | undefined => textField(named(field), `outcomeSummary.${field}`, reasons)
+  const flag = (field: string): boolean | undefined => flagField(named(field), `outcomeSummary.${field}`, reasons)
+  const status = text('status')
+  const ok = flag('ok') ?? fill(reasons, 'outcomeSummary.ok', status !== undefined && goodStatus.test(status))
+  const errorType = summary['errorType'] === null ? null : text('errorType')
+  return {
+    ...others,
+    status:
+      status ?? fill(reasons, 'outcomeSummary.status', summary['ok'] === undefined ? 'unknown' : ok ? 'ok' : 'error'),
+    ok,
+    errorType: errorType === undefined ? fill(reasons, 'outcomeSummary.errorType', null) : errorType,
+    retriable: flag('retriable') ?? fill(reasons, 'outcomeSummary.retriable', false),
+    ...optional('valueClass', text('valueClass')),
+  }
+}
+
+const withoutKnown = (fields: JsonObject): JsonObject => {
+  const others: { [key: string]: Json } = {}
+  for (const [key, value] of Object.entries(fields)) if (!fieldNames.has(key)) define(others, key, value)
+  return others
+}
+
+/** An own `__proto__` key stays one. */
+const define = (target: object, key: string, value: Json): void => {
+  Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
+}
+
+const described = (value: Json | undefined): string => {
+  if (value === undefined) return 'nothing'
+  if (isArray(value)) return 'an array'
+  if (isObject(value)) return 'an object'
+  return typeof value === 'string' && value.length > 40
+    ? `${JSON.stringify(value.slice(0, 40).toWellFormed())}…`
+    : JSON.stringify(value)
+}
+
+/** What was stored in place of an array. */
+const kindOf = (stored: unknown): string => {
+  if (typeof stored !== 'object' || stored === null) return described(encodeValue(stored).value)
+  try {
+    const name = classOf(stored)
+    return name === 'Object' ? 'an object' : `an instance of ${name}`
+  } catch {
+    return 'an object that can not be read'
+  }
+}
+
+const isArray: (value: unknown) => value is JsonArray = Array.isArray
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !isArray(value)
+
+const inSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+const snakeKeys = (names: Iterable<string>): ReadonlyMap<string, string> =>
+  new Map([...names].map((name) => [inSnakeCase(name), name] as const).filter(([snake, name]) => snake !== name))
+
+const recordKeys = snakeKeys(fieldNames)
+const summaryKeys = snakeKeys(['errorType', 'valueClass'])
+const flags: ReadonlyMap<Json, boolean> = new Map<Json, boolean>([
+  ['true', true],
+  ['false', false],
+  [1, true],
+  [0, false],
+])
+const synonyms: ReadonlyMap<string, Speaker> = new Map([
+  ['user', 'user'],
+  ['human', 'user'],
+  ['agent', 'agent'],
+  ['assistant', 'agent'],
+  ['model', 'agent'],
+  ['tool', 'tool'],
+  ['function', 'tool'],
+])
+const goodStatus = /^(?:ok|success|succeeded|completed|done)$/i

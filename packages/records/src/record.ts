@@ -1,0 +1,117 @@
+/**
+ * Call records: what a runtime that executes calls (tools, generated code, other agents) keeps of each, for code and
+ * prompts to read. One call, one record, appended when the call has ended.
+ *
+ * Source  kulesh/recurgent, ADR 0019 and its plan (2026-02), whose keys are in snake_case: see `normalizeRecords`
+ */
+import type { Json, JsonArray, JsonObject } from 'indelible/json/kit'
+
+/** Who asked for the call: a person, the model's own code, or a tool that was called itself. */
+export type Speaker = 'user' | 'agent' | 'tool'
+
+/** The record of one call. Fields without a question mark are always there. */
+export interface CallRecord {
+  /** The id of the call. Only one record has it. */
+  readonly callId: string
+  /** When the call ended: ISO 8601, UTC, milliseconds. */
+  readonly timestamp: string
+  /** Who asked for the call. */
+  readonly speaker: Speaker
+  /** The name of the method, tool or function. */
+  readonly methodName: string
+  /** The arguments, in order, as they were when the call began. */
+  readonly args: JsonArray
+  /** The named arguments. */
+  readonly kwargs: JsonObject
+  /** How the call ended. */
+  readonly outcomeSummary: OutcomeSummary
+
+  /** Of a call that was made again after a failure: the id that the caller gave both. Its own is that id and `#2`, `#3`, … */
+  readonly retryOf?: string
+  /** The id of the trace. */
+  readonly traceId?: string
+  /** The id of the call that made this one. Its record comes later, because it ends later. */
+  readonly parentCallId?: string
+  /** How many calls this one is inside of. */
+  readonly depth?: number
+  /** When the call began: ISO 8601, UTC, milliseconds. */
+  readonly startedAt?: string
+  /** How long the call took, in milliseconds. */
+  readonly durationMs?: number
+  /** The name of the error, the tag of the fault or the type of the thrown value. */
+  readonly errorType?: string
+  /** The message of the error. */
+  readonly errorMessage?: string
+  /** The code that was executed. */
+  readonly programSource?: string
+  /** Whether the code came from a cache and was not generated for this call. */
+  readonly artifactHit?: boolean
+  /** Where a content store keeps the whole value. */
+  readonly contentRef?: string
+
+  /** Fields of an application's own, or of a later version. */
+  readonly [field: string]: Json | OutcomeSummary | undefined
+}
+
+/** What is known of a call when it begins. */
+export interface BegunRecord {
+  readonly callId: string
+  readonly speaker: Speaker
+  readonly methodName: string
+  readonly args: JsonArray
+  readonly kwargs: JsonObject
+  readonly retryOf?: string
+  readonly traceId?: string
+  readonly parentCallId?: string
+  readonly depth: number
+  readonly startedAt: string
+  readonly programSource?: string
+  readonly artifactHit?: boolean
+
+  readonly [field: string]: Json | undefined
+}
+
+/** How a call ended. It does not have the value. */
+export interface OutcomeSummary {
+  /** `ok`, `error`, `timeout`, `aborted`, `interrupted` (the process ended first), `unknown`, or a word of your own. */
+  readonly status: string
+  /** Whether the call succeeded. */
+  readonly ok: boolean
+  /** The kind of the failure: the name of an error, the tag of a fault; `null` if there was none. */
+  readonly errorType: string | null
+  /** Whether the same call may succeed if it is made again. */
+  readonly retriable: boolean
+  /** The class of the value: `string`, `Array`, the name of a class. */
+  readonly valueClass?: string
+
+  /** Fields that `summarize` gives. */
+  readonly [field: string]: Json | undefined
+}
+
+/** Every speaker. */
+export const speakers: readonly Speaker[] = Object.freeze(['user', 'agent', 'tool'] as const)
+
+/** The fields that this version knows. */
+export const fieldNames: ReadonlySet<string> = new Set([
+  'callId',
+  'timestamp',
+  'speaker',
+  'methodName',
+  'args',
+  'kwargs',
+  'outcomeSummary',
+  'retryOf',
+  'traceId',
+  'parentCallId',
+  'depth',
+  'startedAt',
+  'durationMs',
+  'errorType',
+  'errorMessage',
+  'programSource',
+  'artifactHit',
+  'contentRef',
+])
+
+/** A time as records write it. Throws RangeError, if the number is none. */
+export const isoTime = (milliseconds: number): string => new Date(milliseconds).toISOString()

@@ -1,0 +1,285 @@
+/**
+ * A log of calls on a store: read from there when it is opened, written there as it grows. Each record is a row of one
+ * log of the store, so it is a leaf of that log's tree like any other.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { ownFields, isLeft, left, optionsOf, right } from 'indelible/json/kit'
+import type { Task } from 'indelible/task/kit'
+import type { History } from 'indelible/history'
+import {
+  againstOwnId,
+  storeTask,
+  type AppendFault,
+  type LogFault,
+  type NewLogFault,
+  type Head,
+  type LogInfo,
+  type Row,
+  type Store,
+  type StoredRow,
+  type StoreFault,
+  type StoreFaultOf,
+} from 'indelible/store'
+import { tell, timeFrom } from './guarded.ts'
+import { newLog, type CallLogOptions } from './log.ts'
+import { normalizeRecords, type NormalizeReport } from './normalize.ts'
+import { randomId } from './random-id.ts'
+import { isoTime, type BegunRecord, type CallRecord } from './record.ts'
+
+/** The options of `openCallLog`: those of `createCallLog`, and where the log is stored. */
+export interface StoredCallLogOptions extends Omit<CallLogOptions, 'from'> {
+  /** The store. It stays open when you are done: close it yourself. */
+  readonly store: Store
+  /** The id of the log in the store. It is created if it is not there. A log that was made for something else is `OtherLog`. */
+  readonly id: string
+  /**
+   * Store the start of each call before its body runs, and its record before `recordCall` resolves. A call that had
+   * begun when its process died is recorded as `interrupted` by the next `openCallLog` of the same `writer`. Costs two
+   * round trips a call. Default: false
+   */
+  readonly durable?: boolean
+  /**
+   * Names this process among those that write the log. Give each a name that outlives its restarts: an open takes the
+   * unfinished calls of its own name for those of a process that died. Default: `writer`
+   */
+  readonly writer?: string
+}
+
+/** A log on a store. */
+export interface StoredCallLog {
+  /** The log. Appended records are written to the store soon after, in order; nobody waits for that unless it is durable. */
+  readonly log: History<CallRecord>
+  /**
+   * Write the records that are not yet written.
+   *
+   * @returns the head of the stored log, which has every record then
+   */
+  readonly flush: () => Task<AppendFault, Head>
+  /** How many records are not yet written. */
+  readonly pending: number
+  /** What it took to read the stored records. Rows that are no records stay in the store as they are. */
+  readonly report: NormalizeReport
+}
+
+/** Opening a log of calls. */
+export type OpenLogFault = LogFault | NewLogFault | AppendFault | StoreFaultOf<'OtherLog'>
+
+/**
+ * Open a log of calls on a store.
+ *
+ * Several processes may write one log. The loser of a conflict appends again after the other's rows, so nothing is lost;
+ * a process sees the records of others when it opens the log again. Telemetry is told of records that could not be
+ * written, as `unstored`; calls are not harmed. A write whose answer got lost is retried under the same operation, so
+ * nothing is stored twice.
+ *
+ * Cost    O(stored records) to open; one append of the store for all records of a moment
+ * @param options the store, the id of the log, and the options of `createCallLog`
+ * @returns the log, or the fault of the store
+ * @example
+ * const opened = await openCallLog({ store: memoryStore(), id: 'calls' })
+ * await recordCall(opened.log, { methodName: 'f' }, () => 1)
+ * await opened.flush()
+ */
+export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, StoredCallLog> => {
+  const { store, id, durable = false, writer: name = 'writer', ...rest } = optionsOf('openCallLog', options)
+  const others = ownFields(rest)
+  return storeTask(async () => {
+    const info = await findOrCreate(store, id)
+    if (isLeft(info)) return info
+    const rows = await store.read(id, { to: info.right.head.size })()
+    if (isLeft(rows)) return rows
+    const entries = rows.right.filter(({ kind }) => kind === 'entry').map(({ body }) => valueOf(body))
+    const { log: stored, report } = normalizeRecords(entries)
+    const log = newLog(
+      { ...others, from: stored.view() },
+      {
+        appended: () => writer.writeSoon(),
+        ...(durable && {
+          started: (begun) => writer.mark(startMark(name, begun)),
+          stored: async () => void (await writer.flush()),
+        }),
+      },
+    )
+    const writer = writerOf(store, info.right, log, (first, fault) =>
+      tell(() =>
+        others.telemetry?.({
+          callId: first.callId,
+          methodName: first.methodName,
+          historyRecordAppended: true,
+          conversationHistorySize: log.len,
+          reason: 'unstored',
+          error: fault,
+        }),
+      ),
+    )
+    if (durable) {
+      const ended = isoTime(timeFrom(others.now ?? Date.now))
+      for (const begun of unfinished(rows.right, stored, name)) log.append(interrupted(begun, ended))
+      const written = await writer.flush()
+      if (isLeft(written)) return written
+    }
+    return right(
+      Object.freeze({
+        log,
+        report,
+        flush: () => storeTask(writer.flush, 'log.flush'),
+        get pending() {
+          return writer.pending()
+        },
+      }),
+    )
+  }, 'openCallLog')
+}
+
+/** The row of a call that has begun: a note, as it says something of a record that is not there yet. */
+const startMark = (writer: string, begun: BegunRecord): Row => ({
+  kind: 'note',
+  body: JSON.stringify({ call: 'started', writer, begun }),
+})
+
+/** The calls of a writer that have begun and have no record. */
+const unfinished = (
+  rows: readonly StoredRow[],
+  stored: History<CallRecord>,
+  writer: string,
+): readonly BegunRecord[] => {
+  const ended = new Set(
+    stored
+      .view()
+      .toArray()
+      .map(({ callId }) => callId),
+  )
+  const begun = new Map<string, BegunRecord>()
+  for (const { kind, body } of rows) {
+    const mark = kind === 'note' ? (valueOf(body) as { readonly [field: string]: unknown } | null) : null
+    if (mark?.['call'] !== 'started' || mark['writer'] !== writer) continue
+    // As a record it is made valid, like any other that is read.
+    const { log } = normalizeRecords([{ ...(mark['begun'] as object), outcomeSummary: interruptedSummary }])
+    const record = log.view().at(0)
+    if (record !== undefined && !ended.has(record.callId)) begun.set(record.callId, begunOf(record))
+  }
+  return [...begun.values()]
+}
+
+/** Without what only an ended call has. */
+const begunOf = (record: CallRecord): BegunRecord => {
+  const { timestamp: _, outcomeSummary: __, ...begun } = record
+  return begun as unknown as BegunRecord
+}
+
+const interruptedSummary = Object.freeze({
+  status: 'interrupted',
+  ok: false,
+  errorType: 'Interrupted',
+  retriable: false,
+})
+
+const interrupted = (begun: BegunRecord, timestamp: string): CallRecord => ({
+  ...begun,
+  timestamp,
+  outcomeSummary: interruptedSummary,
+  errorType: 'Interrupted',
+  errorMessage: 'the process ended before the call did',
+})
+
+/** What a log of calls has in its metadata. */
+const mark = 'indelible.calls'
+
+const findOrCreate = async (store: Store, id: string): Promise<Either<OpenLogFault, LogInfo>> => {
+  const problem = againstOwnId(id)
+  if (problem !== undefined) return left(problem)
+  const found = await store.info(id)()
+  if (!isLeft(found))
+    return found.right.meta[mark] === 1 ? found : left({ _tag: 'OtherLog', id, wanted: 'a log of calls' })
+  if (found.left._tag !== 'NoSuchLog') return found
+  const created = await store.create({ id, meta: { [mark]: 1 }, encrypt: true })()
+  return isLeft(created) && created.left._tag === 'LogExists' ? findOrCreate(store, id) : created // somebody else was faster
+}
+
+/** A body that is no JSON is no record: as text it is reported and left out. */
+const valueOf = (body: string): unknown => {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return body
+  }
+}
+
+interface Writer {
+  readonly flush: () => Promise<Either<AppendFault, Head>>
+  readonly writeSoon: () => void
+  /** Write a row before the records that come after it. */
+  readonly mark: (row: Row) => void
+  readonly pending: () => number
+}
+
+const writerOf = (
+  store: Store,
+  info: LogInfo,
+  log: History<CallRecord>,
+  failed: (first: CallRecord, fault: StoreFault) => void,
+): Writer => {
+  let { head } = info
+  let written = log.len
+  let marks: readonly Row[] = []
+  /** What is being written. After a fault it is tried again as it was, under its operation: it may have happened. */
+  let batch: { readonly to: number; readonly rows: readonly Row[]; readonly operation: string } | undefined
+  let running: Promise<Either<AppendFault, Head>> = Promise.resolve(right(head))
+  let scheduled = false
+
+  const nextBatch = (): typeof batch => {
+    const to = Math.min(log.len, written + mostRows)
+    const records = log.view().slice(written, to).toArray()
+    const rows = [...marks, ...records.map((record): Row => ({ kind: 'entry', body: JSON.stringify(record) }))]
+    marks = []
+    return rows.length === 0 ? undefined : { to, rows, operation: randomId() }
+  }
+
+  const write = async (): Promise<Either<AppendFault, Head>> => {
+    while ((batch ??= nextBatch()) !== undefined) {
+      const { to, rows, operation } = batch
+      const appended = await store.append(info.id, { expected: head, rows, operation })()
+      if (isLeft(appended)) {
+        const fault = appended.left
+        if (fault._tag !== 'Conflict' || fault.actual.size <= head.size) return left(fault)
+        head = fault.actual // another process has appended: after its rows, then
+        continue
+      }
+      head = appended.right.head
+      written = to
+      batch = undefined
+    }
+    return right(head)
+  }
+  // One after the other: each needs the head of the one before.
+  const flush = (): Promise<Either<AppendFault, Head>> => (running = running.then(write, write).then(told))
+
+  const told = (done: Either<AppendFault, Head>): Either<AppendFault, Head> => {
+    const first = log.view().at(written)
+    if (isLeft(done) && first !== undefined) failed(first, done.left)
+    return done
+  }
+
+  /** Of everything that is appended before the current code has come to its end. */
+  const writeLater = async (): Promise<void> => {
+    await undefined
+    scheduled = false
+    await flush()
+  }
+
+  return {
+    flush,
+    writeSoon: () => {
+      if (scheduled) return
+      scheduled = true
+      void writeLater()
+    },
+    mark: (row) => {
+      marks = [...marks, row]
+    },
+    pending: () => log.len - written,
+  }
+}
+
+/** Records in one append of the store. */
+const mostRows = 500

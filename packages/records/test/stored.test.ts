@@ -1,0 +1,229 @@
+import { createSession, faultMessage, openSession, user } from 'indelible'
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { storeTask, memoryStore, verifyLog, type Store, type StoreFault } from 'indelible/store'
+import {
+  openCallLog,
+  recordCall,
+  startCall,
+  type CallLogOptions,
+  type RecordEvent,
+  type StoredCallLog,
+} from '@indelible/records'
+
+const the = <T>(answer: Either<StoreFault, T>): T => {
+  if (isLeft(answer)) throw new Error(faultMessage(answer.left))
+  return answer.right
+}
+const open = async (store: Store, options: CallLogOptions = {}): Promise<StoredCallLog> =>
+  the(await openCallLog({ store, id: 'calls', ...options })())
+const bodies = async (store: Store): Promise<readonly string[]> =>
+  the(await store.read('calls')()).map(({ body }) => body)
+const names = ({ log }: StoredCallLog): readonly string[] =>
+  log
+    .view()
+    .toArray()
+    .map(({ methodName }) => methodName)
+
+describe('a log of calls on a store', () => {
+  it('is opened by no other log\u2019s id, which stays as it is', async () => {
+    const store = memoryStore()
+    await createSession(store, { id: 'chat', messages: [user('hello')] })
+    await store.create({ id: 'other', encrypt: false })
+    for (const id of ['chat', 'other'])
+      expect(await openCallLog({ store, id })()).toMatchObject({ left: { _tag: 'OtherLog', id } })
+    expect(await openCallLog({ store, id: 'indelible.ledger' })()).toMatchObject({ left: { _tag: 'InvalidId' } })
+    expect((await openSession(store, 'chat')).len).toBe(1)
+    const calls = the(await openCallLog({ store, id: 'calls' })())
+    await recordCall(calls.log, { methodName: 'a' }, () => 1)
+    await calls.flush()
+    expect(await createSession(store, { id: 'calls' })()).toMatchObject({ left: { _tag: 'LogExists' } })
+    expect(await openSession(store, 'calls')()).toMatchObject({ left: { _tag: 'NotASession' } })
+  })
+  it('is written as it grows, and is there when it is opened again', async () => {
+    const store = memoryStore()
+    const first = await open(store)
+    await Promise.all(
+      ['a', 'b', 'c'].map((methodName) =>
+        recordCall(first.log, { methodName }, (context) =>
+          context.recordCall({ methodName: `${methodName}1` }, () => 1),
+        ),
+      ),
+    )
+    const head = the(await first.flush()())
+    expect([head.size, first.pending]).toEqual([6, 0])
+    expect(await bodies(store)).toEqual(
+      first.log
+        .view()
+        .toArray()
+        .map((record) => JSON.stringify(record)),
+    )
+    const again = await open(store)
+    expect(again.log.view().toArray()).toEqual(first.log.view().toArray())
+    expect(again.report).toMatchObject({ kept: 6, repaired: 0, dropped: 0 })
+    await recordCall(again.log, { methodName: 'd' }, () => 1)
+    expect(the(await again.flush()()).size).toBe(7)
+    expect(the(await verifyLog(store, 'calls')()).head.size).toBe(7)
+  })
+  it('writes by itself, soon, and without a row twice', async () => {
+    const store = memoryStore()
+    const opened = await open(store)
+    for (let call = 0; call < 1200; call++) void recordCall(opened.log, { methodName: `f${call}` }, () => 1)
+    while (opened.log.len < 1200 || opened.pending > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    expect((await bodies(store)).length).toBe(1200)
+    expect(new Set(await bodies(store)).size).toBe(1200)
+  })
+  it('takes along what was appended by hand', async () => {
+    const store = memoryStore()
+    const opened = await open(store)
+    await recordCall(opened.log, { methodName: 'a' }, () => 1)
+    opened.log.append({ ...(opened.log.view().at(0) as never as object), callId: 'mine', methodName: 'b' } as never)
+    await opened.flush()()
+    expect(names(await open(store))).toEqual(['a', 'b'])
+  })
+  it('knows the calls that have a record already', async () => {
+    const store = memoryStore()
+    const first = await open(store)
+    await recordCall(first.log, { methodName: 'a', callId: 'once' }, () => 1)
+    await first.flush()()
+    const again = await open(store)
+    await recordCall(again.log, { methodName: 'a', callId: 'once' }, () => 2)
+    expect(again.log.len).toBe(1)
+  })
+  it('reads what is no record of this version, and leaves it as it is', async () => {
+    const store = memoryStore()
+    const { head } = the(await store.create({ id: 'calls', meta: { 'indelible.calls': 1 }, encrypt: false })())
+    the(
+      await store.append('calls', {
+        expected: head,
+        rows: [
+          { kind: 'entry', body: '{"method_name":"old"}' },
+          { kind: 'entry', body: 'no JSON' },
+          { kind: 'note', body: '{}' },
+        ],
+      })(),
+    )
+    const opened = await open(store)
+    expect(names(opened)).toEqual(['old'])
+    expect(opened.report).toMatchObject({ kept: 0, repaired: 1, dropped: 1 })
+    await recordCall(opened.log, { methodName: 'new' }, () => 1)
+    expect(the(await opened.flush()()).size).toBe(4)
+    expect((await bodies(store)).slice(0, 3)).toEqual(['{"method_name":"old"}', 'no JSON', '{}'])
+  })
+})
+
+describe('a durable log', () => {
+  const durable = async (store: Store, writer?: string): Promise<StoredCallLog> =>
+    the(await openCallLog({ store, id: 'calls', durable: true, ...(writer !== undefined && { writer }) })())
+  it('has the start before the body runs, and the record before the call resolves', async () => {
+    const store = memoryStore()
+    const { log } = await durable(store)
+    const kinds = async (): Promise<readonly string[]> => the(await store.read('calls')()).map(({ kind }) => kind)
+    await recordCall(log, { methodName: 'a' }, async () => expect(await kinds()).toEqual(['note']))
+    expect(await kinds()).toEqual(['note', 'entry'])
+    await recordCall(log, { methodName: 'b' }, () => Promise.reject(new Error('no'))).catch(() => undefined)
+    expect(await kinds()).toEqual(['note', 'entry', 'note', 'entry'])
+  })
+  it('takes the unfinished calls of its own name for interrupted, and of no other', async () => {
+    const store = memoryStore()
+    const [a, b] = [await durable(store, 'a'), await durable(store, 'b')]
+    const call = startCall(b.log, { methodName: 'of b', callId: 'b1' })
+    startCall(a.log, { methodName: 'of a', callId: 'a1', args: [1], traceId: 't' })
+    await Promise.all([a.flush()(), b.flush()()])
+    const again = await durable(store, 'a')
+    expect(again.log.view().toArray()).toMatchObject([
+      {
+        callId: 'a1',
+        methodName: 'of a',
+        args: [1],
+        traceId: 't',
+        depth: 0,
+        outcomeSummary: { status: 'interrupted', ok: false, errorType: 'Interrupted', retriable: false },
+      },
+    ])
+    call.finish({ value: 1 })
+    await b.flush()()
+    expect(names(await open(store))).toEqual(['of a', 'of b'])
+  })
+  it('makes calls also where the store fails', async () => {
+    const store = memoryStore()
+    const { log } = await durable(store)
+    await store.close()()
+    expect(await recordCall(log, { methodName: 'a' }, () => 7)).toBe(7)
+    expect(log.len).toBe(1)
+  })
+})
+
+describe('when the store fails', () => {
+  it('the loser of a conflict appends again, after the other', async () => {
+    const store = memoryStore()
+    const [first, second] = [await open(store), await open(store)]
+    await recordCall(first.log, { methodName: 'a' }, () => 1)
+    await first.flush()()
+    expect(await recordCall(second.log, { methodName: 'b' }, () => 2)).toBe(2)
+    expect(the(await second.flush()()).size).toBe(2)
+    await recordCall(first.log, { methodName: 'c' }, () => 1)
+    expect(the(await first.flush()()).size).toBe(3)
+    expect([first.pending, second.pending]).toEqual([0, 0])
+    expect(names(await open(store))).toEqual(['a', 'b', 'c'])
+    await recordCall(first.log, { methodName: 'd' }, () => 1)
+    expect((await first.flush()).size).toBe(4)
+    await recordCall(first.log, { methodName: 'e' }, () => 1)
+    expect((await first.flush()).size).toBe(5)
+  })
+  it('telemetry is told of what could not be written', async () => {
+    const store = memoryStore()
+    const events: RecordEvent[] = []
+    const opened = await open(store, { telemetry: (event) => events.push(event) })
+    the(await store.remove('calls')())
+    expect(await recordCall(opened.log, { methodName: 'b', callId: 'late' }, () => 2)).toBe(2)
+    expect(await opened.flush()()).toMatchObject({ left: { _tag: 'NoSuchLog' } })
+    expect([opened.log.len, opened.pending]).toEqual([1, 1])
+    expect(events.find(({ reason }) => reason === 'unstored')).toMatchObject({
+      callId: 'late',
+      methodName: 'b',
+      historyRecordAppended: true,
+      conversationHistorySize: 1,
+      error: { _tag: 'NoSuchLog' },
+    })
+  })
+  it('a write whose answer got lost is not stored twice', async () => {
+    const real = memoryStore()
+    let lost = 2
+    const store: Store = {
+      ...real,
+      append: (id, append) =>
+        storeTask(async () => {
+          const answer = await real.append(id, append)()
+          return lost-- > 0
+            ? left({ _tag: 'Io', operation: 'append', cause: new Error('the connection was lost') })
+            : answer
+        }, 'store.append'),
+    }
+    const opened = await open(store, {
+      telemetry: () => {
+        throw new Error('no')
+      },
+    })
+    await recordCall(opened.log, { methodName: 'a' }, () => 1)
+    expect(isLeft(await opened.flush()())).toBe(true)
+    await recordCall(opened.log, { methodName: 'b' }, () => 1)
+    await opened.flush()()
+    expect(await opened.flush()()).toEqual(right(expect.objectContaining({ size: 2 })))
+    expect(names(await open(real))).toEqual(['a', 'b'])
+  })
+  it('an id that can not be one, and a store that is closed, are faults', async () => {
+    expect(await openCallLog({ store: memoryStore(), id: '' })()).toMatchObject({ left: { _tag: 'InvalidId' } })
+    const store = memoryStore()
+    const opened = await open(store)
+    await store.close()()
+    expect(await openCallLog({ store, id: 'calls' })()).toMatchObject({ left: { _tag: 'Closed' } })
+    expect(await recordCall(opened.log, { methodName: 'a' }, () => 1)).toBe(1)
+    expect(await opened.flush()()).toMatchObject({ left: { _tag: 'Closed' } })
+  })
+  it('two that open a log which is not there', async () => {
+    const store = memoryStore()
+    const both = await Promise.all([openCallLog({ store, id: 'x' })(), openCallLog({ store, id: 'x' })()])
+    expect(both.map(({ _tag }) => _tag)).toEqual(['Right', 'Right'])
+  })
+})

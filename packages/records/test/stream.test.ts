@@ -1,0 +1,106 @@
+/** Bodies that return a stream: the call has ended when the stream has. */
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { createCallLog, recordCall } from '@indelible/records'
+
+const chunks = async function* (fail = false): AsyncGenerator<number, string> {
+  yield 1
+  yield 2
+  if (fail) throw new RangeError('broken off')
+  return 'whole'
+}
+
+const web = (fail = false): ReadableStream<number> =>
+  new ReadableStream<number>({
+    pull: (() => {
+      let count = 0
+      return (controller: ReadableStreamDefaultController<number>) => {
+        if (++count < 3) controller.enqueue(count)
+        else if (fail) controller.error(new RangeError('broken off'))
+        else controller.close()
+      }
+    })(),
+  })
+
+const node = (fail = false): Readable => Readable.from(chunks(fail))
+
+const iterable = (fail = false): AsyncIterable<number> => ({ [Symbol.asyncIterator]: () => chunks(fail) })
+
+const kinds: readonly (readonly [string, (fail?: boolean) => AsyncIterable<number>])[] = [
+  ['an async generator', chunks],
+  ['an async iterable', iterable],
+  ['a web stream', web],
+  ['a stream of Node', node],
+]
+
+describe.each(kinds)('%s', (_name, make) => {
+  it('is recorded when it ends', async () => {
+    const log = createCallLog()
+    const stream = await recordCall(log, { methodName: 'f' }, () => make())
+    expect(log.len).toBe(0)
+    const read: number[] = []
+    for await (const chunk of stream) {
+      expect(log.len).toBe(0)
+      read.push(chunk)
+      await sleep(2)
+    }
+    await expect.poll(() => log.len).toBe(1)
+    expect(read).toEqual([1, 2])
+    expect(log.len).toBe(1)
+    expect(log.view().at(0)?.outcomeSummary.status).toBe('ok')
+    expect(log.view().at(0)?.durationMs).toBeGreaterThanOrEqual(3)
+  })
+  it('with its error, which its reader gets', async () => {
+    const log = createCallLog()
+    const stream = await recordCall(log, { methodName: 'f' }, async () => make(true))
+    const read = async (): Promise<void> => {
+      for await (const chunk of stream) void chunk
+    }
+    await expect(read()).rejects.toThrow('broken off')
+    await expect.poll(() => log.len).toBe(1)
+    expect(log.view().toArray()).toMatchObject([{ outcomeSummary: { status: 'error' }, errorType: 'RangeError' }])
+  })
+  it('as aborted, if its reader stops', async () => {
+    const log = createCallLog()
+    for await (const chunk of await recordCall(log, { methodName: 'f' }, () => make())) {
+      expect(chunk).toBe(1)
+      break
+    }
+    await expect.poll(() => log.len).toBe(1)
+    expect(log.view().toArray()).toMatchObject([{ outcomeSummary: { status: 'aborted', ok: false } }])
+  })
+  it('as aborted, when the signal of the call aborts', async () => {
+    const log = createCallLog()
+    const stop = new AbortController()
+    const stream = await recordCall(log, { methodName: 'f', signal: stop.signal }, () => make())
+    stop.abort()
+    for await (const chunk of stream) void chunk
+    expect(log.view().toArray()).toMatchObject([{ outcomeSummary: { status: 'aborted' } }])
+  })
+})
+
+it('the value is the one that the body returned', async () => {
+  for (const make of [chunks, iterable, node]) {
+    const value = make()
+    expect(await recordCall(createCallLog(), { methodName: 'f' }, () => value)).toBe(value)
+  }
+  const response = new Response(await recordCall(createCallLog(), { methodName: 'f' }, () => new Response('text').body))
+  expect(await response.text()).toBe('text')
+})
+
+it('what a generator returns is the value of the call', async () => {
+  const log = createCallLog()
+  const stream = await recordCall(log, { methodName: 'f' }, () => chunks())
+  while ((await stream.next()).done !== true);
+  expect(log.view().at(0)?.outcomeSummary).toMatchObject({ status: 'ok', valueClass: 'string' })
+})
+
+it('what can not be watched is recorded at once', async () => {
+  const log = createCallLog()
+  const value = Object.freeze(iterable())
+  expect(await recordCall(log, { methodName: 'f' }, () => value)).toBe(value)
+  const trap = new Proxy({}, { has: () => { throw new Error('no') }, getPrototypeOf: () => { throw new Error('no') } }) // oxfmt-ignore
+  expect(await recordCall(log, { methodName: 'g' }, () => [trap])).toHaveLength(1)
+  expect(log.len).toBe(2)
+})

@@ -1,0 +1,81 @@
+/** The arguments of calls: each operation copies its own before it returns, so nobody changes what was asked for. */
+import { isLeft } from 'indelible/json/kit'
+import { blockIdOf } from 'indelible/proof'
+import type { Store } from 'indelible/store'
+import { bytes } from './block-contract.ts'
+import { done, same, wreck } from './check.ts'
+import { add, entry, logWith, note } from './rows.ts'
+import type { StoreCases } from './store-cases.ts'
+
+/** Every operation, each given arguments that `after` gets once the call has returned, and what it answered. */
+const everything = async (store: Store, id: string, after: (given: unknown) => void): Promise<readonly unknown[]> => {
+  const answers: unknown[] = []
+  const call = async <Given extends object, T>(
+    given: Given,
+    operation: (given: Given) => Parameters<typeof done<T>>[0],
+  ): Promise<T> => {
+    const called = operation(given)
+    after(given)
+    const answer = await done(called)
+    answers.push(answer)
+    return answer
+  }
+  const block = bytes(100)
+  const ids = [blockIdOf(bytes(100), store.hash)]
+  const made = await call(
+    { id, meta: { n: [1] }, rows: [{ ...entry('one'), blocks: [...ids] }], blocks: [block], encrypt: false as const },
+    (given) => store.create(given),
+  )
+  await call({ expected: { ...made.head }, rows: [entry('two'), note('three')], operation: 'o' }, (given) =>
+    store.append(id, given),
+  )
+  await call({ expected: 1, meta: { n: [2], of: id } }, (given) => store.update(id, given))
+  await call({ id: `${id} fork`, at: 2, meta: { of: id } }, (given) => store.fork(id, given))
+  await call({ from: 1, to: 3 }, (given) => store.read(id, given))
+  await call([0, 2], (given) => store.nodes(id, given))
+  await call({ where: { of: id }, limit: 1 }, (given) => store.list(given))
+  await call([bytes(50)], (given) => store.putBlocks(given))
+  await call([...ids], (given) => store.getBlocks(given))
+  await call([...ids], (given) => store.hasBlocks(given))
+  await call({ holder: 'h', ttl: 60_000 }, (given) => store.lease(id, given))
+  answers.push(await done(store.read(id)), (await done(store.info(id))).meta)
+  return answers
+}
+
+/** The same for both logs: without their ids, and without what the clock says. */
+const comparable = (answers: readonly unknown[], id: string): string =>
+  JSON.stringify(answers, (name, value: unknown) =>
+    ['created', 'appended', 'expires', 'remaining', 'next'].includes(name)
+      ? undefined
+      : typeof value === 'string'
+        ? value.replaceAll(id, 'ID')
+        : value,
+  )
+
+export const argumentCases: StoreCases = {
+  'what becomes of an argument directly after the call changes nothing': async (store) => {
+    const kept = await everything(store, 'kept', () => {})
+    same(comparable(await everything(store, 'gone', wreck), 'gone'), comparable(kept, 'kept'))
+  },
+  'what becomes of a request to erase, or of texts to look for, changes nothing': async (store) => {
+    const asked = await store.sharing('none')()
+    if (isLeft(asked) && asked.left._tag === 'CannotErase') return
+    await logWith(store, 'a')
+    await add(store, 'a', [entry('one'), entry('two')])
+    const texts = ['one']
+    const looking = store.containing(texts)
+    wreck(texts)
+    same((await done(looking)).rows, [{ id: 'a', position: 0 }])
+    const request = {
+      logs: [{ id: 'a', expected: { ...(await done(store.info('a'))).head }, rows: [{ position: 0, stub: '"gone"' }] }],
+      reason: 'asked to',
+    }
+    const erasing = store.erase(request)
+    wreck(request)
+    same((await done(erasing)).rows, 1)
+    same(
+      (await done(store.read('a'))).map(({ body }) => body),
+      ['"gone"', 'two'],
+    )
+  },
+}

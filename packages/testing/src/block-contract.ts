@@ -1,0 +1,119 @@
+/** The suite that every store of blocks must pass: the part of a store that knows no logs. */
+import { blockIdOf, type BlockId } from 'indelible/proof'
+import { type BlockStore } from 'indelible/store'
+import { done, faulty, holds, same, type ContractCase } from './check.ts'
+
+/** The place of a suite: a store that is empty at first. */
+export interface BlockPlace {
+  /** The block store to test, empty at first. */
+  readonly store: BlockStore
+  /** Clean up. */
+  readonly leave?: () => Promise<void>
+}
+
+/**
+ * The suite for block stores. Each case makes a place of its own, so the cases may run in parallel.
+ *
+ * @param name the name of the adapter, for the titles
+ * @param makePlace makes an empty place
+ * @returns the cases
+ */
+export const blockContract = (name: string, makePlace: () => Promise<BlockPlace>): readonly ContractCase[] =>
+  casesOn(name, blockCases, makePlace)
+
+/** Each case on a store of its own, which is left behind it. */
+export const casesOn = <S>(
+  name: string,
+  cases: { readonly [title: string]: (store: S) => Promise<void> },
+  makePlace: () => Promise<{ readonly store: S; readonly leave?: () => Promise<void> }>,
+): readonly ContractCase[] =>
+  Object.entries(cases).map(([title, work]) => ({
+    name: `${name}: ${title}`,
+    run: async () => {
+      const place = await makePlace()
+      try {
+        await work(place.store)
+      } finally {
+        await place.leave?.()
+      }
+    },
+  }))
+
+/** Bytes that differ from seed to seed. */
+export const bytes = (length: number, seed = 0): Uint8Array =>
+  Uint8Array.from({ length }, (_, index) => (index * 31 + seed * 7 + (index >> 8)) & 255)
+
+export const notBlockIds = (good: BlockId): readonly unknown[] => [
+  '',
+  'x',
+  good.toUpperCase(),
+  `${good}0`,
+  good.slice(1),
+  `${good.slice(1)}\0`,
+  "' or 1=1 --",
+  '__proto__',
+  null,
+  7,
+]
+
+export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<void>>> = {
+  'a block comes back byte for byte, under its SHA-256': async (store) => {
+    const blocks = [
+      new Uint8Array(0),
+      Uint8Array.from({ length: 256 }, (_, index) => index),
+      bytes(3_000_000),
+      Uint8Array.of(0),
+      Uint8Array.of(0, 0),
+    ]
+    const ids = await done(store.putBlocks(blocks))
+    same(
+      ids,
+      blocks.map((block) => blockIdOf(block, store.hash)),
+    )
+    same(ids[0], 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
+    const found = await done(store.getBlocks(ids))
+    same(found, blocks)
+    holds(
+      found.every((block) => block !== undefined && Object.getPrototypeOf(block) === Uint8Array.prototype),
+      'they are plain byte arrays',
+    )
+  },
+  'order is kept, ids may repeat, and what is missing is undefined': async (store) => {
+    const [a, b] = [bytes(10, 1), bytes(10, 2)]
+    const [idA, idB] = (await done(store.putBlocks([a, b, a]))) as [BlockId, BlockId]
+    const missing = blockIdOf(bytes(10, 3), store.hash)
+    same(await done(store.getBlocks([idB, missing, idA, idB])), [b, undefined, a, b])
+    same(await done(store.hasBlocks([idB, missing, idA, idB])), [true, false, true, true])
+  },
+  'any number of ids in one batch': async (store) => {
+    for (const count of [0, 1, 2, 999, 4000]) {
+      const blocks = Array.from({ length: count }, (_, index) =>
+        bytes(9, index % 250).map((byte, at) => (at < 4 ? (index >> (8 * at)) & 255 : byte)),
+      )
+      const ids = await done(store.putBlocks(blocks))
+      same([ids.length, new Set(ids).size], [count, count])
+      same(await done(store.getBlocks(ids)), blocks)
+      same(
+        await done(store.hasBlocks(ids)),
+        ids.map(() => true),
+      )
+    }
+  },
+  "the bytes that were given and those that were got are the caller's own": async (store) => {
+    const mine = bytes(100)
+    const before = mine.slice()
+    const going = store.putBlocks([mine])()
+    mine.fill(0)
+    await going
+    const id = blockIdOf(before, store.hash)
+    const [got] = await done(store.getBlocks([id]))
+    got?.fill(1)
+    same(await done(store.getBlocks([id])), [before])
+  },
+  'what is no block id is not looked for': async (store) => {
+    const good = blockIdOf(bytes(1), store.hash)
+    for (const id of notBlockIds(good))
+      for (const call of ['getBlocks', 'hasBlocks'] as const)
+        same((await faulty('InvalidId', store[call]([good, id as BlockId]))).what, 'block')
+  },
+}

@@ -1,0 +1,98 @@
+/** What the suites of this folder check with. It needs no test runner: what fails throws. */
+import { isLeft } from 'indelible/json/kit'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { storeFaultText } from 'indelible/store/kit'
+import type { StoreFault } from 'indelible/store'
+
+/** One case of a suite: `it(name, run)`, in whatever runner. */
+export interface ContractCase {
+  /** What the case says, in words. */
+  readonly name: string
+  /** Runs it. It throws if the contract is broken. */
+  readonly run: () => Promise<void>
+}
+
+/** What a task gives, which must not be a fault. */
+export const done = async <T>(task: TaskEither<StoreFault, T>): Promise<T> => {
+  const answer = await task()
+  if (isLeft(answer)) throw new Error(`${answer.left._tag}: ${storeFaultText(answer.left)}`, { cause: answer.left })
+  return answer.right
+}
+
+/** The fault that a task gives, which must have this tag. */
+export const faulty = async <Tag extends StoreFault['_tag']>(
+  tag: Tag,
+  task: TaskEither<StoreFault, unknown>,
+): Promise<Extract<StoreFault, { _tag: Tag }>> => {
+  const answer = await task()
+  if (!isLeft(answer)) throw new Error(`expected ${tag}, but it went well: ${show(answer.right)}`)
+  if (answer.left._tag !== tag)
+    throw new Error(`expected ${tag}, found ${answer.left._tag}: ${storeFaultText(answer.left)}`, {
+      cause: answer.left,
+    })
+  if (storeFaultText(answer.left).length < 20) throw new Error(`${tag} has no sentence for people`)
+  return answer.left as Extract<StoreFault, { _tag: Tag }> // its tag was compared
+}
+
+/** Throws unless both are equal, all the way down. */
+export const same = (actual: unknown, expected: unknown, what = 'the answer'): void => {
+  if (!equal(actual, expected)) throw new Error(`${what} is ${show(actual)}, expected ${show(expected)}`)
+}
+
+export const holds = (condition: boolean, what: string): void => {
+  if (!condition) throw new Error(`not so: ${what}`)
+}
+
+/** Milliseconds after which what has not come is taken to hang. No slow machine takes as long. */
+const patience = 300_000
+
+/** What must come, however slow the machine is. Throws if it hangs. */
+export const come = async <T>(work: Promise<T>, late = 'nothing came'): Promise<T> => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const hung = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${late} for ${patience / 60_000} minutes`)), patience)
+  })
+  try {
+    return await Promise.race([work, hung])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const equal = (left: unknown, right: unknown): boolean => {
+  if (Object.is(left, right)) return true
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
+  if (left instanceof Uint8Array && right instanceof Uint8Array)
+    return left.length === right.length && left.every((byte, index) => byte === right[index])
+  if (Array.isArray(left) !== Array.isArray(right)) return false
+  // A field that is undefined is absent, as in JSON.
+  return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) =>
+    equal((left as Record<string, unknown>)[key], (right as Record<string, unknown>)[key]),
+  )
+}
+
+const show = (value: unknown): string => {
+  const text =
+    JSON.stringify(value, (_key, inner: unknown) => (inner instanceof Uint8Array ? `${inner.length} bytes` : inner)) ??
+    String(value)
+  return text.length > 500 ? `${text.slice(0, 500)}…` : text
+}
+
+/** Change everything that can be changed of an argument: its arrays, objects and bytes, all the way down. */
+export const wreck = (given: unknown): void => {
+  if (typeof given !== 'object' || given === null || Object.isFrozen(given)) return
+  if (given instanceof Uint8Array) return void given.fill(255)
+  const prototype: unknown = Object.getPrototypeOf(given)
+  if (!Array.isArray(given) && prototype !== Object.prototype && prototype !== null) return
+  const members = given as { [name: string]: unknown }
+  for (const name of Object.keys(members)) {
+    const member = members[name]
+    wreck(member)
+    if (typeof member === 'string') members[name] = 'wrecked'
+    else if (typeof member === 'number') members[name] = member + 1
+    else if (typeof member === 'boolean') members[name] = !member
+    else if (typeof member === 'function') members[name] = () => 'wrecked'
+  }
+  if (Array.isArray(given)) given.push('wrecked')
+  else members['wrecked'] = 'wrecked'
+}

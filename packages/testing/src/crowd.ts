@@ -1,0 +1,85 @@
+/** What a store must stand that one process alone can't do to it: other processes, and what crashes leave. */
+import { isLeft } from 'indelible/json/kit'
+import { followLog, verifyLog, type StoredRow } from 'indelible/store'
+import { done, holds, same } from './check.ts'
+import type { Elsewhere, StorePlace } from './place.ts'
+
+const writers = 3
+const appends = 40
+
+/**
+ * Several processes append to one log, each as soon as it can: all rows are there, once, each writer's in its order, and a
+ * follower has them all.
+ */
+export const severalProcesses = async (place: StorePlace, elsewhere: Elsewhere): Promise<void> => {
+  const store = await place.open()
+  try {
+    await done(store.create({ id: 'crowded', encrypt: false }))
+    const following = (async () => {
+      const followed: StoredRow[] = []
+      for await (const row of followLog(store, 'crowded')) if (followed.push(row) === writers * appends) return followed
+      return followed
+    })()
+    following.catch(() => {}) // looked at below; a writer that fails is said first
+    await Promise.all(Array.from({ length: writers }, (_, writer) => runElsewhere(elsewhere, writer)))
+    const rows = await done(store.read('crowded'))
+    same(rows.length, writers * appends, 'the number of rows')
+    same(await following, rows, 'what a follower in this process had')
+    for (let writer = 0; writer < writers; writer++) {
+      const own = rows.map(({ body }) => body).filter((body) => body.startsWith(`${writer}:`))
+      same(
+        own,
+        Array.from({ length: appends }, (_, index) => `${writer}:${index}`),
+        `the rows of writer ${writer}`,
+      )
+    }
+    const verified = await verifyLog(store, 'crowded')()
+    holds(!isLeft(verified), 'the log verifies')
+  } finally {
+    await store.close()()
+  }
+}
+
+const runElsewhere = async ({ module, argument }: Elsewhere, writer: number): Promise<void> => {
+  const { spawn } = await import('node:child_process')
+  const code = `
+    const { openStore } = await import(${JSON.stringify(module)})
+    const store = await openStore(${JSON.stringify(argument)})
+    const right = (answer) => { if (answer._tag === 'Left') throw new Error(JSON.stringify(answer.left)); return answer.right }
+    let { head } = right(await store.info('crowded')())
+    for (let index = 0; index < ${appends}; ) {
+      const answer = await store.append('crowded', { expected: head, rows: [{ kind: 'entry', body: ${JSON.stringify(`${writer}:`)} + index }], operation: ${JSON.stringify(`${writer}/`)} + index })()
+      if (answer._tag === 'Right') { head = answer.right.head; index += 1 }
+      else if (answer.left._tag === 'Conflict') {
+        if (answer.left.missed.length !== answer.left.actual.size - head.size) throw new Error('a conflict without what was missed')
+        head = answer.left.actual
+      } else if (answer.left._tag !== 'Busy') throw new Error(JSON.stringify(answer.left))
+    }
+    await store.close()()`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  child.stderr.on('data', (data: unknown) => void (said += String(data)))
+  const status = await new Promise((resolve) => child.on('exit', resolve))
+  if (status !== 0) throw new Error(`writer ${writer} ended with ${String(status)}: ${said}`)
+}
+
+/** What a crash may leave in an empty place is no hindrance: the store opens, and keeps what it is given. */
+export const afterWreck = async (place: StorePlace, index: number): Promise<void> => {
+  const wreck = place.wrecks?.[index]
+  if (wreck === undefined) return
+  await wreck.make()
+  for (const id of ['first', 'second']) {
+    const store = await place.open()
+    try {
+      const { head } = await done(store.create({ id, encrypt: false }))
+      await done(store.append(id, { expected: head, rows: [{ kind: 'entry', body: wreck.name }] }))
+      same(
+        (await done(store.read('first'))).map(({ body }) => body),
+        [wreck.name],
+        `what is there after ${wreck.name}`,
+      )
+    } finally {
+      await store.close()()
+    }
+  }
+}

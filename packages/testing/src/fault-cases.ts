@@ -1,0 +1,352 @@
+/**
+ * What a store must stand whose medium fails: a change is there whole or not at all, one that was acknowledged is there,
+ * a retry doubles nothing, and what is read afterwards is what is there, in every scope.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight } from 'indelible/json/kit'
+import { blockIdOf, type BlockId } from 'indelible/proof'
+import { storeFaultText } from 'indelible/store/kit'
+import { verifyLog, type Row, type Store, type StoreFault } from 'indelible/store'
+import { bytes } from './block-contract.ts'
+import { done, holds, same } from './check.ts'
+import { injectFaults, randomFrom, type Faults, type Strike } from './faults.ts'
+import type { StorePlace } from './place.ts'
+import { entry, note } from './rows.ts'
+
+/** One change, and what it makes of what it changes. */
+interface Deed {
+  readonly name: string
+  readonly scope: string
+  /** The log, or what else it is, that it changes. */
+  readonly id: string
+  readonly run: (store: Store) => Promise<Either<StoreFault, unknown>>
+  /** What it changes, as it is now. */
+  readonly look: (store: Store) => Promise<string>
+  readonly after: string
+  /** Done again, it answers as the first time and changes nothing. */
+  readonly repeats: boolean
+}
+
+/** Deeds that are begun at once. They are made when those before them are done. */
+type Turn = (world: World) => Promise<readonly Deed[]>
+
+/** Every step of every turn fails once, and is lost, torn or crashed at once. */
+export const everyFault = async (place: StorePlace): Promise<void> => {
+  if (place.openFaulty === undefined) return
+  const healthy = await place.open()
+  const { faultEvery = 1 } = place
+  let count = 0
+  try {
+    for (const [index, turn] of course.entries()) {
+      const counting = injectFaults({ at: -1, strike: 'delay' })
+      await play(place, healthy, counting, `turn ${index}, counted`, [turn])
+      for (const [at, step] of counting.steps.entries())
+        for (const strike of strikesAt(step, at))
+          if (count++ % faultEvery === 0)
+            await play(place, healthy, injectFaults({ at, strike }), `turn ${index}, step ${at}, ${strike}`, [turn])
+    }
+  } finally {
+    await healthy.close()()
+  }
+}
+
+/** A commit fails in every way; of any other step the ways take turns, to save time. */
+const strikesAt = (step: string, at: number): readonly Strike[] => {
+  const others = ['fail after', 'crash before', 'crash after', 'tear', 'outage'] as const
+  return ['fail before', ...(/commit|sync/i.test(step) ? others : others.slice(at % others.length).slice(0, 1))]
+}
+
+/** Any steps of any course fail, as a seed says. */
+export const anyFault = async (place: StorePlace): Promise<void> => {
+  if (place.openFaulty === undefined) return
+  const healthy = await place.open()
+  try {
+    const seeds = place.faultEvery === undefined || place.faultEvery === 1 ? 10 : 3
+    for (let seed = 0; seed < seeds; seed++) {
+      const pick = randomFrom(1000 + seed)
+      const turns = Array.from({ length: 6 }, (): Turn => course[Math.floor(pick() * course.length)] as Turn) // there is one
+      await play(place, healthy, injectFaults({ seed, every: 8 }), `seed ${seed}`, turns)
+    }
+  } finally {
+    await healthy.close()()
+  }
+}
+
+class World {
+  readonly healthy: Store
+  /** The scopes of this run, and no other's. */
+  readonly scopes: readonly [string, string]
+  count = 0
+  readonly looks = new Map<string, Deed>()
+
+  constructor(healthy: Store, name: string) {
+    this.healthy = healthy
+    this.scopes = [`${name} / one`, `${name} / other`]
+  }
+
+  /** A deed on a log. `become` makes of its rows what they will be; undefined: no log. */
+  async onLog(
+    name: string,
+    scope: string,
+    id: string,
+    become: (state: LogState) => LogState | undefined,
+    run: Deed['run'],
+    repeats = false,
+  ): Promise<Deed> {
+    const look = (store: Store): Promise<string> => lookAt(store, id)
+    const before = await look(inScope(this.healthy, scope))
+    const after = become(before === none ? { meta: {}, bodies: [] } : (JSON.parse(before) as LogState))
+    return {
+      name: `${name} ${id}`,
+      scope,
+      id,
+      run,
+      look,
+      repeats,
+      after: after === undefined ? none : JSON.stringify(after),
+    }
+  }
+}
+
+interface LogState {
+  readonly meta: unknown
+  readonly bodies: readonly string[]
+}
+
+const none = 'no log'
+
+const lookAt = async (store: Store, id: string): Promise<string> => {
+  const info = await store.info(id)()
+  if (isLeft(info) && info.left._tag === 'NoSuchLog') return none
+  const { meta, head } = isLeft(info) ? await done(store.info(id)) : info.right
+  const bodies = (await done(store.read(id))).map(({ body }) => body)
+  same(bodies.length, head.size, `the number of rows of ${id}`)
+  return JSON.stringify({ meta, bodies } satisfies LogState)
+}
+
+const inScope = (store: Store, scope: string): Store => {
+  const scoped = store.scoped(scope)
+  if (isLeft(scoped)) throw new Error(storeFaultText(scoped.left))
+  return scoped.right
+}
+
+const shared = bytes(3000, 1)
+
+/** Rows, some of them with a block that others speak of too. */
+const appendTo = async (world: World, scope: string, id: string, operation: boolean): Promise<Deed> => {
+  const info = await world.healthy.scoped(scope)
+  const found = isRight(info) ? await info.right.info(id)() : info
+  const number = world.count++
+  const block = bytes(2000, number + 2)
+  const bodies = [0, 1, 2].map((index) => `${id} ${number}.${index}`)
+  return world.onLog(
+    'append to',
+    scope,
+    id,
+    (state) => (isLeft(found) ? undefined : { ...state, bodies: [...state.bodies, ...bodies] }),
+    async (store) => {
+      if (isLeft(found)) return found
+      const [one = '', other = '', last = ''] = bodies
+      const rows: readonly Row[] = [
+        entry(one),
+        { ...note(other), blocks: [blockIdOf(shared, store.hash)] },
+        { ...entry(last), blocks: [blockIdOf(block, store.hash)] },
+      ]
+      const expected = found.right.head
+      return store.append(id, {
+        expected,
+        rows,
+        blocks: [shared, block],
+        ...(operation && { operation: `op ${number}` }),
+      })()
+    },
+    operation,
+  )
+}
+
+const created = async (world: World, scope: string, id: string): Promise<Deed> =>
+  world.onLog(
+    'create',
+    scope,
+    id,
+    () => ({ meta: { made: id }, bodies: [] }),
+    (store) => store.create({ id, meta: { made: id }, encrypt: false })(),
+  )
+
+const forked = async (world: World, scope: string, from: string, id: string, at: number, of?: Deed): Promise<Deed> => {
+  const source = of?.after ?? (await lookAt(inScope(world.healthy, scope), from))
+  const { bodies } = source === none ? { bodies: [] } : (JSON.parse(source) as LogState)
+  return world.onLog(
+    'fork',
+    scope,
+    id,
+    () => ({ meta: { fork: id }, bodies: bodies.slice(0, at) }),
+    (store) => store.fork(from, { id, at, meta: { fork: id } })(),
+  )
+}
+
+const removed = async (world: World, scope: string, id: string): Promise<Deed> =>
+  world.onLog(
+    'remove',
+    scope,
+    id,
+    () => undefined,
+    (store) => store.remove(id)(),
+  )
+
+/** A row in the middle of a log, whose text no other row has. */
+const erased = async (world: World, scope: string, id: string): Promise<Deed> => {
+  const healthy = inScope(world.healthy, scope)
+  const { head } = await done(healthy.info(id))
+  const position =
+    (await done(healthy.read(id))).find((row) => row.erased === undefined && row.position > 1)?.position ?? 0
+  const stub = `gone ${position}`
+  return world.onLog(
+    'erase a row of',
+    scope,
+    id,
+    (state) => ({ ...state, bodies: state.bodies.with(position, stub) }),
+    (store) => store.erase({ logs: [{ id, expected: head, rows: [{ position, stub }] }] })(),
+  )
+}
+
+/** Turns that go after each other in any order: each makes logs of its own beside those that are there from the start. */
+const course: readonly Turn[] = [
+  // Forks of a fork that is not there yet: what the second reads of the first is not committed.
+  async (world) => {
+    const [scope] = world.scopes
+    const number = world.count++
+    const first = await forked(world, scope, 's', `f${number}`, 3)
+    return [first, await forked(world, scope, `f${number}`, `g${number}`, 2, first)]
+  },
+  async (world) => [
+    await created(world, world.scopes[1], `n${world.count++}`),
+    await appendTo(world, world.scopes[1], 's', true),
+  ],
+  async (world) => [
+    await appendTo(world, world.scopes[0], 's', true),
+    await appendTo(world, world.scopes[0], 't', false),
+  ],
+  async (world) => {
+    const [, scope] = world.scopes
+    const title = `title ${world.count++}`
+    const { version } = await done(inScope(world.healthy, scope).info('s'))
+    const named = await world.onLog(
+      'update',
+      scope,
+      's',
+      (state) => ({ ...state, meta: { title } }),
+      (store) => store.update('s', { expected: version, meta: { title } })(),
+    )
+    const block = bytes(500, world.count++)
+    const look = async (store: Store): Promise<string> =>
+      String((await done(store.hasBlocks([blockIdOf(block, store.hash)])))[0])
+    const run: Deed['run'] = (store) => store.putBlocks([block])()
+    return [named, { name: 'put a block', scope, id: 'block', run, look, after: 'true', repeats: true }]
+  },
+  async (world) => {
+    const [scope] = world.scopes
+    const id = `r${world.count++}`
+    await done(inScope(world.healthy, scope).fork('t', { id, at: 1 }))
+    return [await removed(world, scope, id), await created(world, world.scopes[1], `m${world.count++}`)]
+  },
+  async (world) => {
+    const asked = await inScope(world.healthy, world.scopes[0]).sharing('t')()
+    return isLeft(asked) && asked.left._tag === 'CannotErase' ? [] : [await erased(world, world.scopes[0], 't')]
+  },
+]
+
+/** A course on a medium that fails, in scopes of its own. */
+const play = async (
+  place: StorePlace,
+  healthy: Store,
+  faults: Faults,
+  name: string,
+  turns: readonly Turn[],
+): Promise<void> => {
+  const open = (): Promise<Store> => (place.openFaulty as Required<StorePlace>['openFaulty'])(faults) // there is one
+  const world = new World(healthy, name)
+  for (const [scope, id] of [
+    [world.scopes[0], 's'],
+    [world.scopes[0], 't'],
+    [world.scopes[1], 's'],
+  ] as const) {
+    const deed = await created(world, scope, id)
+    await deed.run(inScope(healthy, scope))
+    await (await appendTo(world, scope, id, false)).run(inScope(healthy, scope))
+    world.looks.set(deed.name, deed)
+  }
+  let subject = await open()
+  const reopened = async (): Promise<void> => {
+    await subject.close()()
+    faults.restart()
+    subject = await open()
+  }
+  /** What is read through the handle that met the faults is what is there, in every scope. */
+  const truthful = async (): Promise<void> => {
+    for (const [key, { scope, look }] of world.looks)
+      same(await look(inScope(subject, scope)), await look(inScope(healthy, scope)), `what is read of ${key}`)
+  }
+  try {
+    for (const turn of turns) {
+      const deeds = await turn(world)
+      const before = await Promise.all(deeds.map(({ look, scope }) => look(inScope(healthy, scope))))
+      faults.arm()
+      const answers = await Promise.all(deeds.map(({ run, scope }) => run(inScope(subject, scope))))
+      faults.rest()
+      for (const [index, deed] of deeds.entries()) {
+        world.looks.set(`${deed.scope} ${deed.name}`, deed)
+        const found = await deed.look(inScope(healthy, deed.scope))
+        const answer = answers[index] as Either<StoreFault, unknown> // one for each
+        if (isRight(answer)) same(found, deed.after, `what is there after ${deed.name}, which was acknowledged`)
+        else if (found !== before[index]) {
+          same(found, deed.after, `what is there after ${deed.name}, which failed (${storeFaultText(answer.left)})`)
+          holds(
+            answer.left._tag === 'Io' && answer.left.outcome === 'unknown',
+            `${deed.name} failed, was done, and the fault said that it may have been: ${storeFaultText(answer.left)}`,
+          )
+        }
+      }
+      if (faults.crashed) await reopened()
+      await truthful()
+      // Somebody else comes before any retry. Keys that were given back must not be remembered.
+      const other = await created(world, world.scopes[1], `z${world.count++}`)
+      const first = await other.run(inScope(subject, other.scope))
+      if (isLeft(first)) {
+        await reopened() // a handle may refuse to go on after some failures; the next must not
+        await other.run(inScope(subject, other.scope))
+      }
+      const filled = await appendTo(world, other.scope, other.id, false)
+      await filled.run(inScope(subject, other.scope))
+      same(await filled.look(inScope(subject, other.scope)), filled.after, `what is read of ${other.id}`)
+      for (const [index, deed] of deeds.entries()) {
+        const { run, look, scope, after, repeats } = deed
+        const was = answers[index] as Either<StoreFault, unknown>
+        if (!repeats && (isRight(was) || (await look(inScope(healthy, scope))) === after)) continue
+        const again = await run(inScope(subject, scope))
+        holds(
+          isRight(again),
+          `${deed.name} goes well once nothing fails: ${isLeft(again) ? storeFaultText(again.left) : ''}`,
+        )
+        if (isRight(was) && isRight(again)) same(again.right, was.right, `the answer to ${deed.name}, done again`)
+        same(await look(inScope(healthy, scope)), after, `what is there after a retry of ${deed.name}`)
+      }
+      await truthful()
+    }
+    for (const scope of world.scopes)
+      for (const { id } of (await done(inScope(healthy, scope).list())).logs) {
+        await done(verifyLog(inScope(subject, scope), id))
+        const ids: readonly BlockId[] = [blockIdOf(shared, healthy.hash)]
+        same((await done(inScope(subject, scope).getBlocks(ids)))[0], shared, 'the block that rows share')
+      }
+  } catch (error) {
+    const [struck] = faults.struck
+    throw new Error(
+      `${name}: ${struck === undefined ? 'nothing failed' : faults.struck.map((each) => `${each.strike} ${each.number} (${each.step})`).join(', ')}: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    )
+  } finally {
+    await subject.close()()
+    faults.restart()
+  }
+}

@@ -1,0 +1,155 @@
+/** Ids and scopes: what may name something, and that names never reach further than they should. */
+import { isRight } from 'indelible/json/kit'
+import { done, faulty, holds, same } from './check.ts'
+import { asStored, entry, headFor, logWith } from './rows.ts'
+import type { StoreCases } from './store-cases.ts'
+
+/** All different, and all good. */
+const goodIds = [
+  'a',
+  'A',
+  'a ',
+  ' a',
+  '../../etc/passwd',
+  '..',
+  '/',
+  'C:\\x',
+  "'; drop table logs; --",
+  '"',
+  '`',
+  '\\',
+  '%',
+  '_',
+  '*',
+  '?',
+  '$1',
+  ':a',
+  'null',
+  'undefined',
+  '0',
+  '-1',
+  '1e3',
+  'true',
+  '__proto__',
+  'constructor',
+  'toString',
+  'ключ',
+  '日本語',
+  '👩‍👩‍👧',
+  '\u00E9',
+  'e\u0301',
+  '\uFB01',
+  '\u202Eabc',
+  '\u200B',
+  '\uFEFF',
+  '\uFFFF',
+  '\u{10FFFF}',
+  'x'.repeat(255),
+  'é'.repeat(127),
+]
+
+const badIds: readonly unknown[] = [
+  '',
+  '\0',
+  'a\0b',
+  'a\n',
+  '\t',
+  '\u007F',
+  '\u0085',
+  '\uD800',
+  'a\uDC00',
+  'x'.repeat(256),
+  'é'.repeat(128),
+  'x'.repeat(10_000),
+  null,
+  undefined,
+  1,
+  {},
+  ['a'],
+]
+
+export const idCases: StoreCases = {
+  'ids are any text without control characters, and never the same for two texts': async (store) => {
+    for (const id of goodIds) await logWith(store, id, [entry(id)])
+    for (const id of goodIds) same((await done(store.read(id)))[0]?.body, id)
+    same(
+      (await done(store.list({ limit: 1000 }))).logs.map((log) => log.id),
+      goodIds.toReversed(),
+    )
+    for (const id of goodIds.slice(0, 20)) await done(store.remove(id))
+    same((await done(store.list({ limit: 1000 }))).logs.length, goodIds.length - 20)
+  },
+  'operation ids likewise': async (store) => {
+    const { head } = await logWith(store, 'a')
+    let expected = head
+    for (const operation of goodIds)
+      expected = (await done(store.append('a', { expected, rows: [entry(operation)], operation }))).head
+    for (const [from, operation] of goodIds.entries())
+      same((await done(store.append('a', { expected, rows: [entry(operation)], operation }))).from, from)
+    for (const operation of badIds.filter((id) => id !== undefined))
+      same(
+        (await faulty('InvalidId', store.append('a', { expected, rows: [], operation: operation as string }))).what,
+        'operation',
+      )
+  },
+  'a bad id is refused by every method': async (store) => {
+    const { head } = await logWith(store, 'a')
+    for (const bad of badIds) {
+      const id = bad as string
+      for (const call of [
+        () => store.create({ id, encrypt: false }),
+        () => store.info(id),
+        () => store.read(id),
+        () => store.nodes(id, []),
+        () => store.append(id, { expected: head, rows: [] }),
+        () => store.update(id, { expected: 1, meta: {} }),
+        () => store.fork(id, { id: 'b', at: 0 }),
+        () => store.fork('a', { id, at: 0 }),
+        () => store.remove(id),
+      ])
+        same((await faulty('InvalidId', call())).what, 'log')
+      const scope = store.scoped(id)
+      holds(!isRight(scope) && scope.left._tag === 'InvalidId' && scope.left.what === 'scope', 'it is no scope either')
+    }
+    same(
+      (await done(store.list())).logs.map((log) => log.id),
+      ['a'],
+    )
+  },
+  'a scope sees its own logs and blocks, and no others': async (_store, place) => {
+    const names = ['one', 'two', 'ONE', 'one ', '%', '../one', '\u00E9', 'e\u0301']
+    const stores = await Promise.all(names.map((name) => place.open(name)))
+    const block = Uint8Array.of(1, 2, 3)
+    for (const [index, store] of stores.entries()) {
+      same((await done(store.list())).logs, [], `the logs of ${names[index]}`)
+      await logWith(store, 'a', [entry(`of ${index}`)])
+    }
+    for (const [index, store] of stores.entries()) same(await done(store.read('a')), asStored([entry(`of ${index}`)]))
+    const [first, second] = stores as [typeof _store, typeof _store]
+    const [id] = await done(first.putBlocks([block]))
+    same(await done(second.hasBlocks([id as never])), [false])
+    same(await done(second.getBlocks([id as never])), [undefined])
+    await faulty(
+      'MissingBlock',
+      second.append('a', {
+        expected: headFor([entry('of 1')], second.hash),
+        rows: [{ kind: 'entry', body: 'x', blocks: [id as never] }],
+      }),
+    )
+    await done(second.putBlocks([block]))
+    await done(first.remove('a'))
+    same((await done(first.list())).logs, [])
+    same(await done(second.read('a')), asStored([entry('of 1')]))
+    await faulty('NoSuchLog', first.fork('a', { id: 'b', at: 0 }))
+    for (const store of stores) await done(store.close())
+  },
+  'a handle for another scope can be had from a handle': async (store) => {
+    const other = store.scoped('other')
+    holds(isRight(other), 'the scope is good')
+    if (!isRight(other)) return
+    await logWith(store, 'a', [entry('here')])
+    await faulty('NoSuchLog', other.right.info('a'))
+    await logWith(other.right, 'a', [entry('there')])
+    same((await done(store.read('a')))[0]?.body, 'here')
+  },
+}

@@ -1,0 +1,200 @@
+/** The suite that every key-value store must pass which is to keep blocks. */
+import type { BlockId } from 'indelible/proof'
+import { keyValueBlocks, removeBlocks, type BlockStore, type KeyValueStore } from 'indelible/store'
+import { blockContract, bytes, casesOn } from './block-contract.ts'
+import { done, faulty, same, type ContractCase } from './check.ts'
+
+/** The place of the suite: a store that is empty at first. */
+export interface KeyValuePlace {
+  /** The key-value store to test, empty at first. */
+  readonly store: KeyValueStore
+  /** Clean up. */
+  readonly leave?: () => Promise<void>
+}
+
+/**
+ * The suite for key-value stores: the promises of the port, and `blockContract` on its blocks. Each case makes a place
+ * of
+ * its own, so the cases may run in parallel.
+ *
+ * @param name the name of the adapter, for the titles
+ * @param makePlace makes an empty place
+ * @returns the cases
+ * @example
+ * for (const { name, run } of keyValueContract('redis', async () => ({ store: await emptyRedis() }))) it(name, run)
+ */
+export const keyValueContract = (name: string, makePlace: () => Promise<KeyValuePlace>): readonly ContractCase[] => [
+  ...casesOn(name, keyValueCases, makePlace),
+  ...blockContract(`${name}, its blocks`, async () => {
+    const place = await makePlace()
+    return { store: keyValueBlocks(place.store, { scope: 'a scope: ./*' }), leave: async () => place.leave?.() }
+  }),
+]
+
+const got = async (store: KeyValueStore, keys: readonly string[]): Promise<readonly unknown[]> =>
+  (await store.mget(keys)).map((value) => (value instanceof Uint8Array ? new Uint8Array(value) : (value ?? undefined)))
+
+/** Asked of the store itself, and called on it: a method of a class needs its `this`. */
+const deletes = (store: KeyValueStore): store is Required<KeyValueStore> => store.deletePrefix !== undefined
+
+const puts = (store: KeyValueStore): store is KeyValueStore & Required<Pick<KeyValueStore, 'putIfAbsent'>> =>
+  store.putIfAbsent !== undefined
+
+const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<void>>> = {
+  'values come back byte for byte, in the order of the keys, undefined where there is none': async (store) => {
+    const [empty, every, long] = [
+      new Uint8Array(0),
+      Uint8Array.from({ length: 256 }, (_, index) => index),
+      bytes(300_000),
+    ]
+    await store.mset([
+      ['k/empty', empty],
+      ['k/every', every],
+      ['k/long', long],
+    ])
+    same(await got(store, ['k/long', 'k/none', 'k/empty', 'k/long', 'k/every']), [long, undefined, empty, long, every])
+  },
+  'empty batches are fine': async (store) => {
+    await store.mset([])
+    same(await got(store, []), [])
+  },
+  'a whole chunk in one call': async (store) => {
+    const entries = Array.from({ length: 500 }, (_, index) => [`many/${index}`, bytes(20, index)] as const)
+    await store.mset(entries)
+    same(await got(store, entries.map(([key]) => key).toReversed()), entries.map(([, value]) => value).toReversed())
+  },
+  'writing again replaces': async (store) => {
+    await store.mset([
+      ['again', bytes(10, 1)],
+      ['other', bytes(10, 2)],
+    ])
+    await store.mset([['again', bytes(5, 3)]])
+    await store.mset([['again', bytes(5, 3)]])
+    same(await got(store, ['again', 'other']), [bytes(5, 3), bytes(10, 2)])
+  },
+  'keys that look alike are others': async (store) => {
+    const keys = [
+      'p/a',
+      'p/A',
+      'p/a/',
+      'p/a/b',
+      'p%2Fa',
+      'p%2fa',
+      'p_a',
+      'p-a',
+      'p/__proto__',
+      'constructor',
+      `p/${'x'.repeat(990)}`,
+    ]
+    await store.mset(keys.map((key, index) => [key, bytes(8, index)] as const))
+    same(
+      await got(store, keys),
+      keys.map((_, index) => bytes(8, index)),
+    )
+    same(await got(store, ['p', 'p/', '__proto__', 'toString']), [undefined, undefined, undefined, undefined])
+  },
+  "the bytes that were given and those that were got are the caller's own": async (store) => {
+    const mine = bytes(50)
+    await store.mset([['mine', mine]])
+    mine.fill(0)
+    const [first] = await store.mget(['mine'])
+    if (first instanceof Uint8Array) first.fill(1)
+    same(await got(store, ['mine']), [bytes(50)])
+  },
+  'writers at the same time lose nothing of each other': async (store) => {
+    const writers = Array.from({ length: 8 }, (_, writer) =>
+      Array.from({ length: 50 }, (_, index) => [`w/${writer}/${index}`, bytes(30, writer * 50 + index)] as const),
+    )
+    await Promise.all(writers.map((entries) => store.mset(entries)))
+    const all = writers.flat()
+    same(
+      await got(
+        store,
+        all.map(([key]) => key),
+      ),
+      all.map(([, value]) => value),
+    )
+  },
+  'what is deleted by prefix is what begins so, and nothing else': async (store) => {
+    if (!deletes(store)) return
+    const gone = ['d_/%2A/1', 'd_/%2A/2', 'd_/%2A/']
+    const kept = ['d_/%2A', 'dx/%2A/1', 'd_/xx2A/1', 'd_/%2AA/1', 'x/d_/%2A/1', 'D_/%2A/1']
+    await store.mset([...gone, ...kept].map((key) => [key, bytes(4)] as const))
+    await store.deletePrefix('d_/%2A/')
+    await store.deletePrefix('nothing/begins/so/')
+    same(await got(store, [...gone, ...kept]), [...gone.map(() => undefined), ...kept.map(() => bytes(4))])
+  },
+  'of values under one key the first stays, whoever comes at the same time': async (store) => {
+    if (!puts(store)) return
+    const mine = bytes(40)
+    same(await store.putIfAbsent('once/a', mine), true)
+    mine.fill(0)
+    same(await store.putIfAbsent('once/a', bytes(40, 1)), false)
+    same(await store.putIfAbsent('once/b', new Uint8Array(0)), true)
+    same(await store.putIfAbsent('once/b', bytes(3)), false)
+    same(await got(store, ['once/a', 'once/b']), [bytes(40), new Uint8Array(0)])
+    for (let round = 0; round < 5; round++) {
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, writer) => store.putIfAbsent(`once/race/${round}`, bytes(4, writer))),
+      )
+      same(answers.filter(Boolean).length, 1)
+      same(await got(store, [`once/race/${round}`]), [bytes(4, answers.indexOf(true))])
+    }
+    await store.mset([['once/set', bytes(5)]])
+    same(await store.putIfAbsent('once/set', bytes(6)), false)
+  },
+  'keys that begin so are listed, each once, and no others': async (store) => {
+    const { keys } = store
+    if (keys === undefined) return
+    const wanted = Array.from({ length: 120 }, (_, index) => `l_/%2A/${index}`)
+    const others = ['l_/%2A', 'lx/%2A/1', 'l_/xx2A/1', 'x/l_/%2A/1', 'L_/%2A/1']
+    await store.mset([...wanted, ...others].map((key) => [key, bytes(4)] as const))
+    const found: string[] = []
+    for await (const key of keys.call(store, 'l_/%2A/')) found.push(key)
+    same(found.toSorted(), wanted.toSorted())
+  },
+  'values of which the first stays are those of their scope, and no blocks': async (store) => {
+    if (!puts(store)) return
+    const [one, other] = ['a', 'a/b'].map((scope) => keyValueBlocks(store, { scope }).once)
+    if (one === undefined || other === undefined) throw new Error('a store with putIfAbsent gives no once')
+    same(await done(one.put('n/1', bytes(3))), true)
+    same(await done(one.put('n/1', bytes(4))), false)
+    same(await done(other.put('n/1', bytes(5))), true)
+    same(await done(one.get(['n/1', 'n/2'])), [bytes(3), undefined])
+    if (one.list !== undefined) same(await done(one.list('n/')), ['n/1'])
+    if (one.remove === undefined) return
+    await done(one.remove('n/'))
+    same(await done(one.get(['n/1'])), [undefined])
+    same(await done(other.get(['n/1'])), [bytes(5)])
+  },
+  'a block that was damaged is not there until it is put again': async (store) => {
+    const blocks = keyValueBlocks(store, { prefix: 'own' })
+    const [id] = await done(blocks.putBlocks([bytes(300)]))
+    await store.mset([[`own/default/${id}`, bytes(300, 1)]])
+    await faulty('DamagedBlock', blocks.getBlocks([id as BlockId]))
+    same(await done(blocks.hasBlocks([id as BlockId])), [false])
+    await done(blocks.putBlocks([bytes(300)]))
+    same(await done(blocks.hasBlocks([id as BlockId])), [true])
+    same(await done(blocks.getBlocks([id as BlockId])), [bytes(300)])
+  },
+  'blocks of one scope are not those of another': async (store) => {
+    const scopes = ['a', 'a/b', 'A', '..', '*', 'ä', 'a%2Fb']
+    const blocks = scopes.map((scope) => keyValueBlocks(store, { scope, keysPerCall: 3 }))
+    const ids = await done(
+      (blocks[0] as BlockStore).putBlocks(Array.from({ length: 10 }, (_, index) => bytes(10, index))),
+    )
+    for (const [index, of] of blocks.entries())
+      same(
+        await done(of.hasBlocks(ids)),
+        ids.map(() => index === 0),
+      )
+    if (!deletes(store)) return
+    await done((blocks[1] as BlockStore).putBlocks([bytes(10)]))
+    await done(removeBlocks(store, { scope: 'a' }))
+    same(
+      await done((blocks[0] as BlockStore).hasBlocks(ids)),
+      ids.map(() => false),
+    )
+    same(await done((blocks[1] as BlockStore).hasBlocks(ids.slice(0, 1))), [true])
+  },
+}

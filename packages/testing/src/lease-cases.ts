@@ -1,0 +1,230 @@
+/** Leases: who works on a log, beside it. */
+import { isLeft, isRight } from 'indelible/json/kit'
+import type { EraseRequest, Lease, LeaseClaim, Store } from 'indelible/store'
+import { done, faulty, holds, same } from './check.ts'
+import { add, entry, logWith, note, someRows } from './rows.ts'
+import type { StoreCases } from './store-cases.ts'
+
+/** Milliseconds that a lease lasts which is meant to expire. No case needs to do anything within them. */
+const short = 50
+/** One that is not. */
+const long = 60_000
+
+const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** A short lease that was renewed for long before it was over. A process that stands still for a moment takes it again. */
+const renewedInTime = async (store: Store, id: string): Promise<Lease> => {
+  for (;;) {
+    const { number } = await done(store.lease(id, { holder: 'steady', ttl: short }))
+    const renewed = await store.renew(id, { number, ttl: long })()
+    if (isRight(renewed)) return renewed.right
+    same(renewed.left._tag, 'LeaseLost')
+  }
+}
+
+const headOf = async (store: Store, id: string) => (await done(store.info(id))).head
+
+export const leaseCases: StoreCases = {
+  'one holder at a time: the second is told who it is, and for how long': async (store) => {
+    await logWith(store, 'a')
+    same(await done(store.leaseOf('a')), undefined)
+    const first = await done(store.lease('a', { holder: 'first', ttl: long }))
+    same([first.number, first.holder, first.stopRequested], [1, 'first', false])
+    holds(first.remaining > 0 && first.remaining <= long, 'what remains is no more than the ttl')
+    const held = await faulty('LeaseHeld', store.lease('a', { holder: 'second', ttl: long }))
+    same([held.id, held.holder, held.expires], ['a', 'first', first.expires])
+    holds(held.remaining > 0 && held.remaining <= long, 'what remains is told')
+    same((await done(store.leaseOf('a')))?.holder, 'first')
+    await done(store.release('a', first.number))
+    same(await done(store.leaseOf('a')), undefined)
+    same((await done(store.lease('a', { holder: 'second', ttl: long }))).number, 2)
+  },
+  'of many that want one lease at once, one has it': async (store) => {
+    await logWith(store, 'a')
+    const wanted = Array.from({ length: 8 }, (_, index) => store.lease('a', { holder: `${index}`, ttl: long })())
+    const answers = await Promise.all(wanted)
+    same(answers.filter(isRight).length, 1, 'the leases that were given')
+    for (const answer of answers) if (isLeft(answer)) same(answer.left._tag, 'LeaseHeld')
+  },
+  'a lease that expires stays its holder’s until somebody takes it; then the holder appends nothing any more': async (
+    store,
+  ) => {
+    const { head } = await logWith(store, 'a')
+    const { number } = await done(store.lease('a', { holder: 'paused', ttl: short }))
+    const expired = async (): Promise<void> => {
+      while ((await done(store.leaseOf('a'))) !== undefined) await pause(short)
+    }
+    await expired()
+    // Nobody has had it since, so nothing of what the holder knows is old.
+    const appended = await done(store.append('a', { expected: head, rows: [entry('held')], lease: { number } }))
+    const renewed = await done(store.renew('a', { number, ttl: long }))
+    same([renewed.number, renewed.holder], [number, 'paused'])
+    same((await done(store.leaseOf('a')))?.number, number)
+    await done(store.renew('a', { number, ttl: short }))
+    await expired()
+    const second = await done(store.lease('a', { holder: 'next', ttl: short }))
+    same(second.number, number + 1)
+    // Also where the holder knows the head: it may have been paused for years.
+    const late = { expected: appended.head, rows: [entry('x')], lease: { number } }
+    const lost = await faulty('LeaseLost', store.append('a', late))
+    same([lost.id, lost.number], ['a', number])
+    await faulty('LeaseLost', store.renew('a', { number, ttl: long }))
+    await expired()
+    await faulty('LeaseLost', store.append('a', late)) // also where the next one has expired
+    await faulty('LeaseLost', store.renew('a', { number, ttl: long }))
+    await done(store.renew('a', { number: second.number, ttl: long }))
+    await done(store.release('a', number)) // is lost already
+    same((await done(store.leaseOf('a')))?.holder, 'next')
+    const rows = [entry('of the next')]
+    await done(store.append('a', { expected: appended.head, rows, lease: { number: second.number } }))
+    same((await done(store.read('a'))).length, 2)
+  },
+  'a holder whose lease another one has taken changes no metadata and erases nothing': async (store) => {
+    const { head } = await logWith(store, 'a', someRows(3))
+    const logs = (claim: LeaseClaim): EraseRequest['logs'] => [
+      { id: 'a', expected: head, rows: [{ position: 0, stub: '"gone"' }], ...claim },
+    ]
+    const asked = await store.sharing('none')()
+    const canErase = !isLeft(asked) || asked.left._tag !== 'CannotErase'
+    const { number } = await done(store.lease('a', { holder: 'zombie', ttl: short }))
+    const mine = { lease: { number } }
+    await done(store.update('a', { expected: 1, meta: { by: 'its holder' }, ...mine }))
+    while ((await done(store.leaseOf('a'))) !== undefined) await pause(short)
+    await done(store.update('a', { expected: 2, meta: { by: 'nobody has taken it' }, ...mine }))
+    const next = await done(store.lease('a', { holder: 'next', ttl: long }))
+    const before = await done(store.info('a'))
+    const refused = async (tag: 'LeaseLost' | 'LeaseHeld', claim: LeaseClaim): Promise<void> => {
+      const fault = await faulty(tag, store.update('a', { expected: 3, meta: {}, ...claim }))
+      same(fault.id, 'a')
+      await faulty(tag, store.update('a', { expected: 1, meta: {}, ...claim })) // whatever version it knows
+      if (canErase) await faulty(tag, store.erase({ logs: logs(claim) }))
+      same(await done(store.info('a')), before)
+      same(
+        (await done(store.read('a'))).some(({ erased }) => erased !== undefined),
+        false,
+      )
+    }
+    await refused('LeaseLost', mine)
+    await refused('LeaseHeld', { respectLease: true })
+    const theirs = { lease: { number: next.number } }
+    await done(store.update('a', { expected: 3, meta: { by: 'the next' }, ...theirs }))
+    await faulty('MetaConflict', store.update('a', { expected: 3, meta: {}, ...theirs }))
+    if (canErase) same((await done(store.erase({ logs: logs(theirs) }))).rows, 1)
+    await done(store.release('a', next.number))
+    await faulty('LeaseLost', store.update('a', { expected: 4, meta: {}, ...theirs }))
+    await done(store.update('a', { expected: 4, meta: {}, respectLease: true }))
+  },
+  'a lease that was released is over, also one that had expired': async (store) => {
+    const { head } = await logWith(store, 'a')
+    const { number } = await done(store.lease('a', { holder: 'x', ttl: short }))
+    while ((await done(store.leaseOf('a'))) !== undefined) await pause(short)
+    await done(store.release('a', number))
+    await faulty('LeaseLost', store.append('a', { expected: head, rows: [entry('x')], lease: { number } }))
+    await faulty('LeaseLost', store.renew('a', { number, ttl: long }))
+  },
+  'a lease that is renewed lasts, and nothing of the log changes': async (store) => {
+    await logWith(store, 'a', someRows(5))
+    const before = await done(store.info('a'))
+    const { number, expires } = await renewedInTime(store, 'a')
+    await pause(short + 50) // it would be over
+    for (let last = expires, turn = 0; turn < 3; turn++) {
+      await pause(5)
+      const renewed = await done(store.renew('a', { number, ttl: long }))
+      same([renewed.number, renewed.holder], [number, 'steady'])
+      holds(renewed.expires > last, 'a renewal lasts from now on')
+      last = renewed.expires
+    }
+    await faulty('LeaseHeld', store.lease('a', { holder: 'other', ttl: long }))
+    same(await done(store.info('a')), before)
+  },
+  'without a lease anybody appends, unless he asks whether there is one': async (store) => {
+    await logWith(store, 'a')
+    const asking = async () => ({ expected: await headOf(store, 'a'), rows: [entry('asks')], respectLease: true })
+    await done(store.append('a', await asking()))
+    const { number } = await done(store.lease('a', { holder: 'somebody', ttl: long }))
+    await add(store, 'a', [entry('does not ask')])
+    const held = await faulty('LeaseHeld', store.append('a', await asking()))
+    same([held.id, held.holder], ['a', 'somebody'])
+    await done(store.append('a', { ...(await asking()), lease: { number } }))
+    await done(store.release('a', number))
+    await done(store.append('a', await asking()))
+    same((await done(store.read('a'))).length, 4)
+    await faulty('LeaseLost', store.append('a', { ...(await asking()), lease: { number } }))
+  },
+  'an operation that has happened is answered, also after its lease was lost': async (store) => {
+    const { head } = await logWith(store, 'a')
+    const { number } = await done(store.lease('a', { holder: 'first', ttl: long }))
+    const append = { expected: head, rows: [entry('x'), note('y')], operation: 'op', lease: { number } }
+    const answer = await done(store.append('a', append))
+    await done(store.release('a', number))
+    same(await done(store.append('a', append)), answer)
+    await faulty('LeaseLost', store.append('a', { ...append, operation: 'another' }))
+  },
+  'appends of several leases and of none, called at once: each as its own says': async (store) => {
+    const heads = await Promise.all(['a', 'b', 'c'].map(async (id) => (await logWith(store, id)).head))
+    const [a, b, c] = heads as [(typeof heads)[0], (typeof heads)[0], (typeof heads)[0]]
+    const held = await done(store.lease('a', { holder: 'x', ttl: long }))
+    await done(store.lease('b', { holder: 'x', ttl: long }))
+    const answers = await Promise.all([
+      store.append('a', { expected: a, rows: [entry('1')], lease: { number: held.number } })(),
+      store.append('b', { expected: b, rows: [entry('2')], lease: { number: 99 } })(),
+      store.append('c', { expected: c, rows: [entry('3')], respectLease: true })(),
+    ])
+    same(
+      answers.map((answer) => (isLeft(answer) ? answer.left._tag : 'appended')),
+      ['appended', 'LeaseLost', 'appended'],
+    )
+  },
+  'a holder who is asked to stop sees it at the renewal; the next holder does not': async (store) => {
+    await logWith(store, 'a')
+    same(await done(store.requestStop('a')), undefined)
+    const { number } = await done(store.lease('a', { holder: 'worker', ttl: long }))
+    same((await done(store.renew('a', { number, ttl: long }))).stopRequested, false)
+    same((await done(store.requestStop('a')))?.holder, 'worker')
+    same((await done(store.renew('a', { number, ttl: long }))).stopRequested, true)
+    await done(store.release('a', number))
+    same((await done(store.lease('a', { holder: 'next', ttl: long }))).stopRequested, false)
+  },
+  'a lease is of one log of one scope, and goes with it; a fork has none': async (store) => {
+    await logWith(store, 'a', someRows(4))
+    const other = store.scoped('other')
+    if (!isRight(other)) throw new Error('the scope is good')
+    await logWith(other.right, 'a')
+    await done(store.lease('a', { holder: 'x', ttl: long }))
+    same(await done(other.right.leaseOf('a')), undefined)
+    await done(store.fork('a', { id: 'fork', at: 2 }))
+    same(await done(store.leaseOf('fork')), undefined)
+    await done(store.remove('a'))
+    for (const call of [
+      () => store.leaseOf('a'),
+      () => store.lease('a', { holder: 'x', ttl: long }),
+      () => store.renew('a', { number: 1, ttl: long }),
+      () => store.release('a', 1),
+      () => store.requestStop('a'),
+    ])
+      await faulty('NoSuchLog', call())
+    await logWith(store, 'a')
+    same(await done(store.leaseOf('a')), undefined)
+  },
+  'a lease without a good holder or time is none': async (store) => {
+    await logWith(store, 'a')
+    for (const holder of ['', 'a\nb', 'x'.repeat(256), undefined as unknown as string])
+      await faulty('InvalidLease', store.lease('a', { holder, ttl: long }))
+    for (const ttl of [0, -1, 1.5, Number.NaN, 2 ** 31]) {
+      await faulty('InvalidLease', store.lease('a', { holder: 'x', ttl }))
+      await faulty('InvalidLease', store.renew('a', { number: 1, ttl }))
+    }
+    same(await done(store.leaseOf('a')), undefined)
+  },
+  'a lease is there after a reopen': async (store, place) => {
+    if (!place.lasting) return
+    await logWith(store, 'a')
+    const { number, expires } = await done(store.lease('a', { holder: 'x', ttl: long }))
+    await done(store.close())
+    const again = await place.open()
+    same((await done(again.leaseOf('a')))?.expires, expires)
+    await faulty('LeaseHeld', again.lease('a', { holder: 'y', ttl: long }))
+    await done(again.append('a', { expected: await headOf(again, 'a'), rows: [entry('x')], lease: { number } }))
+    await done(again.close())
+  },
+}

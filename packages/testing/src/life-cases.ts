@@ -1,0 +1,89 @@
+/** Opening, closing, and what is there afterwards. */
+import { isRight } from 'indelible/json/kit'
+import type { BlockId } from 'indelible/proof'
+import { verifyLog, type Store } from 'indelible/store'
+import { done, faulty, holds, same } from './check.ts'
+import { add, asStored, entry, headFor, logWith, someRows } from './rows.ts'
+import type { StoreCases } from './store-cases.ts'
+
+const everyMethod = (store: Store) => [
+  store.create({ id: 'b', encrypt: false }),
+  store.info('a'),
+  store.list(),
+  store.read('a'),
+  store.nodes('a', []),
+  store.append('a', { expected: headFor([], store.hash), rows: [] }),
+  store.update('a', { expected: 1, meta: {} }),
+  store.fork('a', { id: 'b', at: 0 }),
+  store.remove('a'),
+  store.putBlocks([]),
+  store.getBlocks([]),
+  store.hasBlocks([]),
+  store.watch('a', () => {}),
+  store.lease('a', { holder: 'h', ttl: 1000 }),
+  store.renew('a', { number: 1, ttl: 1000 }),
+  store.release('a', 1),
+  store.requestStop('a'),
+  store.leaseOf('a'),
+  store.erase({ logs: [] }),
+  store.sharing('a'),
+  store.containing(['x']),
+]
+
+export const lifeCases: StoreCases = {
+  'a closed store says so, whatever it is asked, and can be closed again': async (store) => {
+    await logWith(store, 'a')
+    const other = store.scoped('other')
+    await done(store.close())
+    for (const task of everyMethod(store)) await faulty('Closed', task)
+    if (isRight(other)) for (const task of everyMethod(other.right)) await faulty('Closed', task)
+    await done(store.close())
+  },
+  'to close the handle of a scope leaves the others open': async (store) => {
+    const other = store.scoped('other')
+    if (!isRight(other)) throw new Error('the scope is good')
+    await done(other.right.close())
+    await faulty('Closed', other.right.list())
+    await logWith(store, 'a', [entry('x')])
+  },
+  'what was started before a close is finished by it': async (store, place) => {
+    const { head } = await logWith(store, 'a')
+    const going = store.append('a', { expected: head, rows: [entry('x')] })()
+    await done(store.close())
+    holds(isRight(await going), 'the append went well')
+    if (!place.lasting) return
+    const again = await place.open()
+    same((await done(again.info('a'))).head.size, 1)
+    await done(again.close())
+  },
+  'everything is there after a reopen': async (store, place) => {
+    if (!place.lasting) return
+    const rows = someRows(30)
+    const { head } = await logWith(store, 'a', rows)
+    await done(store.update('a', { expected: 1, meta: { title: 'kept' } }))
+    const operation = { expected: head, rows: [entry('op')], operation: 'op' }
+    const first = await done(store.append('a', operation))
+    await done(store.fork('a', { id: 'b', at: 12 }))
+    await add(store, 'b', [entry('in the fork')])
+    const [block] = (await done(store.putBlocks([Uint8Array.of(0, 255)]))) as [BlockId]
+    const before = await done(store.list())
+    await done(store.close())
+
+    const again = await place.open()
+    same(await done(again.list()), before)
+    same(await done(again.read('a')), asStored([...rows, entry('op')]))
+    same(await done(again.read('b')), asStored([...rows.slice(0, 12), entry('in the fork')]))
+    same(await done(again.getBlocks([block])), [Uint8Array.of(0, 255)])
+    same(await done(again.append('a', operation)), first)
+    await faulty('Conflict', again.append('a', { expected: head, rows: [entry('late')] }))
+    await add(again, 'a', [entry('more')])
+    same((await done(again.info('a'))).head, headFor([...rows, entry('op'), entry('more')], again.hash))
+    for (const id of ['a', 'b']) await done(verifyLog(again, id))
+    await done(again.create({ id: 'c', encrypt: false }))
+    same(
+      (await done(again.list())).logs.map((log) => log.id),
+      ['c', 'b', 'a'],
+    )
+    await done(again.close())
+  },
+}

@@ -1,0 +1,179 @@
+/** Listing logs. */
+import { isLeft, type JsonObject } from 'indelible/json/kit'
+import type { ListQuery, Store } from 'indelible/store'
+import { done, faulty, holds, same } from './check.ts'
+import { add, entry, note, timed } from './rows.ts'
+import type { StoreCases } from './store-cases.ts'
+
+const allPages = async (store: Store, query: ListQuery): Promise<string[]> => {
+  const ids: string[] = []
+  let after: string | undefined
+  do {
+    const page = await done(store.list(after === undefined ? query : { ...query, after }))
+    ids.push(...page.logs.map((log) => log.id))
+    after = page.next
+  } while (after !== undefined)
+  return ids
+}
+
+export const listCases: StoreCases = {
+  'logs are listed with the last created first, also those of one millisecond': async (store) => {
+    const ids = Array.from({ length: 50 }, (_, index) => `log ${(index * 7) % 50}`)
+    for (const id of ids) await done(store.create({ id, encrypt: false }))
+    same(
+      (await done(store.list())).logs.map((log) => log.id),
+      ids.toReversed(),
+    )
+    await add(store, ids[0] as string, [entry('x')])
+    same(
+      (await done(store.list())).logs.map((log) => log.id),
+      ids.toReversed(),
+    )
+  },
+  'a listed log says what `info` says': async (store) => {
+    await done(store.create({ id: 'a', meta: { n: 1 }, encrypt: false }))
+    await add(store, 'a', [entry('x')])
+    same((await done(store.list())).logs, [await done(store.info('a'))])
+  },
+  'the scopes that have logs are listed, with the names that they were given': async (store) => {
+    if ((await done(store.scopes())) === undefined) return // it is a kind of store that can't tell
+    const named = async (scope: string): Promise<Store> => {
+      const scoped = store.scoped(scope)
+      if (isLeft(scoped)) throw new Error(`${scope} can't be a scope`)
+      return scoped.right
+    }
+    await done(store.create({ id: 'here', encrypt: false }))
+    for (const scope of ['a', "b'; drop", 'Ä', 'empty again'])
+      await done((await named(scope)).create({ id: 'x', encrypt: false }))
+    await done((await named('empty again')).remove('x'))
+    await done((await named('only read')).list())
+    same(await done(store.scopes()), [store.scope, 'a', "b'; drop", 'Ä'].toSorted())
+  },
+  'pages follow each other without a gap, whatever is created meanwhile': async (store) => {
+    const ids = Array.from({ length: 7 }, (_, index) => `log ${index}`)
+    for (const id of ids) await done(store.create({ id, encrypt: false }))
+    const first = await done(store.list({ limit: 3 }))
+    await done(store.create({ id: 'meanwhile', encrypt: false }))
+    const second = await done(store.list({ limit: 3, after: first.next as string }))
+    const third = await done(store.list({ limit: 3, after: second.next as string }))
+    same(
+      [...first.logs, ...second.logs, ...third.logs].map((log) => log.id),
+      ids.toReversed(),
+    )
+    holds(!('next' in third), 'the last page has no next')
+  },
+  'a page that holds the last log exactly is the last page': async (store) => {
+    for (const id of ['a', 'b', 'c', 'd']) await done(store.create({ id, encrypt: false }))
+    const first = await done(store.list({ limit: 2 }))
+    const second = await done(store.list({ limit: 2, after: first.next as string }))
+    same([second.logs.map((log) => log.id), 'next' in second], [['b', 'a'], false])
+  },
+  'only logs with the wanted metadata are listed': async (store) => {
+    const metas = [
+      '{"kind":"chat","user":"1"}',
+      '{"kind":"chat","user":1}',
+      '{"kind":"task"}',
+      '{"__proto__":"x"}',
+      '{"done":true}',
+      '{"done":1}',
+      '{"done":null}',
+      '{}',
+      '{"a.b":"\'\\"","kind":["chat"]}',
+      '{"kind":"chat","user":"2"}',
+    ]
+    for (const [index, meta] of metas.entries())
+      await done(store.create({ id: `${index}`, meta: JSON.parse(meta) as JsonObject, encrypt: false }))
+    const wanted: readonly (readonly [string, string[]])[] = [
+      ['{}', ['9', '8', '7', '6', '5', '4', '3', '2', '1', '0']],
+      ['{"kind":"chat"}', ['9', '1', '0']],
+      ['{"kind":"chat","user":"1"}', ['0']],
+      ['{"user":1}', ['1']],
+      ['{"done":true}', ['4']],
+      ['{"done":1}', ['5']],
+      ['{"done":null}', ['6']],
+      ['{"done":false}', []],
+      ['{"__proto__":"x"}', ['3']],
+      ['{"a.b":"\'\\""}', ['8']],
+      ['{"constructor":null}', []],
+    ]
+    for (const [where, ids] of wanted) {
+      const query = { where: JSON.parse(where) as NonNullable<ListQuery['where']> }
+      same(
+        (await done(store.list(query))).logs.map((log) => log.id),
+        ids,
+        where,
+      )
+      same(await allPages(store, { ...query, limit: 1 }), ids, where)
+    }
+  },
+  'an object asks for what stands under its key': async (store) => {
+    const metas = [
+      '{"user":{"id":1,"name":"ada"}}',
+      '{"user":{"id":2,"name":"ada"}}',
+      '{"user":"ada"}',
+      '{"user":{"id":{"id":1}}}',
+      '{"user":[1]}',
+      '{"user":{"id":1,"at":{"org":"x"}},"title":"t"}',
+    ]
+    for (const [index, meta] of metas.entries())
+      await done(store.create({ id: `${index}`, meta: JSON.parse(meta) as JsonObject, encrypt: false }))
+    const wanted: readonly (readonly [string, string[]])[] = [
+      ['{"user":{"id":1}}', ['5', '0']],
+      ['{"user":{"name":"ada"}}', ['1', '0']],
+      ['{"user":{"name":"ada","id":2}}', ['1']],
+      ['{"user":{"at":{"org":"x"}},"title":"t"}', ['5']],
+      ['{"user":{"id":{"id":1}}}', ['3']],
+      ['{"user":"ada"}', ['2']],
+      ['{"user":{}}', ['5', '3', '1', '0']],
+      ['{"user":{"0":1}}', []],
+    ]
+    for (const [where, ids] of wanted) {
+      const query = { where: JSON.parse(where) as NonNullable<ListQuery['where']> }
+      same(await allPages(store, query), ids, where)
+      same(await allPages(store, { ...query, limit: 1, by: 'appended' }), ids, where)
+    }
+    await done(store.update('2', { expected: 1, meta: { user: { id: 1 } } }))
+    await done(store.fork('0', { id: 'fork', at: 0, meta: { user: { id: 1 } } }))
+    same(await allPages(store, { where: { user: { id: 1 } } }), ['fork', '5', '2', '0'])
+    for (const where of [
+      { user: undefined },
+      { user: [1] },
+      { user: { id: undefined } },
+    ] as unknown as readonly NonNullable<ListQuery['where']>[])
+      await faulty('InvalidMeta', store.list({ where }))
+  },
+  'logs are listed by when they were last appended to': async (store) => {
+    const created = await done(store.create({ id: 'empty', encrypt: false }))
+    const late = created.created + 1000
+    for (const [id, at] of [
+      ['a', late + 3],
+      ['b', late + 1],
+      ['c', late + 3],
+      ['d', late - 1e12],
+    ] as const) {
+      await done(store.create({ id, meta: { n: id < 'c' ? 1 : 2 }, encrypt: false }))
+      await add(store, id, [timed(entry('x'), at)])
+    }
+    same(await allPages(store, { by: 'appended' }), ['c', 'a', 'b', 'empty', 'd'])
+    same(await allPages(store, { by: 'appended', limit: 1 }), ['c', 'a', 'b', 'empty', 'd'])
+    same(await allPages(store, { by: 'appended', limit: 1, where: { n: 1 } }), ['a', 'b'])
+    await add(store, 'd', [timed(note('x'), late + 9)])
+    same(await allPages(store, { by: 'appended' }), ['d', 'c', 'a', 'b', 'empty'])
+    const { next } = await done(store.list({ by: 'appended', limit: 1 }))
+    same((await faulty('InvalidId', store.list({ after: next as string }))).what, 'cursor')
+    same((await faulty('InvalidId', store.list({ after: '3', by: 'appended' }))).what, 'cursor')
+  },
+  'limits are kept between 1 and 1,000': async (store) => {
+    for (let index = 0; index < 105; index++) await done(store.create({ id: `${index}`, encrypt: false }))
+    const sizes = await Promise.all(
+      [undefined, 0, -5, 1, 2.9, NaN, 1e9].map(
+        async (limit) => (await done(store.list(limit === undefined ? {} : { limit }))).logs.length,
+      ),
+    )
+    same(sizes, [100, 1, 1, 1, 2, 1, 105])
+  },
+  'what is no cursor is refused': async (store) => {
+    for (const after of ['x', '', "1' or 1=1", 'NaN'])
+      same((await faulty('InvalidId', store.list({ after }))).what, 'cursor')
+  },
+}

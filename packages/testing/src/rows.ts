@@ -1,0 +1,70 @@
+/** Rows for the cases, and what must become of them. */
+import { treeRoot, type Hash } from 'indelible/proof'
+import {
+  rowLeaf,
+  type Append,
+  type Appended,
+  type Head,
+  type LogInfo,
+  type Row,
+  type Store,
+  type StoredRow,
+  type TimedRow,
+} from 'indelible/store'
+import { done } from './check.ts'
+
+/** When rows are written that are not given another time. */
+const moment = 1_700_000_000_000
+
+export const entry = (body: string): TimedRow => ({ kind: 'entry', body, at: moment })
+
+export const note = (body: string): TimedRow => ({ kind: 'note', body, at: moment })
+
+/** A row with another time, and with a salt where one is given. */
+export const timed = (row: Row, at: number, salt?: string): TimedRow => ({
+  ...row,
+  at,
+  ...(salt !== undefined && { salt }),
+})
+
+/** So many rows with different texts, every third a note. */
+export const someRows = (count: number, text = 'row'): TimedRow[] =>
+  Array.from({ length: count }, (_, index) => (index % 3 === 2 ? note(`${text} ${index}`) : entry(`${text} ${index}`)))
+
+/** The rows as they must come back, from the definition of a position and of an index. */
+export const asStored = (rows: readonly TimedRow[]): StoredRow[] =>
+  rows.map(({ kind, body, at, salt }, position) => ({
+    position,
+    kind,
+    index: rows.slice(0, position).filter((row) => row.kind === kind).length,
+    body,
+    at,
+    ...(salt !== undefined && { salt }),
+  }))
+
+/** The head that a log of these rows must have. */
+export const headFor = (rows: readonly TimedRow[], hash: Hash): Head => ({
+  size: rows.length,
+  root: Array.from(
+    treeRoot(
+      rows.map((row) => rowLeaf(row, hash)),
+      hash,
+    ),
+    (byte) => byte.toString(16).padStart(2, '0'),
+  ).join(''),
+})
+
+/** A log with these rows, appended at once. */
+export const logWith = async (store: Store, id: string, rows: readonly Row[] = []): Promise<LogInfo> => {
+  const { head } = await done(store.create({ id, encrypt: false }))
+  if (rows.length > 0) await done(store.append(id, { expected: head, rows }))
+  return done(store.info(id))
+}
+
+/** Append at whatever the head is. */
+export const add = async (
+  store: Store,
+  id: string,
+  rows: readonly Row[],
+  more: Partial<Append> = {},
+): Promise<Appended> => done(store.append(id, { expected: (await done(store.info(id))).head, rows, ...more }))

@@ -1,0 +1,99 @@
+/** Blocks and logs: shared, and kept as long as somebody speaks of them. */
+import { blockIdOf, type BlockId } from 'indelible/proof'
+import type { TimedRow } from 'indelible/store'
+import { bytes, notBlockIds } from './block-contract.ts'
+import { done, faulty, same } from './check.ts'
+import { add, asStored, entry, logWith } from './rows.ts'
+import type { StoreCases } from './store-cases.ts'
+
+const speaking = (body: string, ...blocks: BlockId[]): TimedRow => ({ ...entry(body), blocks })
+
+export const spokenCases: StoreCases = {
+  'no row speaks of what is no block id': async (store) => {
+    const good = blockIdOf(bytes(1), store.hash)
+    for (const id of notBlockIds(good))
+      same(
+        (
+          await faulty(
+            'InvalidId',
+            store.append('a', { expected: { size: 0, root: '' }, rows: [speaking('x', id as BlockId)] }),
+          )
+        ).what,
+        'block',
+      )
+  },
+  'blocks are stored with the rows that speak of them, or not at all': async (store) => {
+    const { head } = await logWith(store, 'a')
+    const block = bytes(50)
+    const id = blockIdOf(block, store.hash)
+    const append = { expected: head, rows: [entry('x'), speaking('y', id, id)], blocks: [block, block] }
+    await faulty('Diverged', store.append('a', { ...append, expected: { size: 5, root: head.root } }))
+    same(await done(store.hasBlocks([id])), [false])
+    await done(store.append('a', append))
+    same(await done(store.getBlocks([id])), [block])
+    same(await done(store.read('a')), asStored(append.rows))
+  },
+  'a block that is there already can be given again, by one log after another and by several at once': async (
+    store,
+  ) => {
+    const block = bytes(70)
+    const id = blockIdOf(block, store.hash)
+    const given = { rows: [speaking('x', id)], blocks: [block] }
+    for (const name of ['a', 'b', 'c', 'd']) await logWith(store, name)
+    await add(store, 'a', given.rows, { blocks: given.blocks })
+    await Promise.all(['b', 'c', 'd'].map((name) => add(store, name, given.rows, { blocks: given.blocks })))
+    for (const name of ['a', 'b', 'c', 'd']) same(await done(store.read(name)), asStored(given.rows))
+    same(await done(store.getBlocks([id])), [block])
+  },
+  'a row can speak of a block that is there already, not of one that is not': async (store) => {
+    const { head } = await logWith(store, 'a')
+    const [there] = (await done(store.putBlocks([bytes(5)]))) as [BlockId]
+    const missing = blockIdOf(bytes(6), store.hash)
+    same(
+      (
+        await faulty(
+          'MissingBlock',
+          store.append('a', { expected: head, rows: [speaking('x', there), speaking('y', missing)] }),
+        )
+      ).ids,
+      [missing],
+    )
+    same((await done(store.info('a'))).head, head)
+    await done(store.append('a', { expected: head, rows: [speaking('x', there)] }))
+  },
+  'a block that no row speaks of is not appended in silence': async (store) => {
+    const { head } = await logWith(store, 'a')
+    const fault = await faulty(
+      'UnusedBlock',
+      store.append('a', { expected: head, rows: [entry('x')], blocks: [bytes(5)] }),
+    )
+    same(fault.ids, [blockIdOf(bytes(5), store.hash)])
+    same((await done(store.info('a'))).head, head)
+  },
+  'a removed log takes the blocks along that nobody else speaks of': async (store) => {
+    const blocks = [bytes(20, 1), bytes(20, 2), bytes(20, 3)]
+    const [own, shared, kept] = blocks.map((block) => blockIdOf(block, store.hash)) as [BlockId, BlockId, BlockId]
+    for (const id of ['a', 'b']) await logWith(store, id)
+    await add(store, 'a', [speaking('x', own, shared), speaking('y', kept)], { blocks })
+    await add(store, 'b', [speaking('z', shared)])
+    await done(store.putBlocks([blocks[2] as Uint8Array]))
+    await done(store.remove('a'))
+    same(await done(store.hasBlocks([own, shared, kept])), [false, true, true])
+    same(await done(store.getBlocks([shared])), [blocks[1]])
+    await done(store.remove('b'))
+    same(await done(store.hasBlocks([own, shared, kept])), [false, false, true])
+  },
+  'blocks of rows that a fork shares stay with the fork': async (store) => {
+    const [early, late] = [bytes(20, 1), bytes(20, 2)]
+    const [idEarly, idLate] = [blockIdOf(early, store.hash), blockIdOf(late, store.hash)]
+    await logWith(store, 'a')
+    await add(store, 'a', [speaking('early', idEarly)], { blocks: [early] })
+    await add(store, 'a', [speaking('late', idLate)], { blocks: [late] })
+    await done(store.fork('a', { id: 'b', at: 1 }))
+    await done(store.remove('a'))
+    same(await done(store.hasBlocks([idEarly, idLate])), [true, false])
+    same(await done(store.getBlocks([idEarly])), [early])
+    await done(store.remove('b'))
+    same(await done(store.hasBlocks([idEarly])), [false])
+  },
+}

@@ -1,0 +1,66 @@
+/** States: a text beside a log, which goes with it and with each row of it that is erased. A store may keep none. */
+import { isLeft } from 'indelible/json/kit'
+import type { LogStates, Store } from 'indelible/store'
+import { done, faulty, same } from './check.ts'
+import { add, entry, logWith } from './rows.ts'
+import type { StoreCases } from './store-cases.ts'
+
+const keeping = (cases: Readonly<Record<string, (store: Store, states: LogStates) => Promise<void>>>): StoreCases =>
+  Object.fromEntries(
+    Object.entries(cases).map(([title, work]) => [
+      title,
+      async (store) => {
+        if (store.states !== undefined) await work(store, store.states)
+      },
+    ]),
+  )
+
+export const stateCases: StoreCases = keeping({
+  'a state is the text that was written last, beside its log': async (store, states) => {
+    await logWith(store, 'a', [entry('one')])
+    same(await done(states.read('a')), undefined)
+    const { head } = await done(store.info('a'))
+    for (const text of ['first', 'sécond 🙂', '']) {
+      await done(states.write('a', text))
+      same(await done(states.read('a')), text)
+    }
+    await add(store, 'a', [entry('two')])
+    same(await done(states.read('a')), '')
+    same((await done(store.read('a'))).length, head.size + 1)
+    await faulty('NoSuchLog', states.read('b'))
+    await faulty('NoSuchLog', states.write('b', 'text'))
+    same(await done(store.check()), [], 'what a check finds')
+  },
+  'a state is neither in a fork nor in another log of its id': async (store, states) => {
+    await logWith(store, 'a', [entry('one'), entry('two')])
+    await done(states.write('a', 'text'))
+    await done(store.fork('a', { id: 'fork', at: 1 }))
+    same(await done(states.read('fork')), undefined)
+    await done(store.remove('a'))
+    await faulty('NoSuchLog', states.read('a'))
+    await logWith(store, 'a', [entry('other')])
+    same(await done(states.read('a')), undefined)
+  },
+  'an erased row takes the states of all logs that share it, and no others': async (store, states) => {
+    const asked = await store.sharing('none')()
+    if (isLeft(asked) && asked.left._tag === 'CannotErase') return
+    await logWith(store, 'a', [entry('one'), entry('two'), entry('three')])
+    await done(store.fork('a', { id: 'fork', at: 2 }))
+    await add(store, 'fork', [entry('its own')])
+    await logWith(store, 'other', [entry('one')])
+    const erase = async (id: string, position: number): Promise<void> => {
+      const { head } = await done(store.info(id))
+      const rows = [{ position, stub: '"gone"' }]
+      await done(store.erase({ logs: [{ id, expected: head, rows }], reason: 'asked to', by: 'ann' }))
+    }
+    for (const id of ['a', 'fork', 'other']) await done(states.write(id, `of ${id}`))
+    await erase('fork', 2)
+    same(await done(states.read('fork')), undefined)
+    same(await done(states.read('a')), 'of a')
+    await done(states.write('fork', 'again'))
+    await erase('a', 0)
+    same(await done(states.read('a')), undefined)
+    same(await done(states.read('fork')), undefined)
+    same(await done(states.read('other')), 'of other')
+  },
+})

@@ -1,0 +1,95 @@
+/** From the events of a whole file to one transcript. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { own, left, right } from 'indelible/json/kit'
+import type { TranscriptFault } from 'indelible/codecs'
+import type { Message } from 'indelible/message'
+import { rangeDigest, type Note } from 'indelible/notes'
+import type { PageKind } from 'indelible/pages'
+import type { TranscriptEvent } from './event.ts'
+import type { Range, Summary } from './line-format.ts'
+import type { Damage, PlacedNote, Transcript, TranscriptFormat, TranscriptLoss } from './transcript.ts'
+import type { RowMoment } from 'indelible/session'
+
+/**
+ * Make a transcript of the events of `readTranscriptStream`. The result equals that of `readTranscript`.
+ *
+ * @param events all events, in order
+ * @returns the transcript; or the fault of the last event
+ * @throws Error if the last event is neither `end` nor `fault`
+ */
+export const assembleTranscript = (events: readonly TranscriptEvent[]): Either<TranscriptFault, Transcript> => {
+  const last = events.at(-1)
+  if (last?.type === 'fault') return left(last.fault)
+  if (last?.type !== 'end' || events[0]?.type !== 'start')
+    throw new Error('the events of a transcript end with `end` or `fault`')
+  const { format } = events[0]
+  const isDropped = inRanges(last.dropped)
+
+  const messages: Message[] = []
+  const items: number[] = [] // those of the messages
+  const pages: (PageKind | undefined)[] = []
+  const moments: (RowMoment | undefined)[] = []
+  const notes: PlacedNote[] = []
+  const losses: TranscriptLoss[] = []
+  const damage: Damage[] = []
+  for (const event of events) {
+    if (event.type === 'damage') damage.push(event.damage)
+    else if (event.type === 'loss') losses.push(event.loss)
+    else if (event.type === 'start' || event.type === 'end' || event.type === 'fault' || isDropped(event.item)) continue
+    else if (event.type === 'message') {
+      messages.push(event.message)
+      items.push(event.item)
+      pages.push(own(event, 'page'))
+      const moment = own(event, 'moment')
+      moments.push(moment && freeze(moment))
+    } else if (event.type === 'note') {
+      const moment = own(event, 'moment')
+      notes.push(freeze({ position: messages.length, note: event.note, ...(moment && { moment: freeze(moment) }) }))
+    } else if (event.type === 'summary')
+      for (const note of summaryNotes(format, event.summary, messages, items))
+        notes.push(freeze({ position: messages.length, note: freeze(note) }))
+  }
+  const { origin, count, pick } = last
+  return right(
+    freeze({
+      format,
+      messages: freeze(messages),
+      pages: pages.every((page) => page !== undefined) && format === 'indelible' ? freeze(pages) : undefined,
+      ...(moments.some((moment) => moment !== undefined) && { moments: freeze(moments) }),
+      notes: freeze(notes),
+      origin,
+      losses: freeze(losses),
+      damage: freeze(damage.toSorted((a, b) => a.line - b.line)),
+      count,
+      pick,
+    }),
+  )
+}
+
+/** A test for numbers that are asked in ascending order. */
+const inRanges = (ranges: readonly Range[]): ((value: number) => boolean) => {
+  let index = 0
+  return (value) => {
+    while (index < ranges.length && (ranges[index] as Range)[1] <= value) index += 1
+    const range = ranges[index]
+    return range !== undefined && range[0] <= value
+  }
+}
+
+/** A summary as a note with its range and the digest of it, after what else the source says of the summary. */
+const summaryNotes = (
+  format: TranscriptFormat,
+  { text, before, beside }: Summary,
+  messages: readonly Message[],
+  items: readonly number[],
+): readonly Note[] => {
+  const found = items.findIndex((item) => item >= before)
+  const to = found === -1 ? messages.length : found
+  if (to === 0) return [{ type: 'application', namespace: format, content: freeze({ ...beside, summary: text }) }]
+  return [
+    { type: 'application', namespace: format, content: beside },
+    { type: 'summary', from: 0, to, sourceDigest: rangeDigest(messages.slice(0, to)), text },
+  ]
+}
+
+const { freeze } = Object

@@ -1,0 +1,16 @@
+/** What lines say beside the message that they make, kept in its `meta` under the name of their format. */
+import { own, type JsonObject } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+import type { TranscriptFormat } from './transcript.ts'
+
+export const withBeside = (message: Message, format: TranscriptFormat, beside: JsonObject): Message => ({
+  ...message,
+  meta: { ...own(message, 'meta'), [format]: beside },
+})
+
+/**
+ * What the first line says, and what the others say under `others`. Where the first has a field of that name itself, it
+ * stands under `entry`.
+ */
+export const withOthers = (own: JsonObject, others: readonly JsonObject[]): JsonObject =>
+  others.length === 0 ? own : { ...('others' in own ? { entry: own } : own), others }

@@ -1,0 +1,363 @@
+/**
+ * The session file of Claude Code: one JSON entry a line, most of them in a tree by `uuid` and `parentUuid`.
+ *
+ * The conversation is the path to the last entry. What streaming took apart is put together: the lines of one answer
+ * (the same `message.id`) are one message, and the results of parallel calls, which hang beside the path on the line of
+ * their own call, belong to it. Side chains (sub-agents) are conversations of their own, for `pick`. A compaction starts
+ * a new path for the model; here it continues the one before, and its summary is a note.
+ *
+ * Source  observed files of versions 1.0 to 2.1; the format is undocumented and changes. code.claude.com/docs/en/sessions
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  own,
+  difference,
+  fieldsBeside,
+  isLeft,
+  isObject,
+  type Json,
+  type JsonObject,
+  objectAt,
+  Unexpected,
+} from 'indelible/json/kit'
+import { decodeRecorded, decodeResponse } from 'indelible/codecs/anthropic'
+import { type TranscriptFault, type Decoded } from 'indelible/codecs'
+import { codecFaultText } from 'indelible/codecs/kit'
+import { textOf, type Message } from 'indelible/message'
+import { EntryTree } from './entry-tree.ts'
+import type { LineFormat, LineReader, Sink } from './line-format.ts'
+import { count, textIn } from './origin.ts'
+import { withBeside, withOthers } from './beside.ts'
+import { holdsMessage, unreadLine } from './unknown-line.ts'
+
+const format = 'claude-code'
+
+/** Kinds of lines that say nothing of the conversation. They are counted. */
+const bookkeeping: ReadonlySet<unknown> = new Set([
+  'agent-color',
+  'agent-name',
+  'agent-setting',
+  'ai-title',
+  'attribution-snapshot',
+  'content-replacement',
+  'cost-state',
+  'custom-title',
+  'file-history-delta',
+  'file-history-snapshot',
+  'last-prompt',
+  'mode',
+  'permission-mode',
+  'pr-link',
+  'progress',
+  'queue-operation',
+  'summary',
+  'tag',
+  'task-summary',
+  'worktree-state',
+])
+const spoken: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system', 'attachment', 'compact_boundary'])
+
+export const claudeCode: LineFormat = {
+  format,
+  matches: (entry) =>
+    (spoken.has(entry['type']) &&
+      !(isObject(entry['message']) && 'parts' in entry['message']) && // Qwen Code's, with contents of Gemini
+      ['uuid', 'parentUuid', 'sessionId'].filter((field) => field in entry).length > 1) ||
+    (bookkeeping.has(entry['type']) &&
+      ['sessionId', 'leafUuid', 'snapshot', 'messageId'].some((field) => field in entry)),
+  reader: (sink) => new Reader(sink),
+}
+
+/** One line of an answer that may have more of them. */
+interface Piece {
+  readonly entry: JsonObject
+  readonly message: JsonObject
+  readonly line: number
+  readonly index: number
+}
+
+class Reader implements LineReader {
+  readonly #sink: Sink
+  readonly #tree = new EntryTree()
+  /** The fields that every line repeats, as the first has them. */
+  #usual: JsonObject | undefined
+  /** Whether the first conversation is a side chain itself: the file of a sub-agent. */
+  #startsAside = false
+  /** Whether lines have lost their parents. */
+  #lostParents = false
+  /** The last entry of each conversation. */
+  readonly #tips: number[] = []
+  /** Lines of unknown kinds that hold a message, by their ids: damage, once another line follows one. */
+  readonly #unread = new Map<string, number>()
+  /** The last entry that is no progress. */
+  #leaf = -1
+  /** The lines of the answer that is being read, and what came after the first of them. */
+  #pieces: Piece[] = []
+  #held: (() => void)[] = []
+
+  constructor(sink: Sink) {
+    this.#sink = sink
+  }
+
+  read(entry: JsonObject, line: number): void {
+    const { type } = entry
+    const { origin } = this.#sink
+    origin.time(entry['timestamp'])
+    if (type === 'custom-title') origin.title = textIn(entry, 'customTitle') ?? origin.title
+    if (type === 'summary') origin.title ??= textIn(entry, 'summary')
+    const isSpoken = spoken.has(type)
+    const unknown = isSpoken || bookkeeping.has(type) ? undefined : unreadLine(format, entry, line, this.#sink)
+    const id = textIn(entry, 'uuid')
+    if (id === undefined && !isSpoken)
+      return unknown === undefined ? this.#sink.aside(type as string) : this.#hold(unknown)
+    const { message } = entry
+    if (id === undefined && !(isObject(message) && typeof message['role'] === 'string'))
+      throw new Unexpected(['uuid'], 'a string', entry['uuid'])
+    if (id === undefined) this.#sink.damage(line, 'has no uuid: no line can follow it by name')
+    const index = this.#place(entry, id, line)
+    if (id !== undefined && unknown !== undefined && holdsMessage(entry)) this.#unread.set(id, line)
+    if (conversationOf(this.#tree.mark(index)) !== this.#sink.pick)
+      return this.#sink.aside('line of another conversation')
+    if (unknown !== undefined) return this.#hold(unknown) // of no branch: it is kept wherever it stands
+    if (isSpoken) this.#leaf = index
+    this.#readPlaced(type as string, entry, line, index)
+  }
+
+  end(): ReturnType<LineReader['end']> {
+    this.#flush()
+    const tree = this.#tree
+    const isResultOf = (index: number, keeps: (index: number) => boolean): boolean =>
+      isResult(tree.mark(index)) && keeps(tree.parent(index))
+    return {
+      count: this.#tips.length,
+      dropped: tree.dropped(
+        tree.path(this.#leaf),
+        (count) => this.#sink.origin.aside('item of another branch', count),
+        isResultOf,
+      ),
+    }
+  }
+
+  /** Put an entry into the tree. */
+  #place(entry: JsonObject, id: string | undefined, line: number): number {
+    const tree = this.#tree
+    if (this.#usual === undefined) {
+      this.#usual = only(entry, repeated)
+      this.#startsAside = entry['isSidechain'] === true
+      const { origin } = this.#sink
+      origin.version = textIn(entry, 'version')
+      origin.id = textIn(entry, 'sessionId')
+      origin.metadata =
+        fieldsBeside(this.#usual, [
+          ...(origin.version === undefined ? [] : ['version']),
+          ...(origin.id === undefined ? [] : ['sessionId']),
+        ]) ?? {}
+    }
+    const named = textIn(entry, 'parentUuid') ?? textIn(entry, 'logicalParentUuid')
+    const parent = named === undefined ? undefined : tree.find(named)
+    const unread = named === undefined ? undefined : this.#unread.get(named)
+    if (unread !== undefined) {
+      this.#unread.delete(named as string)
+      this.#sink.damage(unread, `is of a kind that is not known, holds a message, and line ${line} follows it`)
+    }
+    const isAside = entry['isSidechain'] === true && !this.#startsAside
+    const ofParent = parent === undefined ? 0 : conversationOf(tree.mark(parent))
+    const conversation = isAside ? ofParent || Math.max(1, this.#tips.length) : 0
+    const before = this.#tips[conversation]
+    if (named !== undefined && parent === undefined && before !== undefined)
+      this.#sink.damage(
+        line,
+        `has the parent ${JSON.stringify(named)}, which is not before it: read as following the entry before it`,
+      )
+    // A line that says nothing of a parent follows the line before it; one whose parent is null begins anew. Only a user
+    // begins: where an answer, a result or an attachment says so, the parents of the file were lost.
+    const begins = entry['type'] === 'user' && !holdsResults(entry)
+    const isLost = named === undefined && before !== undefined && !isAside && !begins
+    this.#lostParents ||= isLost && 'parentUuid' in entry
+    const isUntold = named === undefined && (!('parentUuid' in entry) || this.#lostParents)
+    if (isUntold && before !== undefined && 'parentUuid' in entry)
+      this.#sink.damage(line, 'has no parent: read as following the entry before it')
+    const follows = isUntold
+      ? (before ?? -1)
+      : named === undefined
+        ? -1
+        : isAside && ofParent === 0
+          ? -1
+          : (parent ?? before ?? -1)
+    const index = tree.add(id, follows, conversation * 2 + (holdsResults(entry) ? 1 : 0))
+    this.#tips[conversation] = index
+    return index
+  }
+
+  #readPlaced(type: string, entry: JsonObject, line: number, index: number): void {
+    switch (type) {
+      case 'assistant':
+        return this.#readPiece({ entry, message: objectAt(entry['message'], ['message']), line, index })
+      case 'user': {
+        const messages = this.#readUser(entry)
+        if (entry['isCompactSummary'] === true) return this.#readSummary(messages, entry, line, index)
+        if (!holdsResults(entry)) this.#flush()
+        return this.#hold(() => this.#put(messages, line, [index]))
+      }
+      case 'system':
+      case 'compact_boundary':
+      case 'attachment':
+        return this.#hold(() =>
+          this.#tree.hold(index, this.#sink.note(line, { type: 'application', namespace: format, content: entry })),
+        )
+      default:
+        return this.#sink.aside(type)
+    }
+  }
+
+  #readUser(entry: JsonObject): readonly Message[] {
+    const decoded = decodeRecorded([entry['message'] ?? null])
+    if (isLeft(decoded)) throw unexpected(decoded.left, 1)
+    return decoded.right.messages.map((message, index) =>
+      index === 0
+        ? withBeside(message, format, this.#envelope(entry))
+        : typeof entry['timestamp'] === 'string'
+          ? withBeside(message, format, { timestamp: entry['timestamp'] })
+          : message,
+    )
+  }
+
+  #readSummary(messages: readonly Message[], entry: JsonObject, line: number, index: number): void {
+    this.#flush()
+    const text = messages.map(textOf).join('\n')
+    const { message } = entry
+    const said = isObject(message) ? difference(message, { role: 'user', content: text }) : undefined
+    const beside = { ...fieldsBeside(entry, ['message']), ...(said && { message: said }) }
+    this.#tree.hold(index, this.#sink.summary(line, { text, before: this.#sink.items, beside }))
+  }
+
+  /** A line of an answer: of the one that is being read, or of a new one. */
+  #readPiece(piece: Piece): void {
+    const { message } = piece
+    const decoded = answer([piece])
+    if (isLeft(decoded)) throw unexpected(decoded.left, 0)
+    const [first] = this.#pieces
+    if (first === undefined || typeof message['id'] !== 'string' || first.message['id'] !== message['id']) this.#flush()
+    this.#pieces.push(piece)
+  }
+
+  /** Write the answer that is being read, then what came after its first line. */
+  #flush(): void {
+    const pieces = this.#pieces
+    const held = this.#held
+    this.#pieces = []
+    this.#held = []
+    const [first] = pieces
+    if (first !== undefined) {
+      const { origin } = this.#sink
+      const { model, usage } = (pieces.at(-1) ?? first).message
+      if (typeof model === 'string' && !model.startsWith('<')) origin.model(model)
+      if (isObject(usage)) origin.usage(usedOf(usage))
+      const decoded = answer(pieces)
+      if (!isLeft(decoded)) {
+        const [own, ...others] = pieces.map((piece) => this.#beside(piece, pieces))
+        const beside = withOthers(own ?? {}, others)
+        const messages = decoded.right.messages.map((message) => withBeside(message, format, beside))
+        this.#put(
+          messages,
+          first.line,
+          pieces.map(({ index }) => index),
+        )
+      }
+    }
+    for (const write of held) write()
+  }
+
+  #put(messages: readonly Message[], line: number, entries: readonly number[]): void {
+    const first = this.#sink.items
+    for (const message of messages) this.#sink.message(line, message)
+    for (const index of entries) this.#tree.hold(index, first, messages.length)
+  }
+
+  /** Write something now, or after the answer that is being read. */
+  #hold(write: () => void): void {
+    if (this.#pieces.length === 0) write()
+    else this.#held.push(write)
+  }
+
+  /** What a line says beside its message, but for what all lines say. */
+  #envelope(entry: JsonObject): JsonObject {
+    const beside = Object.entries(entry).filter(
+      ([field, value]) =>
+        field !== 'message' && field !== 'type' && (this.#usual === undefined || own(this.#usual, field) !== value),
+    )
+    return Object.fromEntries(beside)
+  }
+
+  /**
+   * What a line of an answer says beside its content: of its envelope what the first line does not say, and under
+   * `message` what the last line, whose word the answer has, says otherwise.
+   */
+  #beside({ entry, message }: Piece, pieces: readonly Piece[]): JsonObject {
+    const first = pieces[0] as Piece
+    const last = pieces.at(-1) as Piece
+    const envelope = this.#envelope(entry)
+    const own =
+      entry === first.entry ? envelope : { ...only(entry, placing), ...difference(envelope, first.entry, placing) }
+    const said = difference(message, last.message, ['content'])
+    return { ...own, ...(said && { message: said }) }
+  }
+}
+
+/** What every line repeats. */
+const repeated = [
+  'sessionId',
+  'version',
+  'cwd',
+  'gitBranch',
+  'userType',
+  'entrypoint',
+  'isSidechain',
+  'agentId',
+] as const
+
+/** Where a line stands: what every line of an answer says for itself. */
+const placing = ['uuid', 'parentUuid', 'timestamp'] as const
+
+const only = (entry: JsonObject, fields: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(entry).filter(([field]) => fields.includes(field)))
+
+/** The mark of an entry: its conversation, doubled, and whether it is only results. */
+const conversationOf = (mark: number): number => mark >> 1
+const isResult = (mark: number): boolean => mark % 2 === 1
+
+const holdsResults = ({ type, message }: JsonObject): boolean => {
+  const content = type === 'user' && isObject(message) ? message['content'] : undefined
+  return (
+    Array.isArray(content) &&
+    content.length > 0 &&
+    (content as readonly Json[]).every((block) => isObject(block) && block['type'] === 'tool_result')
+  )
+}
+
+/** The answer that lines make together: the blocks of all, and the last word on everything else. */
+const answer = (pieces: readonly Piece[]): Either<TranscriptFault, Decoded> => {
+  const content = pieces.flatMap(({ message }) =>
+    typeof message['content'] === 'string' ? [{ type: 'text', text: message['content'] }] : (message['content'] ?? []),
+  )
+  return decodeResponse({ ...pieces.at(-1)?.message, content })
+}
+
+const usedOf = (usage: JsonObject): Parameters<Sink['origin']['usage']>[0] => {
+  const {
+    input_tokens: input,
+    output_tokens: output,
+    cache_read_input_tokens: cacheRead,
+    cache_creation_input_tokens: cacheWrite,
+  } = usage
+  return { input: count(input) + count(cacheRead) + count(cacheWrite), output, cacheRead, cacheWrite }
+}
+
+/** A codec's fault, as seen from the line. */
+const unexpected = (fault: TranscriptFault, steps: number): Unexpected => {
+  if (fault._tag !== 'UnexpectedWire')
+    return new Unexpected(['message'], `readable (${codecFaultText(fault)})`, undefined)
+  return Object.assign(new Unexpected(['message', ...fault.path.slice(steps)], fault.expected, undefined), {
+    found: fault.found,
+  })
+}

@@ -1,0 +1,272 @@
+/**
+ * The rollout of a Codex session: one line for each thing that happened, `{ timestamp, type, payload }`.
+ *
+ * The items of the model (`response_item`) are the conversation. The events of the screen (`event_msg`) say the same
+ * again and are counted, but for what only they say: the tokens used, and turns that were taken back. A compaction is a
+ * summary: what it took out of the model's sight is still part of the conversation.
+ *
+ * Source  openai/codex, codex-rs: protocol/src/protocol.rs (`RolloutItem`), rollout/src/recorder.rs (2026-08); the first
+ *         version (2025-05 to 2025-08) has the items and a header as lines by themselves
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  fieldsBeside,
+  formatPath,
+  isLeft,
+  isObject,
+  type Json,
+  type JsonObject,
+  objectAt,
+  stringAt,
+} from 'indelible/json/kit'
+import { codecs, type TranscriptFault, type Decoded } from 'indelible/codecs'
+import { codecFaultText } from 'indelible/codecs/kit'
+import { type Message } from 'indelible/message'
+import type { LineFormat, Range, Sink } from './line-format.ts'
+import { count, objectIn, textIn } from './origin.ts'
+import { withBeside, withOthers } from './beside.ts'
+import { unknownLine } from './unknown-line.ts'
+
+const format = 'codex'
+
+const kinds: ReadonlySet<unknown> = new Set(['session_meta', 'response_item', 'event_msg', 'turn_context', 'compacted'])
+
+export const codex: LineFormat = {
+  format,
+  matches: (entry) =>
+    (kinds.has(entry['type']) && isObject(entry['payload'])) ||
+    (entry['type'] === undefined &&
+      typeof entry['id'] === 'string' &&
+      typeof entry['timestamp'] === 'string' &&
+      'instructions' in entry) ||
+    entry['record_type'] === 'state',
+  reader: (sink) => {
+    const turns = new Turns(sink)
+    let hasHeader = false
+    const header = (entry: JsonObject, payload: JsonObject, line: number): void => {
+      // A session that goes on with another, or was forked from it, repeats the header of that one.
+      if (hasHeader) return turns.after(() => note(entry, line, sink))
+      hasHeader = true
+      readHeader(payload, sink)
+      const { history_base: base } = payload
+      if (isObject(base) && base['read'] !== true)
+        sink.damage(
+          line,
+          `it goes on from ${String(base['thread_id'])}, whose file was not found: what came before is missing`,
+        )
+      const known = ['type', 'payload', ...(entry['timestamp'] === sink.origin.started ? ['timestamp'] : [])]
+      if (payload !== entry && fieldsBeside(entry, known) !== undefined)
+        note(fieldsBeside(entry, ['payload']) ?? {}, line, sink)
+    }
+    return {
+      read: (entry, line) => {
+        sink.origin.time(entry['timestamp'])
+        const { type, payload } = entry
+        if (entry['record_type'] !== undefined) return sink.aside('state')
+        if (type === undefined && 'instructions' in entry) return header(entry, entry, line)
+        if (type === 'session_meta') return header(entry, objectAt(payload, ['payload']), line)
+        if (kinds.has(type)) return readLine(entry, objectAt(payload, ['payload']), line, sink, turns)
+        if (payload === undefined && isItem(entry)) return turns.item(entry, undefined, line)
+        if (type === 'world_state' || type === 'inter_agent_communication') return sink.aside(type)
+        turns.after(unknownLine(format, entry, line, sink))
+      },
+      end: () => {
+        turns.flush()
+        const items = turns.dropped.reduce((sum, [from, to]) => sum + to - from, 0)
+        if (items > 0) sink.origin.aside('item that was taken back', items)
+        return { count: 1, dropped: turns.dropped }
+      },
+    }
+  },
+}
+
+/** Whether an entry is an item by itself, as in the first version. */
+const isItem = ({ type, role }: JsonObject): boolean =>
+  type === undefined
+    ? typeof role === 'string'
+    : typeof type === 'string' && /^(?:message|reasoning|.+_call|.+_output)$/.test(type)
+
+const readLine = (entry: JsonObject, payload: JsonObject, line: number, sink: Sink, turns: Turns): void => {
+  switch (entry['type']) {
+    case 'response_item':
+      return turns.item(payload, fieldsBeside(entry, ['type', 'payload']), line)
+    case 'turn_context':
+      sink.origin.model(payload['model'])
+      return sink.aside('turn_context')
+    case 'event_msg':
+      return readEvent(payload, sink, turns)
+    case 'compacted': {
+      turns.flush()
+      const text = stringAt(payload['message'], ['payload', 'message'])
+      const beside = { ...fieldsBeside(entry, ['type']), payload: fieldsBeside(payload, ['message']) ?? {} }
+      return void sink.summary(line, { text, before: sink.items, beside })
+    }
+  }
+}
+
+const note = (content: JsonObject, line: number, sink: Sink): number =>
+  sink.note(line, { type: 'application', namespace: format, content })
+
+const readHeader = (header: JsonObject, { origin }: Sink): void => {
+  origin.id = textIn(header, 'id')
+  origin.version = textIn(header, 'cli_version')
+  const known = [
+    ...(origin.id === undefined ? [] : ['id']),
+    ...(origin.version === undefined ? [] : ['cli_version']),
+    ...(header['timestamp'] === origin.started ? ['timestamp'] : []),
+  ]
+  origin.metadata = fieldsBeside(header, known) ?? {}
+}
+
+const readEvent = (event: JsonObject, { origin, aside }: Sink, turns: Turns): void => {
+  const type = stringAt(event['type'], ['payload', 'type'])
+  if (type === 'token_count') {
+    const info = objectIn(event, 'info')
+    const used = objectIn(info, 'last_token_usage')
+    // Each answer is told of twice: when it ends, and with the limits that its headers say.
+    if (used['input_tokens'] !== undefined && turns.isNews(info['total_token_usage']))
+      origin.usage({
+        input: used['input_tokens'],
+        output: used['output_tokens'],
+        cacheRead: used['cached_input_tokens'],
+        cacheWrite: 0,
+      })
+  } else if (type === 'thread_rolled_back') turns.takeBack(count(event['num_turns']))
+  aside(`event ${type}`)
+}
+
+interface Placed {
+  readonly item: JsonObject
+  /** What its line says beside it: the time. */
+  readonly beside: JsonObject | undefined
+  readonly line: number
+}
+
+/**
+ * Gathers items until nothing more can belong to their messages: what the assistant says in a row is one message, and
+ * the results of its calls are read together with them.
+ */
+class Turns {
+  /** The items that were taken back. */
+  readonly dropped: Range[] = []
+  readonly #sink: Sink
+  #gathered: Placed[] = []
+  #answered = false
+  /** What came among them. */
+  #held: (() => void)[] = []
+  readonly #open = new Set<Json>()
+  /** The first item of each turn that is not taken back. */
+  readonly #starts: number[] = []
+
+  /** The tokens of the session, when they were last told. */
+  #total: string | undefined
+
+  constructor(sink: Sink) {
+    this.#sink = sink
+  }
+
+  /** Whether the tokens of the session have grown, as far as it is told. */
+  isNews(total: Json | undefined): boolean {
+    const before = this.#total
+    this.#total = isObject(total) ? JSON.stringify(total) : undefined
+    return this.#total === undefined || this.#total !== before
+  }
+
+  item(item: JsonObject, beside: JsonObject | undefined, line: number): void {
+    const { type, call_id: call } = item
+    const isOutput = isAnswer(item)
+    const isSpoken = (type === 'message' || type === undefined) && item['role'] !== 'assistant'
+    if (isSpoken || (this.#answered && !isOutput && this.#open.size === 0)) this.flush()
+    if (isSpoken && item['role'] === 'user' && !isContext(item)) this.#starts.push(this.#sink.items)
+    if (isOutput) this.#answered = true
+    if (typeof call === 'string' && isOutput) this.#open.delete(call)
+    else if (typeof call === 'string') this.#open.add(call)
+    this.#gathered.push({ item, beside, line })
+    if (isSpoken) this.flush()
+  }
+
+  /** Write something now, or after the items that are being gathered. */
+  after(write: () => void): void {
+    if (this.#gathered.length === 0) write()
+    else this.#held.push(write)
+  }
+
+  flush(): void {
+    const [first] = this.#gathered
+    if (first === undefined) return
+    for (const message of withLines(this.#read(this.#gathered), this.#gathered)) this.#sink.message(first.line, message)
+    const held = this.#held
+    this.#gathered = []
+    this.#held = []
+    this.#answered = false
+    this.#open.clear()
+    for (const write of held) write()
+  }
+
+  /** The messages of items. Where one of them can't be read, of the others. */
+  #read(placed: readonly Placed[]): readonly Message[] {
+    const decoded = decode(placed)
+    if (!isLeft(decoded)) return decoded.right.messages
+    const readable = placed.filter((each) => {
+      const alone = decode([each])
+      if (isLeft(alone)) this.#sink.damage(each.line, reasonOf(alone.left))
+      return !isLeft(alone)
+    })
+    const rest = decode(readable)
+    if (!isLeft(rest)) return rest.right.messages
+    return readable.flatMap((each) => {
+      const alone = decode([each])
+      return isLeft(alone) ? [] : alone.right.messages
+    })
+  }
+
+  /** Take back the last turns of the user's, with everything after them. */
+  takeBack(turns: number): void {
+    this.flush()
+    const { items } = this.#sink
+    const [from = items] = turns === 0 ? [] : this.#starts.splice(Math.max(0, this.#starts.length - turns))
+    if (from === items) return
+    while ((this.dropped.at(-1)?.[0] ?? -1) >= from) this.dropped.pop()
+    this.dropped.push([from, items])
+  }
+}
+
+const isAnswer = ({ type }: JsonObject): boolean => typeof type === 'string' && type.endsWith('_output')
+
+/**
+ * Messages with what the lines of their items say beside them: a result with what its own line says, the first message
+ * with what the others say, those after the first of them under `others`.
+ */
+const withLines = (messages: readonly Message[], placed: readonly Placed[]): readonly Message[] => {
+  const left = placed.filter(({ beside }) => beside !== undefined)
+  const found = messages.map(({ role, content: [first] }) => {
+    if (role !== 'tool' || first?.type !== 'tool_result') return undefined
+    const at = left.findIndex(({ item }) => isAnswer(item) && item['call_id'] === first.callId)
+    return at === -1 ? undefined : left.splice(at, 1)[0]?.beside
+  })
+  const [own, ...others] = left.map(({ beside }) => beside as JsonObject)
+  return messages.map((message, index) => {
+    const beside = index === 0 ? withOthers({ ...found[0], ...own }, others) : (found[index] ?? {})
+    return Object.keys(beside).length === 0 ? message : withBeside(message, format, beside)
+  })
+}
+
+const decode = (placed: readonly Placed[]): Either<TranscriptFault, Decoded> =>
+  codecs['openai-responses'].decode(placed.map(({ item }) => item))
+
+const reasonOf = (fault: TranscriptFault): string =>
+  fault._tag === 'UnexpectedWire'
+    ? `${formatPath(fault.path.slice(1)) || 'the item'} should be ${fault.expected}, found ${fault.found}`
+    : codecFaultText(fault)
+
+/** Whether a message in the user's name is Codex's own: the surroundings, not a turn. */
+const isContext = ({ content }: JsonObject): boolean => {
+  const first = Array.isArray(content) ? (content as readonly Json[])[0] : undefined
+  const text = isObject(first) ? first['text'] : content
+  return (
+    typeof text === 'string' &&
+    /^\s*(?:<(?:environment_context|user_instructions|permissions|turn_aborted|skill|subagent_notification|user_shell_command)\b|# AGENTS\.md instructions)/.test(
+      text,
+    )
+  )
+}

@@ -1,0 +1,44 @@
+/**
+ * Conversations as JSON lines, one a line, each in the body of a request or an answer: what fine-tuning takes, and what
+ * is in a log of requests. `pick` counts the conversations of the lines that can be read.
+ */
+import { describe, formatPath, isLeft, type JsonObject } from 'indelible/json/kit'
+import { codecFaultText } from 'indelible/codecs/kit'
+import { conversationsIn } from './conversation.ts'
+import type { LineFormat } from './line-format.ts'
+import type { TranscriptFormat } from './transcript.ts'
+
+export const isConversationLine = (entry: JsonObject): boolean => conversationsIn(entry).length > 0
+
+/** Lines of conversations, the first of them in `format`. Each is read as what it shows itself to be. */
+export const conversationLines = (format: TranscriptFormat): LineFormat => ({
+  format,
+  matches: isConversationLine,
+  lineByLine: true,
+  reader: (sink) => {
+    let count = 0
+    return {
+      read: (entry, line) => {
+        const found = conversationsIn(entry)
+        if (found.length === 0) return sink.damage(line, `is ${describe(entry)}, not a conversation`)
+        const wanted = found[sink.pick - count]
+        count += found.length
+        if (wanted === undefined) return
+        sink.origin.become(wanted.origin)
+        const decoded = wanted.decode()
+        if (isLeft(decoded)) {
+          const { left: fault } = decoded
+          return sink.damage(
+            line,
+            fault._tag === 'UnexpectedWire'
+              ? `${formatPath(fault.path) || 'the entry'} should be ${fault.expected}, found ${fault.found}`
+              : codecFaultText(fault),
+          )
+        }
+        for (const { path, reason } of wanted.losses) sink.loss(line, path, reason)
+        for (const message of decoded.right.messages) sink.message(line, message)
+      },
+      end: () => ({ count, dropped: [] }),
+    }
+  },
+})

@@ -1,0 +1,376 @@
+/** Conversations that are one JSON value: which format they are in, found by what is in them. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  own,
+  ownFields,
+  admit,
+  describe,
+  fieldsBeside,
+  isLeft,
+  isObject,
+  type Json,
+  type JsonObject,
+  left,
+  type Path,
+  right,
+} from 'indelible/json/kit'
+import { codecs, isAgentsItem, type TranscriptFault, type CodecFormat, type Decoded } from 'indelible/codecs'
+import { isRole } from 'indelible/message'
+import { OriginDraft, count, objectIn, textIn } from './origin.ts'
+import * as swe from './swe-agent.ts'
+import type { TranscriptFormat } from './transcript.ts'
+
+export interface Conversation {
+  readonly format: TranscriptFormat
+  readonly decode: () => Either<TranscriptFault, Decoded>
+  readonly origin: OriginDraft
+  /** What of the value is read otherwise than it stands there, or not at all. */
+  readonly losses: readonly Misread[]
+}
+
+export interface Misread {
+  readonly path: Path
+  readonly reason: string
+}
+
+/** The conversations in a value. Empty where it is none. */
+export const conversationsIn = (value: unknown): readonly Conversation[] => {
+  if (Array.isArray(value))
+    return (
+      runsIn(value as readonly unknown[]) ??
+      chatsIn(value as readonly unknown[]) ??
+      one(fromList(value as readonly unknown[], [], undefined))
+    )
+  if (!isObject(value)) return []
+  if (swe.isTrajectory(value)) return [trajectory(value)]
+  return choicesIn(value) ?? one(fromBody(value))
+}
+
+/** A fault that says what a value is in place of a conversation. */
+export const unknownFormat = (value: unknown): TranscriptFault => ({ _tag: 'UnknownFormat', found: describe(value) })
+
+const one = (conversation: Conversation | undefined): readonly Conversation[] =>
+  conversation === undefined ? [] : [conversation]
+
+/** A tau-bench file: an array of runs, each with its messages in `traj`. */
+const runsIn = (list: readonly unknown[]): readonly Conversation[] | undefined => {
+  if (list.length === 0 || !list.every((run): run is JsonObject => isObject(run) && Array.isArray(run['traj'])))
+    return undefined
+  return list.map((run, index) => ({
+    format: 'tau-bench',
+    decode: () => within([index, 'traj'], codecs['openai-chat'].decode(run['traj'])),
+    ...about(fieldsBeside(run, ['traj']), {}, [index]),
+  }))
+}
+
+/** A store of chats: an array of bodies, each with its messages. */
+const chatsIn = (list: readonly unknown[]): readonly Conversation[] | undefined => {
+  const isChat = (chat: unknown): chat is JsonObject =>
+    isObject(chat) && Array.isArray(chat['messages']) && chat['role'] === undefined
+  if (list.length === 0 || !list.every(isChat)) return undefined
+  const found = list.map((chat, index) => chatAt(chat, index))
+  return found.every((chat) => chat !== undefined) ? found : undefined
+}
+
+const chatAt = (chat: JsonObject, index: number): Conversation | undefined => {
+  const read = fromBody(chat)
+  return (
+    read && {
+      ...read,
+      decode: () => within([index], read.decode()),
+      losses: read.losses.map(({ path, reason }) => ({ path: [index, ...path], reason })),
+    }
+  )
+}
+
+const trajectory = (file: JsonObject): Conversation => {
+  const { origin, losses } = about(swe.metadataOf(file))
+  const history = file['history'] as readonly JsonObject[]
+  const steps = swe.stepsOf(file).length
+  if (steps > 0) origin.aside('step of the trajectory', steps)
+  const unasked = history.flatMap((entry, index) =>
+    swe.answersNothing(entry)
+      ? [{ path: ['history', index, 'role'], reason: 'is "tool", but it answers no call: read as "user"' }]
+      : [],
+  )
+  const stats = objectIn(objectIn(file, 'info'), 'model_stats')
+  if (count(stats['tokens_sent']) > 0)
+    origin.usage({ input: stats['tokens_sent'], output: stats['tokens_received'], cacheRead: 0, cacheWrite: 0 })
+  return {
+    format: swe.format,
+    decode: () => within(['history'], codecs['openai-chat'].decode(history.flatMap(swe.chatMessages))),
+    origin,
+    losses: [...losses, ...unasked],
+  }
+}
+
+/** An answer of OpenAI chat: each choice is a conversation of one message. */
+const choicesIn = (body: JsonObject): readonly Conversation[] | undefined => {
+  const choices = body['choices']
+  if (
+    !Array.isArray(choices) ||
+    choices.length === 0 ||
+    !choices.every((choice): choice is JsonObject => isObject(choice) && isObject(choice['message']))
+  )
+    return undefined
+  return choices.map((choice, index) => choiceIn(body, choice, index))
+}
+
+const choiceIn = (body: JsonObject, choice: JsonObject, index: number): Conversation => {
+  const beside = fieldsBeside(choice, ['message'])
+  return {
+    format: 'openai-chat',
+    decode: () => within(['choices', index, 'message'], codecs['openai-chat'].decode([choice['message']])),
+    ...about({ ...fieldsBeside(body, ['choices']), ...(beside && { choices: [beside] }) }, body),
+  }
+}
+
+/** The list in a body of a request or an answer. */
+const fromBody = (body: JsonObject): Conversation | undefined => {
+  const lists = ['messages', 'output', 'input', 'contents'].flatMap((name) =>
+    Array.isArray(body[name]) ? [[name, body[name] as readonly Json[]] as const] : [],
+  )
+  // An answer of OpenAI says its input again, mostly empty.
+  for (const [name, list] of lists.toSorted(([, a], [, b]) => Number(a.length === 0) - Number(b.length === 0))) {
+    const found = fromList(list, [name], body)
+    if (found !== undefined) return found
+  }
+  if (isGeminiAnswer(body))
+    return {
+      format: 'gemini',
+      decode: () => codecs.gemini.decode(body),
+      ...about(fieldsBeside(body, ['candidates', 'responseId']), geminiAnswer(body)),
+    }
+  // An answer of Anthropic is a message itself.
+  if (body['type'] !== 'message' || body['role'] !== 'assistant' || !Array.isArray(body['content']))
+    return isMessage(body) ? fromList([body], [], undefined) : undefined
+  return {
+    format: 'anthropic',
+    decode: () => codecs.anthropic.decode(body),
+    ...about(fieldsBeside(body, ['content']), body),
+  }
+}
+
+/** What says something of the conversation beside its list. */
+const besides: { readonly [format in Named]?: readonly string[] } = {
+  'openai-responses': ['instructions'],
+  anthropic: ['system'],
+  gemini: ['systemInstruction', 'system_instruction'],
+}
+
+const isGeminiAnswer = ({ candidates }: JsonObject): boolean =>
+  Array.isArray(candidates) &&
+  candidates.length > 0 &&
+  candidates.every((candidate) => isObject(candidate) && isObject(candidate['content']))
+
+/** What an answer of Gemini says of itself, by the names of the others. */
+const geminiAnswer = (body: JsonObject): JsonObject => {
+  const used = objectIn(body, 'usageMetadata')
+  return {
+    ...(body['responseId'] !== undefined && { id: body['responseId'] }),
+    ...(body['modelVersion'] !== undefined && { model: body['modelVersion'] }),
+    usage: {
+      prompt_tokens: count(used['promptTokenCount']),
+      completion_tokens: count(used['candidatesTokenCount']) + count(used['thoughtsTokenCount']),
+      prompt_tokens_details: { cached_tokens: count(used['cachedContentTokenCount']) },
+    },
+  }
+}
+
+const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefined): Conversation | undefined => {
+  const name = formatOf(list, body)
+  if (name === undefined) return undefined
+  const { decode } = codecs[name]
+  const [field] = at
+  const unsure = otherwise(list, at, name)
+  if (body === undefined || typeof field !== 'string')
+    return { format: name, decode: () => decode(list), ...about(), losses: unsure }
+  // Items of Responses stand in `input` or `output`. In `messages` only those with a role can, and without instructions.
+  const isItems = name === 'openai-responses' && field === 'messages'
+  if (isItems && !list.every((item) => isObject(item) && typeof item['role'] === 'string')) return undefined
+  // What says something of the conversation beside the list, and what the codec itself finds in a body.
+  const beside = isItems ? [] : (own(besides, name) ?? [])
+  const known = [field, ...(field === 'output' ? [] : beside)]
+  const said = Object.fromEntries(known.flatMap((key) => (body[key] === undefined ? [] : [[key, body[key]]])))
+  const { origin, losses } = about(fieldsBeside(body, known), body)
+  return {
+    format: name,
+    decode: () => (beside.length > 0 ? decode(said) : within(at, decode(list))),
+    origin,
+    losses: [...losses, ...unsure],
+  }
+}
+
+export type Named = CodecFormat
+
+/** The format that most of the messages with a sign of one are in. Messages without any are read as those of OpenAI chat. */
+const formatOf = (list: readonly unknown[], body: JsonObject | undefined): Named | undefined => {
+  if (body !== undefined && 'system' in body) return 'anthropic'
+  if (!list.every(isObject)) return undefined
+  const format = mostSigned(list)
+  // The first items of a session may be written alike in both.
+  if (format === 'openai-responses' && list.some(isAgentsItem)) return 'openai-agents'
+  return format ?? (list.every(({ role }) => typeof role === 'string') ? 'openai-chat' : undefined)
+}
+
+/** The format that most messages show, the first of those that as many show; undefined if none shows one. */
+export const mostSigned = (messages: readonly JsonObject[]): Named | undefined => {
+  const counts = new Map<Named, number>()
+  for (const message of messages) {
+    const sign = signOf(message)
+    if (sign !== undefined) counts.set(sign, (counts.get(sign) ?? 0) + 1)
+  }
+  const most = Math.max(...counts.values())
+  for (const [sign, count] of counts) if (count === most) return sign
+  return undefined
+}
+
+/** Messages that show another format than the one that they are read as: it may not be sure. */
+const otherwise = (list: readonly unknown[], at: Path, format: Named): readonly Misread[] => {
+  const others = list.flatMap((message, index) => {
+    const sign = isObject(message) ? signOf(message) : undefined
+    return sign === undefined || sign === format ? [] : [{ index, sign }]
+  })
+  const [first] = others
+  if (first === undefined || format === 'openai-agents') return []
+  const reason = `looks like "${first.sign}"${others.length > 1 ? `, as ${others.length - 1} more` : ''}; it is read as "${format}", as most messages here`
+  return [{ path: [...at, first.index], reason }]
+}
+
+/** Whether a value is like a message: with a role that one can have, and something said. */
+export const isMessage = (value: JsonObject): boolean =>
+  (isRole(value['role']) || value['role'] === 'function') &&
+  ['content', 'parts', 'tool_calls', 'function_call'].some((field) => field in value)
+
+/** The format that a message by itself shows, if it shows one. */
+export const signOf = (message: JsonObject): Named | undefined => {
+  const { role, type, content } = message
+  if (isGeminiContent(message)) return 'gemini'
+  if (typeof role === 'string' && Array.isArray(message['parts'])) return 'ai-sdk-ui'
+  if (isLangChain(message)) return 'langchain'
+  if (isAgentsItem(message)) return 'openai-agents'
+  if (typeof role !== 'string') return typeof type === 'string' ? 'openai-responses' : undefined
+  if (
+    chatFields.some((field) => field in message) ||
+    role === 'function' ||
+    (role === 'developer' && type === undefined)
+  )
+    return 'openai-chat'
+  if (Array.isArray(content))
+    for (const part of content as readonly Json[])
+      if (isObject(part)) for (const [sign, isSign] of signs) if (isSign(part)) return sign
+  return type === 'message' ? ('stop_reason' in message ? 'anthropic' : 'openai-responses') : undefined
+}
+
+/** A content of Gemini: its parts have no `type`, and the assistant is called `model`. */
+const isGeminiContent = ({ role, parts }: JsonObject): boolean =>
+  Array.isArray(parts) &&
+  (role === 'model' ||
+    ((role === 'user' || role === undefined) &&
+      parts.length > 0 &&
+      parts.every((part) => isObject(part) && part['type'] === undefined)))
+
+/** A message of LangChain, as a constructor or as `{ type, data }`. */
+const isLangChain = ({ lc, id, kwargs, type, data }: JsonObject): boolean =>
+  (lc === 1 && Array.isArray(id) && isObject(kwargs)) ||
+  (['human', 'ai', 'system', 'tool'].includes(String(type)) && isObject(data) && 'content' in data)
+
+const chatFields = ['tool_calls', 'tool_call_id', 'function_call', 'refusal', 'reasoning_content', 'audio']
+
+const typed = (...types: readonly string[]): ((part: JsonObject) => boolean) => {
+  const known: ReadonlySet<unknown> = new Set(types)
+  return (part) => known.has(part['type'])
+}
+
+/** Parts that only one format has. */
+const signs: readonly (readonly [Named, (part: JsonObject) => boolean])[] = [
+  [
+    'openai-responses',
+    typed('input_text', 'output_text', 'input_image', 'input_file', 'summary_text', 'reasoning_text'),
+  ],
+  [
+    'openai-chat',
+    (part) => typed('image_url', 'input_audio', 'refusal')(part) || (part['type'] === 'file' && isObject(part['file'])),
+  ],
+  [
+    'ai-sdk',
+    (part) =>
+      typed('tool-call', 'tool-result', 'tool-approval-request', 'tool-approval-response', 'reasoning', 'file')(part) ||
+      (part['type'] === 'image' && 'image' in part),
+  ],
+  [
+    'anthropic',
+    (part) =>
+      typed(
+        'tool_use',
+        'tool_result',
+        'thinking',
+        'redacted_thinking',
+        'server_tool_use',
+        'mcp_tool_use',
+        'document',
+        'container_upload',
+        'search_result',
+      )(part) ||
+      (part['type'] === 'image' && 'source' in part) ||
+      String(part['type']).endsWith('_tool_result') ||
+      'cache_control' in part ||
+      'citations' in part,
+  ],
+]
+
+/**
+ * What an envelope says of the conversation in it, member by member: one that can't be recorded is a loss, and the
+ * others are kept.
+ *
+ * @param at where the members stand in the whole
+ */
+const about = (
+  metadata: JsonObject = {},
+  answer: JsonObject = {},
+  at: Path = [],
+): Pick<Conversation, 'origin' | 'losses'> => {
+  const losses: Misread[] = []
+  const origin = originOf(answer)
+  origin.metadata = Object.fromEntries(
+    Object.entries(metadata).flatMap(([name, value]) => {
+      const admitted = admit(value)
+      if (!isLeft(admitted)) return [[name, admitted.right.value]]
+      losses.push({ path: [...at, name], reason: `holds something that ${admitted.left.reason}: left out` })
+      return []
+    }),
+  )
+  return { origin, losses }
+}
+
+const originOf = (body: JsonObject): OriginDraft => {
+  const answer = ownFields(body)
+  const origin = new OriginDraft()
+  origin.id = textIn(answer, 'id')
+  origin.model(answer['model'])
+  const used = ownFields(objectIn(answer, 'usage'))
+  const cached =
+    count(objectIn(used, 'prompt_tokens_details')['cached_tokens']) ||
+    count(objectIn(used, 'input_tokens_details')['cached_tokens'])
+  const [cacheRead, cacheWrite] = [count(used['cache_read_input_tokens']), count(used['cache_creation_input_tokens'])]
+  const input = count(used['prompt_tokens']) || count(used['input_tokens']) + cacheRead + cacheWrite
+  if (input > 0)
+    origin.usage({
+      input,
+      output: count(used['completion_tokens']) || count(used['output_tokens']),
+      cacheRead: cached || cacheRead,
+      cacheWrite,
+    })
+  return origin
+}
+
+/** A fault's path as seen from the whole file. */
+const within = (at: Path, decoded: Either<TranscriptFault, Decoded>): Either<TranscriptFault, Decoded> => {
+  if (!isLeft(decoded)) return right(decoded.right)
+  const fault = decoded.left
+  return left(
+    fault._tag === 'UnexpectedWire' || fault._tag === 'WireNotJson'
+      ? { ...fault, path: [...at, ...fault.path] }
+      : fault,
+  )
+}

@@ -1,0 +1,61 @@
+/**
+ * The transcript of a Cursor agent: one `{ role, message }` a line, its content in blocks like those of Anthropic. It holds
+ * no results of tools.
+ *
+ * Source  observed files (2026-02); the format is undocumented
+ */
+import { arrayAt, fieldsBeside, isLeft, isObject, type Json, type JsonObject, Unexpected } from 'indelible/json/kit'
+import { decodeRecorded } from 'indelible/codecs/anthropic'
+import { isRole, type Message } from 'indelible/message'
+import { withBeside } from './beside.ts'
+import type { LineFormat } from './line-format.ts'
+import { unknownLine } from './unknown-line.ts'
+
+const format = 'cursor'
+
+const isEntry = ({ role, type, message }: JsonObject): boolean =>
+  isRole(role) && type === undefined && isObject(message) && 'content' in message
+
+export const cursor: LineFormat = {
+  format,
+  matches: isEntry,
+  reader: (sink) => ({
+    read: (entry, line) => {
+      if (!isEntry(entry)) return void unknownLine(format, entry, line, sink)()
+      for (const message of readEntry(entry)) sink.message(line, message)
+    },
+    end: () => ({ count: 1, dropped: [] }),
+  }),
+}
+
+const readEntry = (entry: JsonObject): readonly Message[] => {
+  const { role } = entry
+  const { content, ...others } = entry['message'] as JsonObject
+  const beside = {
+    ...fieldsBeside(entry, ['role', 'message']),
+    ...(Object.keys(others).length > 0 && { message: others }),
+  }
+  const messages = decoded(role as Message['role'], content as Json)
+  return Object.keys(beside).length === 0
+    ? messages
+    : messages.map((message, index) => (index === 0 ? withBeside(message, format, beside) : message))
+}
+
+/** The messages of content. Blocks that lack what makes them calls or results are carried as they are. */
+const decoded = (role: Message['role'], content: Json): readonly Message[] => {
+  const read = decodeRecorded([{ role, content }])
+  if (!isLeft(read)) return read.right.messages
+  if (typeof content === 'string') return [{ role, content: [{ type: 'text', text: content }] }]
+  const parts = arrayAt(content, ['message', 'content'])
+  if (parts.length === 0) throw new Unexpected(['message', 'content'], 'a text or blocks', content)
+  return [
+    {
+      role,
+      content: parts.map((part) =>
+        isObject(part) && part['type'] === 'text' && typeof part['text'] === 'string' && Object.keys(part).length === 2
+          ? { type: 'text', text: part['text'] }
+          : { type: 'provider', provider: format, raw: part },
+      ),
+    },
+  ]
+}

@@ -1,0 +1,50 @@
+/** What reading a transcript line by line gives, one thing after the other. */
+import type { TranscriptFault } from 'indelible/codecs'
+import type { Message } from 'indelible/message'
+import type { Note } from 'indelible/notes'
+import type { PageKind } from 'indelible/pages'
+import type { Range, Summary } from './line-format.ts'
+import type { Damage, Origin, TranscriptFormat, TranscriptLoss } from './transcript.ts'
+import type { RowMoment } from 'indelible/session'
+
+/** An event of a transcript that is read as a stream. */
+export type TranscriptEvent =
+  /** The first event. */
+  | { readonly type: 'start'; readonly format: TranscriptFormat }
+  /** A message. `item` numbers messages, notes and summaries of the file from 0, in its order. */
+  | {
+      readonly type: 'message'
+      readonly item: number
+      readonly line: number
+      readonly message: Message
+      readonly page?: PageKind
+      /** Of an export of ours: when it was written. */
+      readonly moment?: RowMoment
+    }
+  /** A note of the source. */
+  | {
+      readonly type: 'note'
+      readonly item: number
+      readonly line: number
+      readonly note: Note
+      readonly moment?: RowMoment
+    }
+  /** What was said before an item, in short, as the source's own compaction wrote it. */
+  | { readonly type: 'summary'; readonly item: number; readonly line: number; readonly summary: Summary }
+  /** A line that can't be read. */
+  | { readonly type: 'damage'; readonly damage: Damage }
+  /** A value that was changed while reading. */
+  | { readonly type: 'loss'; readonly loss: TranscriptLoss }
+  /**
+   * The last event of what could be read. `dropped` are the items, ascending, that turned out not to be of the
+   * conversation: they are on another branch, or were taken back. Without a tree in the format it is empty.
+   */
+  | {
+      readonly type: 'end'
+      readonly origin: Origin
+      readonly count: number
+      readonly pick: number
+      readonly dropped: readonly Range[]
+    }
+  /** The last event of what could not. */
+  | { readonly type: 'fault'; readonly fault: TranscriptFault }

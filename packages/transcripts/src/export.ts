@@ -1,0 +1,181 @@
+/**
+ * The export of a record: JSON lines, one a row, in the order of the log.
+ *
+ *     {"indelible":"export","version":1,"id":"…","metadata":{…}}         of an erasable session also "erasable":true
+ *     {"message":{…},"page":"conversation","at":1700000000000}
+ *     {"note":{…},"at":1700000000001}
+ *     {"head":{"size":2,"root":"…"}}
+ *
+ * `page` is the kind that the message was appended as; what later notes made of it is in the notes. `size` counts the
+ * rows, and `root` is their Merkle root as the record's store had it; a conversation that comes from another format has
+ * none. `at` is when the row was written, in milliseconds since 1970, and `salt`, in an erasable session, 32 hexadecimal
+ * digits. A row that was erased has no salt, and its leaf as `erased`. An export that was read gives the same bytes when
+ * it is written again.
+ *
+ * A row may lack `at`: a conversation from another format has none, and neither have rows of early development versions. It
+ * then gets the time of its import. The time is part of the root, so a `root` of such an export is not compared.
+ */
+import {
+  isLeft,
+  isObject,
+  type JsonObject,
+  objectAt,
+  own,
+  type Path,
+  stringAt,
+  Unexpected,
+  ownFields,
+} from 'indelible/json/kit'
+import { decodeMessage } from 'indelible/message'
+import { messageFaultText } from 'indelible/message/kit'
+import { decodeNote } from 'indelible/notes'
+import { noteFaultText } from 'indelible/notes/kit'
+import { classify, isPageKind, pageKinds } from 'indelible/pages'
+import type { LineFormat, Sink } from './line-format.ts'
+import type { Exported, ExportedRow, RowMoment } from 'indelible/session'
+import type { PlacedNote, Transcript } from './transcript.ts'
+
+/**
+ * Write an export. Memory: one row.
+ *
+ * @param exported the record
+ * @returns the lines, each with its line feed
+ */
+export function* exportLines({ id, metadata, erasable, rows, head }: Exported): Generator<string> {
+  yield `${JSON.stringify({ indelible: 'export', version: 1, ...(id !== undefined && { id }), metadata, ...(erasable === true && { erasable }) })}\n`
+  for (const row of rows) yield `${JSON.stringify(row)}\n`
+  yield `${JSON.stringify({ head })}\n`
+}
+
+/**
+ * A transcript as an export. If it comes from another format, its metadata says so, and it has no root.
+ *
+ * @param transcript the transcript
+ * @returns the record to export
+ */
+export const exportOf = (transcript: Transcript): Exported => {
+  const { format, messages, notes, origin } = transcript
+  const { metadata, head: _, ...said } = origin
+  const head = own(origin, 'head')
+  return {
+    ...(format === 'indelible'
+      ? { id: origin.id, metadata, erasable: own(origin, 'erasable') }
+      : { metadata: { from: { format, ...said, metadata } as unknown as JsonObject } }), // an origin is plain JSON
+    rows: rowsOf(transcript),
+    head: head ?? { size: messages.length + notes.length },
+  }
+}
+
+function* rowsOf(transcript: Transcript): Generator<ExportedRow> {
+  const { messages, pages, notes } = transcript
+  let next = 0
+  for (let position = 0; position <= messages.length; position++) {
+    for (; next < notes.length && notes[next]?.position === position; next++)
+      yield { note: (notes[next] as PlacedNote).note, ...notes[next]?.moment }
+    const message = messages[position]
+    if (message !== undefined)
+      yield { message, page: pages?.[position] ?? classify(message), ...transcript.moments?.[position] }
+  }
+}
+
+export const indelibleExport: LineFormat = {
+  format: 'indelible',
+  matches: (entry) =>
+    entry['indelible'] === 'export' || (isObject(entry['message']) && typeof entry['page'] === 'string'),
+  reader: (sink) => {
+    let rows = 0
+    let last = 0
+    let begun = false
+    let closed = false
+    return {
+      read: (entry, line) => {
+        last = line
+        if (closed) return sink.damage(line, 'stands after the head, which is the last line of an export')
+        if ('indelible' in entry) {
+          if (begun) return sink.damage(line, 'is a second header')
+          begun = true
+          return readHeader(entry, sink)
+        }
+        if (Object.hasOwn(entry, 'head')) {
+          closed = true
+          return readHead(entry, rows, line, sink)
+        }
+        rows += 1
+        if ('note' in entry) return readNote(entry, line, sink)
+        return readMessage(entry, line, sink)
+      },
+      end: () => {
+        if (!closed) sink.damage(last, 'is the last row, and no head follows it: the export is not whole')
+        return { count: 1, dropped: [] }
+      },
+    }
+  },
+}
+
+const readHeader = (entry: JsonObject, { origin }: Sink): void => {
+  only(entry, ['indelible', 'version', 'id', 'metadata', 'erasable'])
+  if (entry['indelible'] !== 'export') throw new Unexpected(['indelible'], '"export"', entry['indelible'])
+  if (entry['version'] !== 1)
+    throw new Unexpected(['version'], '1, which is all that this version of the library reads', entry['version'])
+  origin.version = '1'
+  origin.ownId(entry['id'] === undefined ? undefined : stringAt(entry['id'], ['id']))
+  origin.metadata = objectAt(entry['metadata'], ['metadata'])
+  const erasable = own(entry, 'erasable')
+  if (erasable !== undefined && erasable !== true) throw new Unexpected(['erasable'], 'true or absent', erasable)
+  origin.erasable = erasable === true
+}
+
+const readHead = (entry: JsonObject, rows: number, line: number, { origin, damage }: Sink): void => {
+  only(entry, ['head'])
+  const head = objectAt(entry['head'], ['head'])
+  only(head, ['size', 'root'], ['head'])
+  const { size, root } = head
+  if (typeof size !== 'number') throw new Unexpected(['head', 'size'], 'a number', size)
+  if (root !== undefined && (typeof root !== 'string' || !/^[0-9a-f]{64}$/.test(root)))
+    throw new Unexpected(['head', 'root'], '64 lowercase hexadecimal digits', root)
+  origin.head = { size, ...(root !== undefined && { root }) }
+  if (size !== rows)
+    damage(
+      line,
+      `counts ${size} ${size === 1 ? 'row' : 'rows'}, but ${rows} ${rows === 1 ? 'stands' : 'stand'} before it`,
+    )
+}
+
+const readNote = (entry: JsonObject, line: number, sink: Sink): void => {
+  only(entry, ['note', 'at', 'salt', 'erased'])
+  const note = decodeNote(entry['note'])
+  if (isLeft(note)) return sink.damage(line, noteFaultText(note.left))
+  sink.note(line, note.right, momentIn(entry))
+}
+
+const readMessage = (entry: JsonObject, line: number, sink: Sink): void => {
+  only(entry, ['message', 'page', 'at', 'salt', 'erased'])
+  const message = decodeMessage(objectAt(entry['message'], ['message']))
+  if (isLeft(message)) return sink.damage(line, `in its message, ${messageFaultText(message.left)}`)
+  const page = entry['page']
+  if (!isPageKind(page)) throw new Unexpected(['page'], `one of ${pageKinds.join(', ')}`, page)
+  sink.message(line, message.right, page, momentIn(entry))
+}
+
+const momentIn = (entry: JsonObject): RowMoment | undefined => {
+  const { at, salt, erased } = ownFields(entry)
+  if (at === undefined && salt === undefined && erased === undefined) return undefined
+  if (at !== undefined && !(typeof at === 'number' && Number.isSafeInteger(at) && Math.abs(at) <= 8.64e15))
+    throw new Unexpected(['at'], 'whole milliseconds since 1970', at)
+  if (salt !== undefined && !(typeof salt === 'string' && /^[0-9a-f]{32}$/.test(salt)))
+    throw new Unexpected(['salt'], '32 lowercase hexadecimal digits', salt)
+  if (erased !== undefined && !(typeof erased === 'string' && /^[0-9a-f]{64}$/.test(erased)))
+    throw new Unexpected(['erased'], '64 lowercase hexadecimal digits', erased)
+  return {
+    ...(at !== undefined && { at }),
+    ...(salt !== undefined && { salt }),
+    ...(erased !== undefined && { erased }),
+  }
+}
+
+/** Fields that this version does not know are refused rather than dropped. */
+const only = (value: JsonObject, known: readonly string[], at: Path = []): void => {
+  for (const field of Object.keys(value))
+    if (!known.includes(field))
+      throw new Unexpected([...at, field], `one of the fields ${known.join(', ')}`, value[field])
+}

@@ -1,0 +1,339 @@
+/**
+ * The session file of Gemini CLI: one JSON object with all messages or, of later versions, a line for each thing that
+ * happened: a header, messages, `$set` of header fields or of all messages, `$rewindTo` a message. A message that changed is
+ * written again under its id; its last state counts, in its first place.
+ *
+ * A message of the model holds its thoughts, its text, its calls and their results. Later versions write a result again in
+ * a message of the user: once with its call is enough.
+ *
+ * Source  google-gemini/gemini-cli, packages/core/src/services: chatRecordingTypes.ts, chatRecordingService.ts (2026-09); files of
+ *         version 0.61
+ */
+import {
+  arrayAt,
+  difference,
+  fieldsBeside,
+  isObject,
+  objectAt,
+  readIn,
+  stringAt,
+  Unexpected,
+  type Json,
+  type JsonObject,
+} from 'indelible/json/kit'
+import { sourceOf } from 'indelible/codecs'
+import type { Message, Meta, Part, ResultPart, ToolCallPart, ToolResultPart } from 'indelible/message'
+import type { LineFormat, Sink } from './line-format.ts'
+import { objectIn, textIn } from './origin.ts'
+import { unknownLine } from './unknown-line.ts'
+
+const format = 'gemini-cli'
+
+const spoken: ReadonlySet<unknown> = new Set(['user', 'gemini', 'info', 'error', 'warning'])
+
+const isHeader = (entry: JsonObject): boolean =>
+  typeof entry['sessionId'] === 'string' && typeof entry['projectHash'] === 'string'
+
+const isMessage = (entry: JsonObject): boolean => typeof entry['id'] === 'string' && spoken.has(entry['type'])
+
+export const geminiCli: LineFormat = {
+  format,
+  matches: (entry) =>
+    isHeader(entry) || (isMessage(entry) && 'content' in entry && typeof entry['timestamp'] === 'string'),
+  reader: (sink) => new Reader(sink),
+}
+
+interface Placed {
+  readonly entry: JsonObject
+  readonly line: number
+}
+
+class Reader {
+  readonly #sink: Sink
+  #header: JsonObject = {}
+  #messages = new Map<string, Placed>()
+  /** The results that were written, by the ids of their calls. */
+  readonly #results = new Map<string, string>()
+
+  constructor(sink: Sink) {
+    this.#sink = sink
+  }
+
+  read(entry: JsonObject, line: number): void {
+    const { $set: set, $rewindTo: target } = entry
+    if (typeof target === 'string') return this.#rewind(target)
+    if (isMessage(entry)) return this.#place(entry, line)
+    if (isObject(set)) {
+      this.#sink.aside('$set')
+      return this.#describe(set, line)
+    }
+    if (isHeader(entry)) return this.#describe(entry, line)
+    unknownLine(format, entry, line, this.#sink)()
+  }
+
+  end(): { readonly count: number; readonly dropped: readonly [] } {
+    const { origin } = this.#sink
+    const { sessionId, summary, startTime, lastUpdated, ...others } = this.#header
+    origin.time(startTime)
+    origin.id = typeof sessionId === 'string' ? sessionId : undefined
+    origin.title = typeof summary === 'string' ? summary : undefined
+    for (const { entry, line } of this.#messages.values()) this.#write(entry, line)
+    origin.time(lastUpdated)
+    origin.metadata = {
+      ...others,
+      ...(origin.id === undefined && sessionId !== undefined && { sessionId }),
+      ...(origin.title === undefined && summary !== undefined && { summary }),
+      ...(typeof startTime !== 'string' && startTime !== undefined && { startTime }),
+      ...(typeof lastUpdated !== 'string' && lastUpdated !== undefined && { lastUpdated }),
+    }
+    return { count: 1, dropped: [] }
+  }
+
+  #describe(fields: JsonObject, line: number): void {
+    const { messages, ...others } = fields
+    if (Object.keys(others).some((name) => Object.hasOwn(this.#header, name) && this.#header[name] !== others[name]))
+      this.#sink.aside('earlier state of the header')
+    this.#header = { ...this.#header, ...others }
+    if (messages === undefined) return
+    const listed = arrayAt(messages, ['messages']).map((message) => ({ entry: objectAt(message, ['messages']), line }))
+    if (listed.length === 0) return
+    if (this.#messages.size > 0) this.#sink.origin.aside('earlier state of a message', this.#messages.size)
+    // All messages, as they are at this line.
+    this.#messages = new Map(listed.map((placed, index) => [textIn(placed.entry, 'id') ?? `\n${index}`, placed]))
+  }
+
+  #place(entry: JsonObject, line: number): void {
+    const id = stringAt(entry['id'], ['id'])
+    if (this.#messages.has(id)) this.#sink.aside('earlier state of a message')
+    this.#messages.set(id, { entry, line })
+  }
+
+  /** Take back the messages from one on; all of them, if it is not there. */
+  #rewind(target: string): void {
+    this.#sink.aside('$rewindTo')
+    const ids = [...this.#messages.keys()]
+    const back = ids.slice(Math.max(0, ids.indexOf(target)))
+    for (const id of back) this.#messages.delete(id)
+    if (back.length > 0) this.#sink.origin.aside('message that was taken back', back.length)
+  }
+
+  /** Write what a user says, or the results of calls that stand in a message of the user; those that are told, once. */
+  #writeUser(entry: JsonObject, line: number): void {
+    const parts = contentOf(entry)
+    const results = parts.map(resultIn)
+    if (results.length === 0 || !results.every((result) => result !== undefined))
+      return void this.#sink.message(line, userMessage(entry, parts))
+    if (results.every((result) => this.#results.get(result.callId) === said(result)))
+      return this.#sink.aside('result that is told with its call')
+    const beside = metaOf(fieldsBeside(entry, ['type', 'content', ...strings(entry, 'id')]))
+    this.#sink.message(line, this.#withResults({ role: 'tool', content: results, ...idOf(entry), ...beside }))
+  }
+
+  #withResults(message: Message): Message {
+    for (const part of message.content) if (part.type === 'tool_result') this.#results.set(part.callId, said(part))
+    return message
+  }
+
+  /** Write what a message says. One that can't be read is damage. */
+  #write(entry: JsonObject, line: number): void {
+    const { origin } = this.#sink
+    const { type } = entry
+    try {
+      if (type === 'user') this.#writeUser(entry, line)
+      else if (type === 'gemini') {
+        origin.model(entry['model'])
+        const { input, output, thoughts, cached } = objectIn(entry, 'tokens')
+        if (input !== undefined)
+          origin.usage({ input, output: number(output) + number(thoughts), cacheRead: cached, cacheWrite: 0 })
+        for (const message of modelMessages(entry, origin)) this.#sink.message(line, this.#withResults(message))
+      } else if (spoken.has(type)) this.#sink.note(line, { type: 'application', namespace: format, content: entry })
+      else unknownLine(format, entry, line, this.#sink)()
+    } catch (error) {
+      if (!(error instanceof Unexpected)) throw error
+      this.#sink.unexpected(line, error)
+    }
+  }
+}
+
+const number = (value: Json | undefined): number => (typeof value === 'number' ? value : 0)
+
+const userMessage = (entry: JsonObject, content: readonly ResultPart[]): Message => ({
+  role: 'user',
+  content,
+  ...idOf(entry),
+  ...metaOf(fieldsBeside(entry, ['type', 'content', ...strings(entry, 'id')])),
+})
+
+/** What the model said, and a message for each result of its calls. */
+const modelMessages = (entry: JsonObject, origin: Sink['origin']): readonly Message[] => {
+  const thoughts = entry['thoughts'] === undefined ? [] : readIn(entry, 'thoughts', (list) => arrayAt(list ?? [], []))
+  const calls = (entry['toolCalls'] === undefined ? [] : arrayAt(entry['toolCalls'], ['toolCalls'])).map(
+    (call, index) => readCall(objectAt(call, ['toolCalls', index]), index),
+  )
+  const said: Part[] = thoughts.map(readThought)
+  for (const part of contentOf(entry)) {
+    const call = callIn(part) ?? part
+    if (call.type === 'tool_call' && told(call, calls)) origin.aside('call that is told with its message')
+    else said.push(call)
+  }
+  const known = ['type', 'content', 'thoughts', 'toolCalls', ...strings(entry, 'id')]
+  return [
+    {
+      role: 'assistant',
+      content: [...said, ...calls.map(({ part }) => part)],
+      ...idOf(entry),
+      ...metaOf(fieldsBeside(entry, known)),
+    },
+    ...calls.flatMap(({ call }, index) => readResult(call, index, calls, origin, entry)),
+  ]
+}
+
+/** A call of a message, as its list of calls has it, and what is written of it. */
+interface ReadCall {
+  readonly call: JsonObject
+  part: ToolCallPart
+}
+
+/** A call among the parts of what the model said; undefined for others. */
+const callIn = (part: ResultPart): ToolCallPart | undefined => {
+  const call = part.type === 'provider' && isObject(part.raw) ? part.raw['functionCall'] : undefined
+  if (part.type !== 'provider' || !isObject(part.raw) || !isObject(call)) return undefined
+  const { id, name, args } = call
+  if (typeof id !== 'string' || typeof name !== 'string') return undefined
+  const rest = difference(part.raw, { functionCall: { id, name, ...(args !== undefined && { args }) } })
+  return { type: 'tool_call', id, name, arguments: JSON.stringify(args ?? {}), ...metaOf(rest) }
+}
+
+/**
+ * Whether a call among the parts stands in the list of calls, too, as it does in a message that was written again when its
+ * session was resumed. What the part says beside, such as a signature, is then said of the one in the list.
+ */
+const told = (call: ToolCallPart, calls: readonly ReadCall[]): boolean => {
+  const one = calls.find(({ part }) => part.id === call.id && part.name === call.name)
+  if (one === undefined || one.part.arguments !== call.arguments) return false
+  const [beside, own] = [call, one.part].map(({ meta }) => meta?.[format] as JsonObject | undefined)
+  if (beside !== undefined) one.part = { ...one.part, ...metaOf({ ...beside, ...own }) }
+  return true
+}
+
+/** A result among the parts of what a user says. */
+const resultIn = (part: ResultPart): ToolResultPart | undefined => {
+  const answer = part.type === 'provider' && isObject(part.raw) ? part.raw['functionResponse'] : undefined
+  if (part.type !== 'provider' || !isObject(answer)) return undefined
+  const { id, name } = answer
+  if (typeof id !== 'string' || typeof name !== 'string') return undefined
+  return { type: 'tool_result', callId: id, name, content: [answerOf(part.raw, { id, name })] }
+}
+
+const said = ({ content }: ToolResultPart): string => JSON.stringify(content)
+
+const readThought = (thought: Json): Part => {
+  if (!isObject(thought) || typeof thought['description'] !== 'string') return raw(thought)
+  return {
+    type: 'reasoning',
+    text: thought['description'],
+    ...metaOf(fieldsBeside(thought, ['description'])),
+  }
+}
+
+/** A call without its result, with whatever else stands there: its state, and what the screen showed. */
+const readCall = (call: JsonObject, index: number): ReadCall => {
+  const at = ['toolCalls', index]
+  const { args } = call
+  const part: ToolCallPart = {
+    type: 'tool_call',
+    id: stringAt(call['id'], [...at, 'id']),
+    name: stringAt(call['name'], [...at, 'name']),
+    arguments: JSON.stringify(args ?? {}),
+    ...metaOf(fieldsBeside(call, ['id', 'name', 'args', 'result'])),
+  }
+  return { call, part }
+}
+
+/** The result of a call. A resumed session has written those of all its calls to each of them: only its own counts. */
+const readResult = (
+  call: JsonObject,
+  index: number,
+  calls: readonly ReadCall[],
+  origin: Sink['origin'],
+  entry: JsonObject,
+): readonly Message[] => {
+  const { result, id, name, status } = call
+  if (result === undefined || result === null) return []
+  const timestamp = call['timestamp'] ?? entry['timestamp']
+  const isError = status === 'error' || status === 'cancelled'
+  const others = new Set(
+    calls.flatMap((one) => (one.part.id === id || (one.call['result'] ?? null) === null ? [] : [one.part.id])),
+  )
+  const content = readParts(result, ['toolCalls', index, 'result']).flatMap((part) => {
+    const answer = isObject(part) ? part['functionResponse'] : undefined
+    if (!isObject(answer) || !others.has(answer['id'] as string)) return [answerOf(part, call)]
+    origin.aside('result that is told with its call')
+    return []
+  })
+  return [
+    {
+      role: 'tool',
+      content: [
+        {
+          type: 'tool_result',
+          callId: id as string,
+          name: name as string,
+          content,
+          ...(isError && { isError }),
+        },
+      ],
+      // The message that holds a call is written when it is said, the call when it is done.
+      ...metaOf(typeof timestamp === 'string' ? { timestamp } : undefined),
+    },
+  ]
+}
+
+/** A part of a result. A response that is one text is that text. */
+const answerOf = (part: Json, { id = '', name = '' }: JsonObject): ResultPart => {
+  const answer = isObject(part) ? part['functionResponse'] : undefined
+  if (!isObject(part) || !isObject(answer)) return readPart(part)
+  const response = objectIn(answer, 'response')
+  for (const field of ['output', 'error']) {
+    const text = response[field]
+    if (typeof text !== 'string' || Object.keys(response).length > 1) continue
+    const rest = difference(part, { functionResponse: { id, name, response: { [field]: text } } })
+    return { type: 'text', text, ...metaOf(rest) }
+  }
+  return raw(part)
+}
+
+const contentOf = ({ content }: JsonObject): readonly ResultPart[] =>
+  content === '' || content === undefined ? [] : readParts(content, ['content']).map(readPart)
+
+/** A text, a part, or a list of either. */
+const readParts = (content: Json, path: readonly (string | number)[]): readonly Json[] => {
+  if (typeof content === 'string' || isObject(content)) return [content]
+  return arrayAt(content, path)
+}
+
+const readPart = (part: Json): ResultPart => {
+  if (typeof part === 'string') return { type: 'text', text: part }
+  if (!isObject(part)) return raw(part)
+  if (typeof part['text'] === 'string' && part['thought'] !== true)
+    return { type: 'text', text: part['text'], ...metaOf(fieldsBeside(part, ['text'])) }
+  const data = objectIn(part, 'inlineData')
+  if (typeof data['data'] === 'string' && typeof data['mimeType'] === 'string') {
+    const source = { type: 'base64', mediaType: data['mimeType'], data: data['data'] } as const
+    const rest = difference(part, { inlineData: { data: source.data, mimeType: source.mediaType } })
+    return { type: source.mediaType.startsWith('image/') ? 'image' : 'file', source, ...metaOf(rest) }
+  }
+  const uri = textIn(objectIn(part, 'fileData'), 'fileUri')
+  if (uri === undefined) return raw(part)
+  return { type: 'file', source: sourceOf(uri), ...metaOf(difference(part, { fileData: { fileUri: uri } })) }
+}
+
+const raw = (value: Json): ResultPart => ({ type: 'provider', provider: format, raw: value })
+
+const idOf = ({ id }: JsonObject): { readonly id?: string } => (typeof id === 'string' ? { id } : {})
+
+const strings = (value: JsonObject, field: string): readonly string[] =>
+  typeof value[field] === 'string' ? [field] : []
+
+const metaOf = (others: JsonObject | undefined): { readonly meta?: Meta } =>
+  others === undefined ? {} : { meta: { [format]: others } }

@@ -1,0 +1,42 @@
+/** A transcript becomes a session. */
+import { describe, isObject, optionsOf } from 'indelible/json/kit'
+import type { Redact } from 'indelible/redact'
+import { importRecord, type ImportFault, type ImportOptions, type SessionInfo } from 'indelible/session'
+import type { Store } from 'indelible/store'
+import type { Task } from 'indelible/task/kit'
+import { exportOf } from './export.ts'
+import { redactTranscript } from './redact.ts'
+import type { Transcript } from './transcript.ts'
+
+/** How to import a transcript. */
+export interface ImportTranscriptOptions extends ImportOptions {
+  /** Takes secrets out of messages, notes and metadata. The root that an export states is not compared then. Default: nothing. */
+  readonly redact?: Redact
+}
+
+/**
+ * Store a transcript as a session: its messages, page kinds and notes, as `importRecord` does.
+ *
+ * Cost    O(transcript), in pieces
+ *
+ * @param store the store to write
+ * @param transcript the conversation, as `readTranscript` gives it
+ * @param options the id, by default the one in the transcript; a callback for progress; what is taken out
+ * @returns the description of the session; or `LogExists`, `MissingBlock`, `OtherHead`
+ * @throws TypeError if it is no transcript, or an option is unknown
+ */
+export const importTranscript = (
+  store: Store,
+  transcript: Transcript,
+  options: ImportTranscriptOptions = {},
+): Task<ImportFault, SessionInfo> => {
+  if (!isObject(transcript) || !isObject((transcript as Partial<Transcript>).origin))
+    throw new TypeError(
+      `importTranscript takes a transcript, as readTranscript gives it, found ${describe(transcript)}`,
+    )
+  const { redact, id = transcript.origin.id, ...rest } = optionsOf('importTranscript', options, known)
+  const record = exportOf(redact === undefined ? transcript : redactTranscript(transcript, redact))
+  return importRecord(store, record, { ...rest, ...(id !== undefined && { id }) })
+}
+
+const known = { id: true, progress: true, redact: true } as const

@@ -1,0 +1,84 @@
+/**
+ * A checkpoint of LangGraph, as SqliteSaver keeps it: the state of a thread, of which the channel `messages` is the
+ * conversation. Read from `{ thread_id, checkpoint, metadata }`; the database is read by `@indelible/transcripts/sqlite`.
+ *
+ * Source  langchain-ai/langgraphjs, libs/checkpoint-sqlite/src/index.ts; langchain-ai/langchainjs, langchain-core/src:
+ *         load/serializable.ts (`lc: 1`), messages/*.ts (2026-05)
+ */
+import { arrayAt, fieldsBeside, isObject, objectAt, Unexpected, type JsonObject, type Path } from 'indelible/json/kit'
+import { readLangChainMessage } from 'indelible/codecs'
+import type { LineFormat, Sink } from './line-format.ts'
+import { count, objectIn, textIn } from './origin.ts'
+
+const format = 'langgraph'
+
+const isCheckpoint = (entry: JsonObject): boolean =>
+  isObject(entry['checkpoint']) && isObject(entry['checkpoint']['channel_values'])
+
+export const langgraph: LineFormat = {
+  format,
+  matches: isCheckpoint,
+  reader: (sink) => {
+    let entries = 0
+    return {
+      read: (entry, line) => {
+        if (!isCheckpoint(entry)) throw new Unexpected(['checkpoint'], 'a checkpoint with channel_values', entry)
+        if (entries++ === sink.pick) readCheckpoint(entry, line, sink)
+        else sink.aside('checkpoint of another thread')
+      },
+      end: () => ({ count: entries, dropped: [] }),
+    }
+  },
+}
+
+const readCheckpoint = (entry: JsonObject, line: number, sink: Sink): void => {
+  const { origin } = sink
+  const checkpoint = objectAt(entry['checkpoint'], ['checkpoint'])
+  const channels = objectAt(checkpoint['channel_values'], ['checkpoint', 'channel_values'])
+  const at = ['checkpoint', 'channel_values', 'messages']
+  const { messages = [] } = channels
+  origin.time(checkpoint['ts'])
+  origin.id = textIn(entry, 'thread_id')
+  const beside = {
+    ...fieldsBeside(checkpoint, ['channel_values', ...(origin.started === checkpoint['ts'] ? ['ts'] : [])]),
+    channel_values: fieldsBeside(channels, ['messages']) ?? {},
+  }
+  origin.metadata = {
+    ...fieldsBeside(entry, ['checkpoint', ...(origin.id === undefined ? [] : ['thread_id'])]),
+    checkpoint: beside,
+  }
+  arrayAt(messages, at).forEach((message, index) => {
+    try {
+      const wire = objectAt(message, [...at, index])
+      const said = reading(() => readLangChainMessage(wire), [...at, index])
+      if (said.role === 'assistant') countUse(isObject(wire['kwargs']) ? wire['kwargs'] : wire, sink)
+      sink.message(line, said)
+    } catch (error) {
+      if (!(error instanceof Unexpected)) throw error
+      sink.unexpected(line, error)
+    }
+  })
+}
+
+const countUse = (fields: JsonObject, { origin }: Sink): void => {
+  const used = objectIn(fields, 'usage_metadata')
+  const { cache_read, cache_creation } = objectIn(used, 'input_token_details')
+  const said = objectIn(fields, 'response_metadata')
+  origin.model(said['model_name'] ?? said['model'])
+  if (count(used['input_tokens']) > 0)
+    origin.usage({
+      input: used['input_tokens'],
+      output: used['output_tokens'],
+      cacheRead: cache_read,
+      cacheWrite: cache_creation,
+    })
+}
+
+/** A message, or what is unexpected in it as seen from the whole. */
+const reading = <T>(read: () => T, at: Path): T => {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof Unexpected ? error.within(...at) : error
+  }
+}

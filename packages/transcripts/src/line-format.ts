@@ -1,0 +1,66 @@
+/** What a format of JSON lines is to the reader of transcripts: a test for its lines, and what is made of them. */
+import type { Json, JsonObject, Path, Unexpected } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+import type { Note } from 'indelible/notes'
+import type { PageKind } from 'indelible/pages'
+import type { OriginDraft } from './origin.ts'
+import type { TranscriptFormat } from './transcript.ts'
+import type { RowMoment } from 'indelible/session'
+
+export interface LineFormat {
+  readonly format: TranscriptFormat
+  /** Whether an entry is one of this format's: as sure as a header makes it, or a likeness. */
+  readonly matches: (entry: JsonObject) => boolean
+  readonly reader: (sink: Sink) => LineReader
+  /** Each line is a conversation of its own, or several. */
+  readonly lineByLine?: true
+}
+
+export interface LineReader {
+  /** Read the entry of one line: frozen plain JSON. Throws Unexpected, which becomes damage. */
+  readonly read: (entry: JsonObject, line: number) => void
+  /** Read a line that is a list, where the format has such lines. Default: it is damage. */
+  readonly readList?: (list: readonly Json[], line: number) => void
+  /** Called after the last line. */
+  readonly end: () => Ending
+}
+
+/** What only the end of a file tells. */
+export interface Ending {
+  /** How many conversations there are. */
+  readonly count: number
+  /** Messages and notes that are not of the conversation: another branch, a turn that was taken back. By item, ascending. */
+  readonly dropped: readonly Range[]
+}
+
+/** From `from` up to, not including, `to`. */
+export type Range = readonly [from: number, to: number]
+
+/** Where a reader puts what it reads. */
+export interface Sink {
+  /** Which conversation is wanted. */
+  readonly pick: number
+  readonly origin: OriginDraft
+  /** How many items there are: messages, notes and summaries of the file. */
+  readonly items: number
+  /** The next message. Gives its number among the items. */
+  readonly message: (line: number, message: Message, page?: PageKind, moment?: RowMoment) => number
+  readonly note: (line: number, note: Note, moment?: RowMoment) => number
+  readonly summary: (line: number, summary: Summary) => number
+  readonly damage: (line: number, reason: string) => void
+  /** What a reader caught of its own: damage of that line. */
+  readonly unexpected: (line: number, found: Unexpected) => void
+  readonly loss: (line: number, path: Path, reason: string) => void
+  /** Something that is neither a message nor a note: counted. */
+  readonly aside: (kind: string) => void
+}
+
+/** What was said before `before`, an item, in short. */
+export interface Summary {
+  /** The text of the summary. */
+  readonly text: string
+  /** The item before which everything is summed up. */
+  readonly before: number
+  /** What else the source says of it. */
+  readonly beside: JsonObject
+}

@@ -1,0 +1,132 @@
+/** Reads lines, one at a time, into events: what every format of JSON lines has in common. */
+import {
+  admit,
+  describe,
+  formatPath,
+  inspectJson,
+  isLeft,
+  isObject,
+  type Json,
+  NotJson,
+  snapshot,
+  Unexpected,
+} from 'indelible/json/kit'
+import type { TranscriptFault } from 'indelible/codecs'
+import type { TranscriptEvent } from './event.ts'
+import type { LineFormat, LineReader, Sink } from './line-format.ts'
+import type { Line } from './lines.ts'
+import { OriginDraft } from './origin.ts'
+import type { Damage, TranscriptOptions } from './transcript.ts'
+
+export interface LineImport {
+  /** The events of a line. After a fault there are none. */
+  readonly push: (line: Line) => readonly TranscriptEvent[]
+  /** Those after the last line. */
+  readonly end: () => readonly TranscriptEvent[]
+  /** How many conversations there are so far, in a format whose lines are conversations. */
+  readonly count: () => number
+}
+
+export const createLineImport = (
+  { format, reader }: LineFormat,
+  { pick = 0, strict = false }: TranscriptOptions,
+): LineImport => {
+  const origin = new OriginDraft()
+  let events: TranscriptEvent[] = [{ type: 'start', format }]
+  let fault: TranscriptFault | undefined
+  let items = 0
+
+  const damaged = (damage: Damage): void => {
+    if (strict) fault ??= { _tag: 'DamagedLine', format, line: damage.line, reason: damage.reason }
+    events.push({ type: 'damage', damage: Object.freeze(damage) })
+  }
+  /** The next item, which has a number also if it can't be recorded: then it is damage. */
+  const item = <T>(line: number, value: T, made: (frozen: T, item: number) => TranscriptEvent): number => {
+    try {
+      events.push(made(snapshot(value) as T, items)) // frozen, of the same shape
+    } catch (error) {
+      if (!(error instanceof NotJson)) throw error
+      damaged({ line, reason: `${formatPath(error.path)} ${error.reason}`.trimStart() })
+    }
+    return items++
+  }
+  const sink: Sink = {
+    pick,
+    origin,
+    get items() {
+      return items
+    },
+    message: (line, value, page, moment) =>
+      item(line, value, (message, item) => ({
+        type: 'message',
+        item,
+        line,
+        message,
+        ...(page !== undefined && { page }),
+        ...(moment !== undefined && { moment }),
+      })),
+    note: (line, value, moment) =>
+      item(line, value, (note, item) => ({ type: 'note', item, line, note, ...(moment !== undefined && { moment }) })),
+    summary: (line, value) => item(line, value, (summary, item) => ({ type: 'summary', item, line, summary })),
+    damage: (line, reason) => damaged({ line, reason }),
+    unexpected: (line, { path, expected, found }) =>
+      damaged({ line, reason: `${formatPath(path) || 'the entry'} should be ${expected}, found ${found}` }),
+    loss: (line, path, reason) => void events.push({ type: 'loss', loss: Object.freeze({ line, path, reason }) }),
+    aside: (kind) => origin.aside(kind),
+  }
+  const entries: LineReader = reader(sink)
+
+  const read = ({ number, text, badAt, unreadable }: Line): void => {
+    if (unreadable !== undefined) return damaged({ line: number, reason: unreadable })
+    if (badAt !== undefined) damaged({ line: number, reason: notText, offset: badAt })
+    if (text.trim() === '') return
+    const parsed = inspectJson(text)
+    if (isLeft(parsed)) {
+      const { column, expected, found } = parsed.left
+      return damaged({
+        line: number,
+        reason:
+          found === 'the end' ? 'is cut off' : `is not JSON at column ${column}: expected ${expected}, found ${found}`,
+      })
+    }
+    const admitted = admit(parsed.right.value)
+    if (isLeft(admitted))
+      return damaged({ line: number, reason: `${formatPath(admitted.left.path)} ${admitted.left.reason}`.trimStart() })
+    const { value } = admitted.right
+    const list = Array.isArray(value) && entries.readList !== undefined ? (value as readonly Json[]) : undefined
+    if (!isObject(value) && list === undefined)
+      return damaged({ line: number, reason: `is ${describe(value)}, not an entry` })
+    for (const { path, line, reason } of parsed.right.findings) sink.loss(number + line - 1, path, reason)
+    try {
+      if (isObject(value)) entries.read(value, number)
+      else if (list !== undefined) entries.readList?.(list, number)
+    } catch (error) {
+      if (!(error instanceof Unexpected)) throw error
+      sink.unexpected(number, error)
+    }
+  }
+
+  const flush = (): readonly TranscriptEvent[] => {
+    const flushed = events
+    events = []
+    return fault === undefined ? flushed : [{ type: 'fault', fault }]
+  }
+
+  return {
+    push: (line) => {
+      if (fault !== undefined) return []
+      read(line)
+      return flush()
+    },
+    end: () => {
+      if (fault !== undefined) return []
+      const { count, dropped } = entries.end()
+      if (pick >= count && !(pick === 0 && count === 0)) fault ??= { _tag: 'NoSuchConversation', pick, count }
+      events.push({ type: 'end', origin: origin.done(), count: Math.max(count, 1), pick, dropped })
+      return flush()
+    },
+    count: () => entries.end().count,
+  }
+}
+
+export const notText = 'has bytes that are no text: U+FFFD is read for them'

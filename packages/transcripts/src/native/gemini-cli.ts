@@ -1,0 +1,70 @@
+/**
+ * Writes a session file of Gemini CLI: a header, and a line for each turn. A tool's result is written with its call only;
+ * Gemini CLI would send it twice if a user message held it too.
+ *
+ * Source  Gemini CLI 0.61.0, chatRecordingService.ts and sessionUtils.ts, and on loopback (2026-11)
+ */
+import { digestOf } from 'indelible/proof'
+import { counting, isoOf, linesOf, moments, type Writer } from './program.ts'
+import type { Call, Said, Text, Turn } from './turns.ts'
+
+export const geminiCli: Writer = {
+  holds: {
+    pdfs: true,
+    links: false,
+    anyArguments: false,
+    errors: true,
+    imagesInErrors: true,
+    isOwn: () => false,
+    command: /^\s*(?:[/?]|<(?:session|hook)_context>)/,
+  },
+  place: ({ id, now, project }) => [
+    'tmp',
+    project ?? `indelible-${id.slice(0, 8)}`,
+    'chats',
+    `session-${isoOf(now).slice(0, 16).replaceAll(':', '-')}-${id.slice(0, 8)}.jsonl`,
+  ],
+  idOf: ({ id }) => id,
+  write: ({ turns, id, now, cwd }) => {
+    const next = counting(id)
+    const moment = moments(now, linesOf(turns))
+    const projectHash = digestOf(cwd)
+    const started = isoOf(now)
+    return [
+      { sessionId: id, projectHash, startTime: started, lastUpdated: started, kind: 'main' },
+      ...turns.map((turn) => ({ id: next(), timestamp: isoOf(moment()), ...said(turn, isoOf(moment())) })),
+    ]
+  },
+}
+
+const said = (turn: Turn, timestamp: string): object => {
+  if (turn.role === 'user') return { type: 'user', content: turn.said.map(part) }
+  return {
+    type: 'gemini',
+    content: turn.said.map(part),
+    ...(turn.calls.length > 0 && { toolCalls: turn.calls.map((call) => callOf(call, timestamp)) }),
+  }
+}
+
+const callOf = ({ id, name, args, result, isError }: Call, timestamp: string): object => ({
+  id,
+  name,
+  args,
+  result: [
+    { functionResponse: { id, name, response: { [isError ? 'error' : 'output']: textsOf(result) } } },
+    ...result.filter(({ type }) => type !== 'text').map(part),
+  ],
+  status: isError ? 'error' : 'success',
+  timestamp,
+})
+
+const textsOf = (result: Call['result']): string =>
+  result
+    .filter((one): one is Text => one.type === 'text')
+    .map(({ text }) => text)
+    .join('\n')
+
+const part = (said: Said): object => {
+  if (said.type === 'text' || said.type === 'thought') return { text: said.text }
+  return said.type === 'link' ? { text: said.url } : { inlineData: { mimeType: said.mediaType, data: said.data } }
+}

@@ -1,0 +1,312 @@
+/**
+ * A conversation as every program takes it: turns of the user and of the assistant, each call with its result.
+ *
+ * The conversation is settled first. What no provider would take, or the program has a place of its own for, is left out or
+ * becomes text; each such change is a loss.
+ */
+import { isObject, parseJson, isLeft, type Json, type JsonObject, type Path } from 'indelible/json/kit'
+import type { Loss } from 'indelible/codecs'
+import {
+  mend,
+  pairCalls,
+  standIn,
+  type Message,
+  type PairedCall,
+  type Part,
+  type ReasoningPart,
+  type Repair,
+  type ResultPart,
+  type Sequence,
+  type Source,
+  type ToolCallPart,
+  type ToolResultPart,
+} from 'indelible/message'
+
+/** What one side says in a row. */
+export interface Turn {
+  readonly role: 'user' | 'assistant'
+  readonly said: readonly Said[]
+  /** What the assistant calls after it has spoken; none of the user. */
+  readonly calls: readonly Call[]
+  /** The message that it comes of; undefined for one that was put before all. */
+  readonly message: Message | undefined
+}
+
+export type Said = Text | Media | Link | Thought
+export interface Text {
+  readonly type: 'text'
+  readonly text: string
+}
+/** An image, or a PDF where the program takes them, as its bytes in base64. */
+export interface Media {
+  readonly type: 'image' | 'file'
+  readonly mediaType: string
+  readonly data: string
+}
+/** An image at an address, where the program takes them. */
+export interface Link {
+  readonly type: 'link'
+  readonly url: string
+}
+/** The program's own reasoning, with what lets its provider recognise it. */
+export interface Thought {
+  readonly type: 'thought'
+  readonly text: string
+  readonly signature?: string
+  readonly encrypted?: string
+}
+
+export interface Call {
+  readonly id: string
+  readonly name: string
+  readonly args: JsonObject
+  /** What the model wrote, if that is no object: programs that take any text write it. */
+  readonly raw?: string
+  readonly result: readonly (Text | Media | Link)[]
+  readonly isError: boolean
+}
+
+/** What a program's files can hold. */
+export interface Holds {
+  readonly pdfs: boolean
+  readonly links: boolean
+  /** Whether a call may have arguments that are no object. */
+  readonly anyArguments: boolean
+  /** Whether a result says that it is an error. */
+  readonly errors: boolean
+  /** Whether a result that is an error may have images. */
+  readonly imagesInErrors: boolean
+  /** Whether its files hold this reasoning of its own with what its provider recognises it by. */
+  readonly isOwn: (part: ReasoningPart, message: Message) => boolean
+  /** A text that the program takes for a command of its own when it reads it back, and passes over. */
+  readonly command?: RegExp
+}
+
+export interface Turns {
+  readonly turns: readonly Turn[]
+  readonly repairs: readonly Repair[]
+  readonly losses: readonly Loss[]
+}
+
+/** How reasoning is written: the program's own as it is and that of others as text, all of it as text, or none. */
+export type Reasoning = 'own' | 'text' | 'omit'
+
+export const turnsOf = (messages: Sequence<Message>, holds: Holds, reasoning: Reasoning): Turns => {
+  const mended = mend(messages)
+  const { losses, turns, add } = new Gathering(mended.messages, holds, reasoning)
+  for (let position = 0; position < mended.messages.length; position++) add(position)
+  if (turns[0]?.role === 'assistant') {
+    losses.push(lossAt(0, [], `begins with the assistant: ${JSON.stringify(opening)} is put before it`))
+    turns.unshift({ role: 'user', said: [{ type: 'text', text: opening }], calls: [], message: undefined })
+  }
+  return { turns, repairs: mended.repairs, losses }
+}
+
+/** As little as can be said. */
+const opening = '(start)'
+
+const lossAt = (position: number, path: Path, reason: string): Loss => Object.freeze({ position, path, reason })
+
+type Answer = NonNullable<PairedCall['answer']>
+
+class Gathering {
+  readonly losses: Loss[] = []
+  readonly turns: Turn[] = []
+  readonly #messages: Sequence<Message>
+  readonly #holds: Holds
+  readonly #reasoning: Reasoning
+  readonly #answers: ReadonlyMap<string, Answer>
+  readonly #ids = new Map<string, string>()
+  readonly #taken = new Set<string>()
+
+  constructor(messages: Sequence<Message>, holds: Holds, reasoning: Reasoning) {
+    this.#messages = messages
+    this.#holds = holds
+    this.#reasoning = reasoning
+    const found = pairCalls(messages)
+    this.#answers = new Map(found.flatMap(({ id, answer }) => (answer === undefined ? [] : [[id, answer]])))
+    for (const { id } of found) if (fits(id)) this.#taken.add(id)
+  }
+
+  /** Add the turns of one message. */
+  readonly add = (position: number): void => {
+    const message = standIn(this.#messages.at(position) as Message)
+    const { role, content } = message
+    if (role === 'system' || role === 'developer')
+      return this.#lose(position, [], `says "${role}": left out, the program has instructions of its own`)
+    let said: Said[] = []
+    let calls: Call[] = []
+    let open = false // whether results of the calls are still to come
+    const speaker = role === 'assistant' || content.some(({ type }) => type === 'tool_call') ? 'assistant' : 'user'
+    const finish = (): void => {
+      if (said.length + calls.length > 0) this.turns.push({ role: speaker, said, calls, message })
+      said = []
+      calls = []
+    }
+    for (const [index, part] of content.entries()) {
+      const path = ['content', index]
+      if (part.type === 'tool_result') continue // written with its call
+      if (part.type === 'tool_call') {
+        open ||= this.#answers.get(part.id)?.position !== position
+        calls.push(this.#call(part, position, path))
+        continue
+      }
+      const one = this.#said(part, position, path, message, speaker)
+      if (one === undefined) continue
+      if (calls.length > 0) {
+        if (open) this.#lose(position, path, 'follows a call: stands after its result')
+        finish()
+      }
+      const isCommand =
+        speaker === 'user' && said.length === 0 && one.type === 'text' && this.#holds.command?.test(one.text)
+      if (isCommand === true) {
+        this.#lose(position, path, 'would be taken for a command of the program: begins with a space of no width')
+        said.push({ type: 'text', text: `\u200b${one.text}` })
+      } else said.push(one)
+    }
+    if (content.length === 0) this.#lose(position, ['content'], 'is empty: left out')
+    finish()
+  }
+
+  #lose(position: number, path: Path, reason: string): void {
+    this.losses.push(lossAt(position, path, reason))
+  }
+
+  #call(part: ToolCallPart, position: number, path: Path): Call {
+    const answer = this.#answers.get(part.id) as Answer // it is settled
+    const { position: at, result } = answer
+    const inAnswer = ['content', answer.part]
+    const id = this.#idOf(part.id, position, path)
+    const name = nameOf(part.name)
+    if (name !== part.name)
+      this.#lose(position, [...path, 'name'], `is no name that providers take: written as ${name}`)
+    const args = isObject(valueOf(part.arguments)) ? (valueOf(part.arguments) as JsonObject) : undefined
+    if (args === undefined && !this.#holds.anyArguments)
+      this.#lose(position, [...path, 'arguments'], 'is no JSON object: written as the field "input" of one')
+    const isError = result.isError === true
+    const holds = isError && !this.#holds.imagesInErrors ? onlyText : this.#holds
+    const said = result.content.flatMap(
+      (one, index) => this.#held(one, at, [...inAnswer, 'content', index], holds) ?? [],
+    )
+    if (isError && !this.#holds.errors)
+      this.#lose(at, [...inAnswer, 'isError'], 'the program has no mark for a failed call')
+    return {
+      id,
+      name,
+      args: args ?? { input: part.arguments.toWellFormed() },
+      ...(args === undefined && { raw: part.arguments.toWellFormed() }),
+      result: said,
+      isError,
+    }
+  }
+
+  #idOf(id: string, position: number, path: Path): string {
+    const known = this.#ids.get(id)
+    if (known !== undefined) return known
+    let written = id
+    for (let number = this.#ids.size; !fits(written) || (written !== id && this.#taken.has(written)); number++)
+      written = `call_${number}`
+    if (written !== id) this.#lose(position, [...path, 'id'], `is no id that providers take: written as ${written}`)
+    this.#ids.set(id, written)
+    this.#taken.add(written)
+    return written
+  }
+
+  #said(
+    part: Exclude<Part, ToolCallPart | ToolResultPart>,
+    position: number,
+    path: Path,
+    message: Message,
+    speaker: Turn['role'],
+  ): Said | undefined {
+    if (part.type === 'reasoning') return this.#thought(part, position, path, message)
+    if (part.type === 'refusal' || part.type === 'erased')
+      return this.#text(part.type === 'refusal' ? part.text : '[erased]', position, path)
+    if (part.type === 'text' && isSurroundings(part.text)) {
+      this.#lose(position, path, "is a program's own addition, such as a reminder: left out")
+      return undefined
+    }
+    // No provider takes images of the assistant.
+    return this.#held(part, position, path, speaker === 'assistant' ? onlyText : this.#holds)
+  }
+
+  #thought(part: ReasoningPart, position: number, path: Path, message: Message): Said | undefined {
+    const { signature, encrypted } = part
+    const text = part.text || (part.summary ?? []).join('\n\n')
+    if (this.#reasoning === 'own' && this.#holds.isOwn(part, message))
+      return { type: 'thought', text, ...(signature && { signature }), ...(encrypted && { encrypted }) }
+    if (this.#reasoning === 'omit' || text.trim() === '') {
+      this.#lose(position, path, 'is reasoning: left out')
+      return undefined
+    }
+    this.#lose(position, path, 'is reasoning: written as text, without its signature')
+    return this.#text(text, position, path)
+  }
+
+  #text(text: string, position: number, path: Path): Text | undefined {
+    const written = text.toWellFormed()
+    if (written !== text) this.#lose(position, path, 'has half a character: written as U+FFFD')
+    if (written.trim() !== '') return { type: 'text', text: written }
+    if (text !== '') this.#lose(position, path, 'is blank: left out')
+    return undefined
+  }
+
+  /** A part as the program holds it; what it can't hold, as a text that says what stood there. */
+  #held(part: ResultPart, position: number, path: Path, holds: Holding = this.#holds): Text | Media | Link | undefined {
+    if (part.type === 'text') return this.#text(part.text, position, path)
+    if (part.type === 'provider') {
+      this.#lose(position, path, `is known only to ${part.provider}: left out`)
+      return undefined
+    }
+    const { source } = part
+    if (source.type === 'base64' && isBase64(source.data)) {
+      const { mediaType, data } = source
+      if (part.type === 'image' && holds.images !== false && images.has(mediaType))
+        return { type: 'image', mediaType, data }
+      if (holds.pdfs && mediaType === 'application/pdf') return { type: 'file', mediaType, data }
+    }
+    if (holds.links && part.type === 'image' && source.type === 'url' && /^https?:\/\//.test(source.url))
+      return { type: 'link', url: source.url }
+    const what = part.type === 'file' && part.name !== undefined ? `file ${part.name}` : part.type
+    this.#lose(
+      position,
+      path,
+      `is ${part.type === 'image' ? 'an image' : 'a file'} that the program can't hold: named in a text`,
+    )
+    return this.#text(`[${what}: ${placeOf(source)}]`, position, path)
+  }
+}
+
+type Holding = Pick<Holds, 'pdfs' | 'links'> & { readonly images?: false }
+const onlyText: Holding = { images: false, pdfs: false, links: false }
+
+/** What all providers take. Source: their API references (2026-11) */
+const images: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+
+const isBase64 = (data: string): boolean => data !== '' && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data)
+
+const placeOf = (source: Source): string =>
+  source.type === 'url' ? source.url.slice(0, 200) : source.type === 'block' ? source.id : source.mediaType
+
+/** Call ids that every provider takes. */
+const fits = (id: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(id)
+
+const nameOf = (name: string): string => {
+  const written = name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64)
+  return /^[a-zA-Z_]/.test(written) ? written : `_${written}`.slice(0, 64)
+}
+
+const valueOf = (text: string): Json | undefined => {
+  const parsed = parseJson(text === '' ? '{}' : text.toWellFormed())
+  return isLeft(parsed) ? undefined : (parsed.right as Json)
+}
+
+/**
+ * Whether a text is what a program adds to what its user says. The program that goes on adds its own.
+ *
+ * Source  Claude Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0 on loopback (2026-11)
+ */
+const isSurroundings = (text: string): boolean =>
+  /^\s*(?:<(system-reminder|environment_context|user_instructions|permissions instructions|session_context)>[\s\S]*<\/\1>|# AGENTS\.md instructions[\s\S]*<\/INSTRUCTIONS>)\s*$/.test(
+    text,
+  )

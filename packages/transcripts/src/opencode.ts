@@ -1,0 +1,437 @@
+/**
+ * opencode: the export of a session, `{ info, messages: [{ info, parts }] }`, or a dump of its storage, where projects,
+ * sessions, messages and parts are JSON values by themselves, one after another, in any order.
+ *
+ * A message of the assistant is one step: what it said and called, and after it a message for each result. A message
+ * that says nothing is a note, and so is a compaction. Each session is a conversation, for `pick`, in the order in which
+ * they were created.
+ *
+ * Source  anomalyco/opencode, packages/opencode/src: session/message-v2.ts, session/session.sql.ts, cli/cmd/export.ts
+ *         (2026-05); the dump: observed files of version 1.1
+ */
+import {
+  ownFields,
+  arrayAt,
+  fieldsBeside,
+  isObject,
+  objectAt,
+  stringAt,
+  Unexpected,
+  type Json,
+  type JsonObject,
+} from 'indelible/json/kit'
+import { sourceOf } from 'indelible/codecs'
+import { textOf, type Message, type Meta, type Part, type ResultPart } from 'indelible/message'
+import type { Ending, LineFormat, Range, Sink } from './line-format.ts'
+import { objectIn, textIn } from './origin.ts'
+import { unknownLine } from './unknown-line.ts'
+
+const format = 'opencode'
+
+const isExport = ({ info, messages }: JsonObject): boolean =>
+  isObject(info) &&
+  Array.isArray(messages) &&
+  (messages as readonly Json[]).every((message) => isObject(message) && isObject(message['info']) && 'parts' in message)
+
+const isSession = (entry: JsonObject): boolean =>
+  typeof entry['id'] === 'string' && 'projectID' in entry && 'version' in entry && isObject(entry['time'])
+const isMessage = (entry: JsonObject): boolean =>
+  typeof entry['id'] === 'string' && 'sessionID' in entry && typeof entry['role'] === 'string'
+const isPart = (entry: JsonObject): boolean =>
+  typeof entry['id'] === 'string' && 'messageID' in entry && typeof entry['type'] === 'string'
+
+/** What else its storage holds. */
+const asideOf = (entry: JsonObject): string | undefined =>
+  'worktree' in entry ? 'project' : 'secret' in entry && 'url' in entry ? 'share' : undefined
+
+/** What a list of its storage is. It does not say which session it is of. */
+const listKind = (list: readonly Json[]): string => {
+  const [first] = list
+  if (isObject(first) && 'file' in first && 'additions' in first) return 'session diff'
+  if (isObject(first) && 'content' in first && 'status' in first) return 'todo list'
+  return 'list'
+}
+
+export const opencode: LineFormat = {
+  format,
+  matches: (entry) => isExport(entry) || isSession(entry) || isMessage(entry) || isPart(entry),
+  reader: (sink) => new Reader(sink),
+}
+
+interface Placed {
+  readonly value: JsonObject
+  readonly line: number
+}
+
+/** A message with its parts. */
+interface Turn extends Placed {
+  readonly parts: Placed[]
+  /** What an export has beside its info and its parts. */
+  readonly beside?: JsonObject
+}
+
+class Reader {
+  readonly #sink: Sink
+  readonly #sessions = new Map<string, JsonObject>()
+  /** The turns of each session, by the ids of their messages. */
+  readonly #turns = new Map<string, Map<string, Turn>>()
+  /** Parts by the id of their message, until it is there. */
+  readonly #parts = new Map<string, Placed[]>()
+  /** How many values of each session there are. */
+  readonly #values = new Map<string, number>()
+
+  constructor(sink: Sink) {
+    this.#sink = sink
+  }
+
+  read(entry: JsonObject, line: number): void {
+    if (isExport(entry)) return this.#readExport(entry, line)
+    if (isSession(entry)) return this.#addSession(entry, line)
+    if (isMessage(entry)) return this.#addTurn({ value: entry, line, parts: [] })
+    if (isPart(entry)) return this.#addPart({ value: entry, line })
+    const kind = asideOf(entry)
+    if (kind !== undefined) return this.#sink.aside(kind)
+    unknownLine(format, entry, line, this.#sink)()
+  }
+
+  readList(list: readonly Json[]): void {
+    this.#sink.aside(listKind(list))
+  }
+
+  end(): Ending {
+    for (const [id, parts] of this.#parts)
+      for (const { line } of parts)
+        this.#sink.damage(line, `is a part of the message ${JSON.stringify(id)}, which is not there`)
+    const ids = [...new Set([...this.#sessions.keys(), ...this.#turns.keys()])]
+      .filter((id) => this.#turns.has(id) || this.#sessions.size === 1)
+      .toSorted((a, b) => createdOf(this.#sessions.get(a)) - createdOf(this.#sessions.get(b)))
+    const picked = ids[this.#sink.pick]
+    const others = [...this.#values].reduce((sum, [id, count]) => sum + (id === picked ? 0 : count), 0)
+    if (others > 0) this.#sink.origin.aside('value of another conversation', others)
+    const dropped = picked === undefined ? [] : this.#write(picked)
+    return { count: ids.length, dropped }
+  }
+
+  #readExport(entry: JsonObject, line: number): void {
+    const info = objectAt(entry['info'], ['info'])
+    const id = stringAt(info['id'], ['info', 'id'])
+    this.#addSession({ ...info, ...fieldsBeside(entry, ['info', 'messages']) }, line, id)
+    arrayAt(entry['messages'], ['messages']).forEach((item, index) => {
+      const message = objectAt(item, ['messages', index])
+      const value = objectAt(message['info'], ['messages', index, 'info'])
+      stringAt(value['id'], ['messages', index, 'info', 'id'])
+      const parts = arrayAt(message['parts'], ['messages', index, 'parts']).map((part, at) => ({
+        value: objectAt(part, ['messages', index, 'parts', at]),
+        line,
+      }))
+      const beside = fieldsBeside(message, ['info', 'parts'])
+      this.#addTurn({ value, line, parts, ...(beside && { beside }) }, id)
+    })
+  }
+
+  #addSession(session: JsonObject, line: number, id: string = stringAt(session['id'], ['id'])): void {
+    if (this.#sessions.has(id)) return this.#sink.damage(line, `is a second session ${JSON.stringify(id)}`)
+    this.#sessions.set(id, session)
+    this.#count(id)
+  }
+
+  #addTurn(turn: Turn, session: string = stringAt(turn.value['sessionID'], ['sessionID'])): void {
+    const id = stringAt(turn.value['id'], ['id'])
+    const turns = this.#turns.get(session) ?? new Map<string, Turn>()
+    if (turns.has(id)) return this.#sink.damage(turn.line, `is a second message ${JSON.stringify(id)}`)
+    this.#turns.set(session, turns)
+    turns.set(id, turn)
+    this.#count(session)
+    const waiting = this.#parts.get(id) ?? []
+    this.#parts.delete(id)
+    for (const part of waiting) {
+      turn.parts.push(part)
+      this.#count(session)
+    }
+  }
+
+  #addPart(part: Placed): void {
+    const id = stringAt(part.value['messageID'], ['messageID'])
+    for (const [session, turns] of this.#turns) {
+      const turn = turns.get(id)
+      if (turn === undefined) continue
+      turn.parts.push(part)
+      return this.#count(session)
+    }
+    const waiting = this.#parts.get(id)
+    if (waiting === undefined) this.#parts.set(id, [part])
+    else waiting.push(part)
+  }
+
+  #count(session: string): void {
+    this.#values.set(session, (this.#values.get(session) ?? 0) + 1)
+  }
+
+  /** Write a session, and give the items that were taken back. */
+  #write(id: string): readonly Range[] {
+    const { origin } = this.#sink
+    const session = this.#sessions.get(id) ?? {}
+    const { created, updated } = objectIn(session, 'time')
+    origin.id = id
+    origin.title = textIn(session, 'title')
+    origin.version = textIn(session, 'version')
+    const read = [
+      ...(origin.id === undefined ? [] : ['id']),
+      ...['title', 'version'].filter((field) => typeof session[field] === 'string'),
+    ]
+    origin.metadata = fieldsBeside(session, read) ?? {}
+    origin.time(timeOf(created))
+    const turns = inOrder([...(this.#turns.get(id)?.values() ?? [])])
+    const back = textIn(objectIn(session, 'revert'), 'messageID')
+    let from: number | undefined
+    for (const turn of turns) {
+      if (turn.value['id'] === back) from = this.#sink.items
+      try {
+        this.#writeTurn(turn, id)
+      } catch (error) {
+        if (!(error instanceof Unexpected)) throw error
+        this.#sink.unexpected(turn.line, error)
+      }
+    }
+    origin.time(timeOf(updated))
+    const { items } = this.#sink
+    if (from === undefined || from === items) return []
+    origin.aside('item that was taken back', items - from)
+    return [[from, items]]
+  }
+
+  #writeTurn(turn: Turn, session: string): void {
+    const { value, line, beside } = turn
+    const parts = turn.parts.toSorted((a, b) => compare(a.value['id'], b.value['id'])).map((part) => part.value)
+    if (value['role'] === 'assistant') this.#countUse(value)
+    const steps = value['role'] === 'assistant' ? stepsOf(parts, session, value) : [userStep(parts, session, value)]
+    if (steps.every(({ content }) => content.length === 0))
+      return void this.#sink.note(line, {
+        type: 'application',
+        namespace: format,
+        content: { info: value, parts, ...(beside && { beside }) },
+      })
+    const info = fieldsBeside(value, ['id', 'role', ...(value['sessionID'] === session ? ['sessionID'] : [])]) ?? {}
+    if (value['summary'] === true) return this.#writeSummary(turn, parts, steps)
+    steps.forEach(({ content, results, aside, at }, index) => {
+      const own = {
+        ...(index === 0 ? { info, ...(beside && { beside }) } : timed(at, value)),
+        ...(aside.length > 0 && { parts: aside }),
+      }
+      const said: Message = {
+        role: roleOf(value),
+        content,
+        ...(index === 0 && { id: value['id'] as string }),
+        ...(Object.keys(own).length > 0 && { meta: { [format]: own } }),
+      }
+      this.#sink.message(line, said)
+      for (const result of results) this.#sink.message(line, result)
+    })
+  }
+
+  /** What a compaction wrote: everything before it in short. */
+  #writeSummary({ value, line, beside }: Turn, parts: readonly JsonObject[], steps: readonly Step[]): void {
+    const text = steps.map(({ content }) => textOf({ role: 'assistant', content })).join('\n')
+    const others = parts.flatMap((part) => {
+      const rest = part['type'] === 'text' ? fieldsBeside(part, ['type', 'text']) : part
+      return rest === undefined ? [] : [rest]
+    })
+    const said = { info: value, parts: others, ...(beside && { beside }) }
+    this.#sink.summary(line, { text, before: this.#sink.items, beside: said })
+  }
+
+  #countUse(info: JsonObject): void {
+    const { origin } = this.#sink
+    origin.model(info['modelID'])
+    const tokens = objectIn(info, 'tokens')
+    const { read = 0, write = 0 } = objectIn(tokens, 'cache')
+    if (typeof tokens['input'] !== 'number') return
+    const input = tokens['input'] + (typeof read === 'number' ? read : 0) + (typeof write === 'number' ? write : 0)
+    origin.usage({ input, output: tokens['output'], cacheRead: read, cacheWrite: write })
+  }
+}
+
+const roleOf = ({ role }: JsonObject): Message['role'] => {
+  if (role === 'user' || role === 'assistant') return role
+  throw new Unexpected(['role'], '"user" or "assistant"', role)
+}
+
+/** What is said and called at once, the results of it, and the parts that are neither. */
+interface Step {
+  readonly content: Part[]
+  readonly results: Message[]
+  readonly aside: JsonObject[]
+  /** When its first part began, if that says so. */
+  at?: Json | undefined
+}
+
+const emptyStep = (): Step => ({ content: [], results: [], aside: [], at: undefined })
+
+const userStep = (parts: readonly JsonObject[], session: string, info: JsonObject): Step => {
+  const step = emptyStep()
+  for (const part of parts) {
+    const read = readSaid(part, session, info)
+    if (read === undefined) step.aside.push(part)
+    else step.content.push(read)
+  }
+  return step
+}
+
+const stepsOf = (parts: readonly JsonObject[], session: string, info: JsonObject): readonly Step[] => {
+  const steps = [emptyStep()]
+  for (const part of parts) {
+    if (part['type'] === 'step-start' && (steps.at(-1)?.content.length ?? 0) > 0) steps.push(emptyStep())
+    const step = steps.at(-1) as Step
+    const { content, results, aside } = step
+    step.at ??= timesOf(part)['start']
+    if (part['type'] === 'tool') {
+      const state = objectAt(part['state'], ['state'])
+      content.push(readCall(part, state, session, info))
+      results.push(...readResult(part, state, info))
+      continue
+    }
+    const read = readSaid(part, session, info)
+    if (read === undefined) aside.push(part)
+    else content.push(read)
+  }
+  return steps
+}
+
+/** A text, a file or a thought; undefined for a part that says nothing to the model. */
+const readSaid = (part: JsonObject, session: string, info: JsonObject): Part | undefined => {
+  const beside = (...known: readonly string[]): { readonly meta?: Meta } => metaOf(part, session, info, known)
+  switch (part['type']) {
+    case 'text':
+      return { type: 'text', text: stringAt(part['text'], ['text']), ...beside('text') }
+    case 'reasoning': {
+      const signature = textIn(objectIn(objectIn(part, 'metadata'), 'anthropic'), 'signature')
+      return {
+        type: 'reasoning',
+        text: stringAt(part['text'], ['text']),
+        ...(signature !== undefined && { signature }),
+        ...beside('text'),
+      }
+    }
+    case 'file':
+      return readFile(part, beside)
+    default:
+      return undefined
+  }
+}
+
+const readFile = (part: JsonObject, beside: (...known: readonly string[]) => { readonly meta?: Meta }): ResultPart => {
+  const url = stringAt(part['url'], ['url'])
+  const source = sourceOf(url)
+  const mime = textIn(part, 'mime')
+  if (mime?.startsWith('image/') === true) return { type: 'image', source, ...beside('url') }
+  const name = textIn(part, 'filename')
+  return {
+    type: 'file',
+    source,
+    ...(name !== undefined && { name }),
+    ...beside('url', ...(name === undefined ? [] : ['filename'])),
+  }
+}
+
+const readCall = (part: JsonObject, state: JsonObject, session: string, info: JsonObject): Part => {
+  const { input, output, error, attachments, ...others } = state
+  const isDone = typeof output === 'string'
+  const isFailed = typeof error === 'string' && !isDone
+  const kept = {
+    ...others,
+    ...(!isDone && output !== undefined && { output }),
+    ...(!isFailed && error !== undefined && { error }),
+    ...((!isDone || !Array.isArray(attachments)) && attachments !== undefined && { attachments }),
+  }
+  const said = fieldsBeside(part, ['type', 'callID', 'tool', 'state', ...repeated(part, session, info)])
+  return {
+    type: 'tool_call',
+    id: stringAt(part['callID'], ['callID']),
+    name: stringAt(part['tool'], ['tool']),
+    arguments: JSON.stringify(input ?? {}),
+    meta: { [format]: { ...said, state: kept } },
+  }
+}
+
+/** The result of a call that is done or has failed; none of one that was still running. */
+const readResult = (part: JsonObject, state: JsonObject, info: JsonObject): readonly Message[] => {
+  const { output, error, attachments } = state
+  const isDone = typeof output === 'string'
+  if (!isDone && typeof error !== 'string') return []
+  const files = isDone && Array.isArray(attachments) ? (attachments as readonly Json[]) : []
+  const content = [
+    { type: 'text', text: isDone ? output : (error as string) } as const,
+    ...files.map((file): ResultPart =>
+      isObject(file) && typeof file['url'] === 'string'
+        ? readFile(file, (...known) => {
+            const rest = fieldsBeside(file, known)
+            return rest === undefined ? {} : { meta: { [format]: rest } }
+          })
+        : { type: 'provider', provider: format, raw: file },
+    ),
+  ]
+  const answer = { callId: part['callID'] as string, name: part['tool'] as string, content }
+  const time = timed(timesOf(part)['end'], info)
+  return [
+    {
+      role: 'tool',
+      content: [{ type: 'tool_result', ...answer, ...(!isDone && { isError: true }) }],
+      ...(time !== undefined && { meta: { [format]: time } }),
+    },
+  ]
+}
+
+/** When a part began and ended: a text and a thought say it beside their words, a call in its state. */
+const timesOf = (part: JsonObject): JsonObject =>
+  ownFields({ ...objectIn(part, 'time'), ...objectIn(objectIn(part, 'state'), 'time') })
+
+/** The time of what has no `info` of its own: its own one, or else that of the message that holds it. */
+const timed = (time: Json | undefined, info: JsonObject): { readonly time: number } | undefined => {
+  const found = typeof time === 'number' ? time : objectIn(info, 'time')['created']
+  return typeof found === 'number' ? { time: found } : undefined
+}
+
+/** The ids that a part repeats. */
+const repeated = (part: JsonObject, session: string, { id }: JsonObject): readonly string[] => [
+  ...(part['sessionID'] === session ? ['sessionID'] : []),
+  ...(part['messageID'] === id ? ['messageID'] : []),
+]
+
+const metaOf = (
+  part: JsonObject,
+  session: string,
+  info: JsonObject,
+  known: readonly string[],
+): { readonly meta?: Meta } => {
+  const rest = fieldsBeside(part, ['type', ...known, ...repeated(part, session, info)])
+  return rest === undefined ? {} : { meta: { [format]: rest } }
+}
+
+/** By time, as opencode sorts them; where an answer would stand before its question so, by id, or as they stand. */
+const inOrder = (turns: readonly Turn[]): readonly Turn[] => {
+  const byTime = turns.toSorted(
+    (a, b) => createdOf(a.value) - createdOf(b.value) || compare(a.value['id'], b.value['id']),
+  )
+  const byId = turns.toSorted((a, b) => compare(a.value['id'], b.value['id']))
+  return [byTime, byId, turns].find(answersFollow) ?? byTime
+}
+
+const answersFollow = (turns: readonly Turn[]): boolean => {
+  const places = new Map(turns.map(({ value }, place) => [value['id'], place]))
+  return turns.every(({ value }, place) => (places.get(value['parentID']) ?? -1) < place)
+}
+
+const createdOf = (value: JsonObject | undefined): number => {
+  const { created } = objectIn(value ?? {}, 'time')
+  return typeof created === 'number' ? created : 0
+}
+
+/** Milliseconds as the text of a time. */
+const timeOf = (time: Json | undefined): string | undefined => {
+  if (typeof time !== 'number') return undefined
+  const date = new Date(time)
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
+}
+
+const compare = (a: Json | undefined, b: Json | undefined): number =>
+  typeof a !== 'string' || typeof b !== 'string' || a === b ? 0 : a < b ? -1 : 1

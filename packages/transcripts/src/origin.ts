@@ -1,0 +1,147 @@
+/** Where a conversation came from, gathered entry by entry. */
+import { isObject, own, ownFields, type Json, type JsonObject } from 'indelible/json/kit'
+import type { Usage } from 'indelible/notes'
+import type { Origin, OriginUse } from './transcript.ts'
+import type { ExportedHead } from 'indelible/session'
+
+export class OriginDraft {
+  version: string | undefined
+  #id: string | undefined
+  title: string | undefined
+  head: ExportedHead | undefined
+  /** It is an export of an erasable session. */
+  erasable = false
+  metadata: JsonObject = {}
+  #started: string | undefined
+  #ended: string | undefined
+  #models = new Set<string>()
+  #usage: Required<Usage> | undefined
+  /** By model and day. */
+  #uses = new Map<string, OriginUse>()
+  #model: string | undefined
+  #aside = new Map<string, number>()
+
+  /** The id of the conversation. */
+  get id(): string | undefined {
+    return this.#id
+  }
+
+  /** An id that is a path out of its place, such as `../../x`, is none: nobody should make a file or a session of it. */
+  set id(id: string | undefined) {
+    this.#id = id !== undefined && leaves.test(id) ? undefined : id
+  }
+
+  /** The id as an export of ours has it, whatever it is: there it is the name of a session, and no path. */
+  ownId(id: string | undefined): void {
+    this.#id = id
+  }
+
+  /** The first time that was named. */
+  get started(): string | undefined {
+    return this.#started
+  }
+
+  /** The time of an entry. Other things than text are passed over. */
+  time(time: Json | undefined): void {
+    if (typeof time !== 'string' || time === '') return
+    this.#started ??= time
+    this.#ended = time
+  }
+
+  model(name: Json | undefined): void {
+    if (typeof name !== 'string' || name === '') return
+    this.#models.add(name)
+    this.#model = name
+  }
+
+  /** What one answer used. `input` counts everything that was read, also from the cache. */
+  usage(used: { readonly [Key in keyof Required<Usage>]: Json | undefined }): void {
+    this.#usage = sumOf(this.#usage, used)
+    const day = /^\d{4}-\d\d-\d\d(?=T)/.exec(this.#ended ?? '')?.[0]
+    const key = `${day} ${this.#model}`
+    const before = this.#uses.get(key)
+    this.#uses.set(key, {
+      ...(this.#model !== undefined && { model: this.#model }),
+      ...(day !== undefined && { day }),
+      calls: (before?.calls ?? 0) + 1,
+      ...trimmed(sumOf(before, used)),
+    })
+  }
+
+  aside(kind: string, times = 1): void {
+    this.#aside.set(kind, (this.#aside.get(kind) ?? 0) + times)
+  }
+
+  /** Say all that another says, and nothing else. */
+  become(other: OriginDraft): void {
+    this.version = other.version
+    this.#id = other.#id
+    this.title = other.title
+    this.head = other.head
+    this.erasable = other.erasable
+    this.metadata = other.metadata
+    this.#started = other.#started
+    this.#ended = other.#ended
+    this.#models = other.#models
+    this.#usage = other.#usage
+    this.#uses = other.#uses
+    this.#model = other.#model
+    this.#aside = other.#aside
+  }
+
+  done(): Origin {
+    const { version, id, title, head } = this
+    const uses = [...this.#uses.values()]
+    return freeze({
+      ...(version !== undefined && { version }),
+      ...(id !== undefined && { id }),
+      ...(title !== undefined && { title }),
+      ...(this.#started !== undefined && { started: this.#started }),
+      ...(this.#ended !== undefined && { ended: this.#ended }),
+      models: freeze([...this.#models]),
+      ...(this.#usage !== undefined && { usage: freeze(trimmed(this.#usage)) }),
+      ...(uses.some((use) => own(use, 'model') !== undefined || own(use, 'day') !== undefined) && {
+        uses: freeze(uses.map((use) => freeze(use))),
+      }),
+      ...(head !== undefined && { head: freeze(head) }),
+      ...(this.erasable && { erasable: true as const }),
+      metadata: freeze(this.metadata),
+      aside: freeze(Object.fromEntries(this.#aside)),
+    })
+  }
+}
+
+const { freeze } = Object
+const nothing = ownFields<JsonObject>({})
+
+const leaves = /^[/\\~]|^[a-z]:[/\\]|(?:^|[/\\])\.{1,2}(?:[/\\]|$)|\p{Cc}/iu
+
+/** A field that is there and is a text. */
+export const textIn = (value: JsonObject, key: string): string | undefined =>
+  typeof value[key] === 'string' ? value[key] : undefined
+
+export const objectIn = (value: JsonObject, key: string): JsonObject => {
+  const found = value[key]
+  return isObject(found) ? found : nothing
+}
+
+export const count = (value: Json | undefined): number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0
+
+/** Two counts together. What the other says is not trusted to be numbers. */
+const sumOf = (
+  before: Usage | undefined,
+  used: { readonly [Key in keyof Required<Usage>]?: Json | undefined },
+): Required<Usage> => ({
+  input: (before?.input ?? 0) + count(used.input),
+  output: (before?.output ?? 0) + count(used.output),
+  cacheRead: ((before && own(before, 'cacheRead')) ?? 0) + count(own(used, 'cacheRead')),
+  cacheWrite: ((before && own(before, 'cacheWrite')) ?? 0) + count(own(used, 'cacheWrite')),
+})
+
+const trimmed = ({ input, output, cacheRead, cacheWrite }: Required<Usage>): Usage => ({
+  input,
+  output,
+  ...(cacheRead > 0 && { cacheRead }),
+  ...(cacheWrite > 0 && { cacheWrite }),
+})

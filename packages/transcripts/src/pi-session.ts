@@ -1,0 +1,310 @@
+/**
+ * The session file of the pi coding agent: one JSON entry a line, a header first.
+ *
+ * From version 2 on an entry names its parent, so the file is a tree; the conversation is the path to the leaf, which is
+ * the last entry or the one that a `leaf` entry names. Before that each entry follows the one before it. What a
+ * compaction took out of the model's sight is still part of the conversation; its summary is a note.
+ *
+ * Source  badlogic/pi-mono, packages/coding-agent: docs/session.md, src/core/session-manager.ts (versions 1 to 3),
+ *         src/core/messages.ts; packages/agent: harness session entries (2026-02)
+ */
+import {
+  arrayAt,
+  fieldsBeside,
+  isObject,
+  objectAt,
+  stringAt,
+  Unexpected,
+  type Json,
+  type JsonObject,
+  type Path,
+} from 'indelible/json/kit'
+import type { Message, Meta, Part, ResultPart } from 'indelible/message'
+import { EntryTree } from './entry-tree.ts'
+import type { LineFormat, Sink } from './line-format.ts'
+import { objectIn, textIn } from './origin.ts'
+import { unknownLine } from './unknown-line.ts'
+
+const format = 'pi-session'
+
+/** Every kind of entry that is read; of them those that become notes as they are. */
+const noted: ReadonlySet<unknown> = new Set([
+  'model_change',
+  'thinking_level_change',
+  'active_tools_change',
+  'context_transform',
+  'context_edit',
+  'ephemeral',
+  'custom',
+  'label',
+  'usage',
+  'session_info',
+])
+const kinds: ReadonlySet<unknown> = new Set([
+  ...noted,
+  'message',
+  'custom_message',
+  'branch_summary',
+  'compaction',
+  'leaf',
+])
+
+const isHeader = (entry: JsonObject): boolean =>
+  entry['type'] === 'session' && typeof entry['id'] === 'string' && typeof entry['timestamp'] === 'string'
+
+export const piSession: LineFormat = {
+  format,
+  matches: (entry) =>
+    isHeader(entry) ||
+    (entry['type'] === 'message' &&
+      isObject(entry['message']) &&
+      typeof entry['timestamp'] === 'string' &&
+      !('uuid' in entry)),
+  reader: (sink) => {
+    const tree = new EntryTree()
+    let leaf: number | undefined
+    let hasHeader = false
+    return {
+      read: (entry, line) => {
+        sink.origin.time(entry['timestamp'])
+        if (entry['type'] === 'session') {
+          if (hasHeader) return void note(entry, line, sink)
+          hasHeader = true
+          return readHeader(entry, sink)
+        }
+        const { type } = entry
+        // Without an id nothing can follow it.
+        if (!kinds.has(type) && textIn(entry, 'id') === undefined) return void unknownLine(format, entry, line, sink)()
+        const parent = parentOf(entry, tree, (missing) =>
+          sink.damage(
+            line,
+            `has the parent ${JSON.stringify(missing)}, which is not before it: read as following the entry before it`,
+          ),
+        )
+        const index = tree.add(textIn(entry, 'id'), parent)
+        leaf = index
+        if (type === 'leaf') {
+          const target = entry['targetId']
+          leaf = typeof target === 'string' ? (tree.find(target) ?? leaf) : -1
+          return sink.aside('leaf')
+        }
+        const item = readEntry(type, entry, line, sink, tree)
+        if (item !== undefined) tree.hold(index, item)
+      },
+      end: () => ({
+        count: 1,
+        dropped: tree.dropped(tree.path(leaf ?? -1), (count) => sink.origin.aside('item of another branch', count)),
+      }),
+    }
+  },
+}
+
+const readHeader = (entry: JsonObject, { origin }: Sink): void => {
+  const { version, id, timestamp } = entry
+  origin.version = String(typeof version === 'number' ? version : 1)
+  origin.id = typeof id === 'string' ? id : undefined
+  const known = [
+    'type',
+    ...(typeof version === 'number' ? ['version'] : []),
+    ...(origin.id === undefined ? [] : ['id']),
+    ...(timestamp === origin.started ? ['timestamp'] : []),
+  ]
+  origin.metadata = fieldsBeside(entry, known) ?? {}
+}
+
+/** The entry that this one follows: its parent if it names one, else the one before it; -1 for none. */
+const parentOf = (entry: JsonObject, tree: EntryTree, missing: (id: string) => void): number => {
+  const named = entry['parentId']
+  if (named === null) return -1
+  if (typeof named !== 'string') return tree.size - 1
+  const found = tree.find(named)
+  if (found === undefined) missing(named)
+  return found ?? tree.size - 1
+}
+
+/** Read an entry into a message or a note, and give its item. What is neither is counted, or is damage. */
+const readEntry = (
+  type: Json | undefined,
+  entry: JsonObject,
+  line: number,
+  sink: Sink,
+  tree: EntryTree,
+): number | undefined => {
+  const beside = (...names: readonly string[]): JsonObject | undefined => fieldsBeside(entry, ['type', ...names])
+  switch (type) {
+    case 'message': {
+      const message = objectAt(entry['message'], ['message'])
+      countUse(message, sink)
+      if (message['role'] === 'system') return note(entry, line, sink) // pi's own prompt and tools
+      if (message['role'] === 'bashExecution' && message['excludeFromContext'] === true) return note(entry, line, sink)
+      return sink.message(line, withEntry(piMessage(message), beside('message')))
+    }
+    case 'custom_message':
+      return sink.message(line, {
+        role: 'user',
+        content: plainParts(entry['content'], ['content']),
+        ...metaOf({ entry: fieldsBeside(entry, ['content']) ?? {} }),
+      })
+    case 'branch_summary':
+      return sink.message(line, {
+        role: 'user',
+        content: [{ type: 'text', text: branchText(stringAt(entry['summary'], ['summary'])) }],
+        ...metaOf({ entry: fieldsBeside(entry, ['summary']) ?? {} }),
+      })
+    case 'compaction': {
+      const text = stringAt(entry['summary'], ['summary'])
+      return sink.summary(line, {
+        text,
+        before: firstKept(entry, tree),
+        beside: fieldsBeside(entry, ['summary']) ?? {},
+      })
+    }
+    default:
+      if (type === 'session_info') sink.origin.title = textIn(entry, 'name') ?? sink.origin.title
+      if (noted.has(type)) return note(entry, line, sink)
+      unknownLine(format, entry, line, sink)() // of no branch: it is kept wherever it stands
+      return undefined
+  }
+}
+
+const note = (content: JsonObject, line: number, sink: Sink): number =>
+  sink.note(line, { type: 'application', namespace: format, content })
+
+const countUse = (message: JsonObject, { origin }: Sink): void => {
+  if (message['role'] !== 'assistant') return
+  origin.model(message['model'])
+  const { input, output, cacheRead, cacheWrite } = objectIn(message, 'usage')
+  const whole = [input, cacheRead, cacheWrite].reduce<number>(
+    (sum, used) => sum + (typeof used === 'number' ? used : 0),
+    0,
+  )
+  if (output !== undefined) origin.usage({ input: whole, output, cacheRead, cacheWrite })
+}
+
+/** The first item that a compaction kept; in version 1 it gives the line among the entries, header included. */
+const firstKept = (entry: JsonObject, tree: EntryTree): number => {
+  const { firstKeptEntryId: id, firstKeptEntryIndex: index } = entry
+  const kept = typeof id === 'string' ? tree.find(id) : typeof index === 'number' ? index - 1 : undefined
+  return kept === undefined ? 0 : tree.firstItemFrom(kept)
+}
+
+/** A message with what its line says beside it: its time, its id and its parent. */
+const withEntry = (message: Message, entry: JsonObject | undefined): Message => {
+  if (entry === undefined) return message
+  const own = message.meta?.[format]
+  // What the message itself has under that name goes one further in.
+  const said = isObject(own) && 'entry' in own ? { message: own } : own
+  return { ...message, meta: { [format]: { ...(isObject(said) ? said : {}), entry } } }
+}
+
+const piMessage = (wire: JsonObject): Message => {
+  const role = stringAt(wire['role'], ['message', 'role'])
+  const content = wire['content']
+  const path = ['message', 'content']
+  const meta = (...names: readonly string[]): { readonly meta?: Meta } => metaOf(fieldsBeside(wire, names))
+  switch (role) {
+    case 'user':
+      return { role, content: plainParts(content, path), ...meta('role', 'content') }
+    case 'assistant':
+      return { role, content: parts(content, path, assistantPart), ...meta('role', 'content') }
+    case 'toolResult':
+      return {
+        role: 'tool',
+        content: [
+          {
+            type: 'tool_result',
+            callId: stringAt(wire['toolCallId'], ['message', 'toolCallId']),
+            content: plainParts(content, path),
+            ...(typeof wire['toolName'] === 'string' && { name: wire['toolName'] }),
+            ...(wire['isError'] === true && { isError: true }),
+          },
+        ],
+        ...meta('role', 'content', 'toolCallId', ...string(wire, 'toolName'), ...boolean(wire, 'isError')),
+      }
+    // What pi itself makes of these when it sends them: a message of the user's.
+    case 'custom':
+    case 'hookMessage':
+      return { role: 'user', content: plainParts(content, path), ...meta('content') }
+    case 'bashExecution':
+      return { role: 'user', content: [{ type: 'text', text: bashText(wire) }], ...meta(...string(wire, 'output')) }
+    case 'branchSummary':
+      return {
+        role: 'user',
+        content: [{ type: 'text', text: branchText(stringAt(wire['summary'], ['message', 'summary'])) }],
+        ...meta('summary'),
+      }
+    default:
+      throw new Unexpected(
+        ['message', 'role'],
+        'one of user, assistant, toolResult, bashExecution, custom, hookMessage, branchSummary',
+        role,
+      )
+  }
+}
+
+const branchText = (summary: string): string =>
+  `Summary of a branch that this conversation came back from:\n\n${summary}`
+
+const bashText = (wire: JsonObject): string => {
+  const output = textIn(wire, 'output') ?? ''
+  const exit = wire['exitCode']
+  return [
+    `Ran \`${stringAt(wire['command'], ['message', 'command'])}\``,
+    output === '' ? '(no output)' : `\`\`\`\n${output}\n\`\`\``,
+    ...(wire['cancelled'] === true
+      ? ['(cancelled)']
+      : typeof exit === 'number' && exit !== 0
+        ? [`(exit code ${exit})`]
+        : []),
+  ].join('\n')
+}
+
+const parts = <T>(content: Json | undefined, path: Path, read: (part: JsonObject, path: Path) => T): readonly T[] =>
+  arrayAt(content, path).map((part, index) => read(objectAt(part, [...path, index]), [...path, index]))
+
+const plainParts = (content: Json | undefined, path: Path): readonly ResultPart[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : parts(content, path, plainPart)
+
+const plainPart = (part: JsonObject, path: Path): ResultPart => {
+  if (part['type'] === 'text')
+    return {
+      type: 'text',
+      text: stringAt(part['text'], [...path, 'text']),
+      ...metaOf(fieldsBeside(part, ['type', 'text'])),
+    }
+  if (part['type'] === 'image' && typeof part['data'] === 'string' && typeof part['mimeType'] === 'string')
+    return {
+      type: 'image',
+      source: { type: 'base64', data: part['data'], mediaType: part['mimeType'] },
+      ...metaOf(fieldsBeside(part, ['type', 'data', 'mimeType'])),
+    }
+  return { type: 'provider', provider: format, raw: part }
+}
+
+const assistantPart = (part: JsonObject, path: Path): Part => {
+  if (part['type'] === 'toolCall')
+    return {
+      type: 'tool_call',
+      id: stringAt(part['id'], [...path, 'id']),
+      name: stringAt(part['name'], [...path, 'name']),
+      arguments: JSON.stringify(part['arguments'] ?? {}),
+      ...metaOf(fieldsBeside(part, ['type', 'id', 'name', 'arguments'])),
+    }
+  if (part['type'] === 'thinking')
+    return {
+      type: 'reasoning',
+      text: stringAt(part['thinking'], [...path, 'thinking']),
+      ...(typeof part['thinkingSignature'] === 'string' && { signature: part['thinkingSignature'] }),
+      ...metaOf(fieldsBeside(part, ['type', 'thinking', ...string(part, 'thinkingSignature')])),
+    }
+  return plainPart(part, path)
+}
+
+/** A field, where it is what it is read as; one that is not goes with the others. */
+const string = (value: JsonObject, field: string): readonly string[] =>
+  typeof value[field] === 'string' ? [field] : []
+const boolean = (value: JsonObject, field: string): readonly string[] =>
+  typeof value[field] === 'boolean' ? [field] : []
+
+const metaOf = (others: JsonObject | undefined): { readonly meta?: Meta } =>
+  others === undefined ? {} : { meta: { [format]: others } }

@@ -1,0 +1,271 @@
+/** Transcripts: a recorded conversation in any known format, found by its content and never by its name. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  describe,
+  inspectJson,
+  isLeft,
+  type JsonTextProblem,
+  left,
+  parseJson,
+  right,
+  optionsOf,
+} from 'indelible/json/kit'
+import type { TranscriptFault } from 'indelible/codecs'
+import { assembleTranscript } from './assemble.ts'
+import { conversationsIn, unknownFormat, type Conversation } from './conversation.ts'
+import { formatOfValues, lookAt } from './detect.ts'
+import type { TranscriptEvent } from './event.ts'
+import { createLineImport, notText } from './line-import.ts'
+import type { LineFormat } from './line-format.ts'
+import { lineAt, linesOfBytes, linesOfText, textOfBytes, type Line } from './lines.ts'
+import type { Damage, Transcript, TranscriptOptions } from './transcript.ts'
+import { valuesOfText } from './values.ts'
+
+/**
+ * Read a conversation from a text, or from bytes in UTF-8 or UTF-16. The format is detected from the content.
+ *
+ * Formats: messages of OpenAI chat and Responses, Anthropic and the AI SDK, as an array or in the body of a request or
+ * an
+ * answer; tau-bench files; SWE-agent trajectories; and with one JSON entry a line: the session files of pi, Claude
+ * Code,
+ * Codex, Gemini CLI, opencode and Cursor, an export of Indelible, messages, and the bodies of requests. Files of Gemini
+ * CLI
+ * and opencode may also be one JSON value, or several, over many lines.
+ *
+ * In files with one entry a line, `damage` lists the lines that can't be read, and the rest is read; with `strict` such
+ * a
+ * line is a fault. It never throws.
+ *
+ * Cost    O(input): parsed, written back to compare, and copied
+ *
+ * @param input the content of the file
+ * @param options which conversation to read, and `strict`
+ * @returns the transcript; or `UnknownFormat`, `InvalidJson`, `UnexpectedWire`, `NoSuchConversation`
+ * @example
+ * readTranscript('[{"role": "user", "content": "hi"}]') // Right: one message, read as openai-chat
+ */
+export const readTranscript = (
+  input: string | Uint8Array,
+  options: TranscriptOptions = {},
+): Either<TranscriptFault, Transcript> => {
+  const { pick = 0, strict = false } = optionsOf('readTranscript', options, known)
+  const opened = open(input, strict)
+  return isLeft(opened) ? opened : opened.right(pick)
+}
+
+/** The conversations of one file. */
+export interface Transcripts {
+  /** The number of conversations. */
+  readonly count: number
+  /**
+   * Read a conversation.
+   *
+   * @param pick which one, from 0
+   * @returns the same as `readTranscript` with this `pick`
+   */
+  readonly at: (pick: number) => Either<TranscriptFault, Transcript>
+}
+
+/**
+ * Open a file that may have many conversations, to read several of them. The file is parsed once, or twice if each of its
+ * lines is a conversation; the files of agents that keep branches or sessions beside each other are parsed for each.
+ *
+ * Cost    O(input), then O(conversation) for each
+ *
+ * @param input the content of the file
+ * @param options `strict`
+ * @returns the conversations; or the fault of reading the first one
+ */
+export const readTranscripts = (
+  input: string | Uint8Array,
+  options: Pick<TranscriptOptions, 'strict'> = {},
+): Either<TranscriptFault, Transcripts> => {
+  const { strict = false } = optionsOf('readTranscripts', options, knownOfAll)
+  const opened = open(input, strict)
+  if (isLeft(opened)) return opened
+  const first = opened.right(0)
+  if (isLeft(first)) return first
+  return right(freeze({ count: first.right.count, at: (pick: number) => (pick === 0 ? first : opened.right(pick)) }))
+}
+
+/** Reads a conversation of a file that is open. */
+type Read = (pick: number) => Either<TranscriptFault, Transcript>
+
+const open = (input: string | Uint8Array, strict: boolean): Either<TranscriptFault, Read> => {
+  const lines = (): Iterable<Line> => (typeof input === 'string' ? linesOfText(input) : linesOfBytes(input))
+  const beginning = lookAt(lines())
+  const { startsWithEntry } = beginning
+  if (beginning.format !== undefined && startsWithEntry) return right(inLines(beginning.format, lines, strict))
+
+  const text = wholeText(input)
+  if (isLeft(text)) return text
+  const whole = inspectJson(text.right.text)
+  if (!isLeft(whole)) {
+    const { value, findings } = whole.right
+    const format = formatOfValues([value])
+    if (format !== undefined) return right(inLines(format, () => [{ number: 1, ...text.right }], strict))
+    return inValue(value, findings, text.right.damage, strict)
+  }
+  const format = beginning.format ?? beginning.likely()
+  if (format !== undefined) return right(inLines(format, lines, strict))
+  const several = startsWithEntry ? undefined : formatOfValues(parsedOf(text.right.text))
+  if (several !== undefined) return right(inLines(several, () => valuesOfText(text.right.text), strict))
+  return left(startsWithEntry ? linesOfNoFormat(lines()) : invalid(whole.left))
+}
+
+const known = { pick: true, strict: true } as const
+const knownOfAll = { strict: true } as const
+
+/** The values of a text, but for what is no JSON. */
+function* parsedOf(text: string): Generator<unknown> {
+  for (const value of valuesOfText(text)) {
+    const parsed = parseJson(value.text)
+    if (!isLeft(parsed)) yield parsed.right
+  }
+}
+
+const readLines = (
+  format: LineFormat,
+  lines: Iterable<Line>,
+  options: TranscriptOptions,
+): Either<TranscriptFault, Transcript> => {
+  const reader = createLineImport(format, options)
+  const events: TranscriptEvent[] = []
+  for (const line of lines) {
+    const made = reader.push(line)
+    for (const event of made) events.push(event)
+    if (made.at(-1)?.type === 'fault') break
+  }
+  for (const event of reader.end()) events.push(event)
+  return assembleTranscript(events)
+}
+
+/** The first conversation that is asked for is read from all lines; where more are, the lines are looked at one by one. */
+const inLines = (format: LineFormat, lines: () => Iterable<Line>, strict: boolean): Read => {
+  let apart: Read | undefined
+  return (pick) => {
+    if (apart !== undefined) return apart(pick)
+    if (format.lineByLine === true && pick > 0) apart = linesApart(format, lines(), strict)
+    return apart === undefined ? readLines(format, lines(), { pick, strict }) : apart(pick)
+  }
+}
+
+/** Lines that are conversations of their own: what each has beside its conversations is kept. */
+const linesApart = (format: LineFormat, lines: Iterable<Line>, strict: boolean): Read => {
+  const found: { readonly line: Line; readonly first: number }[] = [] // those that have conversations
+  const beside: { readonly line: number; readonly events: readonly TranscriptEvent[] }[] = []
+  let count = 0
+  for (const line of lines) {
+    const reader = createLineImport(format, { pick: none, strict })
+    const events = reader.push(line).filter(({ type }) => type !== 'start')
+    const many = reader.count()
+    if (many > 0) found.push({ line, first: count })
+    if (events.length > 0) beside.push({ line: line.number, events })
+    count += many
+  }
+  return (pick) => {
+    const own = pick < count ? lastUpTo(found, pick) : undefined
+    if (own === undefined) return left({ _tag: 'NoSuchConversation', pick, count })
+    const reader = createLineImport(format, { pick: pick - own.first, strict })
+    const ownEvents = reader.push(own.line).filter(({ type }) => type !== 'start')
+    const { number } = own.line
+    const events: TranscriptEvent[] = [
+      { type: 'start', format: format.format },
+      ...beside.filter(({ line }) => line < number).flatMap((each) => each.events),
+      ...ownEvents,
+      ...beside.filter(({ line }) => line > number).flatMap((each) => each.events),
+    ]
+    const fault = events.find(({ type }) => type === 'fault')
+    if (fault !== undefined) return assembleTranscript([fault])
+    for (const event of reader.end()) events.push(event.type === 'end' ? { ...event, count, pick } : event)
+    return assembleTranscript(events)
+  }
+}
+
+/** The line with the conversation of this number, by halving. */
+const lastUpTo = <T extends { readonly first: number }>(found: readonly T[], pick: number): T | undefined => {
+  let [low, high] = [0, found.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((found[middle] as T).first <= pick) low = middle + 1
+    else high = middle
+  }
+  return found[low - 1]
+}
+
+/** No conversation has this number. */
+const none = -1
+
+const inValue = (
+  value: unknown,
+  losses: Transcript['losses'],
+  damage: readonly Damage[],
+  strict: boolean,
+): Either<TranscriptFault, Read> => {
+  const conversations = conversationsIn(value)
+  if (conversations.length === 0) return left(unknownFormat(value))
+  return right((pick) => readOne(conversations, pick, losses, damage, strict))
+}
+
+const readOne = (
+  conversations: readonly Conversation[],
+  pick: number,
+  losses: Transcript['losses'],
+  damage: readonly Damage[],
+  strict: boolean,
+): Either<TranscriptFault, Transcript> => {
+  const conversation = conversations[pick]
+  if (conversation === undefined) return left({ _tag: 'NoSuchConversation', pick, count: conversations.length })
+  const { format, decode, origin, losses: misread } = conversation
+  if (strict && damage[0] !== undefined)
+    return left({ _tag: 'DamagedLine', format, line: damage[0].line, reason: damage[0].reason })
+  const decoded = decode()
+  if (isLeft(decoded)) return decoded
+  const { messages } = decoded.right // its losses are of the kinds that the inspection found, with their lines
+  const transcript: Transcript = {
+    format,
+    messages,
+    pages: undefined,
+    notes: freeze([]),
+    origin: origin.done(),
+    losses: freeze([...losses, ...misread.map((loss) => freeze({ line: 1, ...loss }))]),
+    damage: freeze(damage),
+    count: conversations.length,
+    pick,
+  }
+  return right(freeze(transcript))
+}
+
+/** All of a file as one text, to be parsed as one value. */
+const wholeText = (
+  input: string | Uint8Array,
+): Either<TranscriptFault, { readonly text: string; readonly badAt?: number; readonly damage: readonly Damage[] }> => {
+  if (typeof input === 'string') return right({ text: input.startsWith('\ufeff') ? input.slice(1) : input, damage: [] })
+  try {
+    const { text, badAt } = textOfBytes(input)
+    if (badAt === undefined) return right({ text, damage: [] })
+    return right({ text, badAt, damage: [{ line: lineAt(input, badAt), reason: notText, offset: badAt }] })
+  } catch {
+    return left({
+      _tag: 'UnknownFormat',
+      found: `a text of ${input.length} bytes, which is longer than can be read at once`,
+    })
+  }
+}
+
+const invalid = ({ line, column, expected, found }: JsonTextProblem): TranscriptFault => ({
+  _tag: 'InvalidJson',
+  line,
+  column,
+  expected,
+  found,
+})
+
+const linesOfNoFormat = (lines: Iterable<Line>): TranscriptFault => {
+  for (const { text } of lines)
+    if (text.trim() !== '')
+      return { _tag: 'UnknownFormat', found: `JSON lines that begin with ${describe(JSON.parse(text))}` }
+  return { _tag: 'UnknownFormat', found: 'nothing' }
+}
+
+const { freeze } = Object

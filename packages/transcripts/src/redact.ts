@@ -1,0 +1,32 @@
+/** Redaction of a transcript, before it is stored or compared with what is stored. */
+import { isObject, type JsonObject } from 'indelible/json/kit'
+import type { Note } from 'indelible/notes'
+import { createRedactor, type Redact } from 'indelible/redact'
+import type { PlacedNote, Transcript } from './transcript.ts'
+
+/**
+ * A transcript without secrets: in its messages, its notes and what is known of its origin. The root that an export of
+ * Indelible states is left out, for other rows have another one.
+ *
+ * @param transcript the transcript
+ * @param redact rules, or a redactor
+ * @returns a transcript with marks in place of the secrets
+ */
+export const redactTranscript = (transcript: Transcript, redact: Redact): Transcript => {
+  const redactor = createRedactor(redact)
+  const { messages, notes, origin } = transcript
+  const { id, head, ...said } = origin
+  const clean = redactor.json(said as unknown as JsonObject) as unknown as typeof said // an origin is plain JSON
+  return Object.freeze({
+    ...transcript,
+    messages: Object.freeze(messages.map((message) => redactor.message(message))),
+    notes: Object.freeze(notes.map((placed) => Object.freeze(placedWith(placed, redactor.note(placed.note))))),
+    origin: Object.freeze({
+      ...(isObject(clean) ? clean : said),
+      ...(id !== undefined && { id }),
+      ...(head !== undefined && { head: { size: head.size } }),
+    }),
+  })
+}
+
+const placedWith = (placed: PlacedNote, note: Note): PlacedNote => ({ ...placed, note })

@@ -1,0 +1,47 @@
+/** The time of an imported message, as its file has it: readers keep it beside the message, in its `meta`. */
+import { isObject, type Json, type JsonObject } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+import type { Immutable } from 'indelible/json/kit'
+
+/** Where each format keeps it: a text or milliseconds since 1970. */
+const places: { readonly [format: string]: readonly (readonly string[])[] } = {
+  'pi-session': [['entry', 'timestamp'], ['timestamp']],
+  'claude-code': [['timestamp']],
+  codex: [['timestamp']],
+  'gemini-cli': [['timestamp']],
+  opencode: [['info', 'time', 'created'], ['time']],
+}
+
+/**
+ * The time that an imported message has in its file. The session's own time (`timeOf`) is that of the import.
+ *
+ * Cost    O(1)
+ *
+ * @param message the message, as a transcript or a session has it
+ * @returns milliseconds since 1970; undefined if the file does not say
+ */
+export const sourceTimeOf = (message: Pick<Message | Immutable<Message>, 'meta'>): number | undefined => {
+  const { meta } = message
+  for (const [format, paths] of Object.entries(places)) {
+    const beside = meta !== undefined && Object.hasOwn(meta, format) ? (meta as JsonObject)[format] : undefined
+    if (!isObject(beside)) continue
+    for (const path of paths) {
+      const time = millisecondsOf(valueAt(beside as JsonObject, path))
+      if (time !== undefined) return time
+    }
+  }
+  return undefined
+}
+
+const valueAt = (beside: JsonObject, path: readonly string[]): Json | undefined => {
+  let value: Json | undefined = beside
+  for (const key of path) value = isObject(value) && Object.hasOwn(value, key) ? (value as JsonObject)[key] : undefined
+  return value
+}
+
+const millisecondsOf = (time: Json | undefined): number | undefined => {
+  const milliseconds = typeof time === 'string' ? Date.parse(time) : time
+  return typeof milliseconds === 'number' && Number.isInteger(milliseconds) && Math.abs(milliseconds) <= 8.64e15
+    ? milliseconds
+    : undefined
+}

@@ -1,0 +1,88 @@
+/**
+ * Values that LangGraph for Python wrote, as JSON. It writes msgpack, with extensions for objects of Python. No class is
+ * looked up and nothing of theirs is run: an object is what its extension says of it.
+ *
+ * - A message is spelled as LangChain spells one in JSON: `{ lc: 1, type: 'constructor', id, kwargs }`.
+ * - Any other object is `{ python: 'uuid.UUID', value }`, or `args`, as its class is given them.
+ * - What JSON has no word for is a text: bytes in base64, integers beyond 2^53, and numbers that are not finite.
+ *
+ * Source  langchain-ai/langgraph, libs/checkpoint/langgraph/checkpoint/serde/jsonplus.py (2026-11)
+ */
+import { decode, type DecoderOptions, ExtensionCodec } from '@msgpack/msgpack'
+import { base64Of, isObject, type Json, type JsonObject } from 'indelible/json/kit'
+import { checkItems } from './msgpack-items.ts'
+
+/** An extension as it is decoded, before it is known where it stands. */
+class Extension {
+  readonly type: number
+  readonly value: unknown
+  constructor(type: number, value: unknown) {
+    this.type = type
+    this.value = value
+  }
+}
+
+const snapshotOfDelta = 7
+const deepest = 500
+
+/**
+ * Read a value. Cost: O(bytes).
+ *
+ * @param bytes msgpack
+ * @returns frozen JSON. Throws an Error where it is no msgpack
+ */
+export const readPython = (bytes: Uint8Array): Json => asJson(valueOf(bytes, 0), 0)
+
+/** A value, once it is known that its bytes can hold what they announce. */
+const valueOf = (bytes: Uint8Array, depth: number): unknown => {
+  checkItems(bytes)
+  return decode(bytes, optionsAt(depth))
+}
+
+/** Extensions hold msgpack, which may hold extensions. */
+const optionsAt = (depth: number): DecoderOptions & { readonly useBigInt64: true } => {
+  const extensionCodec = new ExtensionCodec()
+  for (let type = 0; type <= snapshotOfDelta; type++)
+    extensionCodec.register({
+      type,
+      encode: () => null,
+      decode: (data) => {
+        if (depth > deepest) throw new Error('extensions within extensions, deeper than 500')
+        return new Extension(type, valueOf(data, depth + 1))
+      },
+    })
+  return { extensionCodec, useBigInt64: true, mapKeyConverter: keyOf }
+}
+
+const keyOf = (key: unknown): string => {
+  const written = asJson(key, 0)
+  return typeof written === 'string' ? written : JSON.stringify(written)
+}
+
+const asJson = (value: unknown, depth: number): Json => {
+  if (depth > deepest) throw new Error('values within values, deeper than 500')
+  const inside = (item: unknown): Json => asJson(item, depth + 1)
+  if (value === null || value === undefined) return null
+  if (typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
+  if (value instanceof Uint8Array) return base64Of(value)
+  if (value instanceof Date) return value.toISOString()
+  if (Array.isArray(value)) return value.map(inside)
+  if (value instanceof Extension) return objectOf(value, inside)
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inside(item)]))
+}
+
+const objectOf = ({ type, value }: Extension, inside: (value: unknown) => Json): Json => {
+  const written = inside(value)
+  if (type === snapshotOfDelta) return { lc: 2, type: 'delta_snapshot', value: written }
+  if (!Array.isArray(written)) return { python: `extension ${type}`, value: written }
+  const [module = null, name = null, given = null] = written as readonly Json[]
+  if (typeof module !== 'string' || typeof name !== 'string') return { python: 'numpy.ndarray', args: written }
+  if (isObject(given) && isMessage(given))
+    return { lc: 1, type: 'constructor', id: [...module.split('.'), name], kwargs: given }
+  return { python: `${module}.${name}`, [type === 1 || type === 2 ? 'args' : 'value']: given }
+}
+
+const isMessage = (fields: JsonObject): boolean =>
+  typeof fields['type'] === 'string' && (typeof fields['content'] === 'string' || Array.isArray(fields['content']))

@@ -1,0 +1,62 @@
+/** Rows of another program's SQLite file, as JSON. */
+import type { DatabaseSync } from 'node:sqlite'
+import { bare, isObject, type Json, type JsonObject } from 'indelible/json/kit'
+import type { Counts } from './entries.ts'
+
+/** How many rows the other tables have. */
+export const otherTables = (db: DatabaseSync, read: readonly string[]): Counts => {
+  const tables = rowsOf(db, "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
+  return Object.fromEntries(
+    tables.flatMap(({ name }): (readonly [string, number])[] => {
+      if (typeof name !== 'string' || read.includes(name)) return []
+      const rows = countOf(db, `select count(*) as n from "${name.replaceAll('"', '""')}"`)
+      return rows === 0 ? [] : [[`row of ${name}`, rows]]
+    }),
+  )
+}
+
+export const tableIs = (db: DatabaseSync, name: string): boolean =>
+  countOf(db, "select count(*) as n from sqlite_schema where type = 'table' and name = ?", name) > 0
+
+export const countOf = (db: DatabaseSync, query: string, ...values: readonly string[]): number =>
+  Number(db.prepare(query).get(...values)?.['n'] ?? 0)
+
+/** Rows as JSON: bytes as their text, and nulls left out. */
+export const rowsOf = (db: DatabaseSync, query: string, ...values: readonly string[]): readonly JsonObject[] =>
+  db
+    .prepare(query)
+    .all(...values)
+    .map((row) =>
+      Object.fromEntries(
+        Object.entries(row).flatMap(([name, value]): (readonly [string, Json])[] => {
+          if (value === null) return []
+          if (value instanceof Uint8Array) return [[name, text.decode(value)]]
+          return [[name, typeof value === 'bigint' ? Number(value) : value]]
+        }),
+      ),
+    )
+
+const text = new TextDecoder()
+
+export const jsonOf = (value: Json | undefined): Json | undefined => {
+  try {
+    return typeof value === 'string' ? bare(JSON.parse(value) as Json) : value
+  } catch {
+    return undefined
+  }
+}
+
+/** A column of JSON; where it is none, its text. */
+export const objectOf = (value: Json | undefined): JsonObject => {
+  const parsed = jsonOf(value)
+  return isObject(parsed) ? parsed : { data: value ?? null }
+}
+
+/** Columns, those that hold JSON as what they hold. */
+export const parsedColumns = (columns: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(columns).map(([name, value]) => [
+      name,
+      typeof value === 'string' && /^[[{]/.test(value) ? (jsonOf(value) ?? value) : value,
+    ]),
+  )

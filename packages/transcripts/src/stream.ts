@@ -1,0 +1,94 @@
+/** Transcripts that are too large to be held: read line by line, in one pass. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft } from 'indelible/json/kit'
+import type { TranscriptFault } from 'indelible/codecs'
+import { Beginning } from './detect.ts'
+import type { TranscriptEvent } from './event.ts'
+import { createLineImport, type LineImport } from './line-import.ts'
+import { copyOf, createSplitter, joined, type Line } from './lines.ts'
+import { readTranscript } from './read.ts'
+import type { Transcript, TranscriptOptions } from './transcript.ts'
+
+/**
+ * Read a conversation from bytes that come in pieces. The events are a `start`; messages, notes, summaries, damage and
+ * losses in the order of the file; and an `end` or a `fault`.
+ *
+ * In a file with branches (pi, Claude Code) only the end of the file tells which messages belong to the conversation:
+ * the
+ * `end` event lists the others in `dropped`. If you store items as they come, remove those then. Or read the file
+ * twice,
+ * first for the `end` alone.
+ *
+ * Memory  one line, and in files with branches the id of every entry and 8 bytes more. A file that is one JSON value is
+ *         held whole; so are lines of Anthropic's messages
+ * Cost    O(bytes); bench: transcript-stream
+ *
+ * @param source the bytes of the file
+ * @param options which conversation to read, and `strict`
+ * @returns the events
+ * @throws whatever `source` throws
+ * @example
+ * for await (const event of readTranscriptStream(createReadStream('session.jsonl')))
+ *   if (event.type === 'message') console.log(event.line, event.message.role)
+ */
+export async function* readTranscriptStream(
+  source: AsyncIterable<Uint8Array>,
+  options: TranscriptOptions = {},
+): AsyncGenerator<TranscriptEvent, void, undefined> {
+  const splitter = createSplitter()
+  const beginning = new Beginning()
+  let held: Uint8Array[] = [] // all bytes so far, until it is known that they are lines
+  let lines: Line[] = [] // those that were looked at
+  let isOneValue = false
+  let reader: LineImport | undefined
+
+  /** The events of a line, or of all lines so far once their format is known. */
+  const take = (line: Line): readonly TranscriptEvent[] => {
+    if (reader !== undefined) return reader.push(line)
+    lines.push(line)
+    if (isOneValue || !beginning.look(line)) return []
+    if (beginning.format === undefined) {
+      isOneValue = true
+      lines = []
+      return []
+    }
+    reader = createLineImport(beginning.format, options)
+    const events = lines.flatMap((earlier) => reader?.push(earlier) ?? [])
+    held = []
+    lines = []
+    return events
+  }
+
+  for await (const bytes of source) {
+    if (reader === undefined) held.push(copyOf(bytes)) // a copy: the source may fill the same buffer again
+    if (isOneValue) continue
+    for (const line of splitter.push(bytes)) {
+      const events = take(line)
+      yield* events
+      if (events.at(-1)?.type === 'fault') return
+    }
+  }
+  if (!isOneValue) for (const line of splitter.end()) yield* take(line)
+  if (reader !== undefined) yield* reader.end()
+  else
+    yield* eventsOf(
+      readTranscript(
+        joined(
+          held,
+          held.reduce((sum, { length }) => sum + length, 0),
+        ),
+        options,
+      ),
+    )
+}
+
+/** The events of a file that is one value. Its line is the first. */
+function* eventsOf(read: Either<TranscriptFault, Transcript>): Generator<TranscriptEvent> {
+  if (isLeft(read)) return yield { type: 'fault', fault: read.left }
+  const { format, messages, origin, losses, damage, count, pick } = read.right
+  yield { type: 'start', format }
+  for (const found of damage) yield { type: 'damage', damage: found }
+  for (const loss of losses) yield { type: 'loss', loss }
+  for (const [item, message] of messages.entries()) yield { type: 'message', item, line: 1, message }
+  yield { type: 'end', origin, count, pick, dropped: [] }
+}

@@ -1,0 +1,44 @@
+/**
+ * SWE-agent: `history` of a trajectory file, in its function-calling and its plain-text style. Its entries are chat
+ * messages, but that a result names the calls it answers in `tool_call_ids`, and that an agent's thought and action
+ * stand beside its words.
+ *
+ * Source  SWE-agent/SWE-agent, `sweagent/types.py` (1.1)
+ */
+import { fieldsBeside, type Json, type JsonObject } from 'indelible/json/kit'
+
+export const format = 'swe-agent'
+
+/** Whether a value is a trajectory: an object with a `history` of entries that say what kind of message they are. */
+export const isTrajectory = (value: JsonObject): boolean => {
+  const history = value['history']
+  return (
+    Array.isArray(history) &&
+    history.length > 0 &&
+    history.every((entry) => typeof entry === 'object' && entry !== null && 'role' in entry)
+  )
+}
+
+/** The chat message of an entry; one for each call where several are answered together. */
+export const chatMessages = (entry: JsonObject): readonly JsonObject[] => {
+  const { tool_call_ids: ids, ...message } = entry
+  if (message['role'] !== 'tool' || typeof entry['tool_call_id'] === 'string') return [entry]
+  if (answersNothing(entry)) return [{ ...entry, role: 'user' }]
+  return Array.isArray(ids) ? (ids as readonly Json[]).map((id) => answerTo(id, message)) : [entry]
+}
+
+const answerTo = (id: Json, message: JsonObject): JsonObject => ({ ...message, tool_call_id: id })
+
+/** Whether an entry is what a tool said without a call. No provider takes that for a result: it is read as the user's. */
+export const answersNothing = ({ role, tool_call_id: id, tool_call_ids: ids }: JsonObject): boolean =>
+  role === 'tool' && typeof id !== 'string' && (ids === undefined || ids === null || isEmpty(ids))
+
+const isEmpty = (value: Json): boolean => Array.isArray(value) && value.length === 0
+
+/** The steps, which say the same as the history again: they are counted. */
+export const stepsOf = (file: JsonObject): readonly Json[] =>
+  Array.isArray(file['trajectory']) ? (file['trajectory'] as readonly Json[]) : []
+
+/** What a file says beside its history and its steps. */
+export const metadataOf = (file: JsonObject): JsonObject =>
+  fieldsBeside(file, ['history', ...(Array.isArray(file['trajectory']) ? ['trajectory'] : [])]) ?? {}

@@ -1,0 +1,56 @@
+/** The law of every reader and every codec: nothing of the input is dropped without a word. */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { codecs, type Loss } from 'indelible/codecs'
+import { type Codec } from 'indelible'
+import { type Path } from 'indelible/message'
+import { conversationsOf, deepPlantings, fileOf, holds, misplacings, plantings, whereabouts } from './leaves.ts'
+import { samples, wires } from './samples.ts'
+import { oneIn } from '../../../test/rounds.ts'
+
+describe('each leaf of a file is in messages, notes, aside, losses or damage', () => {
+  for (const [name, { layout, input }] of Object.entries(samples))
+    it(name, () => {
+      const sound = conversationsOf(fileOf(input, layout))
+      expect(sound?.flatMap(({ damage }) => damage)).toEqual([])
+      const told: { [where: string]: number } = {}
+      const dropped: string[] = []
+      for (const planted of [...plantings(input), ...deepPlantings(input)]) {
+        const where = whereabouts(planted, layout)
+        if (where === undefined) dropped.push(`${planted.path.join('.')} ${planted.how}`)
+        else told[where] = (told[where] ?? 0) + 1
+      }
+      expect(dropped).toEqual([])
+      expect(told['read']).toBeGreaterThan(told['refused'] ?? 0)
+    })
+})
+
+const every = oneIn(12)
+
+describe('no value in the place of another makes a reader throw', () => {
+  for (const [name, { layout, input }] of Object.entries(samples))
+    it(name, () => {
+      let number = 0
+      for (const misplaced of misplacings(input))
+        if (number++ % every === 0 && (layout === 'value' || Array.isArray(misplaced)))
+          conversationsOf(fileOf(misplaced, layout))
+    })
+})
+
+describe('each leaf of a wire is in messages or losses', () => {
+  for (const codec of Object.values(codecs) as readonly Codec<unknown>[])
+    it(codec.format, () => {
+      const dropped: string[] = []
+      for (const wire of wires[codec.format] ?? [])
+        for (const { input, path, how } of plantings(wire)) {
+          const decoded = codec.decode(input)
+          if (isLeft(decoded) || holds(decoded.right.messages)) continue
+          if (!decoded.right.losses.some((loss) => tells(loss, path))) dropped.push(`${path.join('.')} ${how}`)
+        }
+      expect(dropped).toEqual([])
+      expect(wires[codec.format]).toBeDefined()
+    })
+})
+
+/** A loss of a codec begins its path after the position in the list, or is of a field beside the list. */
+const tells = ({ path }: Loss, planted: Path): boolean => path.every((step, index) => planted[index] === step)

@@ -1,0 +1,51 @@
+/** Values of LangGraph for Python: what is announced and not there allocates nothing, and what is there is read. */
+import { encode } from '@msgpack/msgpack'
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { readPython } from '../src/sqlite/python.ts'
+import { checkItems } from '../src/sqlite/msgpack-items.ts'
+
+const bytesOf = (...numbers: readonly number[]): Uint8Array => Uint8Array.from(numbers)
+
+it('a list or a map that announces more items than bytes remain is refused before anything is allocated', () => {
+  const before = process.memoryUsage().rss
+  for (const kind of [0xdd, 0xdf])
+    expect(() => readPython(bytesOf(kind, 0x02, 0x00, 0x00, 0x00))).toThrow(
+      /byte 0 announces \d+ items; .* 0 bytes remain/,
+    )
+  expect(process.memoryUsage().rss - before).toBeLessThan(100e6)
+})
+
+it('lists within lists can not announce one byte twice', () => {
+  // Each list has as many items as bytes remain; together they have far more.
+  const nested = new Uint8Array(3000).fill(0xc0)
+  for (let at = 0; at < 1500; at += 3) nested.set([0xdc, (2990 - at) >> 8, (2990 - at) & 0xff], at)
+  expect(() => readPython(nested)).toThrow('announces')
+  const inExtension = bytesOf(0xc7, 5, 0, 0xdd, 0x7f, 0xff, 0xff, 0xff)
+  expect(() => readPython(inExtension)).toThrow('byte 0 announces 2147483647 items')
+})
+
+it('whatever msgpack can say passes, and is read', () => {
+  const value = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      fc.constant(null),
+      fc.boolean(),
+      fc.integer(),
+      fc.maxSafeInteger(),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.string({ maxLength: 300 }),
+      fc.uint8Array({ maxLength: 300 }),
+      fc.array(tie('value'), { maxLength: 40 }),
+      fc.dictionary(fc.string(), tie('value'), { maxKeys: 20 }),
+    ),
+  })).value
+  fc.assert(
+    fc.property(value, (given) => {
+      checkItems(encode(given))
+    }),
+  )
+  expect(readPython(encode({ a: [1, 'x', new Uint8Array(70_000)], b: 'y'.repeat(70_000) }))).toMatchObject({
+    a: [1, 'x', expect.any(String)],
+  })
+})

@@ -1,0 +1,311 @@
+/** Sessions written for programs: what their readers read of them, and that nothing a message says names a place. */
+import * as fc from 'fast-check'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { faultMessage, mend, type Message, type Part, type ToolResultPart } from 'indelible'
+import { assistant, reasoning, system, toolCall, toolResult, user } from 'indelible'
+import { nativePrograms, readTranscript, writeNative, type Native, type NativeProgram } from '@indelible/transcripts'
+import { rounds } from '../../../test/rounds.ts'
+
+const id = '0b0f5e8a-6c1d-4f2e-9a3b-112233445566'
+const options = { id, now: Date.parse('2026-11-23T08:00:00.000Z'), cwd: '/work/a b' } as const
+const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+/** A value that no longer need be equal, because a loss names it. */
+const changed = Symbol('changed')
+type Loss = Native['losses'][number]
+
+const json = (text: string): unknown => {
+  try {
+    return JSON.parse(text === '' ? '{}' : text) as unknown
+  } catch {
+    return text
+  }
+}
+
+const bytes = (part: Part): string | undefined =>
+  part.type === 'image' || part.type === 'file' ? ('data' in part.source ? part.source.data : 'url') : undefined
+
+/** The items of a settled conversation, less what the losses name. */
+const itemsOf = (messages: Iterable<Message>, losses: readonly Loss[] = []): readonly object[] => {
+  const all = [...messages]
+  const lossesAt = (position: number, ...path: readonly (string | number)[]): readonly string[] =>
+    losses
+      .filter((loss) => loss.position === position && path.every((step, index) => loss.path[index] === step))
+      .map(({ reason }) => reason)
+  const answers = new Map<string, readonly [number, number, ToolResultPart]>()
+  all.forEach(({ content }, position) =>
+    content.forEach((part, index) => {
+      if (part.type === 'tool_result') answers.set(part.callId, [position, index, part])
+    }),
+  )
+  const items: object[] = []
+  for (const [position, { role, content }] of all.entries()) {
+    if (losses.some((loss) => loss.position === position && loss.path.length === 0 && / says /.test(` ${loss.reason}`)))
+      continue
+    const isAssistant = role === 'assistant' || content.some(({ type }) => type === 'tool_call')
+    const who = isAssistant ? 'assistant' : 'user'
+    for (const [index, part] of content.entries()) {
+      if (part.type === 'tool_result') continue
+      const reasons = lossesAt(position, 'content', index)
+      if (part.type === 'tool_call') {
+        const [at, place, { content: said, isError = false }] = answers.get(part.id) ?? [0, 0, { content: [] } as never]
+        const lost = (...path: readonly (string | number)[]): boolean =>
+          lossesAt(at, 'content', place, ...path).length > 0
+        const text = said.flatMap((one) => (one.type === 'text' && one.text.trim() !== '' ? [one.text] : [])).join('\n')
+        const images = said.flatMap((one) => bytes(one) ?? [])
+        const lostAt = (name: string): boolean => lossesAt(position, 'content', index, name).length > 0
+        items.push({
+          who,
+          name: lostAt('name') ? changed : part.name,
+          args: lostAt('arguments') ? changed : json(part.arguments),
+          result: lost('content') ? changed : { text, images },
+          isError: lost('isError') ? changed : isError,
+        })
+        continue
+      }
+      if (reasons.some((reason) => reason.endsWith('left out'))) continue
+      const text = part.type === 'text' || part.type === 'reasoning' || part.type === 'refusal' ? part.text : undefined
+      if (text === '' && reasons.length === 0) continue
+      if (reasons.some((reason) => !reason.startsWith('follows'))) items.push({ who, text: changed })
+      else items.push(text === undefined ? { who, data: bytes(part) } : { who, text })
+    }
+  }
+  return items
+}
+
+/** Items with `changed` where the others have something else. */
+const alike = (read: readonly object[], wanted: readonly object[]): readonly object[] =>
+  read.map((item, index) =>
+    Object.fromEntries(
+      Object.entries(item).map(([name, value]) => [
+        name,
+        (wanted[index] as { readonly [name: string]: unknown } | undefined)?.[name] === changed
+          ? changed
+          : (value as unknown),
+      ]),
+    ),
+  )
+
+const readBack = (native: Native): readonly Message[] => {
+  const read = readTranscript(native.lines.join('\n'))
+  if (isLeft(read)) throw new Error(faultMessage(read.left))
+  expect(read.right.damage).toEqual([])
+  expect(read.right.losses).toEqual([])
+  expect(read.right.origin.id).toBe(native.id)
+  return read.right.messages
+}
+
+const expectEqual = (messages: readonly Message[], program: NativeProgram): Native => {
+  const native = writeNative(messages, program, options)
+  const expected = itemsOf(mend(messages).messages, native.losses)
+  const isOpened = native.losses.some(({ reason }) => reason.startsWith('begins with the assistant'))
+  const wanted = isOpened ? [{ who: 'user', text: '(start)' }, ...expected] : expected
+  if (native.turns === 0) {
+    expect(wanted).toEqual([])
+    return native
+  }
+  const read = readBack(native)
+  expect(alike(itemsOf(read), wanted)).toEqual(wanted)
+  const calls = read.flatMap(({ content }) => content.flatMap((part) => (part.type === 'tool_call' ? [part] : [])))
+  expect(calls.filter((call) => !/^[\w-]{1,64}$/.test(call.id) || !/^[a-z_][\w-]{0,63}$/i.test(call.name))).toEqual([])
+  expect(new Set(calls.map((call) => call.id)).size).toBe(calls.length)
+  return native
+}
+
+const hostile = fc.constantFrom('../../../../tmp/evil', '/etc/passwd', 'a\0b', '..', 'ses_../x', '\u202e', '__proto__')
+const someText = fc.oneof(
+  fc.string(),
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom('', ' \n', '/help me', '?', '<system-reminder>x</system-reminder>', '\ud800', '<session_context>'),
+  hostile,
+)
+const someId = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom('c1', 'c2', 'c3', 'call_0', 'toolu_4') },
+  hostile,
+  fc.string(),
+)
+const picture = fc.oneof(
+  fc.constant({ type: 'base64', mediaType: 'image/png', data: pixel } as const),
+  fc.constant({ type: 'base64', mediaType: 'image/svg+xml', data: pixel } as const),
+  fc.constant({ type: 'base64', mediaType: 'image/png', data: 'not base64' } as const),
+  fc.constant({ type: 'url', url: 'https://example.com/a.png' } as const),
+  fc.constant({ type: 'url', url: 'file:///etc/passwd' } as const),
+)
+const resultPart = fc.oneof(
+  someText.map((text) => ({ type: 'text', text }) as const),
+  picture.map((source) => ({ type: 'image', source }) as const),
+  fc.constant({ type: 'provider', provider: 'acme', raw: { a: 1 } } as const),
+)
+const somePart: fc.Arbitrary<Part> = fc.oneof(
+  { weight: 3, arbitrary: someText.map((text): Part => ({ type: 'text', text })) },
+  { weight: 2, arbitrary: picture.map((source): Part => ({ type: 'image', source })) },
+  fc.constant<Part>({
+    type: 'file',
+    name: '../../x',
+    source: { type: 'base64', mediaType: 'application/pdf', data: 'JVBERi0=' },
+  }),
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(
+        someId,
+        fc.oneof(fc.constant('look'), someText),
+        fc.oneof(fc.json(), fc.constant('{"a":{"b":[1,"x"]}}'), fc.string()),
+      )
+      .map(([callId, name, args]): Part => ({ type: 'tool_call', id: callId, name, arguments: args })),
+  },
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(someId, fc.array(resultPart, { maxLength: 3 }), fc.boolean())
+      .map(([callId, content, isError]): Part => ({
+        type: 'tool_result',
+        callId,
+        content,
+        isError,
+      })),
+  },
+  someText.map((text): Part => ({ type: 'reasoning', text, signature: 'secret', encrypted: 'secret' })),
+  fc.constant<Part>({ type: 'refusal', text: 'no' }),
+  fc.constant<Part>({ type: 'provider', provider: 'acme', raw: {} }),
+)
+const someMessages = fc.array(
+  fc.record({
+    role: fc.constantFrom('user', 'assistant', 'tool', 'system', 'developer'),
+    content: fc.array(somePart, { maxLength: 4 }),
+  }) as fc.Arbitrary<Message>,
+  { maxLength: 8 },
+)
+
+describe.each(nativePrograms)('a session of %s', (program) => {
+  it('is read as the conversation, but for what its losses name', () => {
+    const messages = [
+      user('Look at this.', { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: pixel } }),
+      assistant('I look.', toolCall('c1', 'look', { at: [1] }), toolCall('c2', 'look', {})),
+      toolResult('c1', 'a cat'),
+      toolResult('c2', 'no dog', { isError: true }),
+      assistant('A cat.'),
+      user('And now?'),
+    ]
+    const { losses, repairs } = expectEqual(messages, program)
+    expect([repairs, losses.map(({ reason }) => reason)]).toEqual([
+      [],
+      program === 'codex' ? ['the program has no mark for a failed call'] : [],
+    ])
+  })
+
+  it('is read as any conversation, but for what its losses name', () => {
+    fc.assert(
+      fc.property(someMessages, (messages) => {
+        const native = expectEqual(messages, program)
+        const all = native.lines.join('\n')
+        expect(all).not.toContain('secret')
+        expect(all).not.toContain('\\ud800')
+      }),
+      { numRuns: rounds(30, 1000) },
+    )
+  })
+
+  it('has an id and a place that are made of the options alone', () => {
+    const place = (messages: readonly Message[]) => {
+      const native = writeNative(messages, program, options)
+      return [native.id, ...native.place]
+    }
+    const usual = place([user('hi')])
+    expect(usual.every((step) => /^[\w. -]+$/.test(step) && !/^\.+$/.test(step))).toBe(true)
+    const evil = '../../../../tmp/evil'
+    const said: Message = {
+      ...user(evil),
+      id: evil,
+      name: evil,
+      meta: { codex: { cwd: evil }, [program]: { sessionId: evil } },
+    }
+    expect(place([said, assistant(toolCall(evil, evil, {}))])).toEqual(usual)
+  })
+
+  it('continues after 200 calls whose ids are all the same', () => {
+    const messages = Array.from({ length: 200 }, (_, index) => [
+      assistant(toolCall('c', 'look', { index })),
+      toolResult('c', String(index)),
+    ]).flat()
+    const native = expectEqual([user('go'), ...messages], program)
+    expect(native.repairs.length).toBe(199)
+  })
+})
+
+it('reasoning of another provider becomes text, or is left out; its signature is never written', () => {
+  const thought = reasoning('hm', { signature: 'sig', encrypted: 'enc' })
+  for (const program of nativePrograms)
+    for (const how of ['own', 'text', 'omit'] as const) {
+      const { lines, losses } = writeNative([user('hi'), assistant(thought, 'ho')], program, {
+        ...options,
+        reasoning: how,
+      })
+      const text = lines.join('\n')
+      expect(/"(?:sig|enc)"/.test(text)).toBe(false)
+      expect(text.includes('"hm"')).toBe(how !== 'omit')
+      expect(losses.map(({ reason }) => reason)).toEqual([
+        how === 'omit' ? 'is reasoning: left out' : 'is reasoning: written as text, without its signature',
+      ])
+    }
+})
+
+it("a program's own reasoning goes back as it is where that is asked for", () => {
+  const own: readonly (readonly [NativeProgram, Message])[] = [
+    [
+      'claude-code',
+      {
+        ...assistant(reasoning('hm', { signature: 'sig' }), 'ho'),
+        meta: { 'anthropic-response': { model: 'claude-x' } },
+      },
+    ],
+    [
+      'codex',
+      { ...assistant(reasoning('', { summary: ['hm'], encrypted: 'enc' }), 'ho'), meta: { codex: { timestamp: 't' } } },
+    ],
+    [
+      'pi',
+      {
+        ...assistant(reasoning('hm', { signature: 'sig' }), 'ho'),
+        meta: { 'pi-session': { api: 'a', provider: 'p', model: 'm' } },
+      },
+    ],
+  ]
+  for (const [program, message] of own) {
+    const native = writeNative([user('hi'), message], program, { ...options, reasoning: 'own' })
+    expect(native.losses).toEqual([])
+    const [part] = readBack(native)[1]?.content ?? []
+    const { type, signature, encrypted } = part as { type: string; signature?: string; encrypted?: string }
+    expect([type, signature ?? encrypted]).toEqual(['reasoning', program === 'codex' ? 'enc' : 'sig'])
+    expect(writeNative([user('hi'), message], program, options).lines.join('')).not.toMatch(/"(?:sig|enc)"/)
+  }
+})
+
+it('instructions are left out, and so is what programs add to what their user says', () => {
+  const messages = [
+    system('Be brief.'),
+    user('<environment_context>\n<cwd>/x</cwd>\n</environment_context>'),
+    user('<system-reminder>Mind the list.</system-reminder>', 'hi'),
+  ]
+  for (const program of nativePrograms) {
+    const { losses, turns, lines } = writeNative(messages, program, options)
+    expect([turns, losses.length, /brief|cwd>|Mind/.test(lines.join(''))]).toEqual([1, 3, false])
+  }
+})
+
+it('options that can name no place are refused', () => {
+  const bad: readonly object[] = [
+    { id: '../x' },
+    { id: id.toUpperCase() },
+    { now: NaN },
+    { now: 1e15 },
+    { cwd: 'work' },
+    { project: '..' },
+    { project: 'a/b' },
+    { nowhere: 1 },
+  ]
+  for (const one of bad)
+    expect(() => writeNative([user('hi')], 'gemini', { ...options, ...one } as typeof options)).toThrow(TypeError)
+  expect(() => writeNative([user('hi')], 'vim' as NativeProgram, options)).toThrow(TypeError)
+})

@@ -1,0 +1,210 @@
+import * as fc from 'fast-check'
+import { isRight } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { settle } from 'indelible'
+import { sourceTimeOf } from '@indelible/transcripts'
+import { valuesOfText } from '../src/values.ts'
+import { lines, outline, read } from './reading.ts'
+import { rounds } from '../../../test/rounds.ts'
+
+const session = (id: string, created: number, more: object = {}) => ({
+  id,
+  slug: 'quick-fox',
+  version: '1.1.53',
+  projectID: 'p1',
+  directory: '/work',
+  title: `Session ${id}`,
+  time: { created, updated: created + 1000 },
+  ...more,
+})
+const turn = (id: string, role: string, created: number, more: object = {}, sessionID = 's1') => ({
+  id,
+  sessionID,
+  role,
+  time: { created },
+  ...(role === 'assistant' && {
+    modelID: 'gpt',
+    tokens: { input: 10, output: 2, reasoning: 1, cache: { read: 5, write: 3 } },
+  }),
+  ...more,
+})
+const part = (id: string, messageID: string, type: string, more: object, sessionID = 's1') => ({
+  id,
+  sessionID,
+  messageID,
+  type,
+  ...more,
+})
+const text = (id: string, messageID: string, value: string, sessionID = 's1') =>
+  part(id, messageID, 'text', { text: value }, sessionID)
+const tool = (id: string, messageID: string, callID: string, state: object) =>
+  part(id, messageID, 'tool', { callID, tool: 'read', state })
+const done = (output: string) => ({ status: 'completed', input: { at: 'a' }, output, title: '', metadata: {} })
+
+const turns = [
+  { info: turn('m1', 'user', 1), parts: [text('p1', 'm1', 'Look.')] },
+  {
+    info: turn('m2', 'assistant', 2),
+    parts: [
+      part('p2', 'm2', 'step-start', {}),
+      part('p3', 'm2', 'reasoning', { text: 'hm' }),
+      text('p4', 'm2', 'I look.'),
+      tool('p5', 'm2', 'c1', done('a cat')),
+      tool('p6', 'm2', 'c2', { status: 'error', input: {}, error: 'no' }),
+      part('p7', 'm2', 'step-finish', { reason: 'tool-calls' }),
+    ],
+  },
+  { info: turn('m3', 'assistant', 3), parts: [text('p8', 'm3', 'A cat.')] },
+]
+const outlined = [
+  'user: Look.',
+  'assistant: I look. ▸ c1 ▸ c2',
+  'tool: ◂ c1 a cat',
+  'tool: ◂ c2 no',
+  'assistant: A cat.',
+]
+const dump = (...values: readonly unknown[]): string =>
+  values.map((value) => `${JSON.stringify(value, undefined, 2)}\n`).join('')
+const stored = [
+  { id: 'p1', worktree: '/work', vcs: 'git' },
+  ...turns.flatMap(({ parts }) => parts),
+  text('q1', 'n1', 'Elsewhere.', 's2'),
+  [{ file: 'a', additions: 1 }],
+  ...turns.toReversed().map(({ info }) => info), // its files come in any order
+  turn('n1', 'user', 9, {}, 's2'),
+  session('s2', 20),
+  session('s1', 10),
+]
+
+describe('opencode', () => {
+  it('has the time of each message: of a result when it was there, of a later step when it began', () => {
+    const during = (start: number, end: number) => ({ ...done('x'), time: { start, end } })
+    const parts = [
+      tool('p2', 'm2', 'c1', during(20, 30)),
+      tool('p3', 'm2', 'c2', done('y')),
+      part('p4', 'm2', 'step-start', {}),
+      tool('p5', 'm2', 'c3', during(40, 50)),
+    ]
+    const messages = [turns[0], { info: turn('m2', 'assistant', 10), parts }]
+    const { messages: got } = read(JSON.stringify({ info: session('s1', 10), messages }))
+    expect(got.map((message) => [message.role, sourceTimeOf(message)])).toEqual([
+      ['user', 1],
+      ['assistant', 10],
+      ['tool', 30],
+      ['tool', 10],
+      ['assistant', 40],
+      ['tool', 50],
+    ])
+  })
+
+  it('an export: a message a step, its results after it', () => {
+    const exported = { info: session('s1', 10), messages: turns }
+    for (const file of [JSON.stringify(exported), JSON.stringify(exported, undefined, 2)]) {
+      const { format, messages, origin, damage, notes } = read(file)
+      expect([format, damage, notes]).toEqual(['opencode', [], []])
+      expect(outline(messages)).toEqual(outlined)
+      expect(isRight(settle(messages))).toBe(true)
+      expect(messages[1]?.meta?.['opencode']).toMatchObject({
+        info: { modelID: 'gpt' },
+        parts: [{ type: 'step-start' }, { type: 'step-finish' }],
+      })
+      expect(origin).toEqual({
+        id: 's1',
+        title: 'Session s1',
+        version: '1.1.53',
+        started: '1970-01-01T00:00:00.010Z',
+        ended: '1970-01-01T00:00:01.010Z',
+        models: ['gpt'],
+        usage: { input: 36, output: 4, cacheRead: 10, cacheWrite: 6 },
+        uses: [{ model: 'gpt', day: '1970-01-01', calls: 2, input: 36, output: 4, cacheRead: 10, cacheWrite: 6 }],
+        metadata: {
+          slug: 'quick-fox',
+          projectID: 'p1',
+          directory: '/work',
+          time: { created: 10, updated: 1010 },
+        },
+        aside: {},
+      })
+    }
+  })
+  it('a dump of its storage: values over many lines or one a line, each session a conversation', () => {
+    for (const file of [dump(...stored), lines(stored)]) {
+      const first = read(file)
+      expect([first.format, first.count, first.damage]).toEqual(['opencode', 2, []])
+      expect(outline(first.messages)).toEqual(outlined)
+      expect(first.origin.aside).toEqual({ project: 1, 'session diff': 1, 'value of another conversation': 3 })
+      const second = read(file, { pick: 1 })
+      expect([second.origin.id, outline(second.messages)]).toEqual(['s2', ['user: Elsewhere.']])
+    }
+  })
+  it('a dump that is cut off, or has a hole', () => {
+    const cut = read(dump(...stored).slice(0, -20))
+    expect(outline(cut.messages)).toEqual(outlined)
+    expect(cut.damage).toMatchObject([{ reason: 'is cut off' }])
+    const torn = read(dump(...stored).replace('"Look."', '"Look.'))
+    expect(outline(torn.messages)).toEqual(outlined.slice(1))
+    expect(torn.damage.map(({ line }) => line)).toEqual([6])
+    const orphan = read(dump(...stored, text('z', 'gone', 'a')))
+    expect(orphan.damage.map(({ reason }) => reason)).toEqual(['is a part of the message "gone", which is not there'])
+  })
+  it('a text of values, whatever is in it: all of it but white space, in order', () => {
+    const piece = fc.constantFrom('{', '}', '[', ']', '"', '\\', '\n', ' ', 'a', '1', '{"a":1}', '\n[{"b":"]"}]\n')
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+        const text = pieces.join('')
+        const values = [...valuesOfText(text)]
+        const bare = (part: string): string => part.replaceAll(/\s/g, '')
+        expect(values.map((value) => bare(value.text)).join('')).toBe(bare(text))
+        for (const { number, text: value } of values)
+          expect(
+            text
+              .split('\n')
+              .slice(number - 1)
+              .join('\n'),
+          ).toContain(value)
+      }),
+      { numRuns: rounds(250, 2000) },
+    )
+  })
+  it('steps of one message, a call that never ended, and a turn that says nothing', () => {
+    const { messages, notes } = read(
+      JSON.stringify({
+        info: session('s1', 10),
+        messages: [
+          {
+            info: turn('m1', 'assistant', 1),
+            parts: [
+              part('a', 'm1', 'step-start', {}),
+              tool('b', 'm1', 'c1', done('a cat')),
+              part('c', 'm1', 'step-start', {}),
+              tool('d', 'm1', 'c2', { status: 'running', input: {} }),
+            ],
+          },
+          { info: turn('m2', 'assistant', 2, { error: { name: 'MessageAbortedError' } }), parts: [] },
+        ],
+      }),
+    )
+    expect(outline(messages)).toEqual(['assistant: ▸ c1', 'tool: ◂ c1 a cat', 'assistant: ▸ c2'])
+    expect(notes).toMatchObject([{ position: 3, note: { content: { info: { error: {} }, parts: [] } } }])
+  })
+  it('a compaction, whose summary is a note, and turns that were taken back', () => {
+    const { messages, notes, origin } = read(
+      JSON.stringify({
+        info: session('s1', 10, { revert: { messageID: 'm6' } }),
+        messages: [
+          ...turns,
+          { info: turn('m4', 'user', 4), parts: [part('x', 'm4', 'compaction', { auto: true })] },
+          { info: turn('m5', 'assistant', 5, { summary: true }), parts: [text('y', 'm5', 'They looked.')] },
+          { info: turn('m6', 'user', 6), parts: [text('z', 'm6', 'Forget it.')] },
+        ],
+      }),
+    )
+    expect(outline(messages)).toEqual(outlined)
+    expect(notes).toMatchObject([
+      { position: 5, note: { type: 'application', content: { parts: [{ type: 'compaction' }] } } },
+      { position: 5, note: { type: 'application', content: { info: { summary: true } } } },
+      { position: 5, note: { type: 'summary', from: 0, to: 5, text: 'They looked.' } },
+    ])
+    expect(origin.aside).toEqual({ 'item that was taken back': 1 })
+  })
+})

@@ -1,0 +1,64 @@
+/** Actions in a store of logs. Each is a log without rows whose metadata says what is known: the store compares and sets it. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'indelible/json/kit'
+import { ownStore, type LogInfo, type Store, type StoreFault } from 'indelible/store'
+import { knownIn, nameOf, type Actions, type Known } from './actions.ts'
+
+const start = 'indelible.action:'
+
+const idOf = (action: string): string => start + nameOf(action)
+
+export const actionsInLogs = (given: Store): Actions => {
+  const store = ownStore(given)
+  const read = async (
+    action: string,
+  ): Promise<Either<StoreFault, { readonly log: LogInfo; readonly known: Known } | undefined>> => {
+    const log = await store.info(idOf(action))()
+    if (isLeft(log)) return log.left._tag === 'NoSuchLog' ? right(undefined) : log
+    const known = knownIn(log.right.meta)
+    return known === undefined
+      ? left({ _tag: 'InvalidMeta', path: [], reason: 'is not that of an action' })
+      : right({ log: log.right, known })
+  }
+  return {
+    find: async (action) => {
+      const found = await read(action)
+      return isLeft(found) ? found : right(found.right?.known)
+    },
+    note: async (action, change) => {
+      for (;;) {
+        const found = await read(action)
+        if (isLeft(found)) return found
+        const before = found.right?.known
+        const changed = change(before)
+        if (isLeft(changed) || changed.right === before) return changed
+        const { failure, ...known } = changed.right
+        const meta = { 'indelible.action': action, ...known, ...(failure !== undefined && { failure: { ...failure } }) }
+        const written =
+          found.right === undefined
+            ? await store.create({ id: idOf(action), meta, encrypt: true })()
+            : await store.update(found.right.log.id, { expected: found.right.log.version, meta })()
+        if (!isLeft(written)) return changed
+        const { _tag } = written.left
+        if (_tag !== 'LogExists' && _tag !== 'MetaConflict' && _tag !== 'NoSuchLog') return written // else another was quicker: look again
+      }
+    },
+    forget: async (before) => {
+      const old: string[] = []
+      for (let after: string | undefined; ;) {
+        const page = await store.list({ limit: 1000, ...(after !== undefined && { after }) })()
+        if (isLeft(page)) return page
+        for (const { id, created } of page.right.logs) if (id.startsWith(start) && created < before) old.push(id)
+        after = page.right.next
+        if (after === undefined) break
+      }
+      let forgotten = 0
+      for (const id of old) {
+        const removed = await store.remove(id)()
+        if (!isLeft(removed)) forgotten += 1
+        else if (removed.left._tag !== 'NoSuchLog') return removed
+      }
+      return right(forgotten)
+    },
+  }
+}

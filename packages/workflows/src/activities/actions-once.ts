@@ -1,0 +1,98 @@
+/**
+ * Actions in a store that has only values of which the first stays. What becomes of an action is a row of such values,
+ * `actions/NAME/0`, `/1`, `/2` and so on: each says everything that is known, and the last one holds. Who puts the next one
+ * first has set it; who comes second reads it and looks again.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, parseJson, right, textOfUtf8 } from 'indelible/json/kit'
+import type { OnceStore, StoreFault } from 'indelible/store'
+import { knownIn, nameOf, type Actions, type Known } from './actions.ts'
+
+interface Place {
+  readonly known: Known | undefined
+  /** Where the next value goes. */
+  readonly next: number
+}
+
+export const actionsOnce = (once: OnceStore, now: () => number = Date.now): Actions => {
+  const read = async (action: string): Promise<Either<StoreFault, Place>> => {
+    let known: Known | undefined
+    for (let next = 0, size = 8; ; size *= 2) {
+      const names = Array.from({ length: size }, (_, index) => keyOf(nameOf(action), next + index))
+      const found = await once.get(names)()
+      if (isLeft(found)) return found
+      for (const bytes of found.right) {
+        if (bytes === undefined) return right({ known, next })
+        known = decoded(bytes)?.known
+        if (known === undefined)
+          return left({
+            _tag: 'Io',
+            operation: 'read an action',
+            cause: new Error('its value is not that of an action'),
+          })
+        next += 1
+      }
+    }
+  }
+  return {
+    find: async (action) => {
+      const found = await read(action)
+      return isLeft(found) ? found : right(found.right.known)
+    },
+    note: async (action, change) => {
+      for (;;) {
+        const found = await read(action)
+        if (isLeft(found)) return found
+        const { known, next } = found.right
+        const changed = change(known)
+        if (isLeft(changed) || changed.right === known) return changed
+        const bytes = new TextEncoder().encode(JSON.stringify({ at: now(), action, ...changed.right }))
+        const put = await once.put(keyOf(nameOf(action), next), bytes)()
+        if (isLeft(put)) return put
+        if (put.right) return changed
+      }
+    },
+    forget: async (before) => {
+      const { list, remove } = once
+      if (list === undefined || remove === undefined)
+        return left({
+          _tag: 'InvalidInput',
+          reason:
+            "this key-value store has no `keys` or no `deletePrefix`, so its actions can't be found by age; add both, or let the store expire keys under `once/actions/`",
+        })
+      const names = await list('actions/')()
+      if (isLeft(names)) return names
+      const all = [...new Set(names.right.map((name) => name.split('/')[1] ?? ''))]
+      let forgotten = 0
+      for (let from = 0; from < all.length; from += 500) {
+        const chunk = all.slice(from, from + 500)
+        const firsts = await once.get(chunk.map((name) => keyOf(name, 0)))()
+        if (isLeft(firsts)) return firsts
+        for (const [index, name] of chunk.entries()) {
+          const bytes = firsts.right[index]
+          const at = bytes === undefined ? undefined : decoded(bytes)?.at
+          if (at !== undefined && at >= before) continue
+          const removed = await remove(`actions/${name}/`)()
+          if (isLeft(removed)) return removed
+          forgotten += 1
+        }
+      }
+      return right(forgotten)
+    },
+  }
+}
+
+const keyOf = (name: string, place: number): string => `actions/${name}/${place}`
+
+const decoded = (bytes: Uint8Array): { readonly at: number; readonly known: Known } | undefined => {
+  let json
+  try {
+    json = parseJson(textOfUtf8(bytes))
+  } catch {
+    return undefined // not text
+  }
+  if (isLeft(json) || typeof json.right !== 'object' || json.right === null) return undefined
+  const { at, ...noted } = json.right as { readonly [field: string]: unknown }
+  const known = knownIn(noted)
+  return known === undefined || typeof at !== 'number' ? undefined : { at, known }
+}

@@ -1,0 +1,145 @@
+/**
+ * What a durable workflow can't do itself, as plain functions: they take JSON and give JSON, so that any engine can host
+ * them. What they give holds refs and no content, but for `hydrate`, which is there to give it.
+ *
+ * They throw `ActivityFailure`, and where the engine has cancelled them, what it has cancelled them with.
+ */
+import { digestOf } from 'indelible/proof'
+import { formatPath, isLeft } from 'indelible/json/kit'
+import { decodeMessage, type MessageFault } from 'indelible/message'
+import { isPageKind } from 'indelible/pages'
+import { isPlaceholder } from 'indelible/entry'
+import { createRefHistory, growRefTree, type MessageRef, type RefTree } from '../refs/index.ts'
+import { answered, refused } from './actions.ts'
+import { checkAction } from './check.ts'
+import { Ending } from './ending.ts'
+import { Cancelled, Failed, faultOf, given } from './failed.ts'
+import { failureOf } from './failure.ts'
+import { hostOf, jsonOf, stored, type ActivityOptions, type Host } from './host.ts'
+import type {
+  AdoptResult,
+  AppendInput,
+  AppendResult,
+  EndInput,
+  ForgetInput,
+  ForgetResult,
+  HistoryActivities,
+  HistoryInput,
+  KeepInput,
+  KeepResult,
+  StreamResult,
+} from './input.ts'
+import { manage } from './manage.ts'
+import { runTool } from './run-tool.ts'
+import { streamKey, streamWith, type Streams } from './stream.ts'
+
+/**
+ * Make the activities on a store and models. Give their functions to the engine, and `chatStep` to the workflow.
+ *
+ * @param options the store, the models, and the callbacks of the engine
+ * @returns the activities
+ * @example
+ * const activities = historyActivities({ store, registry, events, heartbeat: (beat) => Context.current().heartbeat(beat) })
+ */
+export const historyActivities = (options: ActivityOptions): HistoryActivities => {
+  const host = hostOf(options)
+  const streams: Streams = new Map()
+  return Object.freeze<HistoryActivities>({
+    appendMessage: (input) => reported(host, () => append(host, input)),
+    adopt: ({ history }) => reported(host, () => adopt(host, history)),
+    keepRefs: (input) => reported(host, () => keepRefs(host, input)),
+    manage: (input) => reported(host, () => manage(host, input)),
+    runTool: (input) => reported(host, () => runTool(host, input)),
+    hydrate: (input) =>
+      reported(host, async () => {
+        const view = (await host.hydrated(input)).view()
+        return { messages: view.toArray(), pages: [...view.pages] }
+      }),
+    stream: (input) => reported(host, () => streamWith(host, streams, input)),
+    endStream: (input) => reported(host, () => end(host, streams, input)),
+    forgetActions: (input) => reported(host, () => forget(host, input)),
+  })
+}
+
+/** What an activity gives, with each failure told to who wants to know. */
+const reported = async <T>(host: Host, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Cancelled) throw error.reason
+    const fault = faultOf(error)
+    host.failed(fault)
+    throw host.failure(failureOf(fault))
+  }
+}
+
+const append = async (host: Host, { action, message, page, scope }: AppendInput): Promise<AppendResult> => {
+  checkAction(action)
+  const { blocks, actions } = host.open(scope)
+  const decoded = decodeMessage(message)
+  if (isLeft(decoded)) throw new Failed({ _tag: 'InvalidInput', reason: whyNoMessage(decoded.left) })
+  if (isPlaceholder(decoded.right))
+    throw new Failed({
+      _tag: 'InvalidInput',
+      reason: 'the message should be one, and is a placeholder for content that was not found',
+    })
+  if (page !== undefined && !isPageKind(page))
+    throw new Failed({ _tag: 'InvalidInput', reason: 'the page should be a page kind' })
+  const input = digestOf(JSON.stringify(['append', decoded.right, page ?? null]))
+  const known = given(await actions.find(action))
+  const refusal = known && refused(action, input, known)
+  if (refusal !== undefined) throw new Failed(refusal)
+  if (known?.result !== undefined) return known.result as unknown as AppendResult // as it was noted here
+  const ref = await stored(blocks, decoded.right, page)
+  return given(await actions.note(action, answered(action, input, jsonOf({ ref }), true)))
+    .result as unknown as AppendResult
+}
+
+/** Where, and what should stand there; not what does. */
+const whyNoMessage = (fault: MessageFault): string =>
+  `${formatPath(fault.path) || 'the message'} should be ${fault._tag === 'UnexpectedShape' ? fault.expected : 'plain JSON data'}`
+
+const adopt = async (host: Host, history: HistoryInput['history']): Promise<AdoptResult> => {
+  const { refs, losses } = await host.read(history)
+  return { history: refs.toJSON(), losses }
+}
+
+const keepRefs = async (host: Host, { tree, refs, scope }: KeepInput): Promise<KeepResult> => {
+  const { blocks } = host.open(scope)
+  const read = createdFrom(blocks.scope, tree, refs)
+  const kept = given(await growRefTree(blocks, tree, read)())
+  return { ...(kept !== undefined && { tree: kept }) }
+}
+
+/** The same refs, checked. Throws Failed. */
+const createdFrom = (scope: string, tree: RefTree | undefined, from: readonly MessageRef[]): readonly MessageRef[] => {
+  try {
+    return createRefHistory({ scope, ...(tree !== undefined && { tree }), from }).since()
+  } catch (error) {
+    throw new Failed({ _tag: 'InvalidInput', reason: error instanceof Error ? error.message : 'these are no refs' })
+  }
+}
+
+const forget = async (host: Host, { olderThan, scope }: ForgetInput): Promise<ForgetResult> => {
+  if (typeof olderThan !== 'number' || !(olderThan >= 0))
+    throw new Failed({ _tag: 'InvalidInput', reason: 'olderThan should be a number of milliseconds, at least 0' })
+  const { actions } = host.open(scope)
+  return { forgotten: given(await actions.forget(host.now() - olderThan)) }
+}
+
+/** The last of an action that was given up. Its attempt is one more than there were: whatever goes on still counts no more. */
+const end = async (host: Host, streams: Streams, { action, scope }: EndInput): Promise<void> => {
+  checkAction(action)
+  const opened = host.open(scope)
+  const known = given(await opened.actions.find(action))
+  streams.get(streamKey(opened.blocks.scope, action))?.supersede()
+  const attempt = (known?.attempt ?? 0) + 1
+  const ending = new Ending(host, action, () => opened.actions)
+  if (known?.result !== undefined) await ending.ofAnswer(known.result as Partial<StreamResult>, attempt, () => 0)
+  else
+    await ending.tell(
+      { type: 'stream_end', outcome: 'failed', reason: known?.failure?.message ?? 'It was given up.' },
+      attempt,
+      () => 0,
+    )
+}

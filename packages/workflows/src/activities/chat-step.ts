@@ -1,0 +1,80 @@
+/** The workflow's side: one answer of the model, as a ref at the end of the workflow's history. */
+import type { Position } from 'indelible/history'
+import type { RefHistory } from '../refs/index.ts'
+import type { HistoryActivities, StreamInput, StreamResult } from './input.ts'
+
+/** The workflow's view of one answer of the model. */
+export interface ChatStep extends Omit<StreamResult, 'ref' | 'tree' | 'adopted'> {
+  /** The position of the answer; undefined if the model said nothing. */
+  readonly position?: Position
+  /** The number of messages that the model was sent. */
+  readonly seen: number
+}
+
+/** The activities that a chat step calls. `stream` is required; the others only where the step says so. */
+export type StepActivities = Pick<HistoryActivities, 'stream'> &
+  Partial<Pick<HistoryActivities, 'endStream' | 'keepRefs'>>
+
+/**
+ * Let the model answer, and append the ref of the answer to the history. It is deterministic: everything else is in the
+ * activities. If `stream` throws, it throws the same error, and no answer is appended.
+ *
+ * Messages that `history.receive` takes during the step come after the answer, because the model has not seen them. If
+ * the
+ * answer has calls, they wait until the results are appended: the next step, or `history.release`, appends them.
+ *
+ * With `tree: true` the activity gets a reference to the history instead of its list (under 10 kB at any length), and
+ * stores
+ * the refs as a tree. If the refs of a long history are in no tree yet, `keepRefs` stores them first, 50 refs a call.
+ *
+ * @param activities the activities, as the engine calls them
+ * @param history the workflow's history; the answer is appended to it
+ * @param options `action`: the id of the step, unique in the scope, and the same when the workflow is replayed. Model,
+ * tools
+ * and limit
+ * @returns the answer without its content: its position, usage and calls
+ * @throws whatever `stream` throws
+ * @example
+ * const step = await chatStep(activities, history, { action: `${workflowId}:1`, model: { name: 'claude-opus-5' } })
+ */
+export const chatStep = async (
+  activities: StepActivities,
+  history: RefHistory,
+  options: Omit<StreamInput, 'history'>,
+): Promise<ChatStep> => {
+  history.release()
+  history.hold()
+  let waits = false
+  try {
+    if (options.tree === true) await keepAll(activities, history)
+    const seen = history.len
+    const asked = history.toReference()
+    const { ref, tree, adopted: _, ...summary } = await activities.stream({ ...options, history: asked })
+    if (tree !== undefined) history.keep(tree)
+    const position = ref === undefined ? undefined : history.append(ref)
+    waits = summary.calls.length > 0
+    return { ...summary, seen, ...(position !== undefined && { position }) }
+  } catch (error) {
+    // If the engine gave up between two attempts, none of them has told the end. Should that fail too, the first error counts.
+    await activities.endStream?.({ action: options.action, scope: history.scope }).then(undefined, () => undefined)
+    throw error
+  } finally {
+    if (!waits) history.release()
+  }
+}
+
+/** Refs that one input names: about 6 kB of them. */
+const most = 50
+
+const keepAll = async ({ keepRefs }: StepActivities, history: RefHistory): Promise<void> => {
+  if (keepRefs === undefined) return
+  for (let added = history.since(); added.length > most; added = history.since()) {
+    const { tree } = await keepRefs({
+      scope: history.scope,
+      refs: added.slice(0, most),
+      ...(history.tree !== undefined && { tree: history.tree }),
+    })
+    if (tree === undefined) return
+    history.keep(tree)
+  }
+}

@@ -1,0 +1,49 @@
+/** What the model of a stream is sent. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from 'indelible/json/kit'
+import { deriveContext, manageHistory, textTokens, type ContextFault, type DerivedContext } from 'indelible/context'
+import type { View } from 'indelible/history'
+import { mend, type Message } from 'indelible/message'
+import { itemAt, type Sequence } from 'indelible/sequence/kit'
+import type { ModelContext } from 'indelible/run'
+import { given } from './failed.ts'
+import type { Host } from './host.ts'
+import type { StreamInput } from './input.ts'
+
+export interface Sent extends ModelContext {
+  readonly overBudget: boolean
+}
+
+/** What is sent, and how much of it was sent before: all that the last answer was an answer to. Throws Failed. */
+export const contextOf = (view: View<Message>, { limit, tools = [] }: StreamInput, host: Host): Sent => {
+  let answer = view.length - 1
+  while (answer > 0 && view.at(answer)?.role !== 'assistant') answer -= 1
+  if (limit === undefined) {
+    // What was recorded in the wrong order is sent in the right one, as with a limit: refs can't be put in order afterwards.
+    const { messages, repairs } = mend(view)
+    const stablePrefix = repairs.length === 0 ? answer : sameLength(mend(view.slice(0, answer)).messages, messages)
+    return { messages, stablePrefix: Math.max(0, stablePrefix), overBudget: false }
+  }
+  const toolTokens = tools.length === 0 ? 0 : textTokens(JSON.stringify(tools))
+  const derive = (of: View<Message>, previous: DerivedContext | undefined): Either<ContextFault, DerivedContext> =>
+    'budget' in limit
+      ? deriveContext(of, { toolTokens, ...host.derive, budget: limit.budget, previous })
+      : right(manageHistory(of, { ...limit, previous }))
+  const before = answer > 0 ? derive(view.slice(0, answer), undefined) : undefined
+  const derived = given(derive(view, before === undefined || isLeft(before) ? undefined : before.right))
+  return {
+    messages: derived.messages,
+    stablePrefix: derived.stablePrefix,
+    overBudget: 'overBudget' in derived && derived.overBudget === true,
+  }
+}
+
+/** How many messages two conversations begin with alike. What `mend` makes is made anew each time, so it is compared as written. */
+const sameLength = (one: Sequence<Message>, other: Sequence<Message>): number => {
+  const most = Math.min(one.length, other.length)
+  for (let index = 0; index < most; index++) {
+    const [left, right] = [itemAt(one, index), itemAt(other, index)]
+    if (left !== right && JSON.stringify(left) !== JSON.stringify(right)) return index
+  }
+  return most
+}

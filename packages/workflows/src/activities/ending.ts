@@ -1,0 +1,119 @@
+/**
+ * The one end of an action's stream. It is told before it is noted: of a crash between the two comes another, and never
+ * none. So it is told also where the store does not say whether it was, or does not take the note.
+ */
+import { reasonOf as causeText } from 'indelible/task/kit'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft } from 'indelible/json/kit'
+import { ended, failedOnce, type Actions, type Known } from './actions.ts'
+import type { StreamEvent } from './event.ts'
+import { Failed, faultOf } from './failed.ts'
+import { failureNote, isRetryable } from './failure.ts'
+import type { FailureNote } from './failure-note.ts'
+import type { ActivityFault } from './fault.ts'
+import type { Host, Invocation } from './host.ts'
+import type { StreamResult } from './input.ts'
+import { publish } from './sink.ts'
+
+/** What is told at the end, beside who tells it. */
+type End = StreamEvent extends infer Event
+  ? Event extends { readonly type: 'stream_end' }
+    ? Omit<Event, 'action' | 'attempt' | 'seq'>
+    : never
+  : never
+
+export class Ending {
+  readonly #host: Host
+  readonly #action: string
+  readonly #actions: () => Actions
+
+  constructor(host: Host, action: string, actions: () => Actions) {
+    this.#host = host
+    this.#action = action
+    this.#actions = actions
+  }
+
+  /** Throws Failed, with `Unpublished`. */
+  ofAnswer({ ref }: Pick<StreamResult, 'ref'>, attempt: number, seq: () => number): Promise<void> {
+    return this.tell({ type: 'stream_end', outcome: 'answered', ...(ref !== undefined && { ref }) }, attempt, seq)
+  }
+
+  /**
+   * A failure for good ends the stream. One that is worth another try ends it only if the host says that this was the
+   * last attempt. Without a fault it was cancelled. If telling the end fails too, the first failure counts.
+   */
+  async ofFailure(
+    fault: ActivityFault | undefined,
+    { last }: Invocation,
+    attempt: number,
+    seq: () => number,
+  ): Promise<void> {
+    if (fault !== undefined && hasOtherEnd(fault)) return
+    try {
+      const failure = fault && failureNote(fault)
+      const isLast = (typeof last === 'function' ? last() : last) ?? fault === undefined
+      if ((fault === undefined || isRetryable(fault)) && !isLast) {
+        if (failure !== undefined)
+          await this.#ifAnswered(this.#actions().note(this.#action, failedOnce(attempt, failure)))
+        return
+      }
+      await this.tell(
+        fault === undefined
+          ? { type: 'stream_end', outcome: 'cancelled' }
+          : { type: 'stream_end', outcome: 'failed', reason: reasonFor(fault) },
+        attempt,
+        seq,
+        failure,
+      )
+    } catch (second) {
+      this.#host.failed(faultOf(second))
+    }
+  }
+
+  /** Ends of one action are told one after the other in a process, so that the second sees what the first has noted. */
+  async tell(end: End, attempt: number, seq: () => number, failure?: FailureNote): Promise<void> {
+    const { telling } = this.#host
+    const tell = (): Promise<void> => this.#tell(end, attempt, seq, failure)
+    const mine = (telling.get(this.#action) ?? Promise.resolve()).then(tell, tell)
+    telling.set(this.#action, mine)
+    try {
+      await mine
+    } finally {
+      if (telling.get(this.#action) === mine) telling.delete(this.#action)
+    }
+  }
+
+  /** Nothing is told by an attempt after which another has begun: that one will. */
+  async #tell(end: End, attempt: number, seq: () => number, failure?: FailureNote): Promise<void> {
+    const actions = this.#actions()
+    const known = await this.#ifAnswered(actions.find(this.#action))
+    if (known?.ended === true || (known !== undefined && known.attempt > attempt)) return
+    try {
+      await publish(
+        this.#host.events,
+        { action: this.#action, attempt, seq: seq(), ...end } as StreamEvent,
+        this.#host.publishWithin,
+      )
+    } catch (cause) {
+      throw new Failed({ _tag: 'Unpublished', action: this.#action, event: end.type, cause })
+    }
+    await this.#ifAnswered(actions.note(this.#action, ended(attempt, failure)))
+  }
+
+  async #ifAnswered(asked: Promise<Either<ActivityFault, Known | undefined>>): Promise<Known | undefined> {
+    const answer = await asked
+    if (!isLeft(answer)) return answer.right
+    this.#host.failed(answer.left)
+    return undefined
+  }
+}
+
+/** Whether the action has an end of its own, which this attempt has nothing to do with. */
+const hasOtherEnd = ({ _tag }: ActivityFault): boolean =>
+  _tag === 'OtherAction' || _tag === 'ActionEnded' || _tag === 'FailedBefore' || _tag === 'Superseded'
+
+/** What those who look on are told of a failure. */
+const reasonFor = (fault: ActivityFault): string => {
+  if (fault._tag === 'Unexpected') return causeText(fault.cause)
+  return 'reason' in fault ? fault.reason : failureNote(fault).message
+}

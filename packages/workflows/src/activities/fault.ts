@@ -1,0 +1,65 @@
+/** What can go wrong in an activity, as data. */
+import { sentencesOf, type Sentences } from 'indelible/task/kit'
+import { contextSentences, type ContextFault } from 'indelible/context/kit'
+import { pairingSentences, type PairingFault } from 'indelible/message/kit'
+import { refsSentences, type RefsFault } from '../refs/fault.ts'
+import { runSentences, type RunFault } from 'indelible/run/kit'
+import type { StoreFault } from 'indelible/store/kit'
+import type { FailureNote } from './failure-note.ts'
+
+/** What can go wrong in an activity. */
+export type ActivityFault = RefsFault | StoreFault | RunFault | ContextFault | PairingFault | ActionFault
+
+/** What activities alone can give. */
+export type ActionFault =
+  /** The input of an activity has the wrong shape, or names a model, policy or function that is not registered. */
+  | { readonly _tag: 'InvalidInput'; readonly reason: string }
+  /** The action has already failed for good. Every later attempt throws the first failure again. */
+  | { readonly _tag: 'FailedBefore'; readonly action: string; readonly failure: FailureNote }
+  /** The workflow gave the action up before any attempt of it had failed. */
+  | { readonly _tag: 'ActionEnded'; readonly action: string }
+  /** A later attempt of the action began, or the workflow gave the action up, while this attempt was running. */
+  | { readonly _tag: 'Superseded'; readonly action: string }
+  /** A function that you gave to the activities threw: one of a registry, an estimate, or `invocation`. */
+  | { readonly _tag: 'Unexpected'; readonly cause: unknown }
+  /** The action has already happened, with other content. */
+  | { readonly _tag: 'OtherAction'; readonly action: string }
+  /** The sink or the engine refused an event. If it is `stream_end`, retry the action: its answer is stored. */
+  | {
+      readonly _tag: 'Unpublished'
+      readonly action: string
+      readonly event: 'stream_start' | 'model_event' | 'stream_end' | 'heartbeat'
+      readonly cause: unknown
+    }
+
+/** A sentence for each of them, which quotes nothing of a conversation. */
+const activitySentences: Sentences<ActivityFault> = {
+  ...contextSentences,
+  ...pairingSentences,
+  ...runSentences,
+  ...refsSentences, // with those of the store
+  ModelFailed: ({ model, status }) => `${model} failed${status === undefined ? '' : ` with HTTP ${status}`}`,
+  StreamEndedEarly: ({ model }) => `the answer of ${model} ended before it was whole`,
+  InvalidAnswer: ({ model }) => `the answer of ${model} can't be recorded`,
+  Io: ({ operation }) => `the store failed to ${operation}`,
+  MalformedBlock: ({ id, position }) => `block ${id} of the message at position ${position} does not hold it`,
+  InvalidInput: (fault) => fault.reason,
+  OtherAction: (fault) =>
+    `action ${JSON.stringify(fault.action)} has already happened with other content; an action id stands for one content only, so use a new id`,
+  FailedBefore: (fault) => fault.failure.message,
+  ActionEnded: (fault) =>
+    `action ${JSON.stringify(fault.action)} has ended without a result; to try again, start another action with a new id`,
+  Superseded: (fault) =>
+    `a later attempt of action ${JSON.stringify(fault.action)} has begun, or the action was given up; this attempt no longer counts`,
+  Unexpected: () => 'a function given to the activities threw; onFailure received the error',
+  Unpublished: (fault) =>
+    `the event ${fault.event} of action ${JSON.stringify(fault.action)} could not be published; retry the action: an answer that it had is stored`,
+}
+
+/**
+ * A fault of activities as a sentence for people. It quotes nothing of a conversation.
+ *
+ * @param fault the fault
+ * @returns what happened, and what to do next
+ */
+export const activityFaultMessage: (fault: ActivityFault) => string = sentencesOf(activitySentences)

@@ -1,0 +1,270 @@
+/** What activities share: the store with its scopes, what is known of actions, and whoever is told of them. */
+import { isLeft, right } from 'indelible/json/kit'
+import type { DeriveOptions } from 'indelible/context'
+import type { JsonObject } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+import type { PageKind } from 'indelible/pages'
+import {
+  adoptHistory,
+  createPendingHistory,
+  createRefHistory,
+  hydrate,
+  parseHistoryJson,
+  persist,
+  refsOf,
+  type AdoptOptions,
+  type MessageRef,
+  type ParsedHistory,
+  type RefHistory,
+  type RefTree,
+  type StoredHistory,
+} from '../refs/index.ts'
+import type { ModelRegistry, Tool } from 'indelible/run'
+import { blockCache, cachedBlocks, type BlockStore, type KeyValueStore, type Store } from 'indelible/store'
+import { amount, longestTimer } from 'indelible/task/kit'
+import type { Actions } from './actions.ts'
+import { actionsInLogs } from './actions-in-logs.ts'
+import { actionsInMemory } from './actions-in-memory.ts'
+import { actionsOnce } from './actions-once.ts'
+import type { EventSink, Heartbeat } from './event.ts'
+import { Failed, faultOf, given } from './failed.ts'
+import type { ActivityFailure } from './failure.ts'
+import type { ActivityFault } from './fault.ts'
+import type { HistoryInput } from './input.ts'
+
+/** The parts that the activities work with. */
+export interface ActivityOptions {
+  /**
+   * A store of logs, or of blocks alone. To give exactly one answer for each action, it needs logs, or a key-value
+   * store with
+   * `putIfAbsent`. Without either, each process remembers its own actions until it ends: an answer lost on the way is
+   * then
+   * made twice, and its end is published twice.
+   */
+  readonly store: Store | BlockStore
+  /**
+   * The scopes that inputs may name: `own`, only that of the store, or `any`. Inputs name their scope, so with `any`
+   * everyone
+   * who can call an activity reads and writes all scopes. Default: `own`.
+   */
+  readonly scopes?: 'own' | 'any'
+  /** The models. */
+  readonly registry: ModelRegistry
+  /** Receives the events of answers. Default: they are dropped. */
+  readonly events?: EventSink
+  /**
+   * Called while an answer streams: every `heartbeatEvery` milliseconds, and at every event of the model. It is not
+   * awaited.
+   * Default: nothing.
+   *
+   * @param beat the action and its progress
+   * @returns anything
+   */
+  readonly heartbeat?: (beat: Heartbeat) => unknown
+  /** The time between heartbeats, in milliseconds. Default: 5,000. */
+  readonly heartbeatEvery?: number
+  /** The most milliseconds for the sink to take an event; after that it counts as lost. Default: 30,000. */
+  readonly publishWithin?: number
+  /**
+   * Gives what the engine knows of the current call; asked at its start. Default: the store counts attempts, and
+   * nothing is
+   * cancelled.
+   *
+   * @returns the attempt, and how the engine ends it
+   */
+  readonly invocation?: () => Invocation
+  /**
+   * Receives each failure with its cause, which the thrown error leaves out: for your log. It is not awaited. Default:
+   * nothing.
+   *
+   * @param fault the fault
+   * @returns anything
+   */
+  readonly onFailure?: (fault: ActivityFault) => unknown
+  /**
+   * Makes the error to throw for a failure, in every function: your engine's own class. Default: the failure itself.
+   *
+   * @param failure a `PermanentFailure` or a `RetryableFailure`
+   * @returns the error to throw
+   */
+  readonly failure?: (failure: ActivityFailure) => Error
+  /**
+   * The clock by which actions are forgotten. Default: the store's clock, or `Date.now`.
+   *
+   * @returns milliseconds since 1970
+   */
+  readonly now?: () => number
+  /**
+   * The key-value store with the content of histories that another system saved by its own keys (`llm2`). Default: such
+   * histories are refused. Histories of chat messages need nothing.
+   */
+  readonly adopt?: AdoptOptions & { readonly keyValue: Pick<KeyValueStore, 'mget'> }
+  /** The tools that `runTool` runs. Default: none. */
+  readonly tools?: readonly Tool[]
+  /** The policy and the estimate for a budget. Default: those of `deriveContext`. */
+  readonly derive?: Pick<DeriveOptions, 'policy' | 'estimate'>
+  /** The most bytes of blocks to keep in memory. Default: 64 MiB. */
+  readonly cacheBytes?: number
+}
+
+/** The engine's description of one call of an activity. */
+export interface Invocation {
+  /** The number of the attempt, from 1. */
+  readonly attempt?: number
+  /**
+   * Whether the engine will not try again, whatever comes of it. If it may, neither an abort nor a retryable failure
+   * ends the stream. A function is asked once the attempt has failed: an engine may know only then. Default: a failure is
+   * not the last, and an abort is.
+   */
+  readonly last?: boolean | (() => boolean)
+  /** Aborted when the engine cancels the activity. */
+  readonly signal?: AbortSignal
+}
+
+/** A scope, opened for an activity. */
+export interface Opened {
+  readonly blocks: BlockStore
+  readonly actions: Actions
+}
+
+/** What activities share. */
+export interface Host extends Omit<ActivityOptions, 'heartbeat' | 'onFailure'> {
+  readonly now: () => number
+  /** Ends that are being told, by action. */
+  readonly telling: Map<string, Promise<void>>
+  readonly failure: (failure: ActivityFailure) => Error
+  /** Whatever whoever is told does, it ends no activity and no process. */
+  readonly beat: (beat: Heartbeat) => void
+  readonly failed: (fault: ActivityFault) => void
+  /** Throws Failed, as do all of these. */
+  readonly open: (scope: string | undefined) => Opened
+  readonly hydrated: (input: HistoryInput) => Promise<StoredHistory>
+  readonly read: (history: HistoryInput['history']) => Promise<ReadHistory>
+}
+
+/** The history of an input: all of its refs, whatever it was written as. */
+export interface ReadHistory {
+  readonly refs: RefHistory
+  /** The tree that has the first of them already. */
+  readonly tree: RefTree | undefined
+  /** Those behind the tree. */
+  readonly added: readonly MessageRef[]
+  /** Whether it was saved in another form, and its content was stored for these refs. */
+  readonly adopted: boolean
+  /** How many values of the saved form are not in it. */
+  readonly losses: number
+}
+
+export const hostOf = (options: ActivityOptions): Host => {
+  const { store, heartbeatEvery, publishWithin } = options
+  if (heartbeatEvery !== undefined)
+    amount('heartbeatEvery', heartbeatEvery, { unit: 'milliseconds', least: 1, most: longestTimer })
+  if (publishWithin !== undefined) amount('publishWithin', publishWithin, { unit: 'milliseconds' })
+  const cache = blockCache(options.cacheBytes === undefined ? {} : { maxBytes: options.cacheBytes })
+  const now = options.now ?? ('now' in store ? store.now : Date.now)
+  const remembered = actionsInMemory(undefined, now)
+  const noted = store.once && actionsOnce(store.once, now)
+  const open: Host['open'] = (scope = store.scope) => {
+    if (scope !== store.scope && (options.scopes !== 'any' || !('scoped' in store)))
+      throw new Failed({ _tag: 'OtherScope', expected: store.scope, found: scope })
+    if (!('scoped' in store)) return { blocks: cachedBlocks(store, cache), actions: noted ?? remembered }
+    const scoped = given(scope === store.scope ? right(store) : store.scoped(scope))
+    return { blocks: cachedBlocks(scoped, cache), actions: actionsInLogs(scoped) }
+  }
+  const read: Host['read'] = async (history) => {
+    const parsed = parsedOf(history, store.scope)
+    const { scope } = parsed.history
+    const losses = parsed.losses.length
+    const { blocks } = open(scope)
+    switch (parsed.kind) {
+      case 'refs': {
+        const { tree, session } = parsed.history
+        const added = parsed.history.since()
+        if (tree === undefined) return { refs: parsed.history, tree, added, adopted: false, losses }
+        const from = given(await refsOf(blocks, parsed.history)())
+        const refs = createRefHistory({ scope, ...(session !== undefined && { session }), from })
+        return { refs, tree, added, adopted: false, losses }
+      }
+      case 'messages':
+        return adopted(given(await persist(blocks, parsed.history)()).refHistory(), losses)
+      case 'keyed': {
+        if (options.adopt === undefined)
+          throw new Failed({
+            _tag: 'InvalidInput',
+            reason:
+              'the history has keys of another system: give the activities `adopt`, with the key-value store that they are in',
+          })
+        const { keyValue, ...how } = options.adopt
+        const read = await adoptHistory(keyValue, parsed.history, how)()
+        if (isLeft(read))
+          throw new Failed(
+            read.left._tag === 'CallbackThrew' ? { _tag: 'Unexpected', cause: read.left.cause } : read.left,
+          )
+        return adopted(given(await persist(blocks, read.right)()).refHistory(), losses)
+      }
+    }
+  }
+  const hydrated: Host['hydrated'] = async (input) => {
+    const { refs } = await read(input.history)
+    return given(await hydrate(open(refs.scope).blocks, refs)())
+  }
+  const failed = quietly(options.onFailure, () => undefined)
+  const { heartbeat } = options
+  const beat = (told: Heartbeat): void =>
+    quietly(heartbeat, (cause) => failed({ _tag: 'Unpublished', action: told.action, event: 'heartbeat', cause }))(told)
+  const failure: Host['failure'] = (thrown) => {
+    try {
+      return options.failure?.(thrown) ?? thrown
+    } catch (error) {
+      failed(faultOf(error)) // a map that throws must not hide what went wrong
+      return thrown
+    }
+  }
+  return { ...options, now, telling: new Map(), open, read, hydrated, beat, failed, failure }
+}
+
+const adopted = (refs: RefHistory, losses: number): ReadHistory => ({
+  refs,
+  tree: undefined,
+  added: refs.refs(),
+  adopted: true,
+  losses,
+})
+
+/** Throws Failed. */
+const parsedOf = (history: HistoryInput['history'], scope: string): ParsedHistory => {
+  if (typeof history !== 'object' || (history as unknown) === null)
+    throw new Failed({
+      _tag: 'InvalidInput',
+      reason: 'the history should be a RefHistory, or a saved history that parseHistoryJson reads',
+    })
+  return given(parseHistoryJson(isRefHistory(history) ? history.toJSON() : history, { scope }))
+}
+
+const isRefHistory = (history: HistoryInput['history']): history is RefHistory =>
+  'toJSON' in history && typeof history.toJSON === 'function'
+
+/** The same, of which neither a throw nor a rejection goes anywhere but there. */
+const quietly =
+  <T>(tell: ((value: T) => unknown) | undefined, otherwise: (cause: unknown) => void) =>
+  (value: T): void => {
+    try {
+      const answer = tell?.(value)
+      if (answer !== undefined) Promise.resolve(answer).catch(otherwise)
+    } catch (cause) {
+      otherwise(cause)
+    }
+  }
+
+/** Store one message. */
+export const stored = async (blocks: BlockStore, message: Message, page?: PageKind): Promise<MessageRef> => {
+  const pending = createPendingHistory({ scope: blocks.scope })
+  pending.append(message, page)
+  const [ref] = given(await persist(blocks, pending)())
+    .refHistory()
+    .refs()
+  return ref as MessageRef // one message has one
+}
+
+/** As it is written. */
+export const jsonOf = (value: object): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject

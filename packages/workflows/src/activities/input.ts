@@ -1,0 +1,257 @@
+/** What activities take and give: JSON, so that an engine can carry it. */
+import type { Budget } from 'indelible/context'
+import type { JsonObject } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+import type { Usage } from 'indelible/notes'
+import type { PageKind } from 'indelible/pages'
+import type { MessageRef, RefHistory, RefHistoryJson, RefTree } from '../refs/index.ts'
+import type { FinishReason, ModelConfig, ToolDefinition } from 'indelible/run'
+
+/**
+ * The activities. An action is one thing that a workflow does, whatever it takes; its id is unique in the scope, and the
+ * same each time it is tried.
+ */
+export interface HistoryActivities {
+  /**
+   * Store a message. It happens once for an action: a retry gives the same ref, and another message is refused.
+   *
+   * @param input the action and the message
+   * @returns the ref of the stored message
+   */
+  readonly appendMessage: (input: AppendInput) => Promise<AppendResult>
+  /**
+   * What a prompt within a limit keeps of the record: positions and sizes, without content. `stream` with the same
+   * limit sends
+   * that prompt.
+   *
+   * @param input the history and the limit
+   * @returns positions and sizes
+   */
+  readonly manage: (input: ManageInput) => Promise<ManageResult>
+  /**
+   * Convert a history that was saved in an older form, so that a workflow can continue it.
+   *
+   * @param input the saved history
+   * @returns its refs; its content is stored
+   */
+  readonly adopt: (input: HistoryInput) => Promise<AdoptResult>
+  /**
+   * Store refs as a tree, or add them to one, so that inputs can name the tree. A retry gives the same tree.
+   *
+   * @param input the refs, and the tree to add them to
+   * @returns the tree
+   */
+  readonly keepRefs: (input: KeepInput) => Promise<KeepResult>
+  /**
+   * Run the tool that the model called, with its arguments, and store the result. It happens once for an action: after
+   * the
+   * result is stored, a retry gives the same ref. A tool whose worker died halfway runs again, so give it the action as
+   * an
+   * idempotency key. An error that the tool throws is an error result, not a failure.
+   *
+   * @param input the action, the history and the call
+   * @returns the ref of the result
+   */
+  readonly runTool: (input: ToolInput) => Promise<AppendResult>
+  /**
+   * Read the content of a history. The result is content: call it only where content may be.
+   *
+   * @param input the history
+   * @returns the messages and their page kinds
+   */
+  readonly hydrate: (input: HistoryInput) => Promise<HydrateResult>
+  /**
+   * Call the model on a history, publish the events of its answer, store the answer, and return its ref with a summary.
+   *
+   * @param input the action, the history, the model and its tools
+   * @returns the ref, usage and calls of the answer
+   */
+  readonly stream: (input: StreamInput) => Promise<StreamResult>
+  /**
+   * Publish the end of a stream whose action was given up, unless it was published before. If an answer is stored, the
+   * end
+   * says so.
+   *
+   * @param input the action
+   * @returns nothing
+   */
+  readonly endStream: (input: EndInput) => Promise<void>
+  /**
+   * Forget old actions; call it from a schedule. A forgotten action that is retried happens again, so choose an age
+   * that no
+   * workflow of yours reaches.
+   *
+   * Cost    O(logs of the scope); in a key-value store O(its actions)
+   *
+   * @param input the age in milliseconds
+   * @returns the number of forgotten actions
+   */
+  readonly forgetActions: (input: ForgetInput) => Promise<ForgetResult>
+}
+
+/** The history that an activity works on. */
+export interface HistoryInput {
+  /**
+   * A reference history; its JSON, whole or as a reference (`toReference`); or a history saved in an older form, by
+   * this
+   * library or another system: `parseHistoryJson` lists them. The content of an older form is stored first.
+   */
+  readonly history: RefHistory | RefHistoryJson | SavedHistory
+}
+
+/** A history in an older form: a list of chat messages, or an object with a list of refs. */
+export type SavedHistory = readonly object[] | { readonly type: 'llm2' }
+
+/** A message to store, and the action that stores it. */
+export interface AppendInput {
+  /** The id of the action. */
+  readonly action: string
+  /** The message. */
+  readonly message: Message
+  /** The page kind. Default: classified. */
+  readonly page?: PageKind
+  /** The scope. Default: that of the store. */
+  readonly scope?: string
+}
+
+/** The ref of the stored message. */
+export interface AppendResult {
+  /** The ref. */
+  readonly ref: MessageRef
+}
+
+/**
+ * How much of the record to send: as much as a policy derives for a budget of tokens, or as much as `manageHistory`
+ * keeps
+ * within a limit.
+ */
+export type ContextLimit = { readonly budget: Budget } | { readonly maxTokens: number } | { readonly maxChars: number }
+
+/** A history, and the limit of a prompt. */
+export type ManageInput = HistoryInput & ({ readonly maxTokens: number } | { readonly maxChars: number })
+
+/** What a prompt within the limit keeps: positions and sizes. */
+export interface ManageResult {
+  /** The positions kept first. */
+  readonly retained: readonly number[]
+  /** The positions that are in it, whole or shortened. */
+  readonly shown: readonly number[]
+  /** The size in tokens, or in characters. */
+  readonly size: number
+  /** The limit, in the same unit. */
+  readonly limit: number
+  /** Whether the messages to keep exceed the limit by themselves. */
+  readonly overBudget: boolean
+  /** The number of messages whose content was lost: the prompt has placeholders for them. Absent: none. */
+  readonly lost?: number
+  /** The prompt as a history of its own. Its messages are stored, also the shortened ones. */
+  readonly history: RefHistoryJson
+  /** The record, if the input was saved in an older form. */
+  readonly adopted?: RefHistoryJson
+}
+
+/** An adopted history. */
+export interface AdoptResult {
+  /** Its refs. Its content is stored. */
+  readonly history: RefHistoryJson
+  /** The number of values of the saved form that are not in it. `parseHistoryJson` lists them. */
+  readonly losses: number
+}
+
+/** Refs to store. */
+export interface KeepInput {
+  /** The tree to add the refs to. Default: none. */
+  readonly tree?: RefTree
+  /** The refs, in order. */
+  readonly refs: readonly MessageRef[]
+  /** The scope. Default: that of the store. */
+  readonly scope?: string
+}
+
+/** The tree that has the refs. */
+export interface KeepResult {
+  /** Its root and length; undefined if there are no refs. */
+  readonly tree?: RefTree
+}
+
+/** A call to run. */
+export interface ToolInput extends HistoryInput {
+  /** The id of the action. */
+  readonly action: string
+  /** The call: one of the last answer of the history. */
+  readonly call: { readonly id: string; readonly name: string }
+  /** Don't run the tool; the model reads this text as an error result. Default: run it. */
+  readonly refused?: string
+}
+
+/** The content of a history. */
+export interface HydrateResult {
+  /** The messages, in order. */
+  readonly messages: readonly Message[]
+  /** Their page kinds. */
+  readonly pages: readonly PageKind[]
+}
+
+/** A call of the model. */
+export interface StreamInput extends HistoryInput {
+  /** The id of the action. */
+  readonly action: string
+  /** The model to call. */
+  readonly model: ModelConfig
+  /** The tools that it may call. Default: none. */
+  readonly tools?: readonly ToolDefinition[]
+  /** The provider's own parameters. Default: none. */
+  readonly parameters?: JsonObject
+  /** How much of the record to send. Default: all of it. */
+  readonly limit?: ContextLimit
+  /** Store the refs of the history as a tree, and return it. Default: false. */
+  readonly tree?: boolean
+}
+
+/**
+ * An answer without its content. The arguments of calls are content, too: an activity that runs a tool hydrates them.
+ */
+export interface StreamResult {
+  /** The ref of the answer; undefined if the model said nothing. */
+  readonly ref?: MessageRef
+  /** Why the model stopped. */
+  readonly reason: FinishReason
+  /** The tokens that the provider counted. */
+  readonly usage: Usage
+  /** The calls that wait for results. */
+  readonly calls: readonly { readonly id: string; readonly name: string }[]
+  /** The model that answered, as the provider names it. */
+  readonly model?: string
+  /** True if the kept messages alone exceed `maxTokens` or `maxChars`: then more than the limit was sent. */
+  readonly overBudget?: true
+  /** The number of messages whose content was lost: the model was sent placeholders for them. Absent: none. */
+  readonly lost?: number
+  /** The number of events that the sink did not take. */
+  readonly unpublished?: number
+  /** The tree with the refs of the input, if the input asked for it. */
+  readonly tree?: RefTree
+  /** The refs of the input, if it was saved in an older form. The answer is not among them. */
+  readonly adopted?: RefHistoryJson
+}
+
+/** The action whose stream is to end. */
+export interface EndInput {
+  /** The id of the action. */
+  readonly action: string
+  /** The scope. Default: that of the store. */
+  readonly scope?: string
+}
+
+/** The actions to forget. */
+export interface ForgetInput {
+  /** The least age of an action to forget, in milliseconds. */
+  readonly olderThan: number
+  /** The scope. Default: that of the store. */
+  readonly scope?: string
+}
+
+/** The result of `forgetActions`. */
+export interface ForgetResult {
+  /** The number of forgotten actions. */
+  readonly forgotten: number
+}

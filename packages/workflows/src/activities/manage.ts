@@ -1,0 +1,36 @@
+/** What a prompt within a limit keeps of the record, and the prompt itself as a history of refs. */
+import { manageHistory } from 'indelible/context'
+import type { Message } from 'indelible/message'
+import { createRefHistory, type MessageRef } from '../refs/index.ts'
+import { itemAt } from 'indelible/sequence/kit'
+import { checkLimit } from './check.ts'
+import { stored, type Host } from './host.ts'
+import type { ManageInput, ManageResult } from './input.ts'
+import { readable } from './readable.ts'
+
+/** Throws Failed. */
+export const manage = async (host: Host, { history, ...limit }: ManageInput): Promise<ManageResult> => {
+  checkLimit(limit)
+  const { refs, adopted } = await host.read(history)
+  const { blocks } = host.open(refs.scope)
+  const { view, lost } = await readable(host, blocks, refs)
+  const { messages, retained, residency, tokens: size, budget, overBudget } = manageHistory(view, limit)
+  const shown = [...residency].flatMap((level, position) => (level === 'pointer' ? [] : [position]))
+  const known = new Map<Message, MessageRef>()
+  for (const [position, ref] of refs.refs().entries()) known.set(itemAt(view, position), ref)
+  const kept = createRefHistory({ scope: refs.scope, ...(refs.session !== undefined && { session: refs.session }) })
+  for (let index = 0; index < messages.length; index++) {
+    const message = itemAt(messages, index)
+    kept.append(known.get(message) ?? (await stored(blocks, message)))
+  }
+  return {
+    retained,
+    shown,
+    size,
+    limit: 'maxTokens' in limit ? limit.maxTokens : (limit.maxChars ?? budget),
+    overBudget,
+    ...(lost > 0 && { lost }),
+    history: kept.toJSON(),
+    ...(adopted && { adopted: refs.toJSON() }),
+  }
+}

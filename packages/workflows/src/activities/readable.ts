@@ -1,0 +1,78 @@
+/** The content of a history for a model, with placeholders where it is lost: one lost block must not end a chat for ever. */
+import { createHistory, type View } from 'indelible/history'
+import { isLeft } from 'indelible/json/kit'
+import { text, toolCallsOf, type Message } from 'indelible/message'
+import { hydrate, hydratePartial, type RefHistory } from '../refs/index.ts'
+import { itemAt } from 'indelible/sequence/kit'
+import type { BlockStore } from 'indelible/store'
+import { given } from './failed.ts'
+import type { Host } from './host.ts'
+
+/** A history to be sent. */
+export interface Readable {
+  readonly view: View<Message>
+  /** How many of its messages are placeholders. */
+  readonly lost: number
+}
+
+/**
+ * Read a history. What is lost or damaged is a placeholder that says so, and the host hears of it; but the latest message of
+ * the user must be there, or there is nothing to answer. Throws Failed.
+ */
+export const readable = async (host: Host, blocks: BlockStore, refs: RefHistory): Promise<Readable> => {
+  const read = given(await hydratePartial(blocks, refs)())
+  const { missing } = read
+  const view = read.view()
+  if (missing.length === 0) return { view, lost: 0 }
+  const lost = new Set(missing.map(({ position }) => position))
+  let question = view.length - 1
+  while (question >= 0 && itemAt(view, question).role !== 'user') question -= 1
+  const whole = await hydrate(blocks, refs)()
+  if (!isLeft(whole)) return { view: whole.right.view(), lost: 0 } // it was found meanwhile
+  if (lost.has(question)) return given(whole)
+  host.failed(whole.left)
+  return { view: withPlaceholders(view, lost), lost: lost.size }
+}
+
+const notice = '[The content of this message was lost and can no longer be read.]'
+
+/** The same with what a model can be sent in the lost places: a result that is lost still answers its call. */
+const withPlaceholders = (view: View<Message>, lost: ReadonlySet<number>): View<Message> => {
+  const history = createHistory<Message>()
+  const answers = new Map<number, readonly string[]>()
+  for (let position = 0; position < view.length; position++) {
+    const message = itemAt(view, position)
+    if (message.role === 'assistant') for (const one of lostAnswers(view, position, lost)) answers.set(...one)
+    const page = view.pages.at(position)
+    history.append(lost.has(position) ? placeholder(message, answers.get(position) ?? []) : message, page)
+  }
+  return history.view()
+}
+
+const placeholder = ({ role }: Message, callIds: readonly string[]): Message => {
+  const content = [text(notice)]
+  if (callIds.length > 0)
+    return { role: 'tool', content: callIds.map((callId) => ({ type: 'tool_result', callId, content })) }
+  return { role: role === 'tool' ? 'assistant' : role, content }
+}
+
+/** The calls of an answer that have no result, by the lost places behind it: the last of those has all that are left. */
+const lostAnswers = (
+  view: View<Message>,
+  answer: number,
+  lost: ReadonlySet<number>,
+): readonly (readonly [position: number, callIds: readonly string[]])[] => {
+  let open = toolCallsOf(itemAt(view, answer)).map(({ id }) => id)
+  const places: number[] = []
+  for (let position = answer + 1; position < view.length; position++) {
+    const { role, content } = itemAt(view, position)
+    if (role !== 'tool') break
+    if (lost.has(position)) places.push(position)
+    const results = new Set(content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
+    open = open.filter((id) => !results.has(id))
+  }
+  return places.map((place, index) => [
+    place,
+    index === places.length - 1 ? open.slice(index) : open.slice(index, index + 1),
+  ])
+}

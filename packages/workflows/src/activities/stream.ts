@@ -1,0 +1,266 @@
+/** Streaming: a model is called on a history, what it says is told, and the answer is stored. */
+import { isLeft, right } from 'indelible/json/kit'
+import { digestOf } from 'indelible/proof'
+import { toolCallsOf } from 'indelible/message'
+import { growRefTree } from '../refs/index.ts'
+import { modelFor, run, type Model, type RunEvent, type RunStep, type Tool, type ToolDefinition } from 'indelible/run'
+import { answered, begun, type Known } from './actions.ts'
+import { checkAction, checkStream } from './check.ts'
+import { contextOf, type Sent } from './context.ts'
+import { Ending } from './ending.ts'
+import type { StreamEvent } from './event.ts'
+import { Cancelled, Failed, faultOf, given } from './failed.ts'
+import { jsonOf, stored, type Host, type Invocation, type Opened, type ReadHistory } from './host.ts'
+import type { StreamInput, StreamResult } from './input.ts'
+import { readable } from './readable.ts'
+import { publish, Unanswered } from './sink.ts'
+
+/** The streams that are going on in this process, by scope and action. */
+export type Streams = Map<string, Stream>
+
+export const streamKey = (scope: string, action: string): string => JSON.stringify([scope, action])
+
+/** Throws Failed, Cancelled, or what a function of the host's throws. */
+export const streamWith = async (host: Host, streams: Streams, input: StreamInput): Promise<StreamResult> => {
+  checkAction(input.action)
+  const { invocation, read } = await called(host, input)
+  const key = 'refs' in read ? streamKey(read.refs.scope, input.action) : ''
+  const running = streams.get(key)
+  const same = 'refs' in read && running?.digest === read.digest
+  const joins = same && (invocation.attempt ?? 1) <= running.engineAttempt // one of a later attempt does not: this one may hang
+  if (same && !joins) running.supersede()
+  const stream = joins ? running : new Stream(host, input, invocation, read)
+  if ('refs' in read && (same || running === undefined)) streams.set(key, stream)
+  const beat = setInterval(() => stream.beat(), host.heartbeatEvery ?? 5000)
+  try {
+    stream.beat()
+    return await untilCancelled(stream.result(), joins ? invocation.signal : undefined)
+  } finally {
+    clearInterval(beat)
+    if (!joins && streams.get(key) === stream) streams.delete(key)
+  }
+}
+
+/** What a stream is of; or why that can't be said, to be told when it begins. */
+type Read = (ReadHistory & { readonly digest: string }) | { readonly problem: unknown }
+
+/** What the engine says of the call, and what it is of. */
+const called = async (
+  host: Host,
+  input: StreamInput,
+): Promise<{ readonly invocation: Invocation; readonly read: Read }> => {
+  let invocation: Invocation = {}
+  try {
+    invocation = host.invocation?.() ?? {}
+    checkStream(input)
+    const history = await host.read(input.history)
+    const { model, limit, tools = [], parameters = {} } = input
+    const digest = digestOf(JSON.stringify(['stream', history.refs, model, limit ?? null, tools, parameters]))
+    return { invocation, read: { ...history, digest } }
+  } catch (problem) {
+    return { invocation, read: { problem } }
+  }
+}
+
+/** One attempt of an action. Several callers may wait for it. */
+export class Stream {
+  readonly #host: Host
+  readonly #input: StreamInput
+  readonly #invocation: Invocation
+  readonly #read: Read
+  readonly #superseded = new AbortController()
+  #result: Promise<StreamResult> | undefined
+  #attempt: number
+  #seq = 0
+  #events = 0
+  #unpublished = 0
+  /** Whether the sink has let an event wait for too long: nothing but the end is told it then. */
+  #hangs = false
+
+  constructor(host: Host, input: StreamInput, invocation: Invocation, read: Read) {
+    this.#host = host
+    this.#input = input
+    this.#invocation = invocation
+    this.#read = read
+    this.#attempt = invocation.attempt ?? 1
+  }
+
+  get digest(): string | undefined {
+    return 'refs' in this.#read ? this.#read.digest : undefined
+  }
+
+  /** Which attempt it is to the engine. */
+  get engineAttempt(): number {
+    return this.#invocation.attempt ?? 1
+  }
+
+  /** It counts no more: the model is not listened to any longer. */
+  supersede(): void {
+    this.#superseded.abort()
+  }
+
+  beat(): void {
+    this.#host.beat({ action: this.#input.action, attempt: this.#attempt, events: this.#events })
+  }
+
+  result(): Promise<StreamResult> {
+    return (this.#result ??= this.#toEnd())
+  }
+
+  async #toEnd(): Promise<StreamResult> {
+    const { action } = this.#input
+    let opened: Opened | undefined
+    let result: StreamResult
+    try {
+      if ('problem' in this.#read) throw this.#read.problem
+      opened = this.#host.open(this.#read.refs.scope)
+      result = await this.#answer(this.#read, opened)
+    } catch (error) {
+      const cancelled = error instanceof Cancelled
+      const fault = cancelled ? undefined : faultOf(error)
+      // Where it can't be said which scope it is of, its end is noted in the store's own.
+      const ending = new Ending(this.#host, action, () => (opened ?? this.#host.open(undefined)).actions)
+      await ending.ofFailure(fault, this.#invocation, this.#attempt, () => this.#seq++)
+      throw error
+    }
+    const { actions } = opened
+    await new Ending(this.#host, action, () => actions).ofAnswer(result, this.#attempt, () => this.#seq++)
+    return result
+  }
+
+  async #answer(
+    { refs, tree: before, added, adopted, digest }: Extract<Read, { digest: string }>,
+    { actions, blocks }: Opened,
+  ): Promise<StreamResult> {
+    const { action, model: wanted, tools = [] } = this.#input
+    const known = given(await actions.note(action, begun(action, digest, this.#attempt)))
+    if (known.result !== undefined) return resultOf(known)
+    this.#attempt = known.attempt
+    const { view, lost } = await readable(this.#host, blocks, refs)
+    const model = given(modelFor(wanted, this.#host.registry))
+    const sent = contextOf(view, this.#input, this.#host)
+    this.#throwIfOver()
+    await this.#tell({ type: 'stream_start', model: model.name })
+    const callIds = [...view].flatMap((message) => toolCallsOf(message).map(({ id }) => id))
+    const { response, calls } = await this.#ask(model, sent, callIds, tools.map(toolOf))
+
+    const { message, reason, usage, model: named } = response
+    const ref = message.content.length === 0 ? undefined : await stored(blocks, message)
+    const tree = this.#input.tree === true ? given(await growRefTree(blocks, before, added)()) : undefined
+    const result: StreamResult = {
+      ...(ref !== undefined && { ref }),
+      reason,
+      usage,
+      calls: calls.map(({ id, name }) => ({ id, name })),
+      ...(named !== undefined && { model: named }),
+      ...(sent.overBudget && { overBudget: true }),
+      ...(lost > 0 && { lost }),
+      ...(this.#unpublished > 0 && { unpublished: this.#unpublished }),
+      ...(tree !== undefined && { tree }),
+      ...(adopted && { adopted: refs.toJSON() }),
+    }
+    // This one, or what another attempt has noted before.
+    return resultOf(given(await actions.note(action, answered(action, digest, jsonOf(result), false))))
+  }
+
+  /** One answer of the model, by the loop of `indelible/run`: with its checks, and no tool run. */
+  async #ask(model: Model, context: Sent, callIds: readonly string[], tools: readonly Tool[]): Promise<RunStep> {
+    const { action, parameters = {} } = this.#input
+    const { signal } = this.#invocation
+    const outcome = await run({
+      model,
+      view: context.messages,
+      callIds,
+      context: () => right(context),
+      tools,
+      parameters,
+      limits: { maxSteps: 1, maxToolCalls: 0 },
+      id: action,
+      handlers: [(event) => this.#onEvent(event)],
+      signal: signal === undefined ? this.#superseded.signal : AbortSignal.any([signal, this.#superseded.signal]),
+    }).result()()
+    this.#throwIfOver()
+    if (isLeft(outcome)) throw new Failed(outcome.left)
+    const [step] = outcome.right.steps
+    if (step === undefined)
+      throw new Failed({
+        _tag: 'StreamEndedEarly',
+        model: model.name,
+        step: 0,
+        partialText: '',
+        partial: outcome.right,
+      })
+    return step
+  }
+
+  #throwIfOver(): void {
+    const { signal } = this.#invocation
+    if (signal?.aborted === true) throw new Cancelled(signal.reason)
+    if (this.#superseded.signal.aborted) throw new Failed({ _tag: 'Superseded', action: this.#input.action })
+  }
+
+  async #onEvent(told: RunEvent): Promise<void> {
+    if (told.type !== 'model_event') return
+    const { event } = told
+    this.#events += 1
+    this.beat()
+    if (event.type !== 'finish') await this.#tell({ type: 'model_event', event })
+  }
+
+  /** A sink that fails holds no answer up. */
+  async #tell(event: Untold): Promise<void> {
+    const { action } = this.#input
+    const seq = this.#seq++
+    try {
+      if (this.#hangs) this.#unpublished += 1
+      else
+        await publish(
+          this.#host.events,
+          { action, attempt: this.#attempt, seq, ...event },
+          this.#host.publishWithin,
+          this.#invocation.signal,
+        )
+    } catch (cause) {
+      this.#unpublished += 1
+      this.#hangs = cause instanceof Unanswered
+      this.#host.failed({ _tag: 'Unpublished', action, event: event.type, cause })
+    }
+  }
+}
+
+/** What is told beside who tells it. */
+type Untold = StreamEvent extends infer Event
+  ? Event extends StreamEvent
+    ? Omit<Event, 'action' | 'attempt' | 'seq'>
+    : never
+  : never
+
+/** As it was noted here. */
+const resultOf = ({ result }: Known): StreamResult => result as unknown as StreamResult
+
+/** A caller that has joined a stream may be cancelled alone. */
+const untilCancelled = async <T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
+  if (signal === undefined) return work
+  let onAbort = (): void => {}
+  const cancelled = new Promise<never>((_, reject) => {
+    onAbort = () => reject(new Cancelled(signal.reason))
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort)
+  })
+  try {
+    return await Promise.race([work, cancelled])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+/** A definition as a tool of the loop, which has no step in which it could be run. */
+const toolOf = (definition: ToolDefinition): Tool => ({
+  ...definition,
+  schema: undefined,
+  timeout: undefined,
+  alone: false,
+  run: () => {
+    throw new Error('no tool is run here')
+  },
+})

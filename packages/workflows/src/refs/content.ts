@@ -1,0 +1,199 @@
+/**
+ * Histories with content, by what can be done with them:
+ *
+ *     RefHistory ── hydrate ──▶ StoredHistory ── extend ──▶ PendingHistory ── persist ──▶ StoredHistory
+ *
+ * A `PendingHistory` has content that no store has yet, so nothing gives refs of it. A `PartialHistory` has placeholders
+ * for content that was not found, so it can't be continued or persisted at all.
+ */
+import { isLeft } from 'indelible/json/kit'
+import { createHistory, type History, type Position, type View } from 'indelible/history'
+import type { Immutable } from 'indelible/json/kit'
+import { decodeMessage, type Message } from 'indelible/message'
+import { messageFaultText } from 'indelible/message/kit'
+import { type BlockId } from 'indelible/proof'
+import type { PageKind } from 'indelible/pages'
+import { defaultScope, type BlockStore } from 'indelible/store'
+import { isPlaceholder } from 'indelible/entry'
+import type { MessageRef } from './ref.ts'
+import { checkNames, createRefHistory, jsonOf, type RefHistory, type RefHistoryJson } from './ref-history.ts'
+
+declare class ContentBrand<State extends string> {
+  readonly #state: State
+}
+
+interface Content<State extends string> extends ContentBrand<State> {
+  readonly state: State
+  readonly scope: string
+  readonly session?: string
+  readonly len: number
+  /** The messages, as a value that never changes. Cost: O(1). */
+  readonly view: () => View<Message>
+}
+
+/** A history whose content is in the store. Branded: `hydrate` and `persist` make one. */
+export interface StoredHistory extends Content<'stored'> {
+  /**
+   * The refs of this history. Appending to the result does not change this one. Cost: O(len).
+   *
+   * @returns a new reference history
+   */
+  readonly refHistory: () => RefHistory
+  /**
+   * Continue the conversation. Cost: O(len); the messages are shared, not copied.
+   *
+   * @returns a new pending history
+   */
+  readonly extend: () => PendingHistory
+  /**
+   * The value that `JSON.stringify` writes: refs, no content.
+   *
+   * @returns the JSON
+   */
+  readonly toJSON: () => RefHistoryJson
+}
+
+/** A history with content that is not in the store yet. `createPendingHistory` and `extend` make one. */
+export interface PendingHistory extends Content<'pending'> {
+  /**
+   * Append a message and return its position.
+   *
+   * @param message the message
+   * @param page its page kind. Default: classified
+   * @returns the position
+   * @throws TypeError naming the path, if it is not a message, is a placeholder, or the page kind is unknown; the
+   * history is
+   * unchanged
+   */
+  readonly append: (message: Message | Immutable<Message>, page?: PageKind) => Position
+}
+
+/** A history to look at, with placeholders where content was not found. `hydratePartial` makes one. */
+export interface PartialHistory extends Content<'partial'> {
+  /** The messages that are placeholders, and why. */
+  readonly missing: readonly MissingMessage[]
+}
+
+/** A message that could not be read whole. */
+export interface MissingMessage {
+  /** Its position in the history. */
+  readonly position: number
+  /** Its blocks that are missing or damaged. */
+  readonly ids: readonly BlockId[]
+  /** What is missing, in words. */
+  readonly reason: string
+}
+
+/** How a pending history starts. */
+export interface PendingOptions {
+  /** The scope of the store. Default: `default`. */
+  readonly scope?: string
+  /** The session that the messages belong to. Default: none. */
+  readonly session?: string
+  /** The first messages. A view brings its page kinds along. Default: none. */
+  readonly from?: View<Message> | Iterable<Message>
+}
+
+/**
+ * Create a history with content, to be persisted.
+ *
+ * @param options scope, session and first messages
+ * @returns the history
+ * @throws TypeError naming position and path, if a value of `from` is not a message, or is a placeholder
+ */
+export const createPendingHistory = ({ scope = defaultScope, session, from }: PendingOptions = {}): PendingHistory => {
+  checkNames(scope, session)
+  const history = createHistory<Message>()
+  const pages = from !== undefined && 'pages' in from ? from.pages : undefined
+  let position = 0
+  for (const message of from ?? []) {
+    try {
+      add(history, message, pages?.at(position))
+    } catch (error) {
+      throw error instanceof TypeError ? new TypeError(`[${position}]: ${error.message}`) : error
+    }
+    position += 1
+  }
+  return pendingOf({ scope, session, store: undefined, refs: [] }, history)
+}
+
+/** What is behind a history with content. */
+export interface Inside {
+  readonly scope: string
+  readonly session: string | undefined
+  readonly view: () => View<Message>
+  /** The store that the first messages are in, and their refs. */
+  readonly store: BlockStore | undefined
+  readonly refs: readonly MessageRef[]
+}
+
+/** Throws TypeError, if it was not made here. */
+export const insideOf = (content: StoredHistory | PendingHistory): Inside => {
+  const inside = insides.get(content)
+  if (inside === undefined) throw new TypeError('this is no history of @indelible/workflows/refs that can be persisted')
+  return inside
+}
+
+/** `refs` are those of all messages of the history. */
+export const storedOf = (inside: Inside & { readonly store: BlockStore }): StoredHistory => {
+  const { scope, session, view, refs } = inside
+  const stored = handle<StoredHistory>('stored', inside, {
+    refHistory: () => createRefHistory({ scope, ...(session !== undefined && { session }), from: refs }),
+    extend: () => pendingOf(inside, createHistory<Message>({ from: view() })),
+    toJSON: () => jsonOf({ scope, session, refs }),
+  })
+  insides.set(stored, inside)
+  return stored
+}
+
+export const partialOf = (inside: Inside, missing: readonly MissingMessage[]): PartialHistory =>
+  handle<PartialHistory>('partial', inside, {
+    missing: Object.freeze([...missing]),
+    ...unwritable('has placeholders for content that was not found'),
+  })
+
+const pendingOf = (from: Omit<Inside, 'view'>, history: History<Message>): PendingHistory => {
+  const inside = { ...from, view: history.view }
+  const pending = handle<PendingHistory>('pending', inside, {
+    append: (message, page) => add(history, message, page),
+    ...unwritable('has content that is not stored: persist it, and write what that gives'),
+  })
+  insides.set(pending, inside)
+  return pending
+}
+
+const insides = new WeakMap<object, Inside>()
+
+type Rest<C extends Content<string>> = { readonly [Key in Exclude<keyof C, keyof Content<string>>]: C[Key] }
+
+/** The one place where a history with content is made: what comes from here has the brand. */
+const handle = <C extends Content<string>>(state: C['state'], { scope, session, view }: Inside, rest: Rest<C>): C =>
+  Object.freeze({
+    state,
+    scope,
+    ...(session !== undefined && { session }),
+    get len() {
+      return view().length
+    },
+    view,
+    ...rest,
+  }) as unknown as C
+
+/** Content must not get into a workflow's state by accident. */
+const unwritable = (reason: string): object => ({
+  toJSON: () => {
+    throw new TypeError(`this history can't be written as JSON: it ${reason}`)
+  },
+})
+
+const add = (
+  history: History<Message>,
+  message: Message | Immutable<Message>,
+  page: PageKind | undefined,
+): Position => {
+  const decoded = decodeMessage(message)
+  if (isLeft(decoded)) throw new TypeError(`${messageFaultText(decoded.left)}; nothing was appended`)
+  if (isPlaceholder(decoded.right))
+    throw new TypeError('this message is a placeholder for content that was not found; nothing was appended')
+  return history.append(decoded.right, page)
+}

@@ -1,0 +1,80 @@
+/** What can go wrong with reference histories, as data. What can go wrong with their store is a `StoreFault`. */
+import { taskOf, type CallbackThrew, type TaskOf, sentencesOf, type Sentences } from 'indelible/task/kit'
+import { formatPath, type Path } from 'indelible/json/kit'
+import type { BlockId } from 'indelible/proof'
+import type { BlockFault, StoreFault, StoreFaultOf } from 'indelible/store'
+import { storeSentences } from 'indelible/store/kit'
+
+/** What can go wrong with refs. */
+export type RefsFault =
+  /** The block exists, but its content does not match the ref of the message at `position`. */
+  | { readonly _tag: 'MalformedBlock'; readonly position: number; readonly id: BlockId; readonly reason: string }
+  /** The refs belong to another scope than the store is open for. */
+  | { readonly _tag: 'OtherScope'; readonly expected: string; readonly found: string }
+  /** The value is not a saved history in a known format. */
+  | { readonly _tag: 'UnreadableHistory'; readonly path: Path; readonly expected: string; readonly found: string }
+  /** A newer version of the library wrote the refs, in the format `found`. */
+  | { readonly _tag: 'NewerRefs'; readonly found: number; readonly supported: number }
+  /** A block of a tree of refs is there, but is no node of it, or the tree has another length than its reference says. */
+  | { readonly _tag: 'MalformedTree'; readonly id: BlockId; readonly reason: string }
+  /** Keys with no value in the other system's store. */
+  | { readonly _tag: 'MissingKeys'; readonly keys: readonly string[] }
+  /** The value under a key of the other system's store is not a content block. */
+  | {
+      readonly _tag: 'MalformedContent'
+      readonly key: string
+      readonly path: Path
+      readonly expected: string
+      readonly found: string
+    }
+
+/** The faults of reference histories with these tags. */
+export type RefsFaultOf<Tag extends RefsFault['_tag']> = Extract<RefsFault, { readonly _tag: Tag }>
+
+/** Reading a saved history. */
+export type ParseFault = RefsFaultOf<'UnreadableHistory' | 'NewerRefs'>
+
+/** Reading or growing a tree of refs. */
+export type TreeFault = BlockFault | RefsFaultOf<'MalformedTree'> | StoreFaultOf<'MissingBlock'>
+
+/** Reading the content of refs, as far as it is there. `MissingBlock`: of the tree that the refs stand in. */
+export type HydratePartialFault = TreeFault | RefsFaultOf<'OtherScope'>
+
+/** Reading the content of refs. */
+export type HydrateFault = HydratePartialFault | RefsFaultOf<'MalformedBlock'>
+
+/** Storing the content of a history. */
+export type PersistFault = BlockFault | RefsFaultOf<'OtherScope'> | StoreFaultOf<'MissingBlock'>
+
+/** Reading content from another system's store. */
+export type AdoptFault = RefsFaultOf<'MissingKeys' | 'MalformedContent'> | StoreFaultOf<'Io'> | CallbackThrew
+
+/** A sentence for each of them. */
+export const refsSentences: Sentences<RefsFault | StoreFault | CallbackThrew> = {
+  MalformedBlock: (fault) =>
+    `block ${fault.id} of the message at position ${fault.position} ${fault.reason}; the ref was not made from this block: check where the ref comes from`,
+  OtherScope: (fault) =>
+    `the refs belong to the scope ${JSON.stringify(fault.found)}, but the store is open for ${JSON.stringify(fault.expected)}: open that scope with store.scoped`,
+  UnreadableHistory: (fault) =>
+    `${formatPath(fault.path) || 'the saved history'} should be ${fault.expected}, found ${fault.found}`,
+  NewerRefs: (fault) =>
+    `the refs were written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}): update the library`,
+  MalformedTree: (fault) =>
+    `block ${fault.id} of a tree of refs ${fault.reason}; growRefTree did not make this tree: check where its reference comes from`,
+  MissingKeys: (fault) =>
+    `the store has no value for ${fault.keys.length} of the keys, the first ${JSON.stringify(fault.keys[0])}: check that the store and keyOf are the right ones`,
+  MalformedContent: (fault) =>
+    `${[JSON.stringify(fault.key), formatPath(fault.path)].filter(Boolean).join(', ')} should be ${fault.expected}, found ${fault.found}`,
+  ...storeSentences,
+}
+
+/**
+ * A fault of reference histories as a sentence for people.
+ *
+ * @param fault the fault
+ * @returns what happened, where, and what to do next
+ */
+export const refsFaultMessage: (fault: RefsFault | StoreFault | CallbackThrew) => string = sentencesOf(refsSentences)
+
+/** Makes a task of an operation of a reference history. */
+export const refsTask: TaskOf<RefsFault | StoreFault | CallbackThrew> = taskOf(refsFaultMessage)

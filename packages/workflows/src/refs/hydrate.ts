@@ -1,0 +1,182 @@
+/** Hydrating: from refs to a history with content. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { createHistory, type History } from 'indelible/history'
+import { checkMessage, type Message, type Role } from 'indelible/message'
+import { type BlockId } from 'indelible/proof'
+import type { BlockFault, BlockStore } from 'indelible/store'
+import { attachedTo, againstStoring, placeholderOf, decodeRow, takeMessage, type DecodedRow } from 'indelible/entry'
+import {
+  partialOf,
+  storedOf,
+  type Inside,
+  type MissingMessage,
+  type PartialHistory,
+  type StoredHistory,
+} from './content.ts'
+import type { Task } from 'indelible/task/kit'
+import { refsTask, type HydrateFault, type HydratePartialFault, type RefsFaultOf } from './fault.ts'
+import { blocksOfRef, type MessageRef } from './ref.ts'
+import type { RefHistory } from './ref-history.ts'
+import { refsOf } from './tree.ts'
+import { isLeft, left, right, textOfUtf8 } from 'indelible/json/kit'
+
+/**
+ * Read the content of refs from a store: all of it, or a fault.
+ *
+ * With `cachedBlocks(store, cache)` it reads only blocks that were not read or written before. Attachments must exist,
+ * and
+ * are not read.
+ *
+ * Cost    one `getBlocks` with each id once, and one `hasBlocks` if there are attachments; then O(content) (bench:
+ *         refs)
+ *
+ * @param store the store with the blocks
+ * @param refs the reference history
+ * @returns the content; or `MissingBlock` with every missing id, `DamagedBlock`, `MalformedBlock`, `OtherScope`
+ * @example
+ * const history = await hydrate(store, refs)
+ */
+export const hydrate = (store: BlockStore, refs: RefHistory): Task<HydrateFault, StoredHistory> =>
+  refsTask(async () => {
+    const read = await contentOf(store, refs)
+    if (isLeft(read)) return read
+    const { inside, missing, faults } = read.right
+    const absent = [...new Set(missing.flatMap(({ ids, reason }) => (reason === notThere ? ids : [])))]
+    if (absent.length > 0) return left({ _tag: 'MissingBlock', ids: absent })
+    return faults[0] === undefined ? right(storedOf(inside)) : left(faults[0])
+  }, 'hydrate')
+
+/**
+ * `hydrate` with a placeholder for each message whose content is missing or damaged: to look at the rest. The result
+ * can't
+ * be continued, persisted or encoded, so a placeholder never replaces the real message.
+ *
+ * @param store the store with the blocks
+ * @param refs the reference history
+ * @returns the content with placeholders; or a fault of the store
+ */
+export const hydratePartial = (store: BlockStore, refs: RefHistory): Task<HydratePartialFault, PartialHistory> =>
+  refsTask(async () => {
+    const read = await contentOf(store, refs, true)
+    return isLeft(read) ? read : right(partialOf(read.right.inside, read.right.missing))
+  }, 'hydratePartial')
+
+interface Read {
+  readonly inside: Inside & { readonly store: BlockStore }
+  readonly missing: readonly MissingMessage[]
+  readonly faults: readonly RefsFaultOf<'MalformedBlock'>[]
+}
+
+const notThere = 'it is not in the store'
+
+const contentOf = async (
+  store: BlockStore,
+  given: RefHistory,
+  lenient = false,
+): Promise<Either<HydratePartialFault, Read>> => {
+  const { scope, session } = given
+  if (store.scope !== scope) return left({ _tag: 'OtherScope', expected: store.scope, found: scope })
+  const listed = await refsOf(store, given)()
+  if (isLeft(listed)) return listed
+  const refs = listed.right
+  const parts = refs.map(blocksOfRef)
+  const wanted = new Set(parts.flatMap(({ stored }) => stored))
+  const attachments = [...new Set(parts.flatMap(({ attachments }) => attachments))].filter((id) => !wanted.has(id))
+  const [found, there] = await Promise.all([blocksOf(store, [...wanted], lenient), attachmentsOf(store, attachments)])
+  if (isLeft(found)) return found
+  if (isLeft(there)) return there
+  const history = createHistory<Message>()
+  const missing: MissingMessage[] = []
+  const faults: RefsFaultOf<'MalformedBlock'>[] = []
+  for (const [position, ref] of refs.entries()) {
+    const problem = take(history, ref, found.right, there.right)
+    if (problem === undefined) continue
+    missing.push(Object.freeze({ position, ...problem }))
+    if (problem.reason !== notThere)
+      faults.push({ _tag: 'MalformedBlock', position, id: problem.ids[0] as BlockId, reason: problem.reason })
+    history.append(placeholderOf(ref, problem))
+  }
+  const view = history.view()
+  return right({ inside: { scope, session, view: () => view, store, refs }, missing, faults })
+}
+
+interface Blocks {
+  readonly bytes: ReadonlyMap<BlockId, Uint8Array>
+  readonly damaged: ReadonlySet<BlockId>
+}
+
+const blocksOf = async (
+  store: BlockStore,
+  ids: readonly BlockId[],
+  lenient: boolean,
+): Promise<Either<BlockFault, Blocks>> => {
+  const damaged = new Set<BlockId>()
+  if (ids.length === 0) return right({ bytes: new Map(), damaged })
+  for (;;) {
+    const asked = ids.filter((id) => !damaged.has(id))
+    const found = await store.getBlocks(asked)()
+    if (!isLeft(found)) {
+      const bytes = asked.flatMap((id, index) =>
+        found.right[index] === undefined ? [] : [[id, found.right[index]] as const],
+      )
+      return right({ bytes: new Map(bytes), damaged })
+    }
+    const { left: fault } = found
+    const known = damaged.size
+    if (fault._tag === 'DamagedBlock') for (const id of fault.ids) damaged.add(id)
+    if (!lenient || damaged.size === known) return found
+  }
+}
+
+/** Those of these that are in the store. */
+const attachmentsOf = async (
+  store: BlockStore,
+  ids: readonly BlockId[],
+): Promise<Either<BlockFault, ReadonlySet<BlockId>>> => {
+  if (ids.length === 0) return right(new Set())
+  const found = await store.hasBlocks(ids)()
+  return isLeft(found) ? found : right(new Set(ids.filter((_, index) => found.right[index] === true)))
+}
+
+/** Add the message of a ref, or give what is wrong. */
+const take = (
+  history: History<Message>,
+  ref: MessageRef,
+  { bytes, damaged }: Blocks,
+  attachments: ReadonlySet<BlockId>,
+): Omit<MissingMessage, 'position'> | undefined => {
+  const { blockIds, role } = ref
+  const { stored } = blocksOfRef(ref)
+  const absent = blockIds.filter((id) => !bytes.has(id) && !attachments.has(id))
+  if (absent.length > 0)
+    return {
+      ids: absent,
+      reason: absent.every((id) => damaged.has(id)) ? 'its bytes are not those of its id' : notThere,
+    }
+  const main = blockIds[0] as BlockId // a ref has one or more
+  const wrong = (reason: string) => ({ ids: [main], reason })
+  let row: Either<string, DecodedRow>
+  try {
+    row = decodeRow(textOfUtf8(bytes.get(main) as Uint8Array))
+  } catch {
+    return wrong('is not text')
+  }
+  if (isLeft(row)) return wrong('is not a stored message')
+  if (row.right.blocks.some(({ id }) => !stored.includes(id))) return wrong(unnamed)
+  const reason = takeMessage(
+    history,
+    row.right,
+    bytes,
+    (message) =>
+      checkMessage(message) ?? againstStoring(message as Message) ?? againstRef(message as Message, role, blockIds),
+  )
+  return reason === undefined ? undefined : wrong(`does not hold the message: ${reason}`)
+}
+
+const unnamed = 'speaks of a block that the ref does not name'
+
+/** Why a message is not the one that a ref says. */
+const againstRef = (message: Message, role: Role, blockIds: readonly BlockId[]): string | undefined => {
+  if (message.role !== role) return `its role is not ${role}, as the ref says`
+  return attachedTo(message).every((id) => blockIds.includes(id)) ? undefined : `it ${unnamed}`
+}

@@ -1,0 +1,28 @@
+export {
+  createPendingHistory,
+  type MissingMessage,
+  type PartialHistory,
+  type PendingHistory,
+  type PendingOptions,
+  type StoredHistory,
+} from './content.ts'
+export {
+  refsFaultMessage,
+  type AdoptFault,
+  type HydrateFault,
+  type HydratePartialFault,
+  type ParseFault,
+  type PersistFault,
+  type RefsFault,
+  type TreeFault,
+} from './fault.ts'
+export { hydrate, hydratePartial } from './hydrate.ts'
+export { adoptHistory, type AdoptOptions, type KeyedHistory, type KeyedRef } from './keyed.ts'
+export { parseHistoryJson, type ParseOptions } from './parse.ts'
+export type { ParsedHistory } from './parsed-history.ts'
+export { persist } from './persist.ts'
+export { isPlaceholder } from 'indelible/entry'
+export type { MessageRef } from './ref.ts'
+export { createRefHistory, type RefHistory, type RefHistoryJson, type RefHistoryOptions } from './ref-history.ts'
+export { isRefTree, type RefTree } from './ref-tree.ts'
+export { blocksOfTree, growRefTree, refsOf, refsOfTree } from './tree.ts'

@@ -1,0 +1,156 @@
+/**
+ * Histories of refs that another system saved: their content stands in its key-value store, one content block a key, and
+ * the keys say nothing of it. `adoptHistory` reads it, so that it can be persisted here.
+ */
+import { isLeft, type Json, left, parseJson, right, textOfUtf8, Unexpected } from 'indelible/json/kit'
+import type { Message, Part, Role } from 'indelible/message'
+import { valuesOf, type KeyValueStore } from 'indelible/store'
+import { markOfParts, partOfContent } from './content-block.ts'
+import { createPendingHistory, type PendingHistory } from './content.ts'
+import { called, type Task } from 'indelible/task/kit'
+import { refsTask, type AdoptFault } from './fault.ts'
+import { checkNames } from './ref-history.ts'
+
+declare class KeyedHistoryBrand {
+  readonly #keyedHistory: never
+}
+
+/** Refs by the keys of another system. Branded: `parseHistoryJson` makes one. */
+export interface KeyedHistory extends KeyedHistoryBrand {
+  /** The number of refs. */
+  readonly len: number
+  /**
+   * The refs.
+   *
+   * @returns the refs, in order
+   */
+  readonly refs: () => readonly KeyedRef[]
+  /** The workflow that the keys belong to, if the history says so as a whole. */
+  readonly flowId?: string
+  /** The workspace that the keys belong to, if the history says so as a whole. */
+  readonly workspaceId?: string
+  /** The scope to adopt it into. */
+  readonly scope: string
+}
+
+/** A message by the keys of another system. */
+export interface KeyedRef {
+  /** Its keys, one for each content block. */
+  readonly keys: readonly string[]
+  /** The role of the message. */
+  readonly role: Role
+  /** The workflow of the message, if it names one. */
+  readonly flowId?: string
+}
+
+export const createKeyedHistory = (
+  refs: readonly KeyedRef[],
+  flowId: string | undefined,
+  workspaceId: string | undefined,
+  scope: string,
+): KeyedHistory => {
+  const frozen = Object.freeze(refs.map((ref) => Object.freeze({ ...ref, keys: Object.freeze([...ref.keys]) })))
+  const history = {
+    len: frozen.length,
+    refs: () => frozen,
+    ...(flowId !== undefined && { flowId }),
+    ...(workspaceId !== undefined && { workspaceId }),
+    scope,
+  }
+  return Object.freeze(history) as unknown as KeyedHistory // the one place where one is made
+}
+
+/** How to adopt a history of keys. */
+export interface AdoptOptions {
+  /** The scope of the resulting history. Default: the scope given to `parseHistoryJson`. */
+  readonly scope?: string
+  /** The session that the messages belong to. Default: none. */
+  readonly session?: string
+  /**
+   * The key in the store for the key of a ref. Default: as in Sidekick, `{flowId}:msg:{key}` if the history has a flow
+   * and the
+   * key is not complete.
+   *
+   * @param key the key of the ref
+   * @returns the key in the store
+   */
+  readonly keyOf?: (key: string) => string
+  /** The most keys in one call. More keys take several calls, one after the other. Default: 500. */
+  readonly keysPerCall?: number
+}
+
+/**
+ * Read the content of keyed refs from the store of the system that wrote them. Persist the result to get refs.
+ *
+ * A user message that holds tool results becomes a tool message.
+ *
+ * Cost    one `mget` for each `keysPerCall` keys, with each key once
+ *
+ * @param keyValue the other system's store
+ * @param keyed the refs, from `parseHistoryJson`
+ * @param options scope, session and keys
+ * @returns the content, to persist; or `MissingKeys`, `MalformedContent`, `CallbackThrew`
+ * @throws TypeError if `scope` or `session` is invalid
+ */
+export const adoptHistory = (
+  keyValue: Pick<KeyValueStore, 'mget'>,
+  keyed: KeyedHistory,
+  { scope = keyed.scope, session, keyOf = sidekickKey(keyed), keysPerCall }: AdoptOptions = {},
+): Task<AdoptFault, PendingHistory> => {
+  checkNames(scope, session)
+  return refsTask(async () => {
+    const keys = [...new Set(keyed.refs().flatMap(({ keys }) => keys))]
+    const named = called('keyOf', () => keys.map((key) => keyOf(key)))
+    if (isLeft(named)) return named
+    let values: readonly (Uint8Array | undefined)[]
+    try {
+      values = await valuesOf(keyValue, named.right, keysPerCall)
+    } catch (cause) {
+      return left({ _tag: 'Io', operation: 'read content', cause })
+    }
+    const missing = keys.filter((_, index) => values[index] === undefined)
+    if (missing.length > 0) return left({ _tag: 'MissingKeys', keys: missing })
+    const parts = new Map<string, Part>()
+    for (const [index, key] of keys.entries()) {
+      try {
+        parts.set(key, partOfContent(jsonOf(values[index] as Uint8Array)))
+      } catch (error) {
+        if (!(error instanceof Unexpected)) throw error
+        return left({ _tag: 'MalformedContent', key, path: error.path, expected: error.expected, found: error.found })
+      }
+    }
+    const from = keyed.refs().map(({ keys, role }) =>
+      messageOf(
+        role,
+        keys.map((key) => parts.get(key) as Part),
+      ),
+    ) // none is missing
+    return right(createPendingHistory({ scope, ...(session !== undefined && { session }), from }))
+  }, 'adoptHistory')
+}
+
+const messageOf = (role: Role, content: readonly Part[]): Message => {
+  const meta = markOfParts(content)
+  return {
+    role: role === 'user' && content.some(({ type }) => type === 'tool_result') ? 'tool' : role,
+    content,
+    ...(Object.keys(meta).length > 0 && { meta }),
+  }
+}
+
+const sidekickKey =
+  ({ flowId }: KeyedHistory) =>
+  (key: string): string =>
+    flowId === undefined || key.includes(':msg:') ? key : `${flowId}:msg:${key}`
+
+const jsonOf = (bytes: Uint8Array): Json => {
+  let text: string
+  try {
+    text = textOfUtf8(bytes)
+  } catch {
+    throw new Unexpected([], 'text', null)
+  }
+  const json = parseJson(text)
+  if (isLeft(json)) throw new Unexpected([], 'JSON', text)
+  return json.right as Json // parsed from text
+}

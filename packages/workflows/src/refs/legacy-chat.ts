@@ -1,0 +1,131 @@
+/**
+ * Arrays of chat messages, as histories were saved before they were refs: OpenAI's wire, or the same in camel case with
+ * every field written out, as Go programs save it.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isObject, type Json, type JsonObject, left, readEach, right, Unexpected } from 'indelible/json/kit'
+import { codecs, type Decoded } from 'indelible/codecs'
+import { type Message } from 'indelible/message'
+import { marks } from './marks.ts'
+import { namesKeys } from './saved-refs.ts'
+
+/** What keeps a list from being one of messages: where, and what should be there. */
+export type ChatProblem = Pick<Unexpected, 'path' | 'expected' | 'found'>
+
+/** Read them by the codec of OpenAI chat. What only the camel-case form says is kept in `meta`, like what the codec knows no word for. */
+export const readLegacyChat = (list: readonly Json[]): Either<ChatProblem, Decoded> => {
+  let wire: readonly Json[]
+  try {
+    wire = readEach(list, wireOf)
+  } catch (error) {
+    if (error instanceof Unexpected) return left(error)
+    throw error
+  }
+  const decoded = codecs['openai-chat'].decode(wire)
+  if (isLeft(decoded))
+    return left(
+      decoded.left._tag === 'UnexpectedWire' ? decoded.left : new Unexpected([], 'an array of chat messages', list),
+    )
+  const messages = decoded.right.messages.map((message, position) => withRest(message, list[position] as JsonObject)) // the codec takes objects only
+  return right({ messages, losses: decoded.right.losses })
+}
+
+/** What a message says something in. One with none of these is none, or says it in words that nobody here knows. */
+const spoken = [
+  'content',
+  'tool_calls',
+  'toolCalls',
+  'function_call',
+  'refusal',
+  'audio',
+  'reasoning_content',
+  'reasoning',
+]
+
+/**
+ * One message in OpenAI's words: what the camel-case form calls otherwise is renamed, and left out where it says nothing
+ * (empty, null, false). Everything else stays as it is. Throws Unexpected.
+ */
+const wireOf = (item: Json): Json => {
+  if (!isObject(item)) return item
+  if (namesKeys(item)) throw new Unexpected([], 'a message, for the first of the list is none of refs', item)
+  if (!spoken.some((field) => field in item)) throw new Unexpected([], 'a message, with content or calls', item)
+  if (!isCamelCase(item)) return item
+  const { toolCalls, toolCallId, isError, cacheControl, contextType, ...wire } = item as Fields
+  const calls = callsOf(toolCalls, wire['tool_calls'], wire['role'] !== 'tool' && wire['role'] !== 'function')
+  const answered = answeredOf(toolCallId, wire['tool_call_id'])
+  if (calls !== undefined) wire['tool_calls'] = calls
+  if (answered !== undefined) wire['tool_call_id'] = answered
+  if (isSilent(wire['name'])) delete wire['name']
+  if (wire['role'] === 'tool') wire['content'] ??= ''
+  else if (calls !== undefined && wire['content'] === '') wire['content'] = null
+  // What is not as it should be, or not where it should be, is for the codec to keep.
+  if (!isSilent(isError) && (isError !== true || wire['role'] !== 'tool')) wire['isError'] = isError
+  if (!isSilent(cacheControl) && typeof cacheControl !== 'string') wire['cacheControl'] = cacheControl
+  if (!isSilent(contextType) && typeof contextType !== 'string') wire['contextType'] = contextType
+  return wire
+}
+
+type Fields = { [field: string]: Json }
+
+const isCamelCase = (item: JsonObject): boolean =>
+  ['toolCalls', 'toolCallId', 'isError', 'cacheControl', 'contextType'].some((field) => field in item)
+
+/** `called`: whether they will be parts, to which `withRest` gives their signatures. Where a tool speaks, they are kept as they are. */
+const callsOf = (calls: Json | undefined, others: Json | undefined, called: boolean): Json | undefined => {
+  if (calls === undefined || calls === null) return undefined
+  if (!Array.isArray(calls)) throw new Unexpected(['toolCalls'], 'an array of calls', calls)
+  if (calls.length === 0) return undefined
+  if (others !== undefined && others !== null && !(Array.isArray(others) && others.length === 0))
+    throw new Unexpected(['toolCalls'], 'absent or empty beside tool_calls', calls)
+  return called ? (calls as readonly Json[]).map(callOf) : calls
+}
+
+/** A call that has a function is in OpenAI's words already. */
+const callOf = (call: Json): Json => {
+  if (!isObject(call) || 'function' in call) return call
+  const { id, name, arguments: text, signature, ...rest } = call as Fields
+  return {
+    type: 'function',
+    ...rest,
+    ...(!isSilent(signature) && typeof signature !== 'string' && { signature }),
+    id: id ?? null,
+    function: { name: name ?? null, arguments: text ?? '' },
+  }
+}
+
+/** What a tool's message answers. A name that is empty says nothing where there is another. */
+const answeredOf = (id: Json | undefined, other: Json | undefined): Json | undefined => {
+  if (id === undefined || id === null || id === other) return undefined
+  if (typeof id !== 'string') throw new Unexpected(['toolCallId'], 'a string', id)
+  if (other === undefined || other === null || other === '') return id
+  if (id === '') return undefined
+  throw new Unexpected(['toolCallId'], 'what tool_call_id is', id)
+}
+
+const isSaid = (value: Json | undefined): value is string => typeof value === 'string' && value !== ''
+
+/** Go writes every field, whether it says something or not. */
+const isSilent = (value: Json | undefined): value is undefined | null | '' | false =>
+  value === undefined || value === null || value === '' || value === false
+
+const withRest = (message: Message, item: JsonObject): Message => {
+  if (!isCamelCase(item)) return message
+  const { isError, cacheControl, contextType, toolCalls, function_call } = item as Fields
+  const mark = typeof contextType === 'string' ? marks.get(contextType) : undefined
+  const kept = { ...(isSaid(cacheControl) && { cacheControl }), ...(isSaid(contextType) && { contextType }) }
+  const calls = Array.isArray(toolCalls) ? (toolCalls as readonly Json[]) : []
+  const first = message.content.length - calls.length - (isObject(function_call) ? 1 : 0) // calls are the last that the codec reads
+  const content = message.content.map((part, index) => {
+    if (part.type === 'tool_result') return isError === true ? { ...part, isError } : part
+    const call = calls[index - first]
+    const signature = isObject(call) && !('function' in call) ? call['signature'] : undefined
+    return isSaid(signature) ? { ...part, meta: { ...part.meta, llm2: { signature } } } : part
+  })
+  if (Object.keys(kept).length === 0) return { ...message, content }
+  return {
+    ...message,
+    content,
+    meta: { ...message.meta, llm2: kept, ...(mark !== undefined && { indelible: { mark } }) },
+  }
+}

@@ -1,0 +1,139 @@
+/** Saved histories, in whatever form they were saved: found out by what they are, read, or named if they can't be. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  admit,
+  describe,
+  inspectJson,
+  isLeft,
+  isObject,
+  type Json,
+  type JsonObject,
+  left,
+  type Path,
+  type Replaced,
+  right,
+  Unexpected,
+} from 'indelible/json/kit'
+import type { Loss } from 'indelible/codecs'
+import { defaultScope } from 'indelible/store'
+import { createPendingHistory } from './content.ts'
+import type { ParseFault } from './fault.ts'
+import { readLegacyChat } from './legacy-chat.ts'
+import type { ParsedHistory } from './parsed-history.ts'
+import { checkNames } from './ref-history.ts'
+import { isRefList, readLlm2, readOurs } from './saved-refs.ts'
+
+/** How to read a saved history. */
+export interface ParseOptions {
+  /** The scope of histories that were saved without one. Default: `default`. */
+  readonly scope?: string
+}
+
+/**
+ * Read a saved history.
+ *
+ * Known forms are `{ type: 'indelible.refs', … }`, `{ type: 'llm2', refs }` with `blockKeys` or `blockIds`, an array of
+ * refs
+ * with `flowId`, an array of chat messages, and an empty one (`[]` or `null`).
+ *
+ * Every value is in the history or listed in `losses`, or the history can't be read. It never throws on what it reads.
+ *
+ * @param saved JSON, or its text
+ * @param options the scope of histories without one
+ * @returns the history; or `UnreadableHistory` with the path, `NewerRefs` if a newer version wrote it
+ * @throws TypeError if `scope` is invalid
+ */
+export const parseHistoryJson = (
+  saved: unknown,
+  { scope = defaultScope }: ParseOptions = {},
+): Either<ParseFault, ParsedHistory> => {
+  checkNames(scope, undefined)
+  const read = typeof saved === 'string' ? fromText(saved) : fromValue(saved)
+  if (isLeft(read)) return read
+  const { json, altered } = read.right
+  if (json === null)
+    return right({
+      kind: 'messages',
+      format: 'chat',
+      history: createPendingHistory({ scope }),
+      losses: Object.freeze([]),
+    })
+  if (Array.isArray(json))
+    return isRefList(json) ? exactly(altered, () => readLlm2({}, json, [], scope)) : chat(json, altered, scope)
+  if (!isObject(json)) return unreadable([], expected, describe(json))
+  if (json['type'] === 'indelible.refs') return ours(json, altered)
+  if (json['type'] === 'llm2') return exactly(altered, () => readLlm2(json, json['refs'], ['refs'], scope))
+  return unreadable(
+    [],
+    expected,
+    typeof json['type'] === 'string' ? `an object of the type ${describe(json['type'])}` : describe(json),
+  )
+}
+
+const expected =
+  'a history of refs ({ type: "indelible.refs" or "llm2", refs }), an array of refs or chat messages, or null'
+
+const unreadable = (path: Path, what: string, found: string): Either<ParseFault, never> =>
+  left({ _tag: 'UnreadableHistory', path, expected: what, found })
+
+interface Saved {
+  readonly json: Json
+  /** Where it is not what stood there: halves of surrogate pairs, numbers out of range, keys that stand twice. */
+  readonly altered: readonly Replaced[]
+}
+
+const fromValue = (value: unknown): Either<ParseFault, Saved> => {
+  const admitted = admit(value)
+  if (isLeft(admitted))
+    return unreadable(admitted.left.path, 'plain JSON data', `something that ${admitted.left.reason}`)
+  return right({ json: admitted.right.value, altered: admitted.right.replaced })
+}
+
+const fromText = (text: string): Either<ParseFault, Saved> => {
+  const inspected = inspectJson(text)
+  if (isLeft(inspected)) {
+    const { line, column, expected, found } = inspected.left
+    return unreadable([], `JSON: at line ${line}, column ${column} ${expected}`, found)
+  }
+  const saved = fromValue(inspected.right.value)
+  return isLeft(saved) ? saved : right({ json: saved.right.json, altered: inspected.right.findings })
+}
+
+/** Refs are names: one that is not what stood there would be another's. */
+const exactly = ([first]: readonly Replaced[], read: () => ParsedHistory): Either<ParseFault, ParsedHistory> => {
+  if (first !== undefined)
+    return unreadable(first.path, 'the same however it is read', `something that ${first.reason}`)
+  try {
+    return right(read())
+  } catch (error) {
+    if (!(error instanceof Unexpected)) throw error
+    return unreadable(error.path, error.expected, error.found)
+  }
+}
+
+const ours = (json: JsonObject, altered: readonly Replaced[]): Either<ParseFault, ParsedHistory> => {
+  const { version } = json as { readonly [field: string]: Json | undefined }
+  if (version === 1 || version === 2) return exactly(altered, () => readOurs(json, version))
+  return typeof version === 'number' && Number.isInteger(version) && version > 2
+    ? left({ _tag: 'NewerRefs', found: version, supported: 2 })
+    : unreadable(['version'], '1 or 2', describe(version))
+}
+
+const chat = (
+  list: readonly Json[],
+  altered: readonly Replaced[],
+  scope: string,
+): Either<ParseFault, ParsedHistory> => {
+  const read = readLegacyChat(list)
+  if (isLeft(read)) return unreadable(read.left.path, read.left.expected, read.left.found)
+  const { messages, losses } = read.right
+  const lost = altered.map(({ path: [position, ...path], reason }): Loss =>
+    Object.freeze({ position: typeof position === 'number' ? position : 0, path, reason }),
+  )
+  return right({
+    kind: 'messages',
+    format: 'chat',
+    history: createPendingHistory({ scope, from: messages }),
+    losses: Object.freeze([...lost, ...losses]),
+  })
+}

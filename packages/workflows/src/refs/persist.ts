@@ -1,0 +1,85 @@
+/** Persisting: from a history with content to refs of it. */
+import type { Task } from 'indelible/task/kit'
+import { utf8ToBytes } from '@noble/hashes/utils.js'
+import { isLeft, left, right } from 'indelible/json/kit'
+import { classify, type PageKind } from 'indelible/pages'
+import { type Message } from 'indelible/message'
+import { messageFaultText } from 'indelible/message/kit'
+import { blockIdOf, type BlockId } from 'indelible/proof'
+import { sameBlocks, type BlockStore } from 'indelible/store'
+import { lacking, encodeRow } from 'indelible/entry'
+import { insideOf, storedOf, type PendingHistory, type StoredHistory } from './content.ts'
+import { refsTask, type PersistFault } from './fault.ts'
+import { blocksOfRef, type MessageRef } from './ref.ts'
+
+/** A message as the blocks that are put for it, and the ref that stands for them. */
+export interface EncodedMessage {
+  readonly ref: MessageRef
+  readonly blocks: readonly Uint8Array[]
+}
+
+/**
+ * Store the content of a history, and return it as a stored one. Before that it has no refs.
+ *
+ * Ids are digests of content, so a retry after any failure gives the same refs and stores nothing twice. The pending
+ * history
+ * stays as it is; messages that you append to it later are not in the result.
+ *
+ * Attachments are copied from the store that the history was hydrated from. If neither store has one, it is
+ * `MissingBlock`,
+ * and nothing is stored.
+ *
+ * Cost    one `putBlocks` of the blocks that the store did not have when the history was hydrated, none if that is
+ *         nothing;
+ *         one `hasBlocks` if there are attachments; O(len) in memory (bench: refs)
+ *
+ * @param store the store to write
+ * @param history the history
+ * @returns the stored history; or `OtherScope`, `MissingBlock`, a fault of the store
+ * @throws TypeError if the history can't be persisted
+ */
+export const persist = (
+  store: BlockStore,
+  history: PendingHistory | StoredHistory,
+): Task<PersistFault, StoredHistory> => {
+  const inside = insideOf(history)
+  const { scope, session } = inside
+  return refsTask(async () => {
+    if (store.scope !== scope) return left({ _tag: 'OtherScope', expected: store.scope, found: scope })
+    const known = inside.store !== undefined && sameBlocks(inside.store, store) ? inside.refs : []
+    const view = history.view()
+    const refs = [...known]
+    const blocks: Uint8Array[] = []
+    for (let position = known.length; position < view.length; position++) {
+      const encoded = encodeMessage(store, view.at(position) as Message, view.pages.at(position) as PageKind)
+      refs.push(encoded.ref)
+      blocks.push(...encoded.blocks)
+    }
+    const added = refs.slice(known.length).map(blocksOfRef)
+    const own = new Set(added.flatMap(({ stored }) => stored))
+    const attachments = new Set(added.flatMap(({ attachments }) => attachments).filter((id) => !own.has(id)))
+    const brought = await lacking(store, [...attachments], inside.store)
+    if (isLeft(brought)) return brought
+    if (blocks.length > 0) {
+      const put = await store.putBlocks([...blocks, ...brought.right])()
+      if (isLeft(put)) return put
+    }
+    return right(storedOf({ scope, session, store, view: () => view, refs: Object.freeze(refs) }))
+  }, 'persist')
+}
+
+export const encodeMessage = (store: BlockStore, message: Message, page: PageKind): EncodedMessage => {
+  const encoded = encodeRow(message, page, page !== classify(message), store.hash)
+  if (isLeft(encoded)) throw new TypeError(messageFaultText(encoded.left)) // no history with content takes a placeholder
+  const { row, blocks, attachments } = encoded.right
+  const bytes = utf8ToBytes(row.body)
+  const ids = new Set<BlockId>([blockIdOf(bytes, store.hash), ...(row.blocks ?? [])])
+  return {
+    ref: Object.freeze({
+      blockIds: Object.freeze([...ids]),
+      role: message.role,
+      ...(attachments.length > 0 && { attached: attachments.length }),
+    }),
+    blocks: [bytes, ...blocks],
+  }
+}

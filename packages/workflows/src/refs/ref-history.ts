@@ -1,0 +1,246 @@
+/**
+ * The reference history: what a durable workflow carries of a conversation in its state. It is append-only like every
+ * history, and it holds no content, so it has no `view`: `hydrate` reads the content from the store.
+ *
+ * Nothing here asks for the time, for randomness or for anything outside: it may run in a deterministic sandbox.
+ */
+import { describe, formatPath } from 'indelible/json/kit'
+import type { Position } from 'indelible/history'
+import { defaultScope, invalidId } from 'indelible/store'
+import { isRefProblem, refOf, type MessageRef } from './ref.ts'
+import { isRefTree, type RefTree } from './ref-tree.ts'
+
+declare class RefHistoryBrand {
+  readonly #refHistory: never
+}
+
+/** An append-only history of refs. Branded: `createRefHistory` and `parseHistoryJson` make one. */
+export interface RefHistory extends RefHistoryBrand {
+  /** The scope of the blocks. */
+  readonly scope: string
+  /** The session of the messages, if there is one. */
+  readonly session?: string
+  /** The number of refs, without the inbox. */
+  readonly len: number
+  /**
+   * Append a ref. Its blocks need not exist yet; `hydrate` reads them.
+   *
+   * @param ref the ref
+   * @returns its position
+   * @throws TypeError if it is not a ref; the history is unchanged
+   */
+  readonly append: (ref: MessageRef) => Position
+  /**
+   * Take a message from outside, such as a signal, at any time. It is appended at once, or after the current step: a
+   * message
+   * that the model has not seen comes after the model's answer.
+   *
+   * @param ref the ref
+   * @returns its position; undefined while it waits
+   * @throws TypeError if it is not a ref; the history is unchanged
+   */
+  readonly receive: (ref: MessageRef) => Position | undefined
+  /** A step begins: from now on `receive` puts messages into the inbox. `chatStep` calls it. */
+  readonly hold: () => void
+  /**
+   * The step has ended: append the messages of the inbox, in the order in which they came. Without a step it does
+   * nothing.
+   */
+  readonly release: () => void
+  /** The messages that wait for the end of the step. */
+  readonly inbox: readonly MessageRef[]
+  /**
+   * The refs so far, frozen. Cost: O(len) after an append, else O(1).
+   *
+   * @returns the refs, in order
+   * @throws TypeError if the history was read from a reference to a tree: `hydrate` and `refsOf` read the refs of the
+   * tree
+   */
+  readonly refs: () => readonly MessageRef[]
+  /** The tree with the first refs, if one is known: see `keep`. */
+  readonly tree?: RefTree
+  /**
+   * Note that the first `tree.len` refs are stored as this tree. `toReference` then names the tree instead of them. An
+   * activity
+   * stores it; see `StreamInput.tree`.
+   *
+   * @param tree the tree
+   * @throws TypeError if it is not a tree, has more refs than the history, or fewer than the known tree
+   */
+  readonly keep: (tree: RefTree) => void
+  /**
+   * The refs after the known tree; all refs if there is none.
+   *
+   * @returns the refs, in order
+   */
+  readonly since: () => readonly MessageRef[]
+  /**
+   * The history as JSON of a bounded size: the known tree, and the refs after it. `parseHistoryJson` reads it.
+   *
+   * @returns the JSON
+   */
+  readonly toReference: () => RefHistoryJson
+  /**
+   * The value that `JSON.stringify` writes: every ref in memory, and the inbox. `parseHistoryJson` reads it.
+   *
+   * @returns the JSON
+   */
+  readonly toJSON: () => RefHistoryJson
+}
+
+/** A reference history as JSON: about 100 bytes a message, whatever the length of the messages. */
+export interface RefHistoryJson {
+  readonly type: 'indelible.refs'
+  /** 2 if it has a tree or an inbox, else 1. */
+  readonly version: 1 | 2
+  /** The scope of the blocks. */
+  readonly scope: string
+  /** The session that the messages belong to, if there is one. */
+  readonly session?: string
+  /** The tree with the first refs, if there is one. */
+  readonly tree?: RefTree
+  /** The refs, in order; those after the tree, if there is one. */
+  readonly refs: readonly MessageRef[]
+  /** Messages that came during a step that has not ended. During a step it is present even if it is empty. */
+  readonly inbox?: readonly MessageRef[]
+}
+
+/** How a reference history starts. */
+export interface RefHistoryOptions {
+  /** The scope of the store. Default: `default`. */
+  readonly scope?: string
+  /** The session that the messages belong to. Default: none. */
+  readonly session?: string
+  /** The tree with the first refs. Default: none. */
+  readonly tree?: RefTree
+  /** The first refs, after those of the tree. Default: none. */
+  readonly from?: Iterable<MessageRef>
+  /** Messages that came during a step, which is then still running. Default: no step is running. */
+  readonly inbox?: Iterable<MessageRef>
+}
+
+/**
+ * Create a reference history.
+ *
+ * @param options scope, session and first refs
+ * @returns the history
+ * @throws TypeError if `scope`, `session` or `tree` is invalid, or a value of `from` or `inbox` is not a ref
+ */
+export const createRefHistory = ({
+  scope = defaultScope,
+  session,
+  tree,
+  from = [],
+  inbox,
+}: RefHistoryOptions = {}): RefHistory => {
+  checkNames(scope, session)
+  if (tree !== undefined && !isRefTree(tree))
+    throw new TypeError(`the tree should be { id, len }, found ${describe(tree)}`)
+  /** How many refs stand before the first one that is here. */
+  const before = tree?.len ?? 0
+  const refs: MessageRef[] = []
+  let known = tree === undefined ? undefined : copyOf(tree)
+  let waiting: readonly MessageRef[] | undefined
+  let shown: readonly MessageRef[] | undefined
+  const append = (given: MessageRef): Position => {
+    const ref = checked(given)
+    shown = undefined
+    return (before + refs.push(ref) - 1) as Position // where it stands now
+  }
+  const receive = (given: MessageRef): Position | undefined => {
+    if (waiting === undefined) return append(given)
+    waiting = Object.freeze([...waiting, checked(given)])
+    return undefined
+  }
+  const here = (): readonly MessageRef[] => (shown ??= Object.freeze([...refs]))
+  const all = (): readonly MessageRef[] => {
+    if (before > 0)
+      throw new TypeError(
+        `the first ${before} refs of this history are in a tree: hydrate it, or read them with refsOf`,
+      )
+    return here()
+  }
+  const since = (): readonly MessageRef[] =>
+    known === undefined || known.len === before ? here() : Object.freeze(refs.slice(known.len - before))
+  const names = { scope, ...(session !== undefined && { session }) }
+  for (const ref of from) append(ref)
+  if (inbox !== undefined) {
+    waiting = Object.freeze([])
+    for (const ref of inbox) receive(ref)
+  }
+  return Object.freeze({
+    ...names,
+    get len() {
+      return before + refs.length
+    },
+    get tree() {
+      return known
+    },
+    get inbox() {
+      return waiting ?? none
+    },
+    append,
+    receive,
+    hold: () => void (waiting ??= none),
+    release: () => {
+      const came = waiting ?? none
+      waiting = undefined
+      for (const ref of came) append(ref)
+    },
+    refs: all,
+    keep: (given: RefTree) => {
+      if (!isRefTree(given) || given.len > before + refs.length || given.len < (known?.len ?? 0))
+        throw new TypeError(
+          `a tree of the first ${known?.len ?? 1} to ${before + refs.length} refs was expected, found ${JSON.stringify(given)}`,
+        )
+      known = copyOf(given)
+    },
+    since,
+    toReference: () => jsonOf({ ...names, tree: known, refs: since() }),
+    toJSON: () =>
+      jsonOf({ ...names, tree: before > 0 ? tree && copyOf(tree) : undefined, refs: here(), inbox: waiting }),
+  }) as unknown as RefHistory // the one place where one is made
+}
+
+const none: readonly MessageRef[] = Object.freeze([])
+
+const copyOf = ({ id, len }: RefTree): RefTree => Object.freeze({ id, len })
+
+const checked = (given: MessageRef): MessageRef => {
+  const ref = refOf(given)
+  if (!isRefProblem(ref)) return ref
+  throw new TypeError(
+    `${formatPath([...ref.at]) || 'it'} should be ${ref.expected}, found ${describe(ref.value)}; nothing was appended`,
+  )
+}
+
+/** What a reference history is written as. */
+export const jsonOf = ({
+  scope,
+  session,
+  tree,
+  refs,
+  inbox,
+}: {
+  readonly scope: string
+  readonly session?: string | undefined
+  readonly tree?: RefTree | undefined
+  readonly refs: readonly MessageRef[]
+  readonly inbox?: readonly MessageRef[] | undefined
+}): RefHistoryJson =>
+  Object.freeze({
+    type: 'indelible.refs',
+    version: tree === undefined && inbox === undefined ? 1 : 2,
+    scope,
+    ...(session !== undefined && { session }),
+    ...(tree !== undefined && { tree }),
+    refs,
+    ...(inbox !== undefined && { inbox }),
+  })
+
+/** Throws TypeError. */
+export const checkNames = (scope: string, session: string | undefined): void => {
+  if (invalidId('scope', scope) !== undefined) throw new TypeError(`${JSON.stringify(scope)} can't be a scope`)
+  if (session !== undefined && invalidId('log', session) !== undefined)
+    throw new TypeError(`${JSON.stringify(session)} can't be the id of a session`)
+}

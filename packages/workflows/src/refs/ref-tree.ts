@@ -1,0 +1,22 @@
+/** A reference to a tree of ref chunks. `tree.ts` reads and grows the tree itself. */
+import { isBlockId, type BlockId } from 'indelible/proof'
+
+/** A tree of ref chunks, as JSON. */
+export interface RefTree {
+  /** The block of its root. */
+  readonly id: BlockId
+  /** The number of refs. */
+  readonly len: number
+}
+
+/**
+ * Whether a value has the shape of a tree.
+ *
+ * @param value any value
+ * @returns true if it has
+ */
+export const isRefTree = (value: unknown): value is RefTree => {
+  if (typeof value !== 'object' || value === null) return false
+  const { id, len } = value as { readonly id?: unknown; readonly len?: unknown }
+  return isBlockId(id) && typeof len === 'number' && Number.isSafeInteger(len) && len > 0
+}

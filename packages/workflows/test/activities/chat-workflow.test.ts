@@ -1,0 +1,240 @@
+/** What a chat is told twice, what another chat under its id was told, what it hands on at its size, and what it lost. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it } from 'vitest'
+import {
+  assistant,
+  memoryStore,
+  textOf,
+  toolResult,
+  user,
+  type Message,
+  type Store,
+  type ToolResultPart,
+} from 'indelible'
+import {
+  createChat,
+  historyActivities,
+  type ChatEnd,
+  type ChatOptions,
+  type ChatSignal,
+  type ChatState,
+} from '@indelible/workflows/activities'
+import { hydrate, parseHistoryJson } from '@indelible/workflows/refs'
+import { scriptedModel, type Model } from 'indelible/run'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { ok } from '../../../../test/answers.ts'
+import { begun, registryOf, wanted } from './engine.ts'
+
+const echo: Model = {
+  name: 'm',
+  stream: (request, signal) =>
+    scriptedModel([{ role: 'assistant', content: [{ type: 'text', text: `re: ${textOf(request.messages.at(-1) as Message)}` }] }]).stream(request, signal), // oxfmt-ignore
+}
+
+/** A chat that is told these signals, one whenever it waits, until it ends or continues. */
+const talk = async (
+  store: Store,
+  options: Omit<ChatOptions, 'model'>,
+  signals: readonly ChatSignal[],
+): Promise<{ readonly end: ChatEnd; readonly said: readonly string[]; readonly left: readonly ChatSignal[] }> => {
+  const activities = historyActivities({ store, registry: registryOf(echo) })
+  const chat = createChat({ ...options, model: wanted })
+  const waiting = [...signals]
+  const end = await chat.run({
+    activities,
+    wait: async () => {
+      const next = waiting.shift()
+      if (next === undefined) throw new Error('it waits for more')
+      chat.signal(next)
+    },
+  })
+  const { history } = end.state
+  const messages = (await ok(hydrate(store, chat.history))).view().toArray()
+  expect(JSON.stringify(end.state).length).toBeLessThan(10_000)
+  expect(parseHistoryJson(JSON.parse(JSON.stringify(history)))).toMatchObject({ _tag: 'Right' })
+  return { end, said: messages.map((message) => `${message.role}: ${textOf(message)}`), left: waiting }
+}
+
+const message = async (store: Store, text: string, id?: string): Promise<ChatSignal> => {
+  const activities = historyActivities({ store, registry: registryOf(echo) })
+  const { ref } = await activities.appendMessage({ action: `said ${text}`, message: user(text) })
+  return { type: 'message', ref, ...(id !== undefined && { id }) }
+}
+
+it('a signal that is delivered twice counts once, also after the chat continued as new', async () => {
+  const store = memoryStore()
+  const [hello, more] = [await message(store, 'hello', 'a'), await message(store, 'more', 'b')]
+  const first = await talk(store, { id: 'w', continueAt: { calls: 1 } }, [hello, hello])
+  expect(first.end.type).toBe('continue')
+  const { state } = first.end
+  const next = await talk(store, { id: 'w', state }, [hello, more, { type: 'stop', id: 's' }, more, { type: 'end' }])
+  expect(next.said).toEqual(['user: hello', 'assistant: re: hello', 'user: more', 'assistant: re: more'])
+})
+
+it('an id that is used again after its chat ended is another chat, if it says its run', async () => {
+  const store = memoryStore()
+  const answers: (readonly string[])[] = []
+  for (const run of ['run 1', 'run 2'])
+    answers.push((await talk(store, { id: 'w', run }, [await message(store, `asked in ${run}`), { type: 'end' }])).said)
+  expect(answers).toEqual(['run 1', 'run 2'].map((run) => [`user: asked in ${run}`, `assistant: re: asked in ${run}`]))
+})
+
+it('a chat continues as new at its size while messages wait, and loses none of them', async () => {
+  const store = memoryStore()
+  const [one, two, three] = [await message(store, 'one'), await message(store, 'two'), await message(store, 'three')]
+  const coming = [two, three]
+  const activities = historyActivities({ store, registry: registryOf(echo) })
+  const ends: string[] = []
+  let state: ChatState | undefined
+  for (;;) {
+    const chat = createChat({ id: 'w', model: wanted, continueAt: { calls: 1 }, ...(state !== undefined && { state }) })
+    if (state === undefined) for (const signal of [one, { type: 'end' } as const]) chat.signal(signal)
+    const end = await chat.run({
+      activities: {
+        ...activities,
+        stream: async (input) => {
+          for (const signal of coming.splice(0, 1)) chat.signal(signal) // while a step runs
+          return activities.stream(input)
+        },
+      },
+      wait: () => Promise.reject(new Error('it waits for more')),
+    })
+    ends.push(end.type)
+    state = JSON.parse(JSON.stringify(end.state)) as ChatState
+    if (end.type === 'continue') continue
+    const said = (await ok(hydrate(store, chat.history))).view().toArray().map(textOf)
+    expect(said).toEqual(['one', 're: one', 'two', 're: two', 'three', 're: three'])
+    break
+  }
+  expect(ends).toEqual(['continue', 'continue', 'ended'])
+})
+
+describe('a lost block', () => {
+  /** A chat of these messages in a file, with the blocks of some positions deleted from it; what its model is sent next. */
+  const sentAfter = async (
+    messages: readonly Message[],
+    lost: readonly number[],
+    limit: ChatOptions['limit'] = undefined,
+  ) => {
+    const folder = mkdtempSync(join(tmpdir(), 'indelible-lost-'))
+    try {
+      const path = join(folder, 'store.db')
+      const store = await ok(sqliteStore({ path }))
+      const refs = await begun(store, messages)
+      const db = new DatabaseSync(path)
+      for (const position of lost) {
+        const ids = refs.refs()[position]?.blockIds ?? []
+        for (const id of ids) db.prepare('DELETE FROM block WHERE id = ?').run(Buffer.from(id, 'hex'))
+      }
+      db.close()
+      const sent: (readonly Message[])[] = []
+      const model: Model = {
+        name: 'm',
+        stream: (request, signal) => {
+          sent.push([...request.messages] as readonly Message[])
+          return echo.stream(request, signal)
+        },
+      }
+      const faults: string[] = []
+      const activities = historyActivities({
+        store,
+        registry: registryOf(model),
+        onFailure: ({ _tag }) => faults.push(_tag),
+      })
+      const step = await activities
+        .stream({ action: 'a', history: refs, model: wanted, ...(limit !== undefined && { limit }) })
+        .catch((error: unknown) => error)
+      const managed = await activities.manage({ history: refs, maxChars: 2000 }).catch((error: unknown) => error)
+      await store.close()
+      return { step, managed, sent: sent[0] ?? [], faults }
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  }
+  const call = (id: string) => ({ type: 'tool_call', id, name: 'read', arguments: '{}' }) as const
+  const messages: readonly Message[] = [
+    user('one'),
+    { role: 'assistant', content: [call('c1'), call('c2'), call('c3')] },
+    toolResult('c1', 'first'),
+    toolResult('c2', 'second'),
+    toolResult('c3', 'third'),
+    assistant('read'),
+    user('two'),
+  ]
+  const notice = '[The content of this message was lost and can no longer be read.]'
+  const said = (sent: readonly Message[]): readonly string[] =>
+    sent.map(({ role, content }) => {
+      const shown = content.map(
+        (part) =>
+        part.type === 'text' ? part.text : part.type === 'tool_call' ? part.id : `${(part as ToolResultPart).callId}: ${textOf(part as never)}`, // oxfmt-ignore
+      )
+      return `${role} ${shown.join(' ')}`
+    })
+
+  it.each([
+    [
+      'of a result: it still answers its call',
+      [3],
+      [
+        'user one',
+        'assistant c1 c2 c3',
+        'tool c1: first',
+        `tool c2: ${notice}`,
+        'tool c3: third',
+        'assistant read',
+        'user two',
+      ],
+    ],
+    [
+      'of all results',
+      [2, 3, 4],
+      [
+        'user one',
+        'assistant c1 c2 c3',
+        `tool c1: ${notice}`,
+        `tool c2: ${notice}`,
+        `tool c3: ${notice}`,
+        'assistant read',
+        'user two',
+      ],
+    ],
+    [
+      'of the calls: their results are left out',
+      [1],
+      ['user one', `assistant ${notice}`, 'assistant read', 'user two'],
+    ],
+    [
+      'of what was said',
+      [0, 5],
+      [
+        `user ${notice}`,
+        'assistant c1 c2 c3',
+        'tool c1: first',
+        'tool c2: second',
+        'tool c3: third',
+        `assistant ${notice}`,
+        'user two',
+      ],
+    ],
+  ] as const)('is a placeholder that says so, and the chat goes on: %s', async (_, lost, expected) => {
+    // oxfmt-ignore
+    const { step, managed, sent, faults } = await sentAfter(messages, lost)
+    expect(said(sent)).toEqual(expected)
+    expect(step).toMatchObject({ reason: 'end_turn', lost: lost.length })
+    expect(managed).toMatchObject({ lost: lost.length })
+    expect(faults).toEqual(['MissingBlock', 'MissingBlock'])
+    const limited = await sentAfter(messages, lost, { maxChars: 100_000 })
+    const pointed = limited.sent.map((message) => textOf(message).includes('nothing was waiting for'))
+    if (!pointed.includes(true)) expect(said(limited.sent)).toEqual(expected)
+    expect(pointed.filter(Boolean).length).toBe((lost as readonly number[]).includes(1) ? 3 : 0)
+  })
+
+  it('of the question is a failure: there is nothing to answer', async () => {
+    const { step, sent } = await sentAfter(messages, [6])
+    expect(step).toMatchObject({ tag: 'MissingBlock' })
+    expect(sent).toEqual([])
+  })
+})

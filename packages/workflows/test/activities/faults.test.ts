@@ -1,0 +1,365 @@
+/** What goes wrong leaves an activity as a failure that says whether to try again, and nothing of what was said. */
+import { storeTask } from 'indelible/store'
+import { spawnSync } from 'node:child_process'
+import { left } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { assistant, memoryStore, system, toolCall, toolResult, user, type Message, type Store } from 'indelible'
+import { createRefHistory, hydratePartial } from '@indelible/workflows/refs'
+import { type BlockId } from 'indelible/proof'
+import {
+  chatStep,
+  historyActivities,
+  isRetryable,
+  type ActivityFault,
+  type StreamEvent,
+  type StreamInput,
+} from '@indelible/workflows/activities'
+import { scriptedModel, type Model, type ModelRequest } from 'indelible/run'
+import { ok } from '../../../../test/answers.ts'
+import { begun, ends, engine, failed, registry, registryOf, wanted } from './engine.ts'
+
+describe('input that is none', () => {
+  const store = memoryStore()
+  const bad: Readonly<Record<string, unknown>> = {
+    'the history is a text': { history: 'x' },
+    'the history is null': { history: null },
+    'the limit is empty': { limit: {} },
+    'the limit is two': { limit: { maxTokens: 1, maxChars: 1 } },
+    'the budget is no number': { limit: { budget: NaN } },
+    'the budget has no completion': { limit: { budget: { window: 10 } } },
+    'the limit is null': { limit: { maxTokens: null } },
+    'the limit is negative': { limit: { maxChars: -1 } },
+    'the model is null': { model: null },
+    'the model has no text for a name': { model: { name: 7 } },
+    'the tools are null': { tools: null },
+    'a tool has no name': { tools: [{ parameters: {} }] },
+    'a tool has no schema': { tools: [{ name: 't' }] },
+    'the parameters are a list': { parameters: [] },
+  }
+  it.each(Object.keys(bad))('%s: not worth another try, and its end is told', async (what) => {
+    const { activities, events } = engine({ store, registry: registry([assistant('x')]), attempts: 3 })
+    const input = {
+      action: what,
+      model: wanted,
+      history: (await begun(store, [user('SECRET')])).toJSON(),
+      ...(bad[what] as object),
+    }
+    expect(await failed(activities.stream(input as StreamInput))).toMatchObject({
+      tag: 'InvalidInput',
+      name: 'PermanentFailure',
+      message: expect.stringMatching(/^InvalidInput: .* should /) as string,
+    })
+    expect(ends(events)).toMatchObject([{ outcome: 'failed' }])
+  })
+  it('an action without an id is no action: there is nothing to tell an end of', async () => {
+    const { activities, events } = engine({ store, registry: registry([assistant('x')]) })
+    for (const action of ['', undefined, 7] as never[]) {
+      expect(
+        await failed(activities.stream({ action, model: wanted, history: createRefHistory().toJSON() })),
+      ).toMatchObject({ tag: 'InvalidInput' })
+      expect(await failed(activities.appendMessage({ action, message: user('x') }))).toMatchObject({
+        tag: 'InvalidInput',
+      })
+      expect(await failed(activities.endStream({ action }))).toMatchObject({ tag: 'InvalidInput' })
+    }
+    expect(events).toEqual([])
+  })
+  it('of the others', async () => {
+    const { activities } = engine({ store, registry: {} })
+    const history = (await begun(store, [user('u')])).toJSON()
+    for (const limit of [{}, { maxChars: NaN }, { maxTokens: -1 }])
+      expect(await failed(activities.manage({ history, ...limit } as never))).toMatchObject({ tag: 'InvalidInput' })
+    expect(await failed(activities.hydrate({ history: 'x' as never }))).toMatchObject({ tag: 'InvalidInput' })
+    const partial = await ok(
+      hydratePartial(store, createRefHistory({ from: [{ blockIds: ['a'.repeat(64) as BlockId], role: 'user' }] })),
+    )
+    expect(
+      await failed(activities.appendMessage({ action: 'p', message: partial.view().at(0) as Message })),
+    ).toMatchObject({ tag: 'InvalidInput', message: expect.stringContaining('placeholder') as string })
+  })
+})
+
+describe('nothing of what was said, and nothing of who threw', () => {
+  const secret = new Error('SECRET of a library')
+  const throws = (): never => {
+    throw secret
+  }
+  it('is in a failure: a message that is none, a block that is none, an answer that is none', async () => {
+    const store = memoryStore()
+    const { activities, state, failures } = engine({
+      store,
+      registry: registryOf({
+        name: 'odd',
+        stream: async function* () {
+          yield {
+            type: 'finish',
+            message: { role: 'assistant', content: 'SECRET' },
+            reason: 'end_turn',
+            usage: { input: 0, output: 0 },
+          } as never
+        },
+      }),
+    })
+    for (const message of [
+      { role: 'user', content: 'SECRET text' },
+      { role: 'SECRET', content: [] },
+      { role: 'user', content: [{ type: 'text', text: 7n, note: 'SECRET' }] },
+    ])
+      // As whoever has the content calls it: what an engine writes of a call is what comes back.
+      expect(
+        (
+          await failed(
+            historyActivities({ store, registry: {} }).appendMessage({ action: 'm', message: message as never }),
+          )
+        ).message,
+      ).not.toMatch(/SECRET/)
+    const id = (
+      await ok(
+        store.putBlocks([new TextEncoder().encode('{"page":"conversation","message":{"role":"SECRET","content":[]}}')]),
+      )
+    )[0] as BlockId
+    await failed(
+      activities.stream({
+        action: 'b',
+        model: wanted,
+        history: createRefHistory({ from: [{ blockIds: [id], role: 'user' }] }).toJSON(),
+      }),
+    )
+    await failed(activities.stream({ action: 'c', model: wanted, history: (await begun(store, [user('u')])).toJSON() }))
+    expect(failures.map(({ tag }) => tag)).toEqual(['MalformedBlock', 'InvalidAnswer'])
+    expect(state()).not.toContain('SECRET')
+  })
+  it('is in one of a function that has thrown; onFailure is told', async () => {
+    const store = memoryStore()
+    const history = (await begun(store, [user('u')])).toJSON()
+    const causes: unknown[] = []
+    const onFailure = (fault: ActivityFault): unknown => causes.push('cause' in fault ? fault.cause : fault._tag)
+    const tried = { action: 'a', model: wanted, history }
+    const ways = [
+      engine({ store, registry: { openai: { apiKey: 'k', model: throws } }, onFailure }),
+      engine({ store, registry: registry([assistant('x')]), invocation: throws, onFailure }),
+      engine({ store, registry: registry([assistant('x')]), derive: { estimate: throws }, onFailure }),
+    ]
+    for (const [index, { activities, state, events }] of ways.entries()) {
+      const failure = await failed(
+        activities.stream({ ...tried, action: `a ${index}`, ...(index === 2 && { limit: { budget: 1000 } }) }),
+      )
+      expect(failure).toMatchObject({ tag: 'Unexpected', retryable: true })
+      expect(state()).not.toContain('SECRET')
+      // An `invocation` that throws does not say that this was the last attempt.
+      expect(ends(events)).toMatchObject(index === 1 ? [] : [{ outcome: 'failed' }])
+    }
+    expect(causes).toEqual([secret, secret, secret])
+    const sink = engine({ store, registry: {}, events: { publish: throws } })
+    expect(await failed(sink.activities.endStream({ action: 'z' }))).toMatchObject({
+      tag: 'Unpublished',
+      retryable: true,
+    })
+    expect(sink.state()).not.toContain('SECRET')
+  })
+  it('a function that has thrown and will be asked again ends no stream', async () => {
+    const store = memoryStore()
+    let calls = 0
+    const registry = {
+      openai: { apiKey: 'k', model: () => (calls++ === 0 ? throws() : scriptedModel([assistant('x')])) },
+    }
+    const { activities, events } = engine({ store, registry, attempts: 2 })
+    await activities.stream({ action: 'a', model: wanted, history: (await begun(store, [user('u')])).toJSON() })
+    expect(ends(events)).toMatchObject([{ attempt: 2, outcome: 'answered' }])
+  })
+})
+
+it('whoever is told of beats and failures can break nothing: not the activity, not the process', async () => {
+  const ways = ['throw new Error("told")', 'return Promise.reject(new Error("told"))']
+  for (const way of ways) {
+    const code = `
+      const { historyActivities } = await import(${JSON.stringify(new URL('../../src/activities/index.ts', import.meta.url).href)})
+      const { memoryStore } = await import(${JSON.stringify(new URL('../../../../src/index.ts', import.meta.url).href)})
+      const { createRefHistory } = await import(${JSON.stringify(new URL('../../src/refs/index.ts', import.meta.url).href)})
+      const { scriptedModel } = await import(${JSON.stringify(new URL('../../../../src/run/index.ts', import.meta.url).href)})
+      const { assistant } = await import(${JSON.stringify(new URL('../../../../src/message/index.ts', import.meta.url).href)})
+      let told
+      const silent = new Promise((resolve) => { told = resolve })
+      const tell = () => { told(); ${way} }
+      const slow = { name: 'slow', stream: async function* (request, signal) { await silent; yield* scriptedModel([assistant('x')]).stream(request, signal) } }
+      const activities = historyActivities({ store: memoryStore(), registry: { openai: { apiKey: 'k', model: () => slow } }, heartbeat: tell, onFailure: tell, heartbeatEvery: 5, events: { publish: ({ type }) => { if (type === 'stream_start') throw new Error('no') } } })
+      const { reason } = await activities.stream({ action: 'a', model: { name: 'gpt-x' }, history: createRefHistory().toJSON() })
+      const failure = await activities.hydrate({ history: 1 }).catch((error) => error)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      console.log(reason, failure.tag)`
+    const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
+      encoding: 'utf8',
+    })
+    expect([status, stdout, stderr]).toEqual([0, 'end_turn InvalidInput\n', ''])
+  }
+})
+
+it('what is worth another try', () => {
+  const worth: readonly ActivityFault[] = [
+    { _tag: 'Io', operation: 'read', cause: 0 },
+    { _tag: 'Busy', waited: 1 },
+    { _tag: 'Full', path: 'x' },
+    { _tag: 'Closed' },
+    { _tag: 'Unpublished', action: 'a', event: 'stream_end', cause: 0 },
+    { _tag: 'Unexpected', cause: new Error('x') },
+    { _tag: 'InvalidAnswer', model: 'm', step: 0, reason: 'x', partial: {} as never },
+    { _tag: 'StreamEndedEarly', model: 'm', step: 0, partialText: '', partial: {} as never },
+  ]
+  const not: readonly ActivityFault[] = [
+    { _tag: 'Unexpected', cause: new TypeError('x is not a function') },
+    { _tag: 'InvalidInput', reason: 'x' },
+    { _tag: 'OtherAction', action: 'a' },
+    { _tag: 'ActionEnded', action: 'a' },
+    { _tag: 'Superseded', action: 'a' },
+    { _tag: 'MissingBlock', ids: [] },
+    { _tag: 'ReadOnly', path: 'x' },
+  ]
+  for (const fault of worth) expect([fault._tag, isRetryable(fault)]).toEqual([fault._tag, true])
+  for (const fault of not) expect([fault._tag, isRetryable(fault)]).toEqual([fault._tag, false])
+})
+
+describe('what a stream sends and gives', () => {
+  const requests: ModelRequest[] = []
+  const listening = (answer: Message): Model => ({
+    name: 'l',
+    stream: (request, signal) => (requests.push(request), scriptedModel([answer]).stream(request, signal)),
+  })
+  const long = 'x '.repeat(3000)
+
+  it('a call whose id the record has already, outside of what is sent, gets another', async () => {
+    const store = memoryStore()
+    const history = await begun(store, [
+      system('s'),
+      user('first'),
+      assistant('call', toolCall('call_0', 'read', { a: long })),
+      toolResult('call_0', long),
+      assistant(`ok ${long}`),
+      user('now something else'),
+    ])
+    const { activities } = engine({
+      store,
+      registry: registryOf(
+        scriptedModel([assistant('reading', toolCall('call_0', 'read', { b: 1 })), assistant('done')]),
+      ),
+    })
+    const { calls } = await chatStep(activities, history, { action: 'a', model: wanted, limit: { maxTokens: 300 } })
+    expect(calls).toEqual([{ id: 'call_0_2', name: 'read' }])
+    history.append((await activities.appendMessage({ action: 'm', message: toolResult('call_0_2', 'result') })).ref)
+    expect((await chatStep(activities, history, { action: 'b', model: wanted })).reason).toBe('end_turn')
+  })
+  it('calls that the provider has answered itself wait for no result', async () => {
+    const store = memoryStore()
+    const { activities } = engine({
+      store,
+      registry: registryOf(
+        listening(
+          assistant(
+            toolCall('p1', 'web_search', {}),
+            { type: 'tool_result', callId: 'p1', content: [] },
+            toolCall('c1', 'read', {}),
+          ),
+        ),
+      ),
+    })
+    const { calls } = await activities.stream({
+      action: 'a',
+      model: wanted,
+      history: (await begun(store, [user('u')])).toJSON(),
+    })
+    expect(calls).toEqual([{ id: 'c1', name: 'read' }])
+  })
+  it('tools take their part of a budget, and a limit of tokens is one of tokens', async () => {
+    const store = memoryStore()
+    const messages = Array.from({ length: 30 }, (_, turn) => [
+      user(`question ${turn} ${'word '.repeat(50)}`),
+      assistant(`answer ${turn} ${'word '.repeat(50)}`),
+    ]).flat()
+    const history = (await begun(store, [...messages, user('now')])).toJSON()
+    const { activities } = engine({ store, registry: registryOf(listening(assistant('ok'))) })
+    const sent = async (rest: Partial<StreamInput>): Promise<number> => {
+      requests.splice(0)
+      await activities.stream({ action: JSON.stringify(rest), model: wanted, history, ...rest })
+      return JSON.stringify(requests[0]?.messages).length
+    }
+    const tools = [{ name: 'read', description: 'word '.repeat(1800), parameters: {} }]
+    expect(await sent({ limit: { budget: 3000 } })).toBeGreaterThan(
+      (await sent({ limit: { budget: 3000 }, tools })) + 2000,
+    )
+    const [tokens, more, chars] = [
+      await sent({ limit: { maxTokens: 1000 } }),
+      await sent({ limit: { maxTokens: 2000 } }),
+      await sent({ limit: { maxChars: 1000 } }),
+    ]
+    expect(more).toBeGreaterThan(tokens * 1.5)
+    expect(tokens).toBeGreaterThan(chars * 2)
+  })
+  it('a policy and an estimate are those of the host', async () => {
+    const store = memoryStore()
+    const history = (await begun(store, [user('one '.repeat(100)), assistant('two'), user('three')])).toJSON()
+    let estimated = 0
+    const { activities } = engine({
+      store,
+      registry: registryOf(listening(assistant('ok'))),
+      derive: { estimate: () => (estimated++, 1) },
+    })
+    await activities.stream({ action: 'a', model: wanted, history, limit: { budget: 100 } })
+    expect(estimated).toBeGreaterThan(0)
+  })
+  it('says so, if what is to be kept is more than the limit', async () => {
+    const store = memoryStore()
+    const history = (
+      await begun(store, [
+        user(`task ${long}`),
+        assistant('x'),
+        { ...user(`feedback ${long}`), meta: { indelible: { mark: 'feedback' } } },
+        user('now'),
+      ])
+    ).toJSON()
+    const { activities } = engine({ store, registry: registryOf(listening(assistant('ok'))) })
+    expect(
+      (await activities.stream({ action: 'a', model: wanted, history, limit: { maxChars: 500 } })).overBudget,
+    ).toBe(true)
+    expect(
+      'overBudget' in (await activities.stream({ action: 'b', model: wanted, history, limit: { maxChars: 50_000 } })),
+    ).toBe(false)
+  })
+  it('an appended message is told apart by its page too', async () => {
+    const { activities } = engine({ store: memoryStore(), registry: {} })
+    await activities.appendMessage({ action: 'a', message: user('x'), page: 'plan' })
+    expect(await failed(activities.appendMessage({ action: 'a', message: user('x') }))).toMatchObject({
+      tag: 'OtherAction',
+    })
+  })
+  it('blocks that were read lately are read from memory, as many as fit', async () => {
+    const reads = async (cacheBytes?: number): Promise<number> => {
+      const store = memoryStore()
+      let asked = 0
+      const counting: Store = { ...store, getBlocks: (ids) => ((asked += ids.length), store.getBlocks(ids)) }
+      const history = (await begun(store, [user('one'), user('two')])).toJSON()
+      const activities = historyActivities({
+        store: counting,
+        registry: {},
+        ...(cacheBytes !== undefined && { cacheBytes }),
+      })
+      for (let time = 0; time < 3; time++) await activities.hydrate({ history })
+      return asked
+    }
+    expect([await reads(), await reads(0)]).toEqual([2, 6])
+  })
+  it('a store that has lost an action’s place says so', async () => {
+    const store = memoryStore()
+    const events: StreamEvent[] = []
+    const activities = historyActivities({
+      store: { ...store, create: () => storeTask(async () => left({ _tag: 'Full', path: 'x' }), 'store.create') },
+      registry: registryOf(listening(assistant('ok'))),
+      events: { publish: (event) => void events.push(event) },
+      invocation: () => ({ last: true }),
+    })
+    expect(
+      await failed(
+        activities.stream({ action: 'a', model: wanted, history: (await begun(store, [user('u')])).toJSON() }),
+      ),
+    ).toMatchObject({ tag: 'Full', retryable: true })
+    expect(ends(events)).toMatchObject([{ outcome: 'failed' }])
+  })
+})

@@ -1,0 +1,128 @@
+/** Trees of ref chunks: equal to the list, small to grow, and named by a reference of bounded size. */
+import { array, assert, asyncProperty, integer, oneof } from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { assistant, memoryStore, user } from 'indelible'
+import { digestOf, type BlockId } from 'indelible/proof'
+import {
+  blocksOfTree,
+  createPendingHistory,
+  createRefHistory,
+  growRefTree,
+  hydrate,
+  parseHistoryJson,
+  persist,
+  refsOf,
+  refsOfTree,
+  type MessageRef,
+  type RefTree,
+} from '@indelible/workflows/refs'
+import { keyValueBlocks } from 'indelible/store'
+import { ok } from '../../../../test/answers.ts'
+import { keyValueMap } from '../../../../test/store/key-value-map.ts'
+
+const ref = (index: number): MessageRef => ({
+  blockIds: [digestOf(`block ${index}`) as BlockId],
+  role: index % 2 === 0 ? 'user' : 'assistant',
+})
+const some = Array.from({ length: 2200 }, (_, index) => ref(index))
+
+describe('a tree of refs', () => {
+  it('has the refs of the list, and is the same however they were added', async () => {
+    await assert(
+      asyncProperty(
+        array(oneof(integer({ min: 1, max: 5 }), integer({ min: 1, max: 1100 })), {
+          minLength: 1,
+          maxLength: 6,
+        }),
+        async (sizes) => {
+          const store = keyValueBlocks(keyValueMap())
+          let tree: RefTree | undefined
+          let len = 0
+          for (const size of sizes) {
+            const to = Math.min(some.length, len + size)
+            tree = await ok(growRefTree(store, tree, some.slice(len, to)))
+            len = to
+          }
+          if (tree === undefined) throw new Error('no tree')
+          expect(tree).toEqual(await ok(growRefTree(store, undefined, some.slice(0, len))))
+          expect(await ok(refsOfTree(store, tree))).toEqual(some.slice(0, len))
+        },
+      ),
+      { numRuns: 15 },
+    )
+  })
+  it('grows a ref at a time over each border between levels', async () => {
+    const store = keyValueBlocks(keyValueMap())
+    let tree: RefTree | undefined
+    for (const [index, added] of some.slice(0, 1100).entries()) {
+      tree = await ok(growRefTree(store, tree, [added]))
+      expect(tree?.len).toBe(index + 1)
+    }
+    expect(await ok(refsOfTree(store, tree as RefTree))).toEqual(some.slice(0, 1100))
+  })
+  it('stores O(log n) new bytes for a ref, and says which blocks it has', async () => {
+    const map = new Map<string, Uint8Array>()
+    const store = keyValueBlocks(keyValueMap(map))
+    const all = Array.from({ length: 20_000 }, (_, index) => ref(index))
+    let tree = (await ok(growRefTree(store, undefined, all))) as RefTree
+    const bytes = (): number => [...map.values()].reduce((sum, { length }) => sum + length, 0)
+    const old = await ok(blocksOfTree(store, tree))
+    expect(old.length).toBe(625 + 20 + 1)
+    let most = 0
+    for (let index = 0; index < 40; index++) {
+      const before = bytes()
+      tree = (await ok(growRefTree(store, tree, [ref(20_000 + index)]))) as RefTree
+      most = Math.max(most, bytes() - before)
+    }
+    expect(most).toBeLessThan(8500)
+    const now = new Set(await ok(blocksOfTree(store, tree)))
+    const gone = old.filter((id) => !now.has(id))
+    expect(gone.length).toBeLessThan(5)
+    // What only older trees have can be deleted.
+    for (const key of map.keys()) if (!now.has(key.slice(-64) as BlockId)) map.delete(key)
+    expect((await ok(refsOfTree(store, tree))).length).toBe(20_040)
+  })
+  it('that is damaged, missing or of another length is a fault', async () => {
+    const map = new Map<string, Uint8Array>()
+    const store = keyValueBlocks(keyValueMap(map))
+    const tree = (await ok(growRefTree(store, undefined, some.slice(0, 100)))) as RefTree
+    expect(await refsOfTree(store, { ...tree, len: 99 })()).toMatchObject({ left: { _tag: 'MalformedTree' } })
+    expect(await refsOfTree(store, { ...tree, len: 20 })()).toMatchObject({ left: { _tag: 'MalformedTree' } })
+    const [other] = await ok(store.putBlocks([new TextEncoder().encode('{"nodes":["x"]}')]))
+    expect(await refsOfTree(store, { id: other as BlockId, len: 100 })()).toMatchObject({
+      left: { _tag: 'MalformedTree', id: other },
+    })
+    map.clear()
+    expect(await growRefTree(store, tree, [ref(1)])()).toMatchObject({ left: { _tag: 'MissingBlock' } })
+  })
+})
+
+describe('a history with a tree', () => {
+  it('writes a reference of bounded size; hydrate reads it, and the whole is as before', async () => {
+    const store = memoryStore()
+    const messages = Array.from({ length: 200 }, (_, index) => (index % 2 ? assistant(`a${index}`) : user(`q${index}`)))
+    const refs = (await ok(persist(store, createPendingHistory({ from: messages })))).refHistory()
+    const whole = JSON.stringify(refs)
+    const tree = (await ok(growRefTree(store, undefined, refs.refs().slice(0, 190)))) as RefTree
+    refs.keep(tree)
+    expect(JSON.stringify(refs)).toBe(whole)
+    const reference = JSON.stringify(refs.toReference())
+    expect(reference.length).toBeLessThan(1500)
+    const parsed = parseHistoryJson(reference)
+    if (parsed._tag === 'Left' || parsed.right.kind !== 'refs') throw new Error('no refs')
+    const { history } = parsed.right
+    expect([history.len, history.since().length, history.tree]).toEqual([200, 10, tree])
+    expect(() => history.refs()).toThrow('the first 190 refs of this history are in a tree')
+    expect(await ok(refsOf(store, history))).toEqual(refs.refs())
+    expect((await ok(hydrate(store, history))).view().toArray()).toEqual(messages)
+    expect(history.append(ref(1))).toBe(200)
+    expect(JSON.stringify(history)).toBe(JSON.stringify({ ...history.toReference() }))
+    expect(() => history.keep({ ...tree, len: 300 })).toThrow(TypeError)
+    expect(() => history.keep({ ...tree, len: 100 })).toThrow(TypeError)
+    expect(() => createRefHistory({ tree: { id: 'x' as never, len: 1 } })).toThrow(TypeError)
+    for (const broken of [{ id: tree.id }, { ...tree, more: 1 }, 'x', null])
+      expect(parseHistoryJson({ ...history.toReference(), tree: broken })).toMatchObject({
+        left: { _tag: 'UnreadableHistory' },
+      })
+  })
+})

@@ -1,3 +1,0 @@
-export { chatStore, type Chat, type ChatStore, type NewChat } from './chats.ts'
-export { chatStreams, type ChatStreams, type ResumeOptions, type StreamOptions } from './resume.ts'
-export { toUIMessageStream, type UIStreamOptions } from './stream.ts'

@@ -1,0 +1,134 @@
+/**
+ * Values of a program as JSON data and back: what JSON has no word for is tagged with its path, so that a value comes back
+ * deeply equal.
+ */
+import { base64Of, bytesOfBase64, formatPath, type Json, type Path } from './index.ts'
+
+/** What stood at a path that JSON can't say: its kind, and its text where the JSON value does not have it. */
+export type Tag = readonly [path: Path, kind: TagKind, text?: string]
+
+type TagKind = 'undefined' | 'bytes' | 'date' | 'number' | 'bigint' | 'text'
+
+/** A value as JSON data, with tags for everything that JSON can't say. */
+export interface Plain {
+  readonly value: Json
+  readonly tags: readonly Tag[]
+}
+
+/**
+ * A copy of a value as JSON data. `undefined`, bytes, dates, `-0`, `NaN`, infinities, bigints and half surrogate pairs are
+ * tagged. An object of a class becomes an object of its own enumerable fields, as `structuredClone` makes it.
+ *
+ * Throws  TypeError naming the path, for functions, symbols, maps, sets, other objects with state inside, and circles
+ */
+export const plainOf = (value: unknown): Plain => {
+  const tags: Tag[] = []
+  return { value: plain(value, [], tags, new Set()), tags }
+}
+
+const plain = (value: unknown, path: Path, tags: Tag[], around: Set<object>): Json => {
+  switch (typeof value) {
+    case 'boolean':
+      return value
+    case 'string':
+      if (!halfPair.test(value)) return value
+      tags.push([path, 'text', JSON.stringify(value)])
+      return value.replaceAll(halfPairs, '\ufffd')
+    case 'number':
+      if (Number.isFinite(value) && !Object.is(value, -0)) return value
+      tags.push([path, 'number', Object.is(value, -0) ? '-0' : String(value)])
+      return Number.isFinite(value) ? 0 : null
+    case 'bigint':
+      tags.push([path, 'bigint'])
+      return String(value)
+    case 'undefined':
+      tags.push([path, 'undefined'])
+      return null
+    case 'object':
+      return value === null ? null : plainObject(value, path, tags, around)
+    default:
+      throw notRecordable(path, value)
+  }
+}
+
+const plainObject = (value: object, path: Path, tags: Tag[], around: Set<object>): Json => {
+  if (around.has(value)) throw new TypeError(`${placeOf(path)} contains itself; nothing was stored`)
+  const kind = Object.prototype.toString.call(value)
+  if (kind === '[object Date]') {
+    const time = (value as Date).getTime()
+    tags.push([path, 'date'])
+    return Number.isNaN(time) ? null : new Date(time).toISOString()
+  }
+  if (kind === '[object Uint8Array]') {
+    tags.push([path, 'bytes'])
+    return base64Of(value as Uint8Array)
+  }
+  if (!Array.isArray(value) && stateful.test(kind)) throw notRecordable(path, value)
+  around.add(value)
+  let copy: Json
+  if (Array.isArray(value))
+    copy = Array.from(value as readonly unknown[], (item, at) => plain(item, [...path, at], tags, around))
+  else {
+    const fields: [string, Json][] = []
+    for (const [key, item] of Object.entries(value)) {
+      if (halfPair.test(key))
+        throw new TypeError(`${placeOf(path)} has a key with half a surrogate pair; nothing was stored`)
+      if (item === undefined) tags.push([[...path, key], 'undefined'])
+      else fields.push([key, plain(item, [...path, key], tags, around)])
+    }
+    copy = Object.fromEntries(fields)
+  }
+  around.delete(value)
+  return copy
+}
+
+/** Objects whose state is not in their fields. */
+const stateful =
+  /^\[object (?:Map|Set|WeakMap|WeakSet|RegExp|Promise|Error|ArrayBuffer|SharedArrayBuffer|DataView|(?:Ui|I)nt\d+Array|Uint8ClampedArray|Float\d+Array|Big(?:Ui|I)nt64Array)\]$/
+
+const halfPair = /\p{Surrogate}/u
+const halfPairs = /\p{Surrogate}/gu
+
+const placeOf = (path: Path): string => formatPath(path) || 'the value'
+
+const notRecordable = (path: Path, value: unknown): TypeError =>
+  new TypeError(
+    `${placeOf(path)} is a ${typeof value === 'object' ? Object.prototype.toString.call(value).slice(8, -1) : typeof value}, which can't be stored; expected JSON data, bytes, dates or undefined. Nothing was stored.`,
+  )
+
+/** The value that a plain one was made of. Changes and returns `value`, which must be the caller's own. */
+export const liveOf = (value: unknown, tags: readonly Tag[]): unknown => {
+  const root = { root: value }
+  for (const [path, kind, text] of tags) {
+    const steps = ['root', ...path]
+    const last = steps.pop() as string
+    let owner: { [key: string]: unknown } | undefined = root
+    for (const step of steps)
+      owner = owner !== undefined && Object.hasOwn(owner, step) ? (owner[step] as typeof owner) : undefined
+    if (typeof owner !== 'object' || owner === null) continue // somebody shortened what it stood in
+    Object.defineProperty(owner, last, {
+      value: liveAt(owner[last], kind, text),
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    })
+  }
+  return root.root
+}
+
+const liveAt = (value: unknown, kind: TagKind, text: string | undefined): unknown => {
+  switch (kind) {
+    case 'undefined':
+      return undefined
+    case 'bytes':
+      return typeof value === 'string' ? (bytesOfBase64(value) ?? value) : value
+    case 'date':
+      return new Date(typeof value === 'string' ? value : Number.NaN)
+    case 'number':
+      return Number(text)
+    case 'bigint':
+      return typeof value === 'string' ? BigInt(value) : value
+    case 'text':
+      return text === undefined ? value : JSON.parse(text)
+  }
+}

@@ -1,2 +1,0 @@
-export { aiSdkModel } from './model.ts'
-export { aiSdkProvider } from './provider.ts'
