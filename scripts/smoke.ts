@@ -269,6 +269,7 @@ try {
   if (without.status !== 1 || !without.stderr.includes('npm install pg'))
     fail(`without pg, indelible list --store postgres://… ended with ${without.status} and said\n${without.stderr}`)
   // The library alone has no command: it says how to get it.
+  rmSync(join(folder, 'node_modules/@indelible'), { recursive: true }) // above it
   const alone = spawnSync(process.execPath, [join(pasted, 'node_modules/.bin/indelible'), 'list'], { encoding: 'utf8' })
   if (alone.status !== 127 || !alone.stderr.includes('npm install @indelible/cli'))
     fail(`without the command, indelible list ended with ${alone.status} and said\n${alone.stderr}`)
