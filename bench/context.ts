@@ -6,15 +6,8 @@
  */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { createHistory, settle, type Message, type View } from 'indelible'
-import {
-  defaultPrices,
-  deriveContext,
-  estimateTokens,
-  paged,
-  replay,
-  window,
-  type DerivedContext,
-} from 'indelible/context'
+import { deriveContext, estimateTokens, paged, replay, window, type DerivedContext } from 'indelible/context'
+import { defaultPrices } from '../src/context/kit.ts'
 import { aiSdk, langChain, type Peer } from './context-peers.ts'
 import { machine } from './measure.ts'
 import { session } from './messages.ts'

@@ -22,11 +22,11 @@ import {
   modelPrices,
   paged,
   replay,
-  unitsOf,
   window,
   type DerivedContext,
   type Policy,
 } from 'indelible/context'
+import { unitsOf } from '../src/context/kit.ts'
 import { aiSdk, langChain, type Peer } from './context-peers.ts'
 import { machine } from './measure.ts'
 import { readTranscript } from '@indelible/transcripts'

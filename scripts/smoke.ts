@@ -57,7 +57,7 @@ try {
   const tarball = tarballs.get('indelible') ?? fail('npm pack gave no library')
 
   const built = String.raw`dist/.+\.(?:js|d\.ts)(?:\.map)?|src/.+\.ts|package\.json|README\.md|LICENSE`
-  const library = String.raw`|bin/indelible\.js|docs/[a-z-]+(?:/[a-z-]+)?\.md|(?:CHANGELOG|CONTRIBUTING|SECURITY|bench/RESULTS)\.md|examples/verify/(?:go\.mod|main\.go)`
+  const library = String.raw`|bin/indelible\.js|docs/[a-z-]+(?:/[a-z-]+)?\.md|(?:API|CHANGELOG|CONTRIBUTING|SECURITY|bench/RESULTS)\.md|examples/verify/(?:go\.mod|main\.go)`
   const command = String.raw`|dist/view/page/(?:index\.html|page\.css)`
   for (const { name, files } of packed) {
     const more = { indelible: library, '@indelible/cli': command }[name] ?? ''

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { extractDocs } from '../scripts/extract-docs.ts'
-import { entries } from '../scripts/packages.ts'
+import { apiPage, apiPath, namesOf } from '../scripts/api.ts'
+import { entries, packages } from '../scripts/packages.ts'
 import { root } from '../scripts/run.ts'
 
 describe('the examples do what they say', () => {
@@ -11,8 +12,7 @@ describe('the examples do what they say', () => {
   })
 })
 
-it('every page of docs that README names exists, and README names every page', async () => {
-  const { readdirSync } = await import('node:fs')
+it('every page of docs that README names exists, and README names every page', () => {
   const named = [...readFileSync(`${root}README.md`, 'utf8').matchAll(/\]\(docs\/([\w/-]+\.md)\)/g)].map(
     (match) => match[1],
   )
@@ -24,8 +24,7 @@ it('every page of docs that README names exists, and README names every page', a
   )
 })
 
-it('SECURITY.md names a test that exists for each promise', async () => {
-  const { existsSync } = await import('node:fs')
+it('SECURITY.md names a test that exists for each promise', () => {
   const text = readFileSync(`${root}SECURITY.md`, 'utf8')
   const promises = text
     .split('\n')
@@ -38,10 +37,10 @@ it('SECURITY.md names a test that exists for each promise', async () => {
   expect(promises.length).toBeGreaterThan(25)
 })
 
-describe("README's list of entries", () => {
-  const rows = [...readFileSync(`${root}README.md`, 'utf8').matchAll(/^\| `(@?indelible[\w/-]*)` \| (.+) \|$/gm)].map(
-    ([, name = '', about = '']) => ({ name, about }),
-  )
+describe('the list of entries in docs/packages.md', () => {
+  const rows = [
+    ...readFileSync(`${root}docs/packages.md`, 'utf8').matchAll(/^\| `(@?indelible[\w/-]*)` \| (.+) \|$/gm),
+  ].map(([, name = '', about = '']) => ({ name, about }))
   it('has the entries of every package, in their order', () => {
     expect(rows.map(({ name }) => name)).toEqual(entries.map(({ name }) => name))
   })
@@ -59,3 +58,28 @@ describe("README's list of entries", () => {
 
 /** Methods of a codec, and packages that an entry needs. */
 const methods = new Set(['SessionStore', 'Session', 'decode', 'encode', 'pg', 'openai', 'ai'])
+
+describe('the public surface', () => {
+  const names = entries.map((entry) => Object.assign({ name: entry.name }, namesOf(entry)))
+  it('is what API.md says; `npm run api` writes it', () => {
+    expect(readFileSync(apiPath, 'utf8')).toBe(apiPage())
+  })
+  it('has every value in a page of the documentation', () => {
+    const pages = ['README.md', 'CONTRIBUTING.md', ...readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' })]
+      .filter((name) => name.endsWith('.md') && name !== 'packages.md')
+      .map((name) => readFileSync(existsSync(`${root}${name}`) ? `${root}${name}` : `${root}docs/${name}`, 'utf8'))
+    const code = pages.flatMap((page) => page.match(/```[^]*?```|`[^`\n]+`/g) ?? []).join('\n')
+    const words = new Set(code.match(/[A-Za-z_$][\w$]*/g))
+    expect(
+      names.flatMap(({ name, values }) =>
+        values.filter((value) => !words.has(value)).map((value) => `${name} ${value}`),
+      ),
+    ).toEqual([])
+  })
+  it('stays small: 300 values, and of the library 24 entries and 12 kits', () => {
+    const library = Object.keys(packages[0]?.manifest.exports ?? {})
+    expect(names.reduce((sum, { values }) => sum + values.length, 0)).toBeLessThanOrEqual(300)
+    expect(entries.filter(({ name }) => name.startsWith('indelible')).length).toBeLessThanOrEqual(24)
+    expect(library.filter((name) => name.endsWith('/kit')).length).toBeLessThanOrEqual(12)
+  })
+})

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { parseSync } from 'vite'
-import { entries } from '../scripts/packages.ts'
+import { entries, entriesOf, packages } from '../scripts/packages.ts'
 import { root } from '../scripts/run.ts'
 
 /** A node of the syntax tree, as far as it is looked at here. */
@@ -83,7 +83,7 @@ const named = (declaration: Node, name: string): boolean =>
 
 /** The file that a re-export names: beside its own, or behind an entry of a package. */
 const sourceOf = ({ path }: File, from: string): string =>
-  entries.find(({ name }) => name === from)?.source ?? join(dirname(path), from)
+  doors.find(({ name }) => name === from)?.source ?? join(dirname(path), from)
 
 /** Members of a declaration, with the place before which a docstring stands. */
 const membersOf = (declaration: Node): readonly Member[] => {
@@ -126,6 +126,8 @@ const classMemberOf = (member: Node): readonly Member[] =>
   member['accessibility'] !== 'private'
     ? [{ name: nameOf(member['key']), start: member.start }]
     : []
+
+const doors = packages.flatMap((one) => entriesOf(one, true))
 
 const exportsOf = (file: File): readonly string[] =>
   file.body.flatMap((statement) => {

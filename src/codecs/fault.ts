@@ -1,6 +1,6 @@
 /** What can be wrong with a conversation in a foreign format, as data. */
 import { formatPath, type Path } from '../json/index.ts'
-import type { BlockId } from '../proof/index.ts'
+import type { BlockId } from '../proof/kit.ts'
 import { callbackFaultText, type CallbackThrew, sentencesOf, type Sentences } from '../task/index.ts'
 
 /** Why a conversation can't be read or written in a format. */

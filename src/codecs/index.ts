@@ -1,6 +1,3 @@
 export type { CodecFault, DecodeFault, EncodeFault, TranscriptFault } from './fault.ts'
 export type { Allowed, Codec, Decoded, Encode, Encoded, EncodeOptions, Loss, UnsettledOptions } from './codec.ts'
-export { codecs, type CodecFormat, type Codecs } from './codecs.ts'
-export { sourceOf } from './source.ts'
-export { isAgentsItem } from './openai-agents/items.ts'
-export { readLangChainMessage } from './langchain/decode.ts'
+export { codecs, type Codecs } from './codecs.ts'

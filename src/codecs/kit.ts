@@ -1,2 +1,10 @@
-/** For the packages of this repository, which are released together. Other programs get no promise here. */
+/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
+export { decodeRecorded } from './anthropic/decode.ts'
+export type { CodecFormat } from './codecs.ts'
 export { codecFaultText } from './fault.ts'
+export { isMadeId } from './gemini/calls.ts'
+export { JoinedResponse } from './gemini/join.ts'
+export { readLangChainMessage } from './langchain/decode.ts'
+export { isAgentsItem } from './openai-agents/items.ts'
+export { createChatDecoder } from './openai-chat/decode.ts'
+export { sourceOf } from './source.ts'

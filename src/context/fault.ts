@@ -1,5 +1,5 @@
 /** What can be wrong with a derived context, as data. */
-import type { SummaryNote } from '../notes/index.ts'
+import type { SummaryNote } from '../notes/kit.ts'
 import {
   callbackFaultText,
   reasonOf,

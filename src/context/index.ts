@@ -1,6 +1,5 @@
 export { usableTokens, type Budget, type WindowParts } from './deriving/budget.ts'
 export {
-  defaultPrices,
   deriveContext,
   type DerivedContext,
   type DeriveOptions,
@@ -19,27 +18,12 @@ export { fusedSearch, type AsyncRecallSearch, type Embed, type FusedOptions } fr
 export { manageHistory, type ManagedView, type ManageOptions } from './policies/manage.ts'
 export type { Range } from '../sequence/index.ts'
 export { marked, type Mark, type MarkOf } from './policies/marks.ts'
-export {
-  callDollars,
-  modelPrices,
-  pricesOf,
-  unitsOf,
-  usageDollars,
-  type ModelPrices,
-  type ModelRates,
-  type Rates,
-} from './counting/model-prices.ts'
+export { modelPrices, pricesOf, type ModelPrices, type ModelRates, type Rates } from './counting/model-prices.ts'
 export type { OfferedTool } from './deriving/offered.ts'
 export { paged, type PagedOptions } from './policies/paged.ts'
 export type { Candidate, Choice, Cut, Policy, Selection } from './policies/policy.ts'
-export {
-  extractive,
-  prepareSummaries,
-  type PrepareOptions,
-  type Summarizer,
-  type SummaryRange,
-} from './deriving/prepare.ts'
-export { represent, structuredResult, type Recorded, type StructuredResult } from './showing/represent.ts'
+export { prepareSummaries, type PrepareOptions, type Summarizer, type SummaryRange } from './deriving/prepare.ts'
+
 export type { ContextFaults } from './replay/judge.ts'
 export {
   recall,
@@ -54,12 +38,11 @@ export {
 } from './recall/recall.ts'
 export { countedIn, timeIn } from './replay/counted.ts'
 export { claudeTokens, openaiTokens } from './counting/provider-tokens.ts'
-export { residencyReason } from './deriving/reason.ts'
+
 export { replay, type AgainstProvider, type ProviderCount, type Replay, type ReplayOptions } from './replay/replay.ts'
 export { lexicalSearch, type Found, type RecallSearch } from './recall/search.ts'
 export type { ContextSource } from './deriving/source.ts'
 export type { Span } from './deriving/span.ts'
-export { isSubstantive } from './deriving/substantive.ts'
-export { imageTokens, type ImageRule } from './counting/attachments.ts'
-export { estimateTokens, estimatorOf, textTokens, type Estimator, type Tokenizer } from './counting/tokens.ts'
+
+export { estimateTokens, type Estimator, type Tokenizer } from './counting/tokens.ts'
 export { window } from './policies/window.ts'

@@ -3,10 +3,11 @@
  * need not be read with it. Whatever stores the message sees that they are there, and speaks of them.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { BlockId } from '../proof/index.ts'
+import type { BlockId } from '../proof/kit.ts'
 import { arrayOf, emptyList, isLeft, left, OwnSet, right } from '../json/index.ts'
 import type { Message, Part } from '../message/index.ts'
-import { sameBlocks, type BlockStore, type BlockFault, type StoreFaultOf } from '../store/index.ts'
+import type { BlockStore, BlockFault, StoreFaultOf } from '../store/index.ts'
+import { sameBlocks } from '../store/kit.ts'
 
 /**
  * The attachments of a message: the blocks that its images and files reference.

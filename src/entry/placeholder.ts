@@ -1,6 +1,6 @@
 /** Placeholders: what `hydratePartial` gives for messages whose content was not found. To look at, and never stored. */
 import { describe, isObject, own, type Immutable } from '../json/index.ts'
-import type { BlockId } from '../proof/index.ts'
+import type { BlockId } from '../proof/kit.ts'
 import { text, type Message, type MessageFault } from '../message/index.ts'
 
 /**

@@ -8,7 +8,7 @@ import type { History } from '../history/index.ts'
 import { arrayOf, emptyList, freeze, isLeft, right } from '../json/index.ts'
 import type { Message, MessageFault } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import { GrownRows, type CompactRange, type Hash } from '../proof/index.ts'
+import { GrownRows, type CompactRange, type Hash } from '../proof/kit.ts'
 import type { Row } from '../store/index.ts'
 import { encodeRow } from './row.ts'
 

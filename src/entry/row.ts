@@ -8,8 +8,9 @@
  *     {"page":"evidence","blocks":[{"path":["content",0,"content",0,"text"],"id":"…","as":"utf8"}],"message":{…}}
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { blockIdOf, isBlockId, rowLeaf, type BlockId, type Hash, type RowContent } from '../proof/index.ts'
-import { appendText, type Fill, type History } from '../history/index.ts'
+import { blockIdOf, isBlockId, rowLeaf, type BlockId, type Hash, type RowContent } from '../proof/kit.ts'
+import type { History } from '../history/index.ts'
+import { appendText, type Fill } from '../history/kit.ts'
 import { historySentences } from '../history/fault.ts'
 import { sentenceOf } from '../task/index.ts'
 import {
@@ -41,9 +42,11 @@ import {
   utf8Of,
 } from '../json/index.ts'
 import { textOfMessageFault } from '../message/fault.ts'
-import { checkMessage, type Message, type MessageFault } from '../message/index.ts'
+import type { Message, MessageFault } from '../message/index.ts'
+import { checkMessage } from '../message/kit.ts'
 import { isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
-import { hashedBlock, type Row } from '../store/index.ts'
+import type { Row } from '../store/index.ts'
+import { hashedBlock } from '../store/kit.ts'
 import { attachedTo } from './attached.ts'
 import { againstStoring } from './placeholder.ts'
 

@@ -1,6 +1,6 @@
 /** The shape of what stands for an erased row. Nobody can say anything with it: roles, ids of calls, types of notes. */
 import { isArray, isLeft, isObject, parseJson } from '../json/index.ts'
-import { isRole } from '../message/index.ts'
+import { isRole } from '../message/kit.ts'
 import type { RowKind } from '../store/index.ts'
 import { decodeRow } from './row.ts'
 

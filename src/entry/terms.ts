@@ -1,7 +1,8 @@
 /** The terms by which a search finds a stored row: those of the texts of its message, its role, and its kind of content. */
 import { base64Of, define, isLeft, isObject, own, textOfUtf8, type Immutable, type Path } from '../json/index.ts'
-import { isRole, type Message, type Part, type Role } from '../message/index.ts'
-import type { BlockId } from '../proof/index.ts'
+import type { Message, Part, Role } from '../message/index.ts'
+import { isRole } from '../message/kit.ts'
+import type { BlockId } from '../proof/kit.ts'
 import type { TermsOf } from '../store/index.ts'
 import { decodeRow } from './row.ts'
 import { addTerms } from './units.ts'

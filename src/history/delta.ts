@@ -16,7 +16,8 @@ import {
   right,
   snapshot,
 } from '../json/index.ts'
-import { codeOf, type PageKind } from '../pages/index.ts'
+import type { PageKind } from '../pages/index.ts'
+import { codeOf } from '../pages/kit.ts'
 import type { DeltaFault, HistoryFaultOf } from './fault.ts'
 import type { History } from './history.ts'
 import { kindOf, logOf, record, type Applied } from './log.ts'

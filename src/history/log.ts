@@ -3,7 +3,8 @@
  * names, which no key, symbol, prototype, Proxy or patched built-in does.
  */
 import { emptyList, freeze, Given, snapshot, type Immutable } from '../json/index.ts'
-import { codeOf, kindOfCode, type PageKind } from '../pages/index.ts'
+import type { PageKind } from '../pages/index.ts'
+import { codeOf, kindOfCode } from '../pages/kit.ts'
 import { inspectKey, keptAt, rankAt, seclude, shownInConsole } from '../sequence/index.ts'
 import type { Classify, History } from './history.ts'
 import { viewOf, type Part } from './read.ts'

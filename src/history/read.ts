@@ -3,7 +3,8 @@
  * later message and no message that it leaves out is reached from it by any key, symbol, prototype or patched built-in.
  */
 import { freeze, type Immutable } from '../json/index.ts'
-import { pagesOf, type KindSource, type Pages } from '../pages/index.ts'
+import type { Pages } from '../pages/index.ts'
+import { pagesOf, type KindSource } from '../pages/kit.ts'
 import {
   defineGetter,
   getterFrom,

@@ -19,7 +19,7 @@ import {
   sliceText,
   stringify,
 } from '../json/index.ts'
-import { isBlockId } from '../proof/index.ts'
+import { isBlockId } from '../proof/kit.ts'
 import type { MessageFault } from './fault.ts'
 import { isRole, roles } from './guards.ts'
 import type { Message } from './message.ts'

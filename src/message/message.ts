@@ -4,7 +4,7 @@
  * Every field is plain JSON, so a message reads back equal from any store. What a provider says that has no word here
  * is kept raw in a `provider` part, and what belongs to a part or a message without being content is kept in `meta`.
  */
-import type { BlockId } from '../proof/index.ts'
+import type { BlockId } from '../proof/kit.ts'
 import type { Json } from '../json/index.ts'
 
 /** The speaker. `developer` is OpenAI's later name for system instructions; `tool` carries tool results. */

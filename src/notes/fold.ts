@@ -1,5 +1,5 @@
 /** What the notes of a record say together. */
-import { digestOf } from '../proof/index.ts'
+import { digestOf } from '../proof/kit.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { Range, Sequence } from '../sequence/index.ts'
 import type { Note } from './note.ts'

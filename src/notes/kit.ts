@@ -1,2 +1,21 @@
-/** For the packages of this repository, which are released together. Other programs get no promise here. */
-export { noteFaultText } from './fault.ts'
+/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
+export { checkNote, decodeNote } from './decode.ts'
+export { type NoteFault, noteFaultText } from './fault.ts'
+export { type PageFold, foldPage, foldPages, isMark, kindIn, noPages, rangeDigest, retractedBy } from './fold.ts'
+export type {
+  ApplicationNote,
+  ErasedNote,
+  InputNote,
+  JournalBlock,
+  JournalNote,
+  Note,
+  PageNote,
+  PinNote,
+  ReceiptNote,
+  RetractionNote,
+  SealNote,
+  SummaryNote,
+  ToolStartedNote,
+  Usage,
+} from './note.ts'
+export { placeNote, placeOf } from './place.ts'

@@ -1,5 +1,5 @@
 /** What is to change in a text or in JSON: a mark for each secret, so that JSON stays JSON. */
-import { isBlockId } from '../proof/index.ts'
+import { isBlockId } from '../proof/kit.ts'
 import {
   clipped,
   isFound,

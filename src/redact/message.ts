@@ -1,7 +1,7 @@
 /** Redaction of messages and notes: what people, models and tools said, and never what pairs or signs it. */
 import { hasOwn, ownFields, isObject, type JsonObject } from '../json/index.ts'
 import type { Message, Part, ResultPart, Source } from '../message/index.ts'
-import type { Note } from '../notes/index.ts'
+import type { Note } from '../notes/kit.ts'
 import type { Redacted } from './mark.ts'
 import { textRedactor, type InnerRedactor, type RedactOptions, type TextRedactor } from './redactor.ts'
 

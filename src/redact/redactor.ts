@@ -1,6 +1,6 @@
 /** Redaction of texts and JSON: secrets are replaced by a mark that says which rule found them and how long they were. */
 import { textOfJson, type Json } from '../json/index.ts'
-import { isBlockId } from '../proof/index.ts'
+import { isBlockId } from '../proof/kit.ts'
 import { Finder } from './find.ts'
 import type { Redacted } from './mark.ts'
 import { keyBegin, secretRules, type RedactRule } from './rule.ts'

@@ -1,7 +1,8 @@
 /** A model's answer: what of it can be recorded, which of its calls wait, and whether they are run. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import { decodeMessage, withOwnCallId, type Message, type Part, type ToolCallPart } from '../message/index.ts'
+import { decodeMessage, type Message, type Part, type ToolCallPart } from '../message/index.ts'
+import { withOwnCallId } from '../message/kit.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { overspent, type Limits, type Reached, type Spent } from './limits.ts'
 import type { ModelResponse } from './response.ts'

@@ -4,7 +4,7 @@ import { deriveContext, usableTokens, type Budget, type DeriveOptions, type Offe
 import type { View } from '../history/index.ts'
 import { isLeft } from '../json/index.ts'
 import type { Message, Sequence, Settled } from '../message/index.ts'
-import type { Note } from '../notes/index.ts'
+import type { Note } from '../notes/kit.ts'
 import type { ContextStates } from '../session/index.ts'
 
 /** The messages to send instead of the whole record. `deriveContext` gives it. */

@@ -15,7 +15,7 @@ export {
   type HistoryHandlerOptions,
   type Kept,
 } from './history-handlers.ts'
-export { interruptedMark } from '../message/index.ts'
+
 export type { Limits, LimitState } from './limits.ts'
 export type { ContextFor, ModelCall, ModelContext, RunDerive } from './context-for.ts'
 export type { Ahead, HandlerAnswer, RunHandler } from './handler.ts'
@@ -28,7 +28,7 @@ export type { Unfinished, UnfinishedPolicy } from './starting.ts'
 export { type InputMismatch, type NoModel, type RunFailure, type RunFault, type TurnFault } from './fault.ts'
 export { invoke } from './invoke.ts'
 export { modelFor, type ModelConfig, type ModelProvider, type ModelRegistry } from './model-for.ts'
-export { modelTypes, type ModelType } from './model-types.ts'
+export type { ModelType } from './model-types.ts'
 export type { RunResult, RunStep, StopReason } from './result.ts'
 export { scriptedModel, type Line, type ScriptOptions } from './scripted.ts'
-export { tool, toolOutput, type Tool, type ToolContext, type ToolOptions, type ToolOutput } from './tool.ts'
+export { tool, type Tool, type ToolContext, type ToolOptions } from './tool.ts'

@@ -1,7 +1,8 @@
 /** Running tools: whatever happens in one becomes its result. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, parseJson, right } from '../json/index.ts'
-import { decodeMessage, text, toolResultPart, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
+import { decodeMessage, text, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
+import { toolResultPart } from '../message/kit.ts'
 import { after } from '../task/index.ts'
 import { reasonOf } from '../task/index.ts'
 import { ToolOutput, type Tool } from './tool.ts'

@@ -1,6 +1,8 @@
-/** For the packages of this repository, which are released together. Other programs get no promise here. */
+/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
 export { type AdapterOptions, joined, messagesOf, partOf, wireOf } from './adapter.ts'
 export { type RunFault, runSentences } from './fault.ts'
-export { type ModelProvider } from './model-for.ts'
-export { type BlockType, type Model, type ModelEvent, type ModelRequest } from './model.ts'
-export { type FinishReason } from './response.ts'
+export type { ModelProvider } from './model-for.ts'
+export { modelTypes } from './model-types.ts'
+export type { BlockType, Model, ModelEvent, ModelRequest } from './model.ts'
+export type { FinishReason } from './response.ts'
+export { type ToolOutput, toolOutput } from './tool.ts'

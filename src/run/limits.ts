@@ -1,6 +1,6 @@
 /** When a run ends though the model would go on. */
 import { own } from '../json/index.ts'
-import type { Usage } from '../notes/index.ts'
+import type { Usage } from '../notes/kit.ts'
 import { amount, type Amount } from '../task/index.ts'
 import type { RunStep, StopReason } from './result.ts'
 

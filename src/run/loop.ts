@@ -9,17 +9,16 @@ import { isLeft, left, right, snapshot, own, hasOwn } from '../json/index.ts'
 import type { HistoryDelta, View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import {
-  resultMessages,
   settle,
   toolCall,
-  withOwnCallId,
   type Message,
   type Sequence,
   type Settled,
   type ToolCallPart,
   type ToolResultPart,
 } from '../message/index.ts'
-import { rangeDigest } from '../notes/index.ts'
+import { resultMessages, withOwnCallId } from '../message/kit.ts'
+import { rangeDigest } from '../notes/kit.ts'
 import { admitted, openCallsOf, whyNot } from './answer.ts'
 import type { Channel } from './channel.ts'
 import type { Deriving, ModelContext } from './context-for.ts'

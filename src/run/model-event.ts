@@ -1,7 +1,7 @@
 /** What a model gives out, as the run goes on with it: a frozen copy of its known fields, so that it stays what it was. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { define, formatPath, freeze, isLeft, left, NotJson, right, snapshot, own } from '../json/index.ts'
-import type { Usage } from '../notes/index.ts'
+import type { Usage } from '../notes/kit.ts'
 import type { ModelEvent } from './model.ts'
 
 /**

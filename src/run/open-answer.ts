@@ -1,6 +1,6 @@
 /** An answer whose calls are not all answered: where a run ended for an approval, or died, and another one goes on. */
 import type { ToolCallPart, ToolResultPart } from '../message/index.ts'
-import { rangeDigest } from '../notes/index.ts'
+import { rangeDigest } from '../notes/kit.ts'
 import type { ModelResponse } from './response.ts'
 
 /** A call that waits for an approval. */

@@ -1,5 +1,6 @@
 /** An answer while it streams: what there would be of it if it were cut now. */
-import { cutAnswer, type Message, type Part } from '../message/index.ts'
+import type { Message, Part } from '../message/index.ts'
+import { cutAnswer } from '../message/kit.ts'
 import type { InterruptBehavior } from './event.ts'
 import type { ModelEvent } from './model.ts'
 

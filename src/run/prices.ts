@@ -1,5 +1,6 @@
 /** What the answers of a run cost. */
-import { callDollars, pricesOf, type ModelRates } from '../context/index.ts'
+import { pricesOf, type ModelRates } from '../context/index.ts'
+import { callDollars } from '../context/kit.ts'
 import { amount } from '../task/index.ts'
 import type { Limits } from './limits.ts'
 import type { Model } from './model.ts'

@@ -1,6 +1,6 @@
 /** What a model answered, whole. */
 import type { Message } from '../message/index.ts'
-import type { Usage } from '../notes/index.ts'
+import type { Usage } from '../notes/kit.ts'
 
 /**
  * Why a model stopped: it had said all, wants tools, ran into its own limit of tokens, declined, wants to be called again

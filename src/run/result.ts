@@ -1,7 +1,7 @@
 /** What a run came to. */
 import { own } from '../json/index.ts'
 import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
-import type { Usage } from '../notes/index.ts'
+import type { Usage } from '../notes/kit.ts'
 import type { OpenAnswer } from './open-answer.ts'
 import type { ModelResponse } from './response.ts'
 

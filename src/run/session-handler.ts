@@ -9,16 +9,10 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { HistoryDelta } from '../history/index.ts'
 import { isLeft, jsonEqual, right, type Json, type JsonObject, ownFields, optionsOf } from '../json/index.ts'
 import type { Message, Part } from '../message/index.ts'
-import type { InputNote, JournalBlock, JournalNote, Note, ReceiptNote } from '../notes/index.ts'
+import type { InputNote, JournalBlock, JournalNote, Note, ReceiptNote } from '../notes/kit.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
-import {
-  callsOf,
-  redactorOf,
-  type LeaseSessionFault,
-  type Session,
-  type Together,
-  type WriteFault,
-} from '../session/index.ts'
+import type { LeaseSessionFault, Session, Together, WriteFault } from '../session/index.ts'
+import { callsOf, redactorOf } from '../session/kit.ts'
 import type { Head } from '../store/index.ts'
 import { amount } from '../task/index.ts'
 import type { RunEvent } from './event.ts'

@@ -1,27 +1,12 @@
 /** What a run on a session starts from: what dead runs left is settled first. The session is held meanwhile. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import {
-  developer,
-  interruptedResults,
-  settle,
-  text,
-  toolResultPart,
-  type Message,
-  type ToolCallPart,
-} from '../message/index.ts'
+import { developer, interruptedResults, settle, text, type Message, type ToolCallPart } from '../message/index.ts'
+import { toolResultPart } from '../message/kit.ts'
 import type { PairingFault } from '../message/fault.ts'
-import type { InputNote, JournalNote } from '../notes/index.ts'
-import {
-  callIdsIn,
-  callsOf,
-  goOnAfter,
-  messagesOf,
-  whyUnanswered,
-  type OpenStep,
-  type Session,
-  type WriteFault,
-} from '../session/index.ts'
+import type { InputNote, JournalNote } from '../notes/kit.ts'
+import type { OpenStep, Session, WriteFault } from '../session/index.ts'
+import { callIdsIn, callsOf, goOnAfter, messagesOf, whyUnanswered } from '../session/kit.ts'
 import { noUsage } from './result.ts'
 import type { Input } from './inputs/input.ts'
 import type { Start } from './launch.ts'

@@ -1,5 +1,6 @@
 /** A run's own copy of what it goes on with: each message stands where it does in the record, and so will the next. */
-import { createHistory, leftOut, without, type History, type Range, type View } from '../history/index.ts'
+import { createHistory, without, type History, type Range, type View } from '../history/index.ts'
+import { leftOut } from '../history/index.ts'
 import type { Message, Sequence } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
 

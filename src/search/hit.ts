@@ -1,6 +1,6 @@
 /** What a search is asked for, and what it answers. */
 import type { Role } from '../message/index.ts'
-import type { SearchText } from '../entry/index.ts'
+import type { SearchText } from '../entry/kit.ts'
 import type { Excerpt } from './match.ts'
 
 /** How to search. */

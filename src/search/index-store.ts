@@ -1,7 +1,7 @@
 /** Making the index that searches use. */
 import { isLeft, left, optionsOf, right } from '../json/index.ts'
-import { termsOf } from '../entry/index.ts'
-import { checkStore } from '../session/index.ts'
+import { termsOf } from '../entry/kit.ts'
+import { checkStore } from '../session/kit.ts'
 import { aFlag, aFunction, checked } from './checked.ts'
 import type { Store, StoreFaultOf } from '../store/index.ts'
 import { called, type Task } from '../task/index.ts'

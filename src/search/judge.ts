@@ -3,11 +3,11 @@
  * found that is not there any more, and all stores give the same answers.
  */
 import { isLeft, type Immutable } from '../json/index.ts'
-import { decodeRow, messageIn, textsOf } from '../entry/index.ts'
+import { decodeRow, messageIn, textsOf } from '../entry/kit.ts'
 import type { Range } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
-import { decodeNote } from '../notes/index.ts'
-import type { BlockId } from '../proof/index.ts'
+import { decodeNote } from '../notes/kit.ts'
+import type { BlockId } from '../proof/kit.ts'
 import type { Store, StoredRow } from '../store/index.ts'
 import type { SearchHit, Wanted } from './hit.ts'
 import { matchIn } from './match.ts'

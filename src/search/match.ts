@@ -1,5 +1,5 @@
 /** Whether texts have what a query asks for, and the place to show. */
-import { unitsIn, type SearchText, type Unit } from '../entry/index.ts'
+import { unitsIn, type SearchText, type Unit } from '../entry/kit.ts'
 import type { Phrase, Query } from './query.ts'
 
 /** A part of a text with the words that were found in it. */

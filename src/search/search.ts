@@ -1,7 +1,7 @@
 /** Searching the sessions of a store. */
 import { ownFields, describe, isLeft, left, optionsOf, right } from '../json/index.ts'
-import { roles } from '../message/index.ts'
-import { checkStore } from '../session/index.ts'
+import { roles } from '../message/kit.ts'
+import { checkStore } from '../session/kit.ts'
 import type { Store } from '../store/index.ts'
 import type { Task } from '../task/index.ts'
 import { aFlag, aText, aTime, checked, oneOf, wholeFrom } from './checked.ts'

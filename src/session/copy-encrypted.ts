@@ -1,22 +1,9 @@
 /** Copying an encrypted session: its rows as they are stored, without its keys. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../json/index.ts'
-import { lacking } from '../entry/index.ts'
-import {
-  destroyedKeyLogOf,
-  encryptedRow,
-  encryptionOf,
-  keyLogOf,
-  ownStore,
-  type AppendFault,
-  type BlockFault,
-  type Head,
-  type LogFault,
-  type LogInfo,
-  type NewLogFault,
-  type TimedRow,
-  type Store,
-} from '../store/index.ts'
+import { lacking } from '../entry/kit.ts'
+import type { AppendFault, BlockFault, Head, LogFault, LogInfo, NewLogFault, Store } from '../store/index.ts'
+import { destroyedKeyLogOf, encryptedRow, encryptionOf, keyLogOf, ownStore, type TimedRow } from '../store/kit.ts'
 import { called, type CallbackThrew } from '../task/index.ts'
 
 /** How many rows are appended at once. */

@@ -2,8 +2,9 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import { user } from '../message/index.ts'
-import { emptyRange, equalBytes, nodeHash, rootOf, hexOf, type CompactRange } from '../proof/index.ts'
-import { rangeAt, rowLeaf, type LogFault, type LogInfo, type Store, type StoredRow } from '../store/index.ts'
+import { emptyRange, equalBytes, nodeHash, rootOf, hexOf, type CompactRange } from '../proof/kit.ts'
+import type { LogFault, LogInfo, Store, StoredRow } from '../store/index.ts'
+import { rangeAt, rowLeaf } from '../store/kit.ts'
 import { addNote, addTimes, takeRows, type Mirror } from './mirror.ts'
 
 /** Read all rows into an empty mirror. `damaged` of the mirror gets those that are not what was appended. */

@@ -4,9 +4,10 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, isArray, isLeft, left, optionsOf, parseJson, right } from '../json/index.ts'
-import { decodeMessage, erasedMessage, type Message } from '../message/index.ts'
-import type { Note } from '../notes/index.ts'
-import { decodeRow, erasedBody } from '../entry/index.ts'
+import { decodeMessage, type Message } from '../message/index.ts'
+import { erasedMessage } from '../message/kit.ts'
+import type { Note } from '../notes/kit.ts'
+import { decodeRow, erasedBody } from '../entry/kit.ts'
 import type { Because, Erased, EraseFault, RowsToErase, Store, StoredRow } from '../store/index.ts'
 import type { Task } from '../task/index.ts'
 import { sessionTask, type EraseSessionFault } from './fault.ts'

@@ -1,7 +1,7 @@
 /** A record on its way from one store to another, or to a file: its rows, and what it says of them. */
 import type { JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
-import type { Note } from '../notes/index.ts'
+import type { Note } from '../notes/kit.ts'
 import type { PageKind } from '../pages/index.ts'
 
 /** What a row of a record says beside its text. */

@@ -4,7 +4,7 @@ import type { View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { type Message, type MessageFault } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
-import type { Note } from '../notes/index.ts'
+import type { Note } from '../notes/kit.ts'
 import { pageKinds } from '../pages/index.ts'
 import type {
   AppendFault,

@@ -1,7 +1,8 @@
 /** Forking: another session that starts with the first messages of one, and shares them. */
 import { isLeft, left, right, optionsOf } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { copyArgument, withoutKeys, type LogFault, type Store, type StoreFaultOf } from '../store/index.ts'
+import type { LogFault, Store, StoreFaultOf } from '../store/index.ts'
+import { copyArgument, withoutKeys } from '../store/kit.ts'
 import { sessionTask, type ForkSessionFault, type OpenForkFault } from './fault.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
 import type { Task } from '../task/index.ts'

@@ -21,7 +21,7 @@ export { eraseMessages } from './erase.ts'
 export { findMessages, type MessageQuery } from './find-messages.ts'
 export { follow, type SessionPlace } from './follow.ts'
 export { createFork, forkSession, type ForkOptions } from './fork.ts'
-export { callIdsIn, callsOf, goOnAfter, messagesOf, whyUnanswered, type OpenStep, type Unanswered } from './journal.ts'
+export type { OpenStep } from './journal.ts'
 export type { LeaseOptions, SessionLease } from './lease.ts'
 export { listSessions, type SessionPage } from './list.ts'
 export { checkErasure, type ErasureProof, type ErasureReceipt, type ProvenErasure, type Remains } from './receipt.ts'
@@ -67,8 +67,24 @@ export {
   type Unfinished,
 } from './transfer.ts'
 export type { Exported, ExportedHead, ExportedRow, RowMoment } from './exported.ts'
-export { redactorOf } from './store-of.ts'
-export { hasFailed, readUsage, usesIn, usesOf, type CallUse, type UsageOptions } from './usage.ts'
+
 export { verifySession, type VerifiedSession, type VerifyOptions } from './verify.ts'
 export type { Recorded } from './step.ts'
-export { checkStore } from './store-of.ts'
+
+export type {
+  ApplicationNote,
+  ErasedNote,
+  InputNote,
+  JournalBlock,
+  JournalNote,
+  Note,
+  NoteFault,
+  PageNote,
+  PinNote,
+  ReceiptNote,
+  RetractionNote,
+  SealNote,
+  SummaryNote,
+  ToolStartedNote,
+  Usage,
+} from '../notes/kit.ts'

@@ -4,21 +4,18 @@
  */
 import { hasOwn, isLeft, own } from '../json/index.ts'
 import {
-  cutAnswer,
   decodeMessage,
   developer,
-  resultMessages,
   text,
   toolCallsOf,
-  toolResultPart,
   type Message,
   type Part,
   type ToolCallPart,
   type Sequence,
   type ToolResultPart,
-  withOwnCallId,
 } from '../message/index.ts'
-import { retractedBy, type JournalBlock, type JournalNote, type Note } from '../notes/index.ts'
+import { cutAnswer, resultMessages, toolResultPart, withOwnCallId } from '../message/kit.ts'
+import { retractedBy, type JournalBlock, type JournalNote, type Note } from '../notes/kit.ts'
 import type { History } from '../history/index.ts'
 
 /** A step of a run that is not recorded: its run is at work on it, has died, or waits for an approval. */

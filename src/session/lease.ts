@@ -11,14 +11,8 @@ import {
   type Task,
   type Timer,
 } from '../task/index.ts'
-import {
-  storeTask,
-  type LeaseFault,
-  type LogFault,
-  type Store,
-  type StoreFault,
-  type StoreFaultOf,
-} from '../store/index.ts'
+import type { LeaseFault, LogFault, Store, StoreFault, StoreFaultOf } from '../store/index.ts'
+import { storeTask } from '../store/kit.ts'
 import {
   sessionFaultText,
   sessionTask,

@@ -2,15 +2,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import {
-  checkMeta,
-  encryptionOf,
-  isEncryptedLog,
-  type LogInfo,
-  type StoreFaultOf,
-  partialMember,
-  sessionMember,
-} from '../store/index.ts'
+import type { LogInfo, StoreFaultOf } from '../store/index.ts'
+import { checkMeta, encryptionOf, isEncryptedLog, partialMember, sessionMember } from '../store/kit.ts'
 import type { Redactor } from '../redact/index.ts'
 import type { NoSessionFault } from './fault.ts'
 

@@ -1,31 +1,19 @@
 /** What a session holds in memory: the record as it is stored, up to a head. Never ahead of the store, never beside it. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import {
-  appendText,
-  createHistory,
-  without,
-  type Immutable,
-  type History,
-  type Range,
-  type View,
-} from '../history/index.ts'
-import { emptyRange, type BlockId, type CompactRange, type Hash } from '../proof/index.ts'
+import { createHistory, without, type Immutable, type History, type Range, type View } from '../history/index.ts'
+import { appendText } from '../history/kit.ts'
+import { emptyRange, type BlockId, type CompactRange, type Hash } from '../proof/kit.ts'
 import type { Message } from '../message/index.ts'
-import { checkNote, decodeNote, isMark, placeNote, retractedBy, type Note } from '../notes/index.ts'
+import { checkNote, decodeNote, isMark, placeNote, retractedBy, type Note } from '../notes/kit.ts'
 import { noteFaultText } from '../notes/fault.ts'
 import { emptyFold, type JournalFold } from './journal.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { Redactor } from '../redact/index.ts'
-import { againstStub, decodeRow, takeRow, type DecodedRow } from '../entry/index.ts'
+import { againstStub, decodeRow, takeRow, type DecodedRow } from '../entry/kit.ts'
 import {
   grow,
-  headOf,
-  rangeAt,
-  readEncrypted,
-  rowLeaf,
   verifyLog,
-  withoutKeys,
   type Head,
   type LogInfo,
   type Store,
@@ -34,6 +22,7 @@ import {
   type StoreFaultOf,
   type VerifyFault,
 } from '../store/index.ts'
+import { headOf, rangeAt, readEncrypted, rowLeaf, withoutKeys } from '../store/kit.ts'
 
 /** A row of the log that is not what was appended. */
 export interface DamagedRow {

@@ -1,7 +1,8 @@
 /** Opening a session that may not be there yet. */
 import { isLeft, left, optionsOf } from '../json/index.ts'
 import { createRedactor } from '../redact/index.ts'
-import { copyArgument, type Store } from '../store/index.ts'
+import type { Store } from '../store/index.ts'
+import { copyArgument } from '../store/kit.ts'
 import type { Task } from '../task/index.ts'
 import { sessionTask, type OpenOrCreateFault } from './fault.ts'
 import { createSession, openSession, type SessionOptions } from './open.ts'

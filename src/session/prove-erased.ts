@@ -5,18 +5,9 @@
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isArray, isLeft, isObject, left, right } from '../json/index.ts'
-import { verifyInclusion } from '../proof/index.ts'
-import {
-  erasureOf,
-  inclusionPath,
-  isLeaf,
-  ledgerContent,
-  sameHead,
-  type Erasure,
-  type Head,
-  type Store,
-  type StoreFaultOf,
-} from '../store/index.ts'
+import { verifyInclusion } from '../proof/kit.ts'
+import type { Erasure, Head, Store, StoreFaultOf } from '../store/index.ts'
+import { erasureOf, inclusionPath, isLeaf, ledgerContent, sameHead } from '../store/kit.ts'
 import type { Task } from '../task/index.ts'
 import { sessionTask, type ReadSessionFault, type SessionFaultOf } from './fault.ts'
 import { rowOfMessage } from './prove.ts'

@@ -1,7 +1,7 @@
 /** Proofs: that one message is in a record with a known head, for somebody who has neither the store nor the rest. */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { blockIdOf, portableSha256, verifyInclusion, type BlockId } from '../proof/index.ts'
+import { blockIdOf, portableSha256, verifyInclusion, type BlockId } from '../proof/kit.ts'
 import { createHistory } from '../history/index.ts'
 import {
   base64Of,
@@ -19,7 +19,8 @@ import {
 } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import { decodeRow, isRowText, takeMessage } from '../entry/index.ts'
+import { decodeRow, isRowText, takeMessage } from '../entry/kit.ts'
+import type { Head, Store, StoreFaultOf, StoredRow } from '../store/index.ts'
 import {
   erasureOf,
   inclusionPath,
@@ -30,11 +31,7 @@ import {
   rangeAt,
   headOf,
   rowLeaf,
-  type Head,
-  type Store,
-  type StoreFaultOf,
-  type StoredRow,
-} from '../store/index.ts'
+} from '../store/kit.ts'
 import { sessionTask, type ReadSessionFault, type SessionFaultOf } from './fault.ts'
 import type { Task } from '../task/index.ts'
 import type { SessionInfo } from './metadata.ts'

@@ -2,7 +2,7 @@
 import { isLeft, left, right } from '../json/index.ts'
 import { createHistory, type View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
-import { takeMessage } from '../entry/index.ts'
+import { takeMessage } from '../entry/kit.ts'
 import type { LogFault, Store } from '../store/index.ts'
 import { sessionTask } from './fault.ts'
 import type { Task } from '../task/index.ts'

@@ -1,7 +1,8 @@
 /** Reading a session whole, as it is stored. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import { encryptionOf, ownKeyOf, withoutKeys, type LogFault, type LogInfo, type Store } from '../store/index.ts'
+import type { LogFault, LogInfo, Store } from '../store/index.ts'
+import { encryptionOf, ownKeyOf, withoutKeys } from '../store/kit.ts'
 import type { Redactor } from '../redact/index.ts'
 import type { ReadSessionFault } from './fault.ts'
 import { sessionInfo, type SessionInfo } from './metadata.ts'

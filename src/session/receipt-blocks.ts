@@ -1,7 +1,7 @@
 /** The blocks that receipts name: tools, instructions, and messages that only a call had. No row references them. */
 import { isLeft, isObject, type Json } from '../json/index.ts'
-import type { Note } from '../notes/index.ts'
-import { isBlockId, type BlockId } from '../proof/index.ts'
+import type { Note } from '../notes/kit.ts'
+import { isBlockId, type BlockId } from '../proof/kit.ts'
 import type { AppendFault, BlockFault, Store } from '../store/index.ts'
 import type { Mirror } from './mirror.ts'
 

@@ -2,7 +2,8 @@
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isArray, isLeft, isObject, left, right } from '../json/index.ts'
-import { portableSha256, verifyInclusion, type BlockId } from '../proof/index.ts'
+import { portableSha256, verifyInclusion, type BlockId } from '../proof/kit.ts'
+import type { Erased, Erasure, ErasedRow, Head, LogFault, Residue, RowPlace, Store, StoredRow } from '../store/index.ts'
 import {
   identityAt,
   inclusionPath,
@@ -14,17 +15,8 @@ import {
   readLedgerRow,
   rowLeaf,
   streamLogOf,
-  type Erased,
-  type Erasure,
-  type ErasedRow,
-  type Head,
   type LedgerRow,
-  type LogFault,
-  type Residue,
-  type RowPlace,
-  type Store,
-  type StoredRow,
-} from '../store/index.ts'
+} from '../store/kit.ts'
 import type { EraseSessionFault, SessionFaultOf } from './fault.ts'
 import type { Opened } from './read.ts'
 import { longEnough, namesIn, spellings, textsOf } from './repeats.ts'

@@ -2,7 +2,7 @@
 import type { View } from '../history/index.ts'
 import { isArray, isLeft, isObject, parseJson } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
-import { isMark, type Note } from '../notes/index.ts'
+import { isMark, type Note } from '../notes/kit.ts'
 import { callIdsIn, stepNamed, type EndedStep } from './journal.ts'
 
 /** Messages that are to be erased, and all that notes know them by. */

@@ -6,7 +6,7 @@
 import type { View } from '../history/index.ts'
 import type { Immutable, Json, JsonObject } from '../json/index.ts'
 import type { Message, OpenCall } from '../message/index.ts'
-import type { Note, SealNote, ToolStartedNote } from '../notes/index.ts'
+import type { Note, SealNote, ToolStartedNote } from '../notes/kit.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { Because, Head, Lease, LogFault } from '../store/index.ts'
 import type { CallbackThrew, Task } from '../task/index.ts'

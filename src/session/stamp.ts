@@ -1,7 +1,8 @@
 /** What a session writes on each row that it appends: when, and in an erasable session a salt. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, own, right } from '../json/index.ts'
-import type { Row, Store, StoreFaultOf, TimedRow } from '../store/index.ts'
+import type { Row, Store, StoreFaultOf } from '../store/index.ts'
+import type { TimedRow } from '../store/kit.ts'
 
 declare const crypto: { readonly getRandomValues: (bytes: Uint8Array) => Uint8Array }
 

@@ -1,6 +1,6 @@
 /** Steps: what a session's writer is asked to append, and where it is to stand. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Recording } from '../entry/index.ts'
+import type { Recording } from '../entry/kit.ts'
 import type { Head, Row } from '../store/index.ts'
 import type { SessionFaultOf, WriteFault } from './fault.ts'
 

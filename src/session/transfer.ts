@@ -6,8 +6,26 @@ import type { JsonObject } from '../json/index.ts'
 import { decodeMessage, isErased, type Message, type MessageFault } from '../message/index.ts'
 import { classify, isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
 import type { Exported, ExportedHead, ExportedRow } from './exported.ts'
-import { emptyRange, type BlockId } from '../proof/index.ts'
-import { encodeRow, erasedBody, lacking, termsOf, type EncodedRow } from '../entry/index.ts'
+import { emptyRange, type BlockId } from '../proof/kit.ts'
+import { encodeRow, erasedBody, lacking, termsOf, type EncodedRow } from '../entry/kit.ts'
+import type {
+  CopiedClaim,
+  ErasedRow,
+  Erasure,
+  Head,
+  LogInfo,
+  Store,
+  StoreFault,
+  AppendFault,
+  BlockFault,
+  ListFault,
+  NewLogFault,
+  RemoveFault,
+  LogFault,
+  StoreFaultOf,
+  UpdateFault,
+  VerifyFault,
+} from '../store/index.ts'
 import {
   againstOwnId,
   appendToLedger,
@@ -20,25 +38,9 @@ import {
   maxMissed,
   ownStore,
   rangeAt,
-  type CopiedClaim,
-  type ErasedRow,
-  type Erasure,
-  type Head,
   type LedgerRow,
-  type LogInfo,
-  type Store,
-  type StoreFault,
-  type AppendFault,
-  type BlockFault,
-  type ListFault,
-  type NewLogFault,
-  type RemoveFault,
-  type LogFault,
-  type StoreFaultOf,
   type TimedRow,
-  type UpdateFault,
-  type VerifyFault,
-} from '../store/index.ts'
+} from '../store/kit.ts'
 import { called, type CallbackThrew, type Task } from '../task/index.ts'
 import {
   sessionTask,
@@ -58,7 +60,7 @@ import {
 } from './metadata.ts'
 import { rowsIn, type DamagedRow, type Mirror } from './mirror.ts'
 import { momentOf } from './stamp.ts'
-import { decodeNote, type Note } from '../notes/index.ts'
+import { decodeNote, type Note } from '../notes/kit.ts'
 import { noteFaultText } from '../notes/fault.ts'
 import { encryptedRowsErased, storeEncrypted, type PlacedRow } from './copy-encrypted.ts'
 import { erasedCause } from './rows.ts'

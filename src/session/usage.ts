@@ -1,6 +1,6 @@
 /** The tokens that the model calls of a session used: by its receipts, and by what the file says that it was imported from. */
 import { ownFields, isLeft, isObject, optionsOf, parseJson, right } from '../json/index.ts'
-import { decodeNote, type ReceiptNote, type Usage } from '../notes/index.ts'
+import { decodeNote, type ReceiptNote, type Usage } from '../notes/kit.ts'
 import type { Store, StoredRow } from '../store/index.ts'
 import type { Task } from '../task/index.ts'
 import { sessionTask, type ReadSessionFault } from './fault.ts'

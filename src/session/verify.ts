@@ -2,21 +2,11 @@
 import { checkStore } from './store-of.ts'
 import { isLeft, left, optionsOf, right } from '../json/index.ts'
 import { createHistory } from '../history/index.ts'
-import type { BlockId } from '../proof/index.ts'
+import type { BlockId } from '../proof/kit.ts'
 import type { Message } from '../message/index.ts'
-import { attachedTo, takeMessage } from '../entry/index.ts'
-import {
-  isEncrypted,
-  ledgerId,
-  readEncrypted,
-  undoneErasures,
-  undoneText,
-  verifyLog,
-  type Head,
-  type InspectRows,
-  type Store,
-  type StoredRow,
-} from '../store/index.ts'
+import { attachedTo, takeMessage } from '../entry/kit.ts'
+import { verifyLog, type Head, type InspectRows, type Store, type StoredRow } from '../store/index.ts'
+import { isEncrypted, ledgerId, readEncrypted, undoneErasures, undoneText } from '../store/kit.ts'
 import { called, type Task } from '../task/index.ts'
 import { sessionTask, type VerifySessionFault } from './fault.ts'
 import { sessionInfo, type SessionInfo } from './metadata.ts'

@@ -11,24 +11,21 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hasOwn, isLeft, left, right } from '../json/index.ts'
-import { Recording, termsOf } from '../entry/index.ts'
+import { Recording, termsOf } from '../entry/kit.ts'
 import { consequenceOf } from '../task/index.ts'
-import type { CompactRange, GrownRows } from '../proof/index.ts'
-import {
-  headOf,
-  planned,
-  rangeAt,
-  sameHead,
-  type Append,
-  type AppendFault,
-  type Appended,
-  type Head,
-  type Plan,
-  type Row,
-  type Store,
-  type StoreFaultOf,
-  type VerifyFault,
+import type { CompactRange, GrownRows } from '../proof/kit.ts'
+import type {
+  Append,
+  AppendFault,
+  Appended,
+  Head,
+  Plan,
+  Row,
+  Store,
+  StoreFaultOf,
+  VerifyFault,
 } from '../store/index.ts'
+import { headOf, planned, rangeAt, sameHead } from '../store/kit.ts'
 import type { RefreshFault, SessionFaultOf, WriteFault } from './fault.ts'
 import { busyOf } from './lease.ts'
 import {

@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../task/index.ts'
 import { isLeft, left, right } from '../json/index.ts'
-import { blockIdOf, type BlockId } from '../proof/index.ts'
+import { blockIdOf, type BlockId } from '../proof/kit.ts'
 import { once, ownBlocks } from './checked.ts'
 import type { Answer, BlockDriver } from './driver.ts'
 import { storeTask, type BlockFault, type StoreFault, type StoreFaultOf } from './fault.ts'

@@ -1,6 +1,6 @@
 /** Blocks that were read or written lately, in memory: those used last stay, as many as fit a number of bytes. */
 import { isLeft, right } from '../json/index.ts'
-import type { BlockId } from '../proof/index.ts'
+import type { BlockId } from '../proof/kit.ts'
 import { standsFor } from './block-handle.ts'
 import { storeTask } from './fault.ts'
 import type { BlockStore } from './store.ts'

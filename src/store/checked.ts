@@ -1,7 +1,7 @@
 /** What is given to a store, checked and copied before a driver sees it. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, left, optionsOf, right, type Path } from '../json/index.ts'
-import { blockIdOf, type BlockId, type Hash } from '../proof/index.ts'
+import { blockIdOf, type BlockId, type Hash } from '../proof/kit.ts'
 import { checkRows, type RowContext } from './checked-row.ts'
 import type { Block, CheckedAppend, CheckedQuery, Cursor } from './driver.ts'
 import type { StoreFault } from './fault.ts'

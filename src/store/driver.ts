@@ -3,7 +3,7 @@
  * and `storeOf` makes a store of it: ids, rows, metadata and blocks are checked and hashed in one place.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Hash, BlockId } from '../proof/index.ts'
+import type { Hash, BlockId } from '../proof/kit.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import type { StoreFault } from './fault.ts'

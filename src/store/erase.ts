@@ -5,7 +5,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { isLeft, left, right, ownFields } from '../json/index.ts'
-import { emptyRange } from '../proof/index.ts'
+import { emptyRange } from '../proof/kit.ts'
 import { checkAppend } from './checked.ts'
 import type { CheckedErasure, StoreDriver } from './driver.ts'
 import type { Erased, EraseRequest, RowsToErase, Sharing } from './erasing.ts'

@@ -1,5 +1,5 @@
 /** What is asked of a store that erases rows, and what it answers. */
-import type { BlockId } from '../proof/index.ts'
+import type { BlockId } from '../proof/kit.ts'
 import type { Because, CopiedClaim } from './ledger-row.ts'
 import type { LeaseClaim } from './lease.ts'
 import type { Head } from './row.ts'

@@ -2,7 +2,7 @@
 import { reasonOf, taskOf, type CallbackThrew, type TaskOf, sentencesOf, type Sentences } from '../task/index.ts'
 import { callbackFaultText } from '../task/fault.ts'
 import { formatPath, type JsonObject, type Path } from '../json/index.ts'
-import type { BlockId } from '../proof/index.ts'
+import type { BlockId } from '../proof/kit.ts'
 import type { Head, StoredRow } from './row.ts'
 
 /** What can go wrong with a store. Released tags stay. */

@@ -3,7 +3,7 @@
  * Bytes can change, so what is stored is a copy that was made before hashing, and that nobody else has seen.
  */
 import { Given } from '../json/index.ts'
-import { blockIdOf, type BlockId, type Hash } from '../proof/index.ts'
+import { blockIdOf, type BlockId, type Hash } from '../proof/kit.ts'
 import type { Block } from './driver.ts'
 
 const Bytes = Uint8Array // taken when this module loads

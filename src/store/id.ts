@@ -1,5 +1,5 @@
 /** Ids: what may name a log, an operation or a scope, and the ids of blocks. */
-import { isBlockId } from '../proof/index.ts'
+import { isBlockId } from '../proof/kit.ts'
 import type { StoreFaultOf } from './fault.ts'
 
 /** The longest id, in bytes of UTF-8. */

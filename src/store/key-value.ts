@@ -7,7 +7,7 @@
  */
 import { isLeft, left, right } from '../json/index.ts'
 import type { Task } from '../task/index.ts'
-import { blockIdOf, portableSha256, type BlockId, type Hash } from '../proof/index.ts'
+import { blockIdOf, portableSha256, type BlockId, type Hash } from '../proof/kit.ts'
 import { blockStoreOf, defaultScope, withOnce } from './block-handle.ts'
 import { storeTask, type MediumFault, type StoreFaultOf } from './fault.ts'
 import { invalidId } from './id.ts'

@@ -22,7 +22,7 @@ import type { Store } from './store.ts'
 import { headOf, rowLeaf } from './tree.ts'
 import { identityAt, type LogIdentity } from './identity.ts'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import type { Hash } from '../proof/index.ts'
+import type { Hash } from '../proof/kit.ts'
 import { rangeAt } from './verify.ts'
 
 /** All that a ledger says, up to a head. */

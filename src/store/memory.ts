@@ -10,7 +10,7 @@ import {
   type Hash,
   type BlockId,
   type CompactRange,
-} from '../proof/index.ts'
+} from '../proof/kit.ts'
 import type { JsonObject } from '../json/index.ts'
 import { momentOf } from './clock.ts'
 import {

@@ -1,6 +1,6 @@
 /** Proofs about a log, from the nodes that the store keeps beside its rows: no leaf but a few is read. */
 import { isLeft, left, right } from '../json/index.ts'
-import { nodeHash, peakEnds, rootOf, siblingsOf, subtreesBetween, type Subtree } from '../proof/index.ts'
+import { nodeHash, peakEnds, rootOf, siblingsOf, subtreesBetween, type Subtree } from '../proof/kit.ts'
 import type { Task } from '../task/index.ts'
 import { storeTask, type LogFault } from './fault.ts'
 import type { Store } from './store.ts'

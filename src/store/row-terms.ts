@@ -3,7 +3,7 @@
  * terms of a row are found; an index holds the terms of each row once, without their order. It follows from the rows and
  * blocks: it may lack rows, and can be made anew at any time.
  */
-import type { BlockId } from '../proof/index.ts'
+import type { BlockId } from '../proof/kit.ts'
 import type { Task } from '../task/index.ts'
 import type { LogFault, MediumFault, StoreFaultOf } from './fault.ts'
 import type { Row, StoredRow } from './row.ts'

@@ -1,5 +1,5 @@
 /** Rows, and the head of a log of them. */
-import type { BlockId } from '../proof/index.ts'
+import type { BlockId } from '../proof/kit.ts'
 
 /** The kind of a row: an entry of the record (a message), or a note about it. Both are leaves of one tree. */
 export type RowKind = 'entry' | 'note'

@@ -1,10 +1,10 @@
 /** The tree of a log: its heads, and the range that a log is continued from. */
-import { hexOf, peakEnds, rootOf, type Hash, type CompactRange } from '../proof/index.ts'
+import { hexOf, peakEnds, rootOf, type Hash, type CompactRange } from '../proof/kit.ts'
 import { freeze } from '../json/index.ts'
 import { Damaged } from './damaged.ts'
 import type { Head } from './row.ts'
 
-export { grow, rowLeaf, type Grown } from '../proof/index.ts'
+export { grow, rowLeaf, type Grown } from '../proof/kit.ts'
 
 /**
  * The head of the log that a range describes. Cost: as many hashes as the size has 1 bits.

@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import type { CallbackThrew, Task } from '../task/index.ts'
-import { appendLeaf, emptyRange, equalBytes, peakEnds, type CompactRange } from '../proof/index.ts'
+import { appendLeaf, emptyRange, equalBytes, peakEnds, type CompactRange } from '../proof/kit.ts'
 import { storeTask, type LogFault, type VerifyFault } from './fault.ts'
 import type { LogInfo, Store } from './store.ts'
 import type { Head, StoredRow } from './row.ts'

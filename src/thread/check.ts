@@ -1,6 +1,6 @@
 /** Problems with the calls of a thread's history. They are reported and never repaired: the owner of the history decides. */
 import { ownFields } from '../json/index.ts'
-import { createPairing } from '../message/index.ts'
+import { createPairing } from '../message/kit.ts'
 import type { ItemPlace, ThreadProblem } from './fault.ts'
 
 /**

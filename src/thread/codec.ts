@@ -22,7 +22,6 @@ import {
 import {
   decodeMessage,
   isText,
-  standIn,
   type Message,
   type Meta,
   type Part,
@@ -30,6 +29,7 @@ import {
   type TextPart,
   type ToolResultPart,
 } from '../message/index.ts'
+import { standIn } from '../message/kit.ts'
 import { type DecodeFault } from '../codecs/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import type { ThreadItem } from './item.ts'

@@ -25,7 +25,8 @@ import {
   type Sequence,
   type Settled,
 } from 'indelible'
-import { provider, refusal, toolResultPart } from 'indelible/message'
+import { provider, refusal } from 'indelible/message'
+import { toolResultPart } from '../../src/message/kit.ts'
 import { aiModelMessages, aiUiMessages, type AiModelMessage, type AiUiMessage } from 'indelible/codecs/ai-sdk'
 import { conversation } from '../messages.ts'
 import { itShared, realConversations } from '../shared.ts'

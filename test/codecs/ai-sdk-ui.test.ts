@@ -18,7 +18,8 @@ import {
   type Codec,
   type JsonObject,
 } from 'indelible'
-import { provider, refusal, toolResultPart } from 'indelible/message'
+import { provider, refusal } from 'indelible/message'
+import { toolResultPart } from '../../src/message/kit.ts'
 import { aiModelMessages, aiUiMessages } from 'indelible/codecs/ai-sdk'
 import { expectLaw, expectLawUnderDamage, read, write } from './law.ts'
 

@@ -17,7 +17,8 @@ import {
   type JsonObject,
   type Message,
 } from 'indelible'
-import { provider, refusal, toolResultPart } from 'indelible/message'
+import { provider, refusal } from 'indelible/message'
+import { toolResultPart } from '../../src/message/kit.ts'
 import { aiModelMessages } from 'indelible/codecs/ai-sdk'
 import { expectLaw, expectLawUnderDamage, read, write } from './law.ts'
 

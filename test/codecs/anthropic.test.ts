@@ -21,8 +21,9 @@ import {
   type JsonObject,
   type Message,
 } from 'indelible'
-import { provider, refusal, toolResultPart } from 'indelible/message'
-import { type BlockId } from 'indelible/proof'
+import { provider, refusal } from 'indelible/message'
+import { toolResultPart } from '../../src/message/kit.ts'
+import type { BlockId } from '../../src/proof/kit.ts'
 import { aiModelMessages } from 'indelible/codecs/ai-sdk'
 import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
 import { itShared, readShared, shared } from '../shared.ts'

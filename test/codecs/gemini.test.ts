@@ -20,7 +20,8 @@ import {
   type Message,
 } from 'indelible'
 import { codecs } from 'indelible/codecs'
-import { provider, refusal, toolResultPart } from 'indelible/message'
+import { provider, refusal } from 'indelible/message'
+import { toolResultPart } from '../../src/message/kit.ts'
 import { decodeResponse, gemini, type GeminiConversation, type GeminiEncodeOptions } from 'indelible/codecs/gemini'
 import { aMessage } from './any-message.ts'
 import { expectLaw, expectLawUnderDamage, read, write } from './law.ts'

@@ -15,8 +15,9 @@ import {
   type JsonObject,
   type Message,
 } from 'indelible'
-import { provider, refusal, toolResultPart } from 'indelible/message'
-import { type BlockId } from 'indelible/proof'
+import { provider, refusal } from 'indelible/message'
+import { toolResultPart } from '../../src/message/kit.ts'
+import type { BlockId } from '../../src/proof/kit.ts'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { itShared, readShared } from '../shared.ts'
 import { expectLaw, expectLawUnderDamage, read, write } from './law.ts'

@@ -19,7 +19,8 @@ import {
   type Sequence,
   type Settled,
 } from 'indelible'
-import { provider, refusal, toolResultPart } from 'indelible/message'
+import { provider, refusal } from 'indelible/message'
+import { toolResultPart } from '../../src/message/kit.ts'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { itShared, readShared, realConversations, shared } from '../shared.ts'

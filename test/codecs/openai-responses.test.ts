@@ -20,8 +20,9 @@ import {
   type JsonObject,
   type Message,
 } from 'indelible'
-import { provider, refusal, toolResultPart } from 'indelible/message'
-import { type BlockId } from 'indelible/proof'
+import { provider, refusal } from 'indelible/message'
+import { toolResultPart } from '../../src/message/kit.ts'
+import type { BlockId } from '../../src/proof/kit.ts'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { itShared, readShared, shared } from '../shared.ts'

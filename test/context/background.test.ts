@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, toolCall, toolResult, user, type Message } from 'indelible'
-import type { Note } from 'indelible/notes'
+import type { Note } from '../../src/notes/kit.ts'
 import { deriveContext, modelSummarizer, summariesInBackground, type DerivedContext } from 'indelible/context'
 
 const step = (index: number): readonly Message[] => [

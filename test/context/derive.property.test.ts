@@ -8,13 +8,13 @@ import { residencyLevels } from 'indelible/pages'
 import {
   estimateTokens,
   deriveContext,
-  isSubstantive,
   paged,
   window,
   type DerivedContext,
   type DeriveOptions,
   type Policy,
 } from 'indelible/context'
+import { isSubstantive } from '../../src/context/kit.ts'
 import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 import { rounds } from '../rounds.ts'
 

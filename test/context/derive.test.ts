@@ -15,7 +15,7 @@ import {
   type Message,
   type View,
 } from 'indelible'
-import { rangeDigest, type Note } from 'indelible/notes'
+import { rangeDigest, type Note } from '../../src/notes/kit.ts'
 import { deriveContext, paged, window, type DerivedContext, type DeriveOptions, type Policy } from 'indelible/context'
 import { conversation } from '../messages.ts'
 import { expectLawful, recordOf } from './conversations.ts'

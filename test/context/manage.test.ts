@@ -14,7 +14,7 @@ import {
   type View,
 } from 'indelible'
 import { pairCalls } from 'indelible/message'
-import { rangeDigest, type Note } from 'indelible/notes'
+import { rangeDigest, type Note } from '../../src/notes/kit.ts'
 import { estimateTokens, manageHistory, marked, type Mark } from 'indelible/context'
 import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 import { rounds } from '../rounds.ts'

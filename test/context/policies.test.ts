@@ -2,17 +2,17 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { faultMessage, assistant, system, toolCall, toolResult, user, type Message, type View } from 'indelible'
-import { rangeDigest, type Note } from 'indelible/notes'
+import { rangeDigest, type Note } from '../../src/notes/kit.ts'
 import {
   deriveContext,
   estimateTokens,
-  extractive,
   prepareSummaries,
   window,
   type DerivedContext,
   type DeriveOptions,
   type Policy,
 } from 'indelible/context'
+import { extractive } from '../../src/context/kit.ts'
 import { expectLawful, recordOf } from './conversations.ts'
 
 const derive = (view: View<Message>, options: DeriveOptions): DerivedContext => {

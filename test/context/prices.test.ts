@@ -1,6 +1,7 @@
 /** What models cost: the table, and what a replay makes of it. */
 import { describe, expect, it } from 'vitest'
-import { estimateTokens, modelPrices, pricesOf, replay, unitsOf, usageDollars } from 'indelible/context'
+import { estimateTokens, modelPrices, pricesOf, replay } from 'indelible/context'
+import { unitsOf, usageDollars } from '../../src/context/kit.ts'
 import { conversation } from '../messages.ts'
 import { recordOf } from './conversations.ts'
 

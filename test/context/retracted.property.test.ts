@@ -4,7 +4,7 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { assistant, createHistory, textOf, toolCall, toolResult, user, type Message, type View } from 'indelible'
 import { without, type Range } from 'indelible/history'
-import { foldPages, rangeDigest, type Note } from 'indelible/notes'
+import { foldPages, rangeDigest, type Note } from '../../src/notes/kit.ts'
 import type { PageKind } from 'indelible/pages'
 import {
   deriveContext,

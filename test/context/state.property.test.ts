@@ -15,7 +15,7 @@ import {
   type Store,
 } from 'indelible'
 import { deriveContext, type DerivedContext, type DeriveOptions } from 'indelible/context'
-import { rangeDigest } from 'indelible/notes'
+import { rangeDigest } from '../../src/notes/kit.ts'
 import { rounds } from '../rounds.ts'
 import { conversations } from './conversations.ts'
 

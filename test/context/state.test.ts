@@ -11,7 +11,7 @@ import {
   type DeriveOptions,
   type Estimator,
 } from 'indelible/context'
-import type { Note } from 'indelible/notes'
+import type { Note } from '../../src/notes/kit.ts'
 
 /** A record of work, or without tools one of talk. */
 const recordOf = (length: number, isTalk = false): View<Message> => {

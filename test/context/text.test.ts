@@ -12,7 +12,8 @@ import {
   type Message,
   type ToolResultPart,
 } from 'indelible'
-import { estimateTokens, represent, structuredResult, usableTokens } from 'indelible/context'
+import { estimateTokens, usableTokens } from 'indelible/context'
+import { represent, structuredResult } from '../../src/context/kit.ts'
 import {
   beginning,
   elidedCharacters,

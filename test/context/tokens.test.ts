@@ -4,16 +4,8 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { createHistory, file, image, system, user, type Message, type View } from 'indelible'
 import { readTranscript } from '@indelible/transcripts'
-import {
-  deriveContext,
-  estimateTokens,
-  estimatorOf,
-  imageTokens,
-  paged,
-  textTokens,
-  window,
-  type DerivedContext,
-} from 'indelible/context'
+import { deriveContext, estimateTokens, paged, window, type DerivedContext } from 'indelible/context'
+import { estimatorOf, imageTokens, textTokens } from '../../src/context/kit.ts'
 import { cl100k, o200k } from 'indelible/context/gpt-tokenizer'
 import { itShared, readShared } from '../shared.ts'
 import { isFull } from '../rounds.ts'

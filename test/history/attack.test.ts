@@ -8,7 +8,7 @@ import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { applyDelta, createHistory, decodeMessage, restoreHistory, user, type Message } from 'indelible'
 import { without } from 'indelible/history'
-import { classifyAll } from 'indelible/pages'
+import { classifyAll } from '../../src/pages/kit.ts'
 import { conversation } from '../messages.ts'
 
 const inspectKey = Symbol.for('nodejs.util.inspect.custom')

@@ -5,7 +5,7 @@
 /* oxlint-disable typescript/no-explicit-any, no-extend-native -- an attacker has no types and no manners */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { appendText } from 'indelible/history'
+import { appendText } from '../../src/history/kit.ts'
 import {
   applyDelta,
   createHistory,

@@ -5,7 +5,8 @@
  */
 /* oxlint-disable no-extend-native -- that is what is tested */
 import { describe, expect, it } from 'vitest'
-import { appendText, without } from 'indelible/history'
+import { without } from 'indelible/history'
+import { appendText } from '../../src/history/kit.ts'
 import {
   applyDelta,
   assistant,
@@ -24,7 +25,7 @@ import {
   type History,
   type Message,
 } from 'indelible'
-import { classifyAll } from 'indelible/pages'
+import { classifyAll } from '../../src/pages/kit.ts'
 import { pairCalls, toolResultsOf } from 'indelible/message'
 import {
   attachedTo,
@@ -34,9 +35,9 @@ import {
   takeMessage,
   takeRow,
   type EncodedRow,
-} from '../../src/entry/index.ts'
+} from '../../src/entry/kit.ts'
 import { admit, formatPath, freezeParsed, inspectJson, jsonEqual, snapshot, textOfJson } from '../../src/json/index.ts'
-import { emptyRange, GrownRows, hashRow, isBlockId, type BlockId, type HashedRow } from '../../src/proof/index.ts'
+import { emptyRange, GrownRows, hashRow, isBlockId, type BlockId, type HashedRow } from '../../src/proof/kit.ts'
 import type { Row } from '../../src/store/index.ts'
 import { conversation } from '../messages.ts'
 import { isFull, rounds } from '../rounds.ts'

@@ -13,19 +13,9 @@ import {
   toolResult,
   user,
 } from 'indelible'
-import { isBlockId } from 'indelible/proof'
-import {
-  isReasoning,
-  isRole,
-  isText,
-  isToolCall,
-  isToolResult,
-  provider,
-  refusal,
-  roles,
-  toolResultPart,
-  toolResultsOf,
-} from 'indelible/message'
+import { isBlockId } from '../../src/proof/kit.ts'
+import { isText, isToolCall, isToolResult, provider, refusal, toolResultsOf } from 'indelible/message'
+import { isReasoning, isRole, roles, toolResultPart } from '../../src/message/kit.ts'
 import { everyPart } from '../messages.ts'
 
 describe('constructors', () => {

@@ -15,7 +15,8 @@ import {
   user,
   type Message,
 } from 'indelible'
-import { toolResultPart, toolResultsOf, type PairingProblem } from 'indelible/message'
+import { toolResultsOf, type PairingProblem } from 'indelible/message'
+import { toolResultPart } from '../../src/message/kit.ts'
 import { conversation } from '../messages.ts'
 import { itShared, readShared } from '../shared.ts'
 import { rounds } from '../rounds.ts'

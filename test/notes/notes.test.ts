@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createHistory, faultMessage, type Message } from 'indelible'
-import { decodeNote, foldPages, rangeDigest, type Note } from 'indelible/notes'
+import { decodeNote, foldPages, rangeDigest, type Note } from '../../src/notes/kit.ts'
 import { conversation } from '../messages.ts'
 
 const digest = 'ab'.repeat(32)

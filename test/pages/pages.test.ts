@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { classify, createHistory, degradationPath, minFidelity, type Message } from 'indelible'
-import { classifyAll, isPageKind, isResidencyLevel, pageKinds, residencyLevels } from 'indelible/pages'
+import { isPageKind, pageKinds, residencyLevels } from 'indelible/pages'
+import { classifyAll, isResidencyLevel } from '../../src/pages/kit.ts'
 import { conversation } from '../messages.ts'
 
 describe('page kinds and residency', () => {

@@ -14,7 +14,7 @@ import {
   treeRoot,
   verifyConsistency,
   verifyInclusion,
-} from 'indelible/proof'
+} from '../../src/proof/kit.ts'
 import { itShared, readShared } from '../shared.ts'
 
 const sha256 = (bytes: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(bytes).digest())

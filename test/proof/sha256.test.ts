@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { digestOf, portableSha256 } from '../../src/proof/index.ts'
+import { digestOf, portableSha256 } from '../../src/proof/kit.ts'
 
 describe('SHA-256 without Node', () => {
   it('gives what Node gives, for any bytes and any text', () => {

@@ -4,7 +4,7 @@ import { assistant, createSession, memoryStore, reasoning, text, user, type Mess
 import { provider } from 'indelible/message'
 import { gemini } from 'indelible/codecs/gemini'
 import { createRedactor, secretRules } from 'indelible/redact'
-import type { JournalBlock } from 'indelible/notes'
+import type { JournalBlock } from '../../src/notes/kit.ts'
 import { sessionHandler, type RunEvent } from 'indelible/run'
 import { ok } from '../answers.ts'
 import { rounds } from '../rounds.ts'

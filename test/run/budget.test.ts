@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, orThrow, settle, system, toolCall, toolResult, user, type Message } from 'indelible'
 import { deriveContext, estimateTokens, paged, recallTool, window, type DeriveOptions } from 'indelible/context'
-import type { Note } from 'indelible/notes'
+import type { Note } from '../../src/notes/kit.ts'
 import {
   run,
   tool,

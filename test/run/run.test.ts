@@ -25,7 +25,6 @@ import {
   scriptedModel,
   strictHistoryHandler,
   tool,
-  toolOutput,
   type Line,
   type Model,
   type ModelEvent,
@@ -34,6 +33,7 @@ import {
   type RunResult,
   type RunStream,
 } from 'indelible/run'
+import { toolOutput } from '../../src/run/kit.ts'
 
 export const settled = (...messages: readonly Message[]): Settled<View<Message>> => {
   const found = settle(createHistory<Message>({ from: messages }).view())

@@ -15,7 +15,7 @@ import {
   type Settled,
   type View,
 } from 'indelible'
-import { rangeDigest } from 'indelible/notes'
+import { rangeDigest } from '../../src/notes/kit.ts'
 import { deriveContext } from 'indelible/context'
 import {
   run,

@@ -7,7 +7,8 @@
 import { assistant, textOf, type Message } from 'indelible'
 import { turn, type Model, type RunResult, type TurnFault } from 'indelible/run'
 import { createSession, openSession, type Session } from 'indelible/session'
-import { memoryStore, storeTask, type Store, type StoreFault } from 'indelible/store'
+import { memoryStore, type Store, type StoreFault } from 'indelible/store'
+import { storeTask } from '../../src/store/kit.ts'
 import { isLeft, left, type Either } from 'fp-ts/lib/Either.js'
 import type { Clock, Task } from '../../src/task/index.ts'
 

@@ -3,7 +3,8 @@ import { right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { faultMessage, memoryStore, orThrow } from 'indelible'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
-import { storeTask, type RowIndex, type RowsIndexed } from 'indelible/store'
+import type { RowIndex, RowsIndexed } from 'indelible/store'
+import { storeTask } from '../../src/store/kit.ts'
 import { searchCases } from './cases.ts'
 
 describe('a search of a store in memory', () => {

@@ -16,8 +16,9 @@ import {
 import { readLedger, updateLedger, verifyLedger } from '@indelible/evidence'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { checkErased, checkErasure, checkProof, eraseMessages, proveEntry, proveErased } from 'indelible/session'
-import { rowLeaf, type Because, type Store } from 'indelible/store'
-import type { InputNote, JournalNote } from 'indelible/notes'
+import type { Because, Store } from 'indelible/store'
+import { rowLeaf } from '../../src/store/kit.ts'
+import type { InputNote, JournalNote } from '../../src/notes/kit.ts'
 import { describe, expect, it } from 'vitest'
 
 export const because: Because = { reason: 'asked to', by: 'ann' }

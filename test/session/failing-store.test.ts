@@ -21,8 +21,6 @@ import {
 import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
 import {
   holdSession,
-  lastCheckpoint,
-  listCheckpoints,
   newKey,
   proveHead,
   proveInLedger,
@@ -31,10 +29,10 @@ import {
   removeRecorded,
   signerOf,
   signLedger,
-  signSession,
   updateLedger,
   verifyLedger,
 } from '@indelible/evidence'
+import { lastCheckpoint, listCheckpoints, signSession } from '../../packages/evidence/src/kit.ts'
 import {
   copySession,
   createFork,
@@ -47,7 +45,8 @@ import {
   proveErased,
   readRange,
 } from 'indelible/session'
-import { storeTask, type StoreFault } from 'indelible/store'
+import type { StoreFault } from 'indelible/store'
+import { storeTask } from '../../src/store/kit.ts'
 import type { Task } from '../../src/task/index.ts'
 import { isFull } from '../rounds.ts'
 

@@ -1,8 +1,8 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { rootOf, verifyConsistency } from 'indelible/proof'
+import { rootOf, verifyConsistency } from '../../src/proof/kit.ts'
 import { checkProof, describeSession, proveEntry, type EntryProof } from 'indelible/session'
-import { consistencyPath, rangeAt } from 'indelible/store'
+import { consistencyPath, rangeAt } from '../../src/store/kit.ts'
 import { createSession, image, memoryStore, openSession, orThrow, user, type Session, type Store } from 'indelible'
 import { fault, ok } from '../answers.ts'
 

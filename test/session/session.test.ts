@@ -22,9 +22,9 @@ import {
 } from 'indelible'
 import { createRefHistory, hydratePartial } from '@indelible/workflows/refs'
 import { createFork, describeSession, readRange, type MetadataDraft } from 'indelible/session'
-import { isPlaceholder } from 'indelible/entry'
-import { treeRoot, type BlockId } from 'indelible/proof'
-import { storeTask, rowLeaf } from 'indelible/store'
+import { isPlaceholder } from '../../src/entry/kit.ts'
+import { treeRoot, type BlockId } from '../../src/proof/kit.ts'
+import { storeTask, rowLeaf } from '../../src/store/kit.ts'
 import { attachment, conversation, everyPart } from '../messages.ts'
 import { fault, ok } from '../answers.ts'
 

@@ -20,7 +20,7 @@ import {
   verifySession,
   type Head,
 } from 'indelible'
-import { decodeRow } from 'indelible/entry'
+import { decodeRow } from '../../src/entry/kit.ts'
 import { proveEntry } from 'indelible/session'
 import { exportLines, importTranscript, readTranscript } from '@indelible/transcripts'
 import type { Store } from 'indelible/store'

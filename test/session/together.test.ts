@@ -11,7 +11,7 @@ import {
   user,
   verifySession,
 } from 'indelible'
-import type { Note } from 'indelible/notes'
+import type { Note } from '../../src/notes/kit.ts'
 import { copySession, describeSession, readRange } from 'indelible/session'
 import { exportLines, importTranscript, readTranscript } from '@indelible/transcripts'
 import { fault } from '../answers.ts'

@@ -2,7 +2,7 @@ import { faultMessage } from 'indelible'
 import { DatabaseSync } from 'node:sqlite'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import type { BlockId } from 'indelible/proof'
+import type { BlockId } from '../../src/proof/kit.ts'
 import {
   blockCache,
   cachedBlocks,

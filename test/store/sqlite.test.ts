@@ -21,8 +21,9 @@ import { Worker } from 'node:worker_threads'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { afterAll, describe, expect, it } from 'vitest'
-import { blockIdOf } from 'indelible/proof'
-import { storeNoticeText, verifyLog, type Store, type StoreFault, type StoreNotice } from 'indelible/store'
+import { blockIdOf } from '../../src/proof/kit.ts'
+import { verifyLog, type Store, type StoreFault, type StoreNotice } from 'indelible/store'
+import { storeNoticeText } from '../../src/store/kit.ts'
 import { compactSqlite, sqliteStore, type SqliteOptions } from 'indelible/store/sqlite'
 import { storeContract, type StorePlace } from '@indelible/testing'
 import { headSum, type LogRow } from '../../src/store/sqlite/log.ts'
@@ -458,7 +459,7 @@ describe('a SQLite store', () => {
     const { head } = await done(store.info('log'))
     const [id] = await done(store.putBlocks([new Uint8Array([1])]))
     if (id === undefined) throw new Error('no id')
-    const { blockIdOf } = await import('indelible/proof')
+    const { blockIdOf } = await import('indelible/proof/kit')
     const own = blockIdOf(bytes, store.hash)
     await done(
       store.append('log', {

@@ -23,23 +23,24 @@ import { prepareSummaries, recallAsync } from 'indelible/context'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import {
   holdSession,
-  listCheckpoints,
   newKey,
   releaseSession,
   removeRecorded,
   signLedger,
-  signSession,
   signerOf,
   updateLedger,
   verifyLedger,
   withLedger,
 } from '@indelible/evidence'
+import { listCheckpoints, signSession } from '../../packages/evidence/src/kit.ts'
 import { createHistory } from 'indelible/history'
-import type { BlockId } from 'indelible/proof'
+import type { BlockId } from '../../src/proof/kit.ts'
 import { openCallLog } from '@indelible/records'
-import { growRefTree, refsOfTree, type MessageRef, type RefTree } from '@indelible/workflows/refs'
+import { growRefTree, type MessageRef, type RefTree } from '@indelible/workflows/refs'
+import { refsOfTree } from '../../packages/workflows/src/kit.ts'
 import { searchStore } from 'indelible/search'
-import { createFork, eraseMessages, findMessages, proveEntry, proveGrowth, readUsage } from 'indelible/session'
+import { createFork, eraseMessages, findMessages, proveEntry, proveGrowth } from 'indelible/session'
+import { readUsage } from '../../src/session/kit.ts'
 import { blockCache, cachedBlocks, keyValueBlocks, type Row } from 'indelible/store'
 import { describe, expect, it } from 'vitest'
 import { wreck } from '../../packages/testing/src/check.ts'

@@ -16,7 +16,8 @@ import type {
   verifySession,
 } from 'indelible'
 import type { deriveContext, prepareSummaries, recall } from 'indelible/context'
-import type { appendText, applyDelta, restoreHistory } from 'indelible/history'
+import type { applyDelta, restoreHistory } from 'indelible/history'
+import type { appendText } from '../../src/history/kit.ts'
 import type { ContentStore, openCallLog, StoredCallLog } from '@indelible/records'
 import type { adoptHistory, hydrate, hydratePartial, parseHistoryJson, persist } from '@indelible/workflows/refs'
 import type { historyHandler, modelFor, run, sessionHandler } from 'indelible/run'

@@ -22,8 +22,6 @@ import {
   type Fault,
 } from 'indelible'
 import {
-  lastCheckpoint,
-  listCheckpoints,
   newKey,
   proveHead,
   proveInLedger,
@@ -34,12 +32,12 @@ import {
   removeRecorded,
   signerOf,
   signLedger,
-  signSession,
   updateLedger,
   verifyLedger,
   withLedger,
   witnessLedger,
 } from '@indelible/evidence'
+import { lastCheckpoint, listCheckpoints, signSession } from '../../packages/evidence/src/kit.ts'
 import { createHistory } from 'indelible/history'
 import { prepareSummaries, recallAsync } from 'indelible/context'
 import { sentMessages } from '@indelible/recorder'
@@ -55,8 +53,8 @@ import {
   parseHistoryJson,
   persist,
   refsOf,
-  refsOfTree,
 } from '@indelible/workflows/refs'
+import { refsOfTree } from '../../packages/workflows/src/kit.ts'
 import { run, scriptedModel } from 'indelible/run'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import {
@@ -71,18 +69,10 @@ import {
   proveErased,
   proveGrowth,
   readRange,
-  readUsage,
 } from 'indelible/session'
-import {
-  consistencyPath,
-  inclusionPath,
-  keyValueBlocks,
-  rangeAt,
-  removeBlocks,
-  verifyLog,
-  type OnceStore,
-  type RowIndex,
-} from 'indelible/store'
+import { readUsage } from '../../src/session/kit.ts'
+import { keyValueBlocks, removeBlocks, verifyLog, type OnceStore, type RowIndex } from 'indelible/store'
+import { consistencyPath, inclusionPath, rangeAt } from '../../src/store/kit.ts'
 import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
 import { backupSqlite, compactSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'

@@ -5,7 +5,8 @@
 import type { UIMessageChunk } from 'ai'
 import { isLeft, isObject, parseJson, type JsonObject } from 'indelible/json/kit'
 import { amount, longestTimer } from 'indelible/task/kit'
-import { followLog, ownStore, streamLogOf, type Head, type LogInfo, type Store } from 'indelible/store'
+import { followLog, type Head, type LogInfo, type Store } from 'indelible/store'
+import { ownStore, streamLogOf } from 'indelible/store/kit'
 
 /** How a stream is published. */
 export interface StreamOptions {

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { aiUiMessages, assistant, orThrow, settle, textOf, toolCall, user, type Message, type Part } from 'indelible'
 import { chatStore, chatStreams, toUIMessageStream } from '@indelible/ai-sdk'
 import { run, scriptedModel, sessionHandler, tool, turn } from 'indelible/run'
-import { ownStore, streamLogOf } from 'indelible/store'
+import { ownStore, streamLogOf } from '../../../src/store/kit.ts'
 import { verified, type Place } from '../../../test/session/kept-places.ts'
 
 const approval = { id: 'a', reason: 'because' }

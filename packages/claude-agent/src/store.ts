@@ -1,7 +1,7 @@
 /** A `SessionStore` of the Claude Agent SDK: each transcript is a record, and each of its lines a note of it. */
 import { isLeft, isObject, type Json, type JsonObject } from 'indelible/json/kit'
 import { codecFaultText } from 'indelible/codecs/kit'
-import type { ApplicationNote } from 'indelible/notes'
+import type { ApplicationNote } from 'indelible/notes/kit'
 import { listSessions, type Session, type SessionInfo, type SessionReader } from 'indelible/session'
 import type { Store, Where } from 'indelible/store'
 import { FaultError } from 'indelible/task/kit'

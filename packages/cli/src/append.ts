@@ -1,7 +1,8 @@
 /** `indelible append SESSION`: messages for a session, from the command line or from standard input. */
 import { faultMessage } from 'indelible'
 import { isLeft, parseJson } from 'indelible/json/kit'
-import { decodeMessage, isRole, openCalls, roles, text, type Message, type Role } from 'indelible/message'
+import { decodeMessage, openCalls, text, type Message, type Role } from 'indelible/message'
+import { isRole, roles } from 'indelible/message/kit'
 import { isPageKind, pageKinds } from 'indelible/pages'
 import { openSession, type Session } from 'indelible/session'
 import { Misuse, Unreadable, type Command } from './command.ts'

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isLeft } from 'indelible/json/kit'
-import { findingText } from 'indelible/store'
+import { findingText } from 'indelible/store/kit'
 import { Misuse, Unreadable, type Command } from './command.ts'
 import { faultText, wholeStoreOption } from './place.ts'
 import { defaultStorePath, givenStore, isAddress } from './store.ts'

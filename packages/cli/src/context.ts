@@ -5,15 +5,15 @@ import {
   deriveContext,
   estimateTokens,
   paged,
-  residencyReason,
   window,
   type ContextSource,
   type DerivedContext,
   type Policy,
 } from 'indelible/context'
+import { residencyReason } from 'indelible/context/kit'
 import type { View } from 'indelible/history'
 import type { Message } from 'indelible/message'
-import type { Note } from 'indelible/notes'
+import type { Note } from 'indelible/notes/kit'
 import { minFidelity, type PageKind, type ResidencyLevel } from 'indelible/pages'
 import { Unreadable, wholeNumber, type Command } from './command.ts'
 import { namedConversation } from './conversation.ts'

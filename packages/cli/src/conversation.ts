@@ -1,9 +1,10 @@
 /** The conversation that a command is given the name of: a file's, or a session's. */
 import { existsSync, statSync } from 'node:fs'
 import { isLeft } from 'indelible/json/kit'
-import { createHistory, leftOut, without } from 'indelible/history'
+import { createHistory, without } from 'indelible/history'
+import { leftOut } from 'indelible/history'
 import { user, type Message, type Sequence } from 'indelible/message'
-import type { Note } from 'indelible/notes'
+import type { Note } from 'indelible/notes/kit'
 import {
   describeSession,
   openSession,

@@ -1,7 +1,7 @@
 /** A conversation that goes on elsewhere, and its session here: what is new of it is appended. */
 import { isLeft, type Json, jsonEqual } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
-import { rangeDigest, type Note } from 'indelible/notes'
+import { rangeDigest, type Note } from 'indelible/notes/kit'
 import { forkSession, openSession, type Session } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { importTranscript, type Transcript } from '@indelible/transcripts'

@@ -8,17 +8,17 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { TranscriptFault } from 'indelible/codecs'
 import { isLeft } from 'indelible/json/kit'
 import { createHistory, without, type Range, type View } from 'indelible/history'
-import { retractedBy } from 'indelible/notes'
+import { retractedBy } from 'indelible/notes/kit'
 
 import { type Message } from 'indelible/message'
 import {
-  assembleTranscript,
   readTranscripts,
   readTranscriptStream,
   type Transcript,
   type TranscriptEvent,
   type TranscriptOptions,
 } from '@indelible/transcripts'
+import { assembleTranscript } from '@indelible/transcripts/kit'
 import { withResultFiles } from './claude-results.ts'
 import { bytesOfFile } from './codex-base.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Terminal } from './command.ts'

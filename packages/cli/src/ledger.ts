@@ -1,20 +1,18 @@
 /** `indelible ledger`: the ledger of a store, its checkpoints and its witnesses. */
 import {
   checkCheckpoint,
-  lastCheckpoint,
   readLedger,
   rotation,
   signerOf,
   signLedger,
   updateLedger,
-  verifierOf,
   verifyLedger,
   witnessLedger,
   type NoteSigner,
   type Trust,
   evidenceFaultMessage,
-  mismatchText,
 } from '@indelible/evidence'
+import { lastCheckpoint, verifierOf, mismatchText } from '@indelible/evidence/kit'
 import { isLeft } from 'indelible/json/kit'
 import type { Head, Store } from 'indelible/store'
 import { optionFile } from './input.ts'

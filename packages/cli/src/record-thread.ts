@@ -1,7 +1,7 @@
 /** The thread of `indelible record` that reads, matches and stores: the one that forwards never waits for it. */
 // oxlint-disable unicorn/require-post-message-target-origin -- a thread's port has no origin
 import { parentPort, workerData } from 'node:worker_threads'
-import { FrameReader, framesIn } from '@indelible/recorder/proxy'
+import { FrameReader, framesIn } from '@indelible/recorder/proxy/kit'
 import { Misuse, Unreadable, wholeNumber, type Call } from './command.ts'
 import { terminalOf } from './output.ts'
 import { withStore } from './place.ts'

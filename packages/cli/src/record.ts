@@ -1,8 +1,9 @@
 /** `indelible record`: any agent, recorded between it and its provider. */
 import { randomBytes } from 'node:crypto'
-import { isLoopback } from '@indelible/recorder/kit'
+import { isLoopback } from '@indelible/recorder/proxy/kit'
 import type { RecorderSummary } from '@indelible/recorder'
-import { startProxy, vertexUrl, type Proxy, type Upstream } from '@indelible/recorder/proxy'
+import { startProxy, type Proxy, type Upstream } from '@indelible/recorder/proxy'
+import { vertexUrl } from '@indelible/recorder/proxy/kit'
 import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from './command.ts'
 import { storeOption } from './place.ts'
 import { onTerminate, programEnded } from './program.ts'

@@ -1,5 +1,5 @@
 /** `indelible repair`: the bookkeeping of a store, rebuilt from what was recorded. */
-import { findingText } from 'indelible/store'
+import { findingText } from 'indelible/store/kit'
 import { Misuse, Unreadable, type Command } from './command.ts'
 import { answer, wholeStoreOption, withStore } from './place.ts'
 import { counted } from './screen.ts'

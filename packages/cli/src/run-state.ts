@@ -1,6 +1,6 @@
 /** What `show` says below a session's timeline: runs that are not over, and model calls that failed. */
 import { isObject } from 'indelible/json/kit'
-import type { Note } from 'indelible/notes'
+import type { Note } from 'indelible/notes/kit'
 import type { OpenStep, ReadonlySession, SealedSession, Session } from 'indelible/session'
 import type { Lease } from 'indelible/store'
 import { counted, fit, grouped, oneLine, shellWord } from './screen.ts'

@@ -1,5 +1,5 @@
 /** `indelible search`: words in all sessions of a store. `indelible index`: the index that makes it fast. */
-import { isRole, roles } from 'indelible/message'
+import { isRole, roles } from 'indelible/message/kit'
 import {
   dropIndex,
   indexStore,

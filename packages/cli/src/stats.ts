@@ -1,7 +1,8 @@
 /** `indelible stats`: the tokens and the money of model calls, by model and day. */
-import { usageDollars } from 'indelible/context'
+import { usageDollars } from 'indelible/context/kit'
 import { isLeft } from 'indelible/json/kit'
-import { describeSession, readRange, readUsage, usesOf, type CallUse } from 'indelible/session'
+import { describeSession, readRange } from 'indelible/session'
+import { readUsage, usesOf, type CallUse } from 'indelible/session/kit'
 import type { Store } from 'indelible/store'
 import { Misuse, type Call, type Command, type Terminal } from './command.ts'
 import { isFile, sessionIn } from './conversation.ts'

@@ -1,15 +1,8 @@
 /** The timeline: a conversation as lines that a person likes to read, or as one JSON object a line for programs. */
 import { estimateTokens } from 'indelible/context'
 import type { View } from 'indelible/history'
-import {
-  erasedMark,
-  openCalls,
-  pairCalls,
-  type Message,
-  type PairedCall,
-  type Part,
-  type ResultPart,
-} from 'indelible/message'
+import { openCalls, pairCalls, type Message, type PairedCall, type Part, type ResultPart } from 'indelible/message'
+import { erasedMark } from 'indelible/message/kit'
 import { pageKinds, type PageKind } from 'indelible/pages'
 import { sourceTimeOf } from '@indelible/transcripts'
 import type { Style, Terminal } from './command.ts'

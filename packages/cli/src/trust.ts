@@ -1,5 +1,6 @@
 /** The option `--trust`: whose signatures count, from a file. */
-import { evidenceFaultMessage, readTrust, type Trust } from '@indelible/evidence'
+import { evidenceFaultMessage, type Trust } from '@indelible/evidence'
+import { readTrust } from '@indelible/evidence/kit'
 import { isLeft, parseJson } from 'indelible/json/kit'
 import { optionFile } from './input.ts'
 import { Unreadable, type Call, type Command, type Terminal } from './command.ts'

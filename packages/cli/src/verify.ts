@@ -2,7 +2,8 @@
 import type { CallbackThrew } from 'indelible'
 import { isLeft } from 'indelible/json/kit'
 import { describeSession, verifySession, type SessionFault, type VerifiedSession } from 'indelible/session'
-import { findingText, type DamagedEntry, type Head, type Store, type StoreFault } from 'indelible/store'
+import type { DamagedEntry, Head, Store, StoreFault } from 'indelible/store'
+import { findingText } from 'indelible/store/kit'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from './command.ts'
 import {
   allScopesOption,

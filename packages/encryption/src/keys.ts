@@ -1,20 +1,15 @@
 /** What is done to the keys of sessions: they are wrapped by another host key, or destroyed. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'indelible/json/kit'
+import type { Because, LogFault, RemoveFault, Store, StoreFault, StoreFaultOf } from 'indelible/store'
 import {
   againstOwnId,
   appendToLedger,
   encryptionOf,
   storeTask,
-  type Because,
   type LedgerContent,
   type LedgerRow,
-  type LogFault,
-  type RemoveFault,
-  type Store,
-  type StoreFault,
-  type StoreFaultOf,
-} from 'indelible/store'
+} from 'indelible/store/kit'
 import type { Task } from 'indelible/task/kit'
 import type { KeyRing } from './ring.ts'
 import { Vault, type KeyFault } from './vault.ts'

@@ -4,7 +4,8 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isArray, isLeft, isObject, parseJson, right, type Json, type JsonObject } from 'indelible/json/kit'
-import { checkMeta, encryptionKey, type EncryptionMeta, type StoreFaultOf } from 'indelible/store'
+import type { StoreFaultOf } from 'indelible/store'
+import { checkMeta, encryptionKey, type EncryptionMeta } from 'indelible/store/kit'
 import { openText, sealText } from './sealed.ts'
 
 /** The keys of the rows of a log. */

@@ -4,8 +4,9 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, utf8Of } from 'indelible/json/kit'
-import { blockIdOf, isBlockId, type BlockId } from 'indelible/proof'
-import { hashedBlock, ownStore, type BlockFault, type Store, type StoreFault } from 'indelible/store'
+import { blockIdOf, isBlockId, type BlockId } from 'indelible/proof/kit'
+import type { BlockFault, Store, StoreFault } from 'indelible/store'
+import { hashedBlock, ownStore } from 'indelible/store/kit'
 import { hex, mac } from './aes.ts'
 import { blockKey } from './row-cipher.ts'
 import { openBytes, sealBytes } from './sealed.ts'

@@ -1,19 +1,10 @@
 /** Rows and their blocks, encrypted and decrypted. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, utf8Of } from 'indelible/json/kit'
-import type { BlockId, Hash } from 'indelible/proof'
-import { againstStub } from 'indelible/entry'
-import {
-  encryptedBody,
-  hashedBlock,
-  readEncrypted,
-  type Append,
-  type EncryptedText,
-  type Row,
-  type Store,
-  type StoredRow,
-  type StoreFaultOf,
-} from 'indelible/store'
+import type { BlockId, Hash } from 'indelible/proof/kit'
+import { againstStub } from 'indelible/entry/kit'
+import type { Append, Row, Store, StoredRow, StoreFaultOf } from 'indelible/store'
+import { encryptedBody, hashedBlock, readEncrypted, type EncryptedText } from 'indelible/store/kit'
 import { fromBase64, mac, toBase64 } from './aes.ts'
 import { openBytes, openText, sealBytes, sealText } from './sealed.ts'
 

@@ -4,18 +4,8 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, type JsonObject } from 'indelible/json/kit'
-import {
-  destroyedKeyLogOf,
-  keyedLogOf,
-  keyLogOf,
-  keyLogs,
-  ownStore,
-  type LogInfo,
-  type MediumFault,
-  type Store,
-  type StoreFault,
-  type StoreFaultOf,
-} from 'indelible/store'
+import type { LogInfo, MediumFault, Store, StoreFault, StoreFaultOf } from 'indelible/store'
+import { destroyedKeyLogOf, keyedLogOf, keyLogOf, keyLogs, ownStore } from 'indelible/store/kit'
 import { reasonOf } from 'indelible/task/kit'
 import { fromBase64, randomBytes, toBase64 } from './aes.ts'
 import { checkedKey, type KeyRing } from './ring.ts'

@@ -3,8 +3,28 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from 'indelible/task/kit'
 import { describe, isLeft, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
-import type { BlockId } from 'indelible/proof'
-import { againstStub, attachedTo, decodeRow } from 'indelible/entry'
+import type { BlockId } from 'indelible/proof/kit'
+import { againstStub, attachedTo, decodeRow } from 'indelible/entry/kit'
+import type {
+  Append,
+  Appended,
+  DamagedEntry,
+  Erased,
+  EraseRequest,
+  Fork,
+  LogInfo,
+  LogStates,
+  NewLog,
+  RemainingBlock,
+  RowPlace,
+  RowsToErase,
+  TextPlaces,
+  Store,
+  StoredRow,
+  StoreEncryption,
+  StoreFault,
+  StoreFaultOf,
+} from 'indelible/store'
 import {
   againstOwnId,
   copyArgument,
@@ -21,28 +41,10 @@ import {
   rowLeaf,
   storeTask,
   withoutKeys,
-  type Append,
-  type Appended,
-  type DamagedEntry,
-  type Erased,
-  type EraseRequest,
-  type Fork,
-  type LogInfo,
-  type LogStates,
-  type NewLog,
-  type RemainingBlock,
-  type RowPlace,
-  type RowsToErase,
-  type TextPlaces,
   byteFinderOf,
   finderOf,
-  type Store,
-  type StoredRow,
-  type StoreEncryption,
-  type StoreFault,
-  type StoreFaultOf,
   type TimedRow,
-} from 'indelible/store'
+} from 'indelible/store/kit'
 import { hex, randomBytes } from './aes.ts'
 import { clearMeta, forkedKeys, keyAt, openMeta, sealMeta, type LogKeys } from './log-keys.ts'
 import { getNamed, hasNamed, putNamed } from './named-blocks.ts'

@@ -26,7 +26,8 @@ import {
   type Message,
   type Store,
 } from 'indelible'
-import { destroyKey, hostKeyOf, hostKeyText, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
+import { destroyKey, hostKeyText, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
+import { hostKeyOf } from '../src/kit.ts'
 import { verifyLedger, updateLedger } from '@indelible/evidence'
 import {
   copySession,
@@ -38,7 +39,8 @@ import {
   proveEntry,
   readRange,
 } from 'indelible/session'
-import { isEncrypted, verifyLog, type Row } from 'indelible/store'
+import { verifyLog, type Row } from 'indelible/store'
+import { isEncrypted } from '../../../src/store/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { postgresStore } from '@indelible/postgres'
 import { blockContract } from '@indelible/testing'

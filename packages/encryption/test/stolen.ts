@@ -1,7 +1,8 @@
 /** A store as somebody without keys has it: every log as it is stored, to be changed and put into a store again. */
 import { orThrow, type Store } from 'indelible'
-import { encryptedRow, ledgerId, memoryDriver, ownStore, storeOf, type Row, type TimedRow } from 'indelible/store'
-import type { BlockId } from 'indelible/proof'
+import { memoryDriver, storeOf, type Row } from 'indelible/store'
+import { encryptedRow, ledgerId, ownStore, type TimedRow } from '../../../src/store/kit.ts'
+import type { BlockId } from '../../../src/proof/kit.ts'
 import type { Json, JsonObject } from '../../../src/json/index.ts'
 import { ok } from '../../../test/answers.ts'
 

@@ -5,20 +5,10 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hexToBytes } from '@noble/hashes/utils.js'
 import { hasOnly, isLeft, isObject, left, parseJson, right } from 'indelible/json/kit'
-import { portableSha256, verifyInclusion } from 'indelible/proof'
+import { portableSha256, verifyInclusion } from 'indelible/proof/kit'
 import { checkProof, proveEntry, type EntryProof, type Proven, type SessionFault } from 'indelible/session'
-import {
-  inclusionPath,
-  isMoment,
-  ledgerId,
-  ledgerRow,
-  readLedgerRow,
-  rowLeaf,
-  type Head,
-  type Store,
-  type StoreFault,
-  type StoredRow,
-} from 'indelible/store'
+import type { Head, Store, StoreFault, StoredRow } from 'indelible/store'
+import { inclusionPath, isMoment, ledgerId, ledgerRow, readLedgerRow, rowLeaf } from 'indelible/store/kit'
 import type { Checkpoint } from './checkpoint.ts'
 import { evidenceTask, type EvidenceFault, type EvidenceTask } from './fault.ts'
 import { lastCheckpoint } from './checkpoints.ts'

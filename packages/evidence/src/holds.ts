@@ -1,7 +1,8 @@
 /** Holds: a session that is held may not be erased or removed until it is released. Each is a row of the ledger. */
-import { emptyRange } from 'indelible/proof'
+import { emptyRange } from 'indelible/proof/kit'
 import { isLeft, left, right } from 'indelible/json/kit'
 import { describeSession } from 'indelible/session'
+import type { Because, Head, Hold, Store, StoreFaultOf } from 'indelible/store'
 import {
   appendToLedger,
   encryptionOf,
@@ -9,13 +10,8 @@ import {
   holdsOnRows,
   ledgerContent,
   sameHead,
-  type Because,
-  type Head,
-  type Hold,
   type LedgerContent,
-  type Store,
-  type StoreFaultOf,
-} from 'indelible/store'
+} from 'indelible/store/kit'
 import { evidenceTask, type EvidenceTask } from './fault.ts'
 
 /**

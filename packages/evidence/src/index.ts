@@ -1,7 +1,6 @@
 export {
   checkBundle,
   checkHead,
-  claimedHead,
   proveHead,
   proveInLedger,
   readBundle,
@@ -10,12 +9,9 @@ export {
   type LedgerProof,
   type ProvenInLedger,
 } from './bundle.ts'
-export { checkpointText, parseCheckpoint, type Checkpoint } from './checkpoint.ts'
+export type { Checkpoint } from './checkpoint.ts'
 export {
-  lastCheckpoint,
-  listCheckpoints,
   signLedger,
-  signSession,
   witnessLedger,
   type CheckpointOptions,
   type KeptCheckpoint,
@@ -28,10 +24,9 @@ export {
   type EvidenceFault,
   type EvidenceTask,
   type LedgerMismatch,
-  mismatchText,
 } from './fault.ts'
 export { holdSession, holdsOn, releaseSession, type MessageHold } from './holds.ts'
-export { newKey, remoteSigner, signerOf, verifierOf, type KeyPair, type NoteSigner, type NoteVerifier } from './keys.ts'
+export { newKey, remoteSigner, signerOf, type KeyPair, type NoteSigner } from './keys.ts'
 export {
   readLedger,
   removeRecorded,
@@ -42,20 +37,9 @@ export {
   type LedgerUpdate,
   type VerifyLedgerOptions,
 } from './ledger.ts'
-export {
-  noteText,
-  openNote,
-  parseNote,
-  parseSignatures,
-  signatureLines,
-  signNote,
-  type NoteSignature,
-  type OpenedNote,
-  type SignedNote,
-  type VerifiedSignature,
-} from './signed-note.ts'
-export { ledgerId, type Because, type Erasure, type ErasedRow, type Hold, type LedgerEntry } from 'indelible/store'
-export { parseTlogProof, tlogProofText, type TlogProof } from './tlog-proof.ts'
-export { checkCheckpoint, readTrust, rotation, type Trust, type TrustedCheckpoint, type TrustedKey } from './trust.ts'
+export type { VerifiedSignature } from './signed-note.ts'
+export type { Because, Erasure, ErasedRow, Hold, LedgerEntry } from 'indelible/store'
+
+export { checkCheckpoint, rotation, type Trust, type TrustedCheckpoint, type TrustedKey } from './trust.ts'
 export { withLedger, type WithLedgerOptions } from './with-ledger.ts'
 export type { Witness, WitnessOptions, WitnessRequest, WitnessResponse } from './witness.ts'

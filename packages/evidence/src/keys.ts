@@ -9,7 +9,7 @@ import { sha512 } from '@noble/hashes/sha2.js'
 import { bytesToHex, concatBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { base64Of, bytesOfBase64, left, right, utf8Of } from 'indelible/json/kit'
-import { portableSha256 } from 'indelible/proof'
+import { portableSha256 } from 'indelible/proof/kit'
 import type { EvidenceFault } from './fault.ts'
 
 /** A key that verifies. */

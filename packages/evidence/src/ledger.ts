@@ -6,24 +6,26 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, optionsOf, right } from 'indelible/json/kit'
 import { describeSession, listSessions, verifySession, type SessionInfo } from 'indelible/session'
 import {
-  againstOwnId,
-  appendToLedger,
-  headOf,
-  ledgerContent,
-  ledgerId,
-  rangeAt,
   verifyLog,
   type Because,
   type Erasure,
   type Head,
   type Hold,
   type KeyDestroyed,
-  type LedgerContent,
   type LedgerEntry,
-  type LedgerRow,
   type Store,
   type StoreFaultOf,
 } from 'indelible/store'
+import {
+  againstOwnId,
+  appendToLedger,
+  headOf,
+  ledgerContent,
+  ledgerId,
+  rangeAt,
+  type LedgerContent,
+  type LedgerRow,
+} from 'indelible/store/kit'
 import { evidenceTask, type AnyEvidenceFault, type EvidenceTask, type LedgerMismatch } from './fault.ts'
 
 /** What a ledger says. */

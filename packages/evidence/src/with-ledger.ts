@@ -1,7 +1,8 @@
 /** A store that keeps its ledger by itself: every so many appends, and with every removal. */
 import { isLeft, left } from 'indelible/json/kit'
 import { Lately } from 'indelible/sequence/kit'
-import { isOwnId, standsFor, storeTask, type Because, type Store } from 'indelible/store'
+import type { Because, Store } from 'indelible/store'
+import { isOwnId, standsFor, storeTask } from 'indelible/store/kit'
 import { FaultError } from 'indelible/task/kit'
 import { evidenceFaultMessage, type AnyEvidenceFault } from './fault.ts'
 import { recordRemoval, updateLedger } from './ledger.ts'

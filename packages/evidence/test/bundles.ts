@@ -5,19 +5,11 @@
 import { ed25519, ED25519_TORSION_SUBGROUP } from '@noble/curves/ed25519.js'
 import { sha512 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import {
-  checkpointText,
-  newKey,
-  noteText,
-  rotation,
-  signerOf,
-  tlogProofText,
-  type NoteSignature,
-  type NoteSigner,
-  type Trust,
-} from '../src/index.ts'
-import { blockIdOf, inclusionProof, portableSha256, treeRoot } from 'indelible/proof'
-import { rowLeaf, type Head } from 'indelible/store'
+import { newKey, rotation, signerOf, type NoteSigner, type Trust } from '../src/index.ts'
+import { checkpointText, noteText, tlogProofText, type NoteSignature } from '../src/kit.ts'
+import { blockIdOf, inclusionProof, portableSha256, treeRoot } from '../../../src/proof/kit.ts'
+import type { Head } from 'indelible/store'
+import { rowLeaf } from '../../../src/store/kit.ts'
 import { orThrow } from 'indelible'
 
 const seed = (number: number): Uint8Array => new Uint8Array(32).fill(number)

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSession, forkSession, memoryStore, openSession, user, type Store } from 'indelible'
 import { destroyKey, keyRing, newHostKey, rotateKeys, withKeys, type KeyRing } from '@indelible/encryption'
-import { holdSession, ledgerId, releaseSession, removeRecorded, updateLedger, withLedger } from '@indelible/evidence'
+import { holdSession, releaseSession, removeRecorded, updateLedger, withLedger } from '@indelible/evidence'
+import { ledgerId } from '../src/kit.ts'
 import { openCallLog } from '@indelible/records'
 import {
   copySession,
@@ -14,7 +15,8 @@ import {
   readRange,
   removeUnfinished,
 } from 'indelible/session'
-import { memoryDriver, ownStore, storeOf } from 'indelible/store'
+import { memoryDriver, storeOf } from 'indelible/store'
+import { ownStore } from '../../../src/store/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { exportLines, readTranscript, importTranscript } from '@indelible/transcripts'
 import * as fc from 'fast-check'

@@ -9,10 +9,6 @@ import {
   checkBundle,
   checkCheckpoint,
   checkHead,
-  claimedHead,
-  lastCheckpoint,
-  ledgerId,
-  listCheckpoints,
   newKey,
   proveHead,
   proveInLedger,
@@ -21,16 +17,16 @@ import {
   rotation,
   signerOf,
   signLedger,
-  signSession,
   updateLedger,
   verifyLedger,
   withLedger,
   witnessLedger,
   type Trust,
 } from '@indelible/evidence'
+import { claimedHead, lastCheckpoint, ledgerId, listCheckpoints, signSession } from '../src/kit.ts'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { describeSession } from 'indelible/session'
-import { ownStore, storeTask } from 'indelible/store'
+import { ownStore, storeTask } from '../../../src/store/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { startWitness, type LoopbackWitness } from './loopback-witness.ts'
 import { oneIn } from '../../../test/rounds.ts'

@@ -1,21 +1,18 @@
 /** Keys, signed notes, checkpoints and proofs, held to the texts of their specifications. */
 import { describe, expect, it } from 'vitest'
 import * as fc from 'fast-check'
+import { newKey, remoteSigner, signerOf, type NoteSigner } from '@indelible/evidence'
 import {
   checkpointText,
-  newKey,
   noteText,
   openNote,
   parseCheckpoint,
   parseNote,
   parseTlogProof,
-  remoteSigner,
-  signerOf,
   signNote,
   tlogProofText,
   verifierOf,
-  type NoteSigner,
-} from '@indelible/evidence'
+} from '../src/kit.ts'
 import { orThrow } from 'indelible'
 
 // The example of signed-note, section "Verifier keys".

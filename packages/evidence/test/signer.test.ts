@@ -1,7 +1,17 @@
 /** What a signer signs, whatever was done to the store and its checkpoints. */
 import { createSession, memoryStore, orThrow, user, type Store } from 'indelible'
-import { lastCheckpoint, ledgerId, listCheckpoints, newKey, readLedger, signerOf, signLedger, updateLedger, witnessLedger, type SignerMemory } from '@indelible/evidence' // oxfmt-ignore
-import { ownStore, type Head } from 'indelible/store'
+import {
+  newKey,
+  readLedger,
+  signerOf,
+  signLedger,
+  updateLedger,
+  witnessLedger,
+  type SignerMemory,
+} from '@indelible/evidence'
+import { lastCheckpoint, ledgerId, listCheckpoints } from '../src/kit.ts' // oxfmt-ignore
+import type { Head } from 'indelible/store'
+import { ownStore } from '../../../src/store/kit.ts'
 import { expect, it } from 'vitest'
 import { fault } from '../../../test/answers.ts'
 

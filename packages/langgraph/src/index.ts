@@ -1,2 +1,3 @@
-export { IndelibleSaver, type PruneOptions, type SaverOptions } from './saver.ts'
+export { IndelibleSaver, type SaverOptions } from './saver.ts'
 export { copyCheckpoints } from './migrate.ts'
+export type { PruneOptions } from './saver.ts'

@@ -1,6 +1,6 @@
 /** What the notes of a thread's record say: its checkpoints, and the writes beside them. */
 import { ownFields, isObject, type Json } from 'indelible/json/kit'
-import type { ApplicationNote, Note } from 'indelible/notes'
+import type { ApplicationNote, Note } from 'indelible/notes/kit'
 import type { Session, SessionReader } from 'indelible/session'
 import { textOf, type Item, type ItemRef } from './items.ts'
 

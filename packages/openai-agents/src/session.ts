@@ -8,7 +8,7 @@ import type {
   SessionHistoryTransactionAwareSession,
 } from '@openai/agents-core'
 import { optionsOf, isObject, jsonEqual, type Json, type JsonObject } from 'indelible/json/kit'
-import type { ApplicationNote, Note, RetractionNote } from 'indelible/notes'
+import type { ApplicationNote, Note, RetractionNote } from 'indelible/notes/kit'
 import type { Message } from 'indelible/message'
 import type { Session, SessionReader, Together } from 'indelible/session'
 import type { Store } from 'indelible/store'

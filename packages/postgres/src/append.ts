@@ -1,5 +1,5 @@
 /** Appends as one statement: heads are compared, logs grown, rows, operations and blocks stored, or none of it, a log each. */
-import type { Hash } from 'indelible/proof'
+import type { Hash } from 'indelible/proof/kit'
 import type { Block, CheckedAppend } from 'indelible/store/kit'
 import { claims } from 'indelible/store/kit'
 import { growth, hasKey, placeOf, sameHead, type Growth, type GrownRow } from 'indelible/store/kit'

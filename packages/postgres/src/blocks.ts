@@ -1,5 +1,5 @@
 /** Blocks in the database: put and read on their own, without a row that speaks of them. */
-import { blockIdOf, type BlockId, type Hash } from 'indelible/proof'
+import { blockIdOf, type BlockId, type Hash } from 'indelible/proof/kit'
 import type { Block } from 'indelible/store/kit'
 import { bytesOf } from './append.ts'
 import { stateOf, type Database, type Rows } from './database.ts'

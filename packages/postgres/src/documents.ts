@@ -2,7 +2,7 @@
  * The documents of the search index: what a schema keeps of each row beside it, in the statement that appends it, until the
  * row is removed. `search` makes the tables and asks them.
  */
-import type { BlockId } from 'indelible/proof'
+import type { BlockId } from 'indelible/proof/kit'
 import type { CheckedAppend } from 'indelible/store/kit'
 import type { GrownRow } from 'indelible/store/kit'
 import { stateOf, type Database, type Query } from './database.ts'

@@ -1,6 +1,6 @@
 /** The store driver over PostgreSQL: each method a fixed number of statements, whatever it is given. */
 import { isLeft, left, right } from 'indelible/json/kit'
-import type { Hash } from 'indelible/proof'
+import type { Hash } from 'indelible/proof/kit'
 import type { StoreRepair } from 'indelible/store/kit'
 import type { Answer, StoreDriver, Unchanged } from 'indelible/store/kit'
 import { storeFaultText } from 'indelible/store/kit'

@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'indelible/json/kit'
-import { equalBytes, type BlockId, type Hash } from 'indelible/proof'
+import { equalBytes, type BlockId, type Hash } from 'indelible/proof/kit'
 import type { Answer, CheckedErasure } from 'indelible/store/kit'
 import type { Erased, RemainingBlock, Residue, Sharing, TextPlaces } from 'indelible/store/kit'
 import type { StoreFault } from 'indelible/store/kit'

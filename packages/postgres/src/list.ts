@@ -1,6 +1,6 @@
 /** One page of a list of logs. One that can't be read is named beside the others. */
 import type { JsonObject } from 'indelible/json/kit'
-import type { Hash } from 'indelible/proof'
+import type { Hash } from 'indelible/proof/kit'
 import { Damaged } from 'indelible/store/kit'
 import { cursorText, type CheckedQuery, type Cursor } from 'indelible/store/kit'
 import { matches } from 'indelible/store/kit'

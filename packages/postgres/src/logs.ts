@@ -1,6 +1,6 @@
 /** The logs of a schema: adding, describing, forking and removing them. What is appended to them is in `writer`. */
 import { left, right, type JsonObject } from 'indelible/json/kit'
-import { emptyRange, peakEnds, type CompactRange, type Hash } from 'indelible/proof'
+import { emptyRange, peakEnds, type CompactRange, type Hash } from 'indelible/proof/kit'
 import { momentOf } from 'indelible/store/kit'
 import type { Answer, CheckedAppend, CheckedUpdate, Unchanged } from 'indelible/store/kit'
 import type { StoreFault } from 'indelible/store/kit'

@@ -6,7 +6,7 @@
  * the same.
  */
 import { isLeft, left, right } from 'indelible/json/kit'
-import type { BlockId } from 'indelible/proof'
+import type { BlockId } from 'indelible/proof/kit'
 import type { Answer, IndexDriver } from 'indelible/store/kit'
 import { encryptionMark, isEncrypted, isEncryptedMeta } from 'indelible/store/kit'
 import type { StoreFaultOf } from 'indelible/store/kit'

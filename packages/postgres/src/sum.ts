@@ -1,5 +1,5 @@
 /** Check sums of columns that no tree covers. They find what a disk or a bug changed; who can write tables can write them. */
-import type { Hash } from 'indelible/proof'
+import type { Hash } from 'indelible/proof/kit'
 
 /** A part of the digest of some columns, in decimal digits: a `bigint` of the database. */
 export const sumOf = (hash: Hash, ...columns: readonly unknown[]): string => {

@@ -2,7 +2,7 @@
  * What metadata says, as numbers that an index can hold: a part of the digest of each scalar and of where it stands. Two
  * may have the same number, so what the index finds is looked at again.
  */
-import { type Hash } from 'indelible/proof'
+import type { Hash } from 'indelible/proof/kit'
 import { sumOf } from './sum.ts'
 import { isObject, type Json, type JsonObject } from 'indelible/json/kit'
 

@@ -6,7 +6,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'indelible/json/kit'
-import { peakEnds, type BlockId, type Hash } from 'indelible/proof'
+import { peakEnds, type BlockId, type Hash } from 'indelible/proof/kit'
 import type { CheckedAppend } from 'indelible/store/kit'
 import type { StoreFault } from 'indelible/store/kit'
 import { Damaged } from 'indelible/store/kit'

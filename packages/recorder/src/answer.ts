@@ -2,7 +2,7 @@
 import { createParser } from 'eventsource-parser'
 import { endOfString, isLeft, isObject, parseJson } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
-import type { Usage } from 'indelible/notes'
+import type { Usage } from 'indelible/notes/kit'
 import { reasonOf } from 'indelible/task/kit'
 import { mostPlain } from './body.ts'
 import { errorIn, type Api, type StreamState, type Wire } from './apis/index.ts'

@@ -1,9 +1,9 @@
 /** A call, recorded: what its request says first, then its answer with the receipt. */
 import { ownFields, isLeft, jsonEqual, right, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
-import type { ReceiptNote } from 'indelible/notes'
-import { digestOf, type BlockId } from 'indelible/proof'
-import { hasFailed } from 'indelible/session'
+import type { ReceiptNote } from 'indelible/notes/kit'
+import { digestOf, type BlockId } from 'indelible/proof/kit'
+import { hasFailed } from 'indelible/session/kit'
 import type { Store } from 'indelible/store'
 import type { Answered } from './answer.ts'
 import { cacheBreak } from './cache-break.ts'

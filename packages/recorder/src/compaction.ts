@@ -11,7 +11,7 @@
  */
 import { isObject, type Immutable, type JsonObject } from 'indelible/json/kit'
 import { textOf, type Message } from 'indelible/message'
-import type { ApplicationNote } from 'indelible/notes'
+import type { ApplicationNote } from 'indelible/notes/kit'
 import type { SessionReader } from 'indelible/session'
 import { identityOf } from './identity.ts'
 import { expanded, runsOf, type Sent, type SentEntries } from './receipt.ts'

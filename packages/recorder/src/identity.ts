@@ -2,10 +2,10 @@
  * When two messages are the same one: by a digest of what they say, not of how a client writes it. Clients order keys
  * anew, drop empty fields, turn a text into a list of parts, move cache marks, and leave out reasoning.
  */
-import { isMadeId } from 'indelible/codecs/gemini'
+import { isMadeId } from 'indelible/codecs/kit'
 import { own, isLeft, isObject, parseJson } from 'indelible/json/kit'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { digestOf } from 'indelible/proof'
+import { digestOf } from 'indelible/proof/kit'
 
 /** The digest of what a message says. Cost: O(message). */
 export const identityOf = (message: Message): string => {

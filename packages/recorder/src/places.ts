@@ -4,9 +4,10 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, parseJson, right } from 'indelible/json/kit'
-import { digestOf } from 'indelible/proof'
-import { emptyRange } from 'indelible/proof'
-import { headOf, ownStore, type Head, type Store, type StoreFault } from 'indelible/store'
+import { digestOf } from 'indelible/proof/kit'
+import { emptyRange } from 'indelible/proof/kit'
+import type { Head, Store, StoreFault } from 'indelible/store'
+import { headOf, ownStore } from 'indelible/store/kit'
 
 /** A session, and how many messages of its conversation a key stands for. */
 export interface Place {

@@ -12,10 +12,11 @@ import {
   type JsonObject,
 } from 'indelible/json/kit'
 import { decodeMessage, type Message } from 'indelible/message'
-import type { ReceiptNote } from 'indelible/notes'
-import { digestOf, type BlockId } from 'indelible/proof'
+import type { ReceiptNote } from 'indelible/notes/kit'
+import { digestOf, type BlockId } from 'indelible/proof/kit'
 import type { SessionReader } from 'indelible/session'
-import { storeTask, type BlockStore, type StoreFault } from 'indelible/store'
+import type { BlockStore, StoreFault } from 'indelible/store'
+import { storeTask } from 'indelible/store/kit'
 import type { Task } from 'indelible/task/kit'
 import type { RecordedApi } from './apis/index.ts'
 

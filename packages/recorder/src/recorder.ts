@@ -2,7 +2,7 @@
  * The recorder: it is told what goes between a client and its provider, and keeps it as sessions. Whatever happens to it,
  * the traffic goes on.
  */
-import { digestOf } from 'indelible/proof'
+import { digestOf } from 'indelible/proof/kit'
 import type { Store } from 'indelible/store'
 import { amount, reasonOf } from 'indelible/task/kit'
 import { decompressed, mostWaiting, type Decompress } from './body.ts'

@@ -1,8 +1,8 @@
 /** What was recorded so far, in figures. */
 import { own } from 'indelible/json/kit'
-import { usageDollars } from 'indelible/context'
+import { usageDollars } from 'indelible/context/kit'
 import { Lately } from 'indelible/sequence/kit'
-import type { Usage } from 'indelible/notes'
+import type { Usage } from 'indelible/notes/kit'
 import type { CacheBreak } from './receipt.ts'
 
 /** What was recorded so far. */

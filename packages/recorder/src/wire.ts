@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, left, parseJson, right, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
-import { digestOf } from 'indelible/proof'
+import { digestOf } from 'indelible/proof/kit'
 import { apis, type Api, type RecordedApi } from './apis/index.ts'
 import { hasTooManyValues, mostMessages, mostValues } from './body.ts'
 import { withoutKeys } from './keys.ts'

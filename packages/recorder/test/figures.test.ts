@@ -1,9 +1,9 @@
 /** What the recorder says at its end, and what its sessions say afterwards: the same figures. */
 import { describe, expect, it } from 'vitest'
 import { memoryStore } from 'indelible'
-import { usageDollars } from 'indelible/context'
+import { usageDollars } from '../../../src/context/kit.ts'
 import { createRecorder } from '@indelible/recorder'
-import { readUsage } from 'indelible/session'
+import { readUsage } from '../../../src/session/kit.ts'
 
 describe('the figures of recorded calls', () => {
   it('are those of the sessions: calls, failed ones, tokens, money', async () => {

@@ -1,6 +1,6 @@
 /** Providers, clients and stores that do what they should not: the traffic goes on, and what can be recorded is. */
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { decompress } from '@indelible/recorder/proxy'
+import { decompress } from '../src/proxy/kit.ts'
 import { decompressed } from '../src/body.ts'
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'

@@ -10,7 +10,6 @@ export {
 } from './encode.ts'
 export {
   detectHistoryUse,
-  historyPatterns,
   type HistoryEvidence,
   type HistoryPattern,
   type HistoryUse,
@@ -19,7 +18,7 @@ export {
 export { createCallLog, type CallLogOptions, type CallScope, type RecordEvent } from './log.ts'
 export { normalizeRecords, type NormalizedEntry, type NormalizedRecords, type NormalizeReport } from './normalize.ts'
 export { historyGuidance, previewRecords, type PreviewOptions } from './preview.ts'
-export { speakers, type CallRecord, type OutcomeSummary, type Speaker } from './record.ts'
+export type { CallRecord, OutcomeSummary, Speaker } from './record.ts'
 export { summarizeHistoryUse, type HistoryUsage, type UsageEvidence } from './usage.ts'
 export { openCallLog, type StoredCallLog, type StoredCallLogOptions } from './stored.ts'
 export { historyAttributes, historyTelemetry, type HistoryAttributes, type HistoryTelemetry } from './telemetry.ts'

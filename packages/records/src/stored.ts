@@ -6,20 +6,19 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { ownFields, isLeft, left, optionsOf, right } from 'indelible/json/kit'
 import type { Task } from 'indelible/task/kit'
 import type { History } from 'indelible/history'
-import {
-  againstOwnId,
-  storeTask,
-  type AppendFault,
-  type LogFault,
-  type NewLogFault,
-  type Head,
-  type LogInfo,
-  type Row,
-  type Store,
-  type StoredRow,
-  type StoreFault,
-  type StoreFaultOf,
+import type {
+  AppendFault,
+  LogFault,
+  NewLogFault,
+  Head,
+  LogInfo,
+  Row,
+  Store,
+  StoredRow,
+  StoreFault,
+  StoreFaultOf,
 } from 'indelible/store'
+import { againstOwnId, storeTask } from 'indelible/store/kit'
 import { tell, timeFrom } from './guarded.ts'
 import { newLog, type CallLogOptions } from './log.ts'
 import { normalizeRecords, type NormalizeReport } from './normalize.ts'

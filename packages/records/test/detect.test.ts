@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { detectHistoryUse, historyPatterns, type HistoryUse } from '@indelible/records'
+import { detectHistoryUse, type HistoryUse } from '@indelible/records'
+import { historyPatterns } from '../src/history-use.ts'
 
 const used = (code: string): string => {
   const { detected, patterns } = detectHistoryUse(code)

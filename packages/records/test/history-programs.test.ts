@@ -1,7 +1,8 @@
 /** Detection of history use on programs with known answers: the table is `test/fixtures/history-programs.txt`. */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { detectHistoryUse, historyPatterns } from '@indelible/records'
+import { detectHistoryUse } from '@indelible/records'
+import { historyPatterns } from '../src/history-use.ts'
 
 interface Program {
   readonly title: string

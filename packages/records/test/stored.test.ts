@@ -1,7 +1,8 @@
 import { createSession, faultMessage, openSession, user } from 'indelible'
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { storeTask, memoryStore, verifyLog, type Store, type StoreFault } from 'indelible/store'
+import { memoryStore, verifyLog, type Store, type StoreFault } from 'indelible/store'
+import { storeTask } from '../../../src/store/kit.ts'
 import {
   openCallLog,
   recordCall,

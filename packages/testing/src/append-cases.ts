@@ -1,7 +1,8 @@
 /** Creating and appending: what is stored, what is refused, and what a retry does. */
 import { isRight } from 'indelible/json/kit'
 import type { JsonObject } from 'indelible/json/kit'
-import { encryptionKey, ownStore, grow, headOf, rangeAt, rowLeaf, verifyLog, type Row } from 'indelible/store'
+import { grow, verifyLog, type Row } from 'indelible/store'
+import { encryptionKey, ownStore, headOf, rangeAt, rowLeaf } from 'indelible/store/kit'
 import { done, faulty, holds, same } from './check.ts'
 import { add, asStored, entry, headFor, logWith, note, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'

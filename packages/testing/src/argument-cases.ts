@@ -1,6 +1,6 @@
 /** The arguments of calls: each operation copies its own before it returns, so nobody changes what was asked for. */
 import { isLeft } from 'indelible/json/kit'
-import { blockIdOf } from 'indelible/proof'
+import { blockIdOf } from 'indelible/proof/kit'
 import type { Store } from 'indelible/store'
 import { bytes } from './block-contract.ts'
 import { done, same, wreck } from './check.ts'

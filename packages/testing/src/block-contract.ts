@@ -1,5 +1,5 @@
 /** The suite that every store of blocks must pass: the part of a store that knows no logs. */
-import { blockIdOf, type BlockId } from 'indelible/proof'
+import { blockIdOf, type BlockId } from 'indelible/proof/kit'
 import { type BlockStore } from 'indelible/store'
 import { done, faulty, holds, same, type ContractCase } from './check.ts'
 

@@ -1,7 +1,8 @@
 /** Erasing rows: what goes, what stays, and who sees it. A store that can't erase has nothing to fail at. */
 import { isLeft } from 'indelible/json/kit'
-import { blockIdOf } from 'indelible/proof'
-import { ledgerId, stubLeaf, verifyLog, type Erased, type Store } from 'indelible/store'
+import { blockIdOf } from 'indelible/proof/kit'
+import { verifyLog, type Erased, type Store } from 'indelible/store'
+import { ledgerId, stubLeaf } from 'indelible/store/kit'
 import { done, faulty, holds, same } from './check.ts'
 import { add, asStored, entry, headFor, logWith, note, someRows, timed } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'

@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isRight } from 'indelible/json/kit'
-import { blockIdOf, type BlockId } from 'indelible/proof'
+import { blockIdOf, type BlockId } from 'indelible/proof/kit'
 import { storeFaultText } from 'indelible/store/kit'
 import { verifyLog, type Row, type Store, type StoreFault } from 'indelible/store'
 import { bytes } from './block-contract.ts'

@@ -1,5 +1,5 @@
 /** The suite that every key-value store must pass which is to keep blocks. */
-import type { BlockId } from 'indelible/proof'
+import type { BlockId } from 'indelible/proof/kit'
 import { keyValueBlocks, removeBlocks, type BlockStore, type KeyValueStore } from 'indelible/store'
 import { blockContract, bytes, casesOn } from './block-contract.ts'
 import { done, faulty, same, type ContractCase } from './check.ts'

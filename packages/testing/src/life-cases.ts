@@ -1,6 +1,6 @@
 /** Opening, closing, and what is there afterwards. */
 import { isRight } from 'indelible/json/kit'
-import type { BlockId } from 'indelible/proof'
+import type { BlockId } from 'indelible/proof/kit'
 import { verifyLog, type Store } from 'indelible/store'
 import { done, faulty, holds, same } from './check.ts'
 import { add, asStored, entry, headFor, logWith, someRows } from './rows.ts'

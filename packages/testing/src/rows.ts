@@ -1,16 +1,7 @@
 /** Rows for the cases, and what must become of them. */
-import { treeRoot, type Hash } from 'indelible/proof'
-import {
-  rowLeaf,
-  type Append,
-  type Appended,
-  type Head,
-  type LogInfo,
-  type Row,
-  type Store,
-  type StoredRow,
-  type TimedRow,
-} from 'indelible/store'
+import { treeRoot, type Hash } from 'indelible/proof/kit'
+import type { Append, Appended, Head, LogInfo, Row, Store, StoredRow } from 'indelible/store'
+import { rowLeaf, type TimedRow } from 'indelible/store/kit'
 import { done } from './check.ts'
 
 /** When rows are written that are not given another time. */

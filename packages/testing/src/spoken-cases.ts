@@ -1,6 +1,6 @@
 /** Blocks and logs: shared, and kept as long as somebody speaks of them. */
-import { blockIdOf, type BlockId } from 'indelible/proof'
-import type { TimedRow } from 'indelible/store'
+import { blockIdOf, type BlockId } from 'indelible/proof/kit'
+import type { TimedRow } from 'indelible/store/kit'
 import { bytes, notBlockIds } from './block-contract.ts'
 import { done, faulty, same } from './check.ts'
 import { add, asStored, entry, logWith } from './rows.ts'

@@ -1,6 +1,7 @@
 /** What a row says beside its text, and logs that start with rows. */
-import { grow, headOf, planned, verifyLog, type Head, type Row, type Store, type TimedRow } from 'indelible/store'
-import { emptyRange, blockIdOf } from 'indelible/proof'
+import { grow, verifyLog, type Head, type Row, type Store } from 'indelible/store'
+import { headOf, planned, type TimedRow } from 'indelible/store/kit'
+import { emptyRange, blockIdOf } from 'indelible/proof/kit'
 import { done, faulty, holds, same } from './check.ts'
 import { add, asStored, entry, headFor, logWith, note, someRows, timed } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'

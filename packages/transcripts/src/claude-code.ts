@@ -20,7 +20,8 @@ import {
   objectAt,
   Unexpected,
 } from 'indelible/json/kit'
-import { decodeRecorded, decodeResponse } from 'indelible/codecs/anthropic'
+import { decodeResponse } from 'indelible/codecs/anthropic'
+import { decodeRecorded } from 'indelible/codecs/kit'
 import { type TranscriptFault, type Decoded } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/codecs/kit'
 import { textOf, type Message } from 'indelible/message'

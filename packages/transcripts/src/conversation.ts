@@ -14,8 +14,9 @@ import {
   type Path,
   right,
 } from 'indelible/json/kit'
-import { codecs, isAgentsItem, type TranscriptFault, type CodecFormat, type Decoded } from 'indelible/codecs'
-import { isRole } from 'indelible/message'
+import { codecs, type TranscriptFault, type Decoded } from 'indelible/codecs'
+import { isAgentsItem, type CodecFormat } from 'indelible/codecs/kit'
+import { isRole } from 'indelible/message/kit'
 import { OriginDraft, count, objectIn, textIn } from './origin.ts'
 import * as swe from './swe-agent.ts'
 import type { TranscriptFormat } from './transcript.ts'

@@ -5,8 +5,9 @@
  * Source  observed files (2026-02); the format is undocumented
  */
 import { arrayAt, fieldsBeside, isLeft, isObject, type Json, type JsonObject, Unexpected } from 'indelible/json/kit'
-import { decodeRecorded } from 'indelible/codecs/anthropic'
-import { isRole, type Message } from 'indelible/message'
+import { decodeRecorded } from 'indelible/codecs/kit'
+import type { Message } from 'indelible/message'
+import { isRole } from 'indelible/message/kit'
 import { withBeside } from './beside.ts'
 import type { LineFormat } from './line-format.ts'
 import { unknownLine } from './unknown-line.ts'

@@ -1,7 +1,7 @@
 /** What reading a transcript line by line gives, one thing after the other. */
 import type { TranscriptFault } from 'indelible/codecs'
 import type { Message } from 'indelible/message'
-import type { Note } from 'indelible/notes'
+import type { Note } from 'indelible/notes/kit'
 import type { PageKind } from 'indelible/pages'
 import type { Range, Summary } from './line-format.ts'
 import type { Damage, Origin, TranscriptFormat, TranscriptLoss } from './transcript.ts'

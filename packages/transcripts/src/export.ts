@@ -28,7 +28,7 @@ import {
 } from 'indelible/json/kit'
 import { decodeMessage } from 'indelible/message'
 import { messageFaultText } from 'indelible/message/kit'
-import { decodeNote } from 'indelible/notes'
+import { decodeNote } from 'indelible/notes/kit'
 import { noteFaultText } from 'indelible/notes/kit'
 import { classify, isPageKind, pageKinds } from 'indelible/pages'
 import type { LineFormat, Sink } from './line-format.ts'

@@ -21,7 +21,7 @@ import {
   type Json,
   type JsonObject,
 } from 'indelible/json/kit'
-import { sourceOf } from 'indelible/codecs'
+import { sourceOf } from 'indelible/codecs/kit'
 import type { Message, Meta, Part, ResultPart, ToolCallPart, ToolResultPart } from 'indelible/message'
 import type { LineFormat, Sink } from './line-format.ts'
 import { objectIn, textIn } from './origin.ts'

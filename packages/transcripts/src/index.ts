@@ -1,4 +1,3 @@
-export { assembleTranscript } from './assemble.ts'
 export { exportLines, exportOf } from './export.ts'
 export { importTranscript, type ImportTranscriptOptions } from './import.ts'
 export { redactTranscript } from './redact.ts'

@@ -1,7 +1,7 @@
 /** What a format of JSON lines is to the reader of transcripts: a test for its lines, and what is made of them. */
 import type { Json, JsonObject, Path, Unexpected } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
-import type { Note } from 'indelible/notes'
+import type { Note } from 'indelible/notes/kit'
 import type { PageKind } from 'indelible/pages'
 import type { OriginDraft } from './origin.ts'
 import type { TranscriptFormat } from './transcript.ts'

@@ -6,7 +6,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { formatPath, isLeft, type JsonObject } from 'indelible/json/kit'
 import { codecs, type TranscriptFault, type Decoded } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/codecs/kit'
-import { createChatDecoder } from 'indelible/codecs/openai-chat'
+import { createChatDecoder } from 'indelible/codecs/kit'
 import { isMessage } from './conversation.ts'
 import type { LineFormat, Sink } from './line-format.ts'
 

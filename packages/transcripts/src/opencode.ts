@@ -20,7 +20,7 @@ import {
   type Json,
   type JsonObject,
 } from 'indelible/json/kit'
-import { sourceOf } from 'indelible/codecs'
+import { sourceOf } from 'indelible/codecs/kit'
 import { textOf, type Message, type Meta, type Part, type ResultPart } from 'indelible/message'
 import type { Ending, LineFormat, Range, Sink } from './line-format.ts'
 import { objectIn, textIn } from './origin.ts'

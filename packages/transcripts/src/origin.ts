@@ -1,6 +1,6 @@
 /** Where a conversation came from, gathered entry by entry. */
 import { isObject, own, ownFields, type Json, type JsonObject } from 'indelible/json/kit'
-import type { Usage } from 'indelible/notes'
+import type { Usage } from 'indelible/notes/kit'
 import type { Origin, OriginUse } from './transcript.ts'
 import type { ExportedHead } from 'indelible/session'
 

@@ -1,7 +1,7 @@
 /** What is read from a file: a conversation, where it came from, and everything about the file that was not in order. */
 import type { JsonObject, Path } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
-import type { Note, Usage } from 'indelible/notes'
+import type { Note, Usage } from 'indelible/notes/kit'
 import type { PageKind } from 'indelible/pages'
 import type { RowMoment, ExportedHead } from 'indelible/session'
 

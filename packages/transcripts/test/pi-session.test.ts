@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { rangeDigest } from 'indelible/notes'
+import { rangeDigest } from '../../../src/notes/kit.ts'
 import { lines, outline, read } from './reading.ts'
 
 const header = {

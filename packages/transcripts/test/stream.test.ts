@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  assembleTranscript,
   exportLines,
   exportOf,
   readTranscriptStream,
@@ -11,6 +10,7 @@ import {
   type TranscriptOptions,
   readTranscript,
 } from '@indelible/transcripts'
+import { assembleTranscript } from '../src/kit.ts'
 import { root } from '../../../scripts/run.ts'
 import { conversation } from '../../../test/messages.ts'
 import { rounds } from '../../../test/rounds.ts'

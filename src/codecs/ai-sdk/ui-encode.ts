@@ -5,15 +5,8 @@ import type { Sequence } from '../../sequence/index.ts'
 import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
-import {
-  erasedMark,
-  type FilePart,
-  type ImagePart,
-  type Message,
-  type Part,
-  type ToolCallPart,
-  type ToolResultPart,
-} from '../../message/index.ts'
+import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import { erasedMark } from '../../message/kit.ts'
 import { keptBy, restore, thaw, type Kept } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { format as modelFormat, translate, uiFormat as format, type Fresh, type Names } from './format.ts'

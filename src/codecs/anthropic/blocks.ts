@@ -1,17 +1,17 @@
 /** Parts as blocks of the wire. Each writer gives the block, or nothing and says what is lost. */
 import { textOfBase64, type Path } from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
-import {
-  erasedMark,
-  type FilePart,
-  type ImagePart,
-  type Part,
-  type ReasoningPart,
-  type Source,
-  type TextPart,
-  type ToolCallPart,
-  type ToolResultPart,
+import type {
+  FilePart,
+  ImagePart,
+  Part,
+  ReasoningPart,
+  Source,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
 } from '../../message/index.ts'
+import { erasedMark } from '../../message/kit.ts'
 import type { CallIds } from '../call-ids.ts'
 import { keptBy, restore, thaw, type Kept } from '../residual.ts'
 import { writtenSource } from './decode.ts'

@@ -1,5 +1,5 @@
 export { anthropic, type AnthropicCodec, type AnthropicEncodeOptions } from './codec.ts'
-export { decodeRecorded, decodeResponse } from './decode.ts'
+export { decodeResponse } from './decode.ts'
 export type {
   AnthropicConversation,
   AnthropicMessage,

@@ -1,7 +1,7 @@
 export { gemini, type GeminiCodec } from './codec.ts'
 export { decodeResponse, type GeminiResponseOptions } from './decode.ts'
-export { isMadeId } from './calls.ts'
-export { joinResponses, JoinedResponse } from './join.ts'
+
+export { joinResponses } from './join.ts'
 export type { GeminiEncodeOptions } from './encode.ts'
 export type {
   GeminiBlob,

@@ -1,15 +1,15 @@
 /** Parts as they are written. Each writer gives the part, or nothing and says what is lost. */
 import { inspectJson, isLeft, isObject, type JsonObject, type Path } from '../../json/index.ts'
-import {
-  erasedMark,
-  type FilePart,
-  type ImagePart,
-  type Part,
-  type ReasoningPart,
-  type TextPart,
-  type ToolCallPart,
-  type ToolResultPart,
+import type {
+  FilePart,
+  ImagePart,
+  Part,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
 } from '../../message/index.ts'
+import { erasedMark } from '../../message/kit.ts'
 import { inputOf } from '../input.ts'
 import type { Writing } from '../losses.ts'
 import { keptBy, restore, thaw, type Kept } from '../residual.ts'

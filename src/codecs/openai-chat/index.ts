@@ -1,5 +1,5 @@
 export { openaiChat } from './codec.ts'
-export { createChatDecoder } from './decode.ts'
+
 export type {
   AssistantMessage,
   ChatMessage,

@@ -2,7 +2,7 @@
  * What models cost, so that a replay can say money. A table of list prices, each with the page and the day it was read;
  * pass prices of your own where yours differ.
  */
-import type { Usage } from '../../notes/index.ts'
+import type { Usage } from '../../notes/kit.ts'
 import type { Prices } from '../deriving/derive.ts'
 
 /** US dollars for a million tokens. */

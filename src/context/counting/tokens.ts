@@ -9,7 +9,8 @@
  * `attachments.ts`. A message counts 4 more for its frame.
  */
 import { attachmentTokens } from './attachments.ts'
-import { erasedMark, type Message, type Part } from '../../message/index.ts'
+import type { Message, Part } from '../../message/index.ts'
+import { erasedMark } from '../../message/kit.ts'
 
 /**
  * Counts the tokens of a message. It must be pure: the same message always gives the same whole number.

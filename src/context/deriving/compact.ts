@@ -1,7 +1,7 @@
 /** Compaction: from the segments of a line and a policy's choice to the line of the next epoch. */
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
-import type { SummaryNote } from '../../notes/index.ts'
+import type { SummaryNote } from '../../notes/kit.ts'
 import { residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import { degrade, measure } from '../policies/degrade.ts'
 import { fittingBriefs, type Brief } from '../showing/brief.ts'

@@ -6,7 +6,7 @@
  * cached prefix moves for it; but a context that exceeds the budget by the newest factor has reached the budget, and that is
  * a border.
  */
-import type { Note } from '../../notes/index.ts'
+import type { Note } from '../../notes/kit.ts'
 
 /** What a receipt says of the estimate. */
 export interface Count {

@@ -1,7 +1,7 @@
 /** Deriving: from a view and notes to what one model call is sent. */
 import { deriveOptions } from './derive-options.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { rangeDigest, type Note } from '../../notes/index.ts'
+import { rangeDigest, type Note } from '../../notes/kit.ts'
 import { type Json, jsonEqual, left, right, optionsOf } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import type { Range } from '../../sequence/index.ts'

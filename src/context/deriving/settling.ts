@@ -6,20 +6,8 @@
  * One thing can't be known in advance: that a result will come after something else was said. Whoever drives the
  * settling learns of it (`late`) and begins again with the places that `settle` found.
  */
-import {
-  standIn,
-  createPairing,
-  noResult,
-  renamedCall,
-  renamedResult,
-  text,
-  toolResult,
-  withContent,
-  type Message,
-  type Meta,
-  type Part,
-  type ToolResultPart,
-} from '../../message/index.ts'
+import { text, toolResult, type Message, type Meta, type Part, type ToolResultPart } from '../../message/index.ts'
+import { standIn, createPairing, noResult, renamedCall, renamedResult, withContent } from '../../message/kit.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Page, Said, Unit } from './unit.ts'
 

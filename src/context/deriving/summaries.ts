@@ -1,7 +1,7 @@
 /** Summaries that notes bring: which of them a compaction uses, and in place of what. */
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
-import { rangeDigest, type SummaryNote } from '../../notes/index.ts'
+import { rangeDigest, type SummaryNote } from '../../notes/kit.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Range } from '../../sequence/index.ts'
 import { gap, hiddenOf, summed, tokensIn, type Gap, type Segment } from './line.ts'

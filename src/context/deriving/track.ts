@@ -7,8 +7,9 @@
  */
 import { isLeft, jsonEqual, type Json } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
-import { settle, standIn, type Message } from '../../message/index.ts'
-import { foldPage, kindIn, noPages, placeOf, type Note, type PageFold, type SummaryNote } from '../../notes/index.ts'
+import { settle, type Message } from '../../message/index.ts'
+import { standIn } from '../../message/kit.ts'
+import { foldPage, kindIn, noPages, placeOf, type Note, type PageFold, type SummaryNote } from '../../notes/kit.ts'
 import { minFidelity, type PageKind } from '../../pages/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { compact } from './compact.ts'

@@ -1,7 +1,7 @@
 /** What a managed history keeps first, by what its messages are marked as. */
 import type { View } from '../../history/index.ts'
 import { pairCalls, type Message } from '../../message/index.ts'
-import { foldPages, type Note } from '../../notes/index.ts'
+import { foldPages, type Note } from '../../notes/kit.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import type { Mark, MarkOf } from './marks.ts'

@@ -2,7 +2,7 @@
 import { isLeft, optionsOf } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import { toolCallsOf, type Message } from '../../message/index.ts'
-import { foldPages, type Note } from '../../notes/index.ts'
+import { foldPages, type Note } from '../../notes/kit.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { usableTokens, type Budget } from '../deriving/budget.ts'

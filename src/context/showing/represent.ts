@@ -8,7 +8,6 @@
  */
 import { produce } from 'immer'
 import {
-  erasedMark,
   text,
   type Message,
   type Part,
@@ -18,6 +17,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from '../../message/index.ts'
+import { erasedMark } from '../../message/kit.ts'
 import type { PageKind, ResidencyLevel } from '../../pages/index.ts'
 import { back, type RecallName } from './marker.ts'
 import { beginning, foldedEnds, grouped, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'

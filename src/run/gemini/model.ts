@@ -4,11 +4,12 @@
  * Source  Gemini API reference, streamGenerateContent; Thought signatures (2026-11)
  */
 import type { GenerateContentParameters, GoogleGenAI } from '@google/genai'
-import { decodeResponse, gemini, JoinedResponse, type GeminiConversation } from '../../codecs/gemini/index.ts'
+import { decodeResponse, gemini, type GeminiConversation } from '../../codecs/gemini/index.ts'
+import { JoinedResponse } from '../../codecs/kit.ts'
 import { codecFaultText } from '../../codecs/fault.ts'
 import { isLeft, isObject } from '../../json/index.ts'
 import type { Message, Part } from '../../message/index.ts'
-import type { Usage } from '../../notes/index.ts'
+import type { Usage } from '../../notes/kit.ts'
 import type { AdapterOptions } from '../adapter.ts'
 import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { FinishReason } from '../response.ts'

@@ -1,7 +1,7 @@
 /** The inputs of turns, as the notes of a session have them, and the table of what can become of one. */
 import { isLeft, jsonEqual, type Json } from '../../json/index.ts'
 import { decodeMessage, isErased, type Message, type Sequence } from '../../message/index.ts'
-import type { InputNote, Note, RetractionNote } from '../../notes/index.ts'
+import type { InputNote, Note, RetractionNote } from '../../notes/kit.ts'
 import type { Session } from '../../session/index.ts'
 
 /** What became of an input; `absent` before its first note. */

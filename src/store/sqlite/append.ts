@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, type JsonObject } from '../../json/index.ts'
-import { emptyRange, type Hash } from '../../proof/index.ts'
+import { emptyRange, type Hash } from '../../proof/kit.ts'
 import { Damaged } from '../damaged.ts'
 import type { CheckedAppend } from '../driver.ts'
 import type { StoreFault } from '../fault.ts'

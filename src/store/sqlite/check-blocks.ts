@@ -1,5 +1,5 @@
 /** Blocks, their bytes, and the rows that speak of them. */
-import { equalBytes } from '../../proof/index.ts'
+import { equalBytes } from '../../proof/kit.ts'
 import { found, type Facts, type Found, type Raw } from './check-facts.ts'
 import { fits } from './sum.ts'
 

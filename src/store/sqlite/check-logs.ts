@@ -1,5 +1,5 @@
 /** Scopes, logs, their operations and leases, held against the rows of their segments. */
-import { equalBytes, rootOf, type Hash } from '../../proof/index.ts'
+import { equalBytes, rootOf, type Hash } from '../../proof/kit.ts'
 import { Damaged } from '../damaged.ts'
 import { placeOf } from '../rules.ts'
 import { found, isUnreadable, shown, type Beside, type Facts, type Found, type SegmentRows } from './check-facts.ts'

@@ -1,5 +1,5 @@
 /** The rows of a store file, segment by segment, held against the nodes that are kept beside them. */
-import { appendLeaf, equalBytes, type CompactRange, type Hash } from '../../proof/index.ts'
+import { appendLeaf, equalBytes, type CompactRange, type Hash } from '../../proof/kit.ts'
 import { isMoment } from '../checked-row.ts'
 import { Damaged } from '../damaged.ts'
 import { entriesBefore, placeOf } from '../rules.ts'

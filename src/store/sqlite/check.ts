@@ -6,7 +6,7 @@
  * read there.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import type { Hash } from '../../proof/index.ts'
+import type { Hash } from '../../proof/kit.ts'
 import { Damaged } from '../damaged.ts'
 import { checkBlocks, checkContents, checkMentions } from './check-blocks.ts'
 import { Facts, found, isUnreadable, type Found } from './check-facts.ts'

@@ -1,7 +1,7 @@
 /** The store driver over a SQLite file. Reads are answered on the spot, in pieces; writes go through the one writer. */
 import type { DatabaseSync } from 'node:sqlite'
 import { isLeft, left, right } from '../../json/index.ts'
-import type { Hash } from '../../proof/index.ts'
+import type { Hash } from '../../proof/kit.ts'
 import type { Answer, CheckedAppend, StoreDriver, Unchanged } from '../driver.ts'
 import { storeFaultText } from '../fault.ts'
 import { Appender } from './append.ts'

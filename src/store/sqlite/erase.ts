@@ -7,7 +7,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
-import { equalBytes, type BlockId, type Hash } from '../../proof/index.ts'
+import { equalBytes, type BlockId, type Hash } from '../../proof/kit.ts'
 import { Damaged } from '../damaged.ts'
 import type { Answer, CheckedErasure } from '../driver.ts'
 import type { Erased, RemainingBlock, Residue, RowPlace, TextPlaces } from '../erasing.ts'

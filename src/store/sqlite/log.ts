@@ -1,7 +1,7 @@
 /** A log as the file has it: read as what may be anything, since a disk can have changed it. */
 import type { DatabaseSync } from 'node:sqlite'
 import { isObject, type JsonObject } from '../../json/index.ts'
-import type { CompactRange, Hash } from '../../proof/index.ts'
+import type { CompactRange, Hash } from '../../proof/kit.ts'
 import { latest } from '../clock.ts'
 import { Damaged } from '../damaged.ts'
 import { logInfo } from '../rules.ts'

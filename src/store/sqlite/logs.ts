@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, type JsonObject } from '../../json/index.ts'
-import { emptyRange, type Hash } from '../../proof/index.ts'
+import { emptyRange, type Hash } from '../../proof/kit.ts'
 import { momentOf } from '../clock.ts'
 import { Damaged } from '../damaged.ts'
 import type { CheckedQuery, CheckedUpdate, Unchanged } from '../driver.ts'

@@ -1,6 +1,6 @@
 /** Rows of a log in the file: which segment holds them, and reading them. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { peakEnds, type CompactRange } from '../../proof/index.ts'
+import { peakEnds, type CompactRange } from '../../proof/kit.ts'
 import { Damaged } from '../damaged.ts'
 import { placed, placeOf, storedRow, type GrownRow, type Placed } from '../rules.ts'
 import type { StoredRow } from '../row.ts'

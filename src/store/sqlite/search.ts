@@ -8,7 +8,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
-import type { BlockId } from '../../proof/index.ts'
+import type { BlockId } from '../../proof/kit.ts'
 import { Damaged } from '../damaged.ts'
 import type { Answer, CheckedAppend, IndexDriver } from '../driver.ts'
 import { encryptionMark, isEncrypted, isEncryptedMeta } from '../encrypted.ts'

@@ -4,7 +4,8 @@ import { expect, it } from 'vitest'
 import { assistant, textOf, toolCall, user, type Message } from 'indelible'
 import { resume, scriptedModel, tool, turn, type Model, type RunResult, type TurnOptions } from 'indelible/run'
 import { createSession, eraseMessages, openSession, type Session } from 'indelible/session'
-import { memoryStore, storeTask, type Store } from 'indelible/store'
+import { memoryStore, type Store } from 'indelible/store'
+import { storeTask } from '../../../src/store/kit.ts'
 
 const lastUser = (messages: Iterable<Message>): string =>
   textOf([...messages].findLast(({ role }) => role === 'user') as Message)

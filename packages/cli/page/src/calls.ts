@@ -2,7 +2,7 @@
 import { without, type View } from 'indelible/history'
 import type { Message } from 'indelible/message'
 import { detailsOf } from '@indelible/recorder'
-import { retractedBy, type Note, type ReceiptNote } from 'indelible/notes'
+import { retractedBy, type Note, type ReceiptNote } from 'indelible/notes/kit'
 import type { PlacedNote, SessionRecord } from './record.ts'
 
 export interface ModelCall {

@@ -1,6 +1,5 @@
 /** Policies beside each other: what each sends and what it costs, call by call. */
 import {
-  callDollars,
   estimateTokens,
   modelPrices,
   pricesOf,
@@ -8,6 +7,7 @@ import {
   type ModelPrices,
   type Policy,
 } from 'indelible/context'
+import { callDollars } from 'indelible/context/kit'
 import type { ModelCall } from './calls.ts'
 import type { SessionRecord } from './record.ts'
 import { derive, policies } from './saw-context.ts'

@@ -1,5 +1,5 @@
 /** Reading what an exported file carries. */
-import type { BlockId } from 'indelible/proof'
+import type { BlockId } from 'indelible/proof/kit'
 import { exportedId, type ExportedView } from '../../src/view/protocol.ts'
 import { Unread, type Source } from './source.ts'
 

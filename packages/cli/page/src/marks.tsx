@@ -1,7 +1,8 @@
 /** What is written about a message, in its margin: its page kind, what became of it, and notes. */
-import { callDollars, pricesOf } from 'indelible/context'
+import { pricesOf } from 'indelible/context'
+import { callDollars } from 'indelible/context/kit'
 import { isObject, type Json } from 'indelible/json/kit'
-import type { Note, ReceiptNote } from 'indelible/notes'
+import type { Note, ReceiptNote } from 'indelible/notes/kit'
 import type { VNode } from 'preact'
 import type { Entry, PlacedNote, SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'

@@ -1,7 +1,8 @@
 /** The proof of what is shown: the Merkle root of the rows, computed here, beside the head that they came with. */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
-import { appendLeaf, emptyRange, portableSha256, treeRoot, type CompactRange } from 'indelible/proof'
-import { headOf, rowLeaf, type Head } from 'indelible/store'
+import { appendLeaf, emptyRange, portableSha256, treeRoot, type CompactRange } from 'indelible/proof/kit'
+import type { Head } from 'indelible/store'
+import { headOf, rowLeaf } from 'indelible/store/kit'
 import type { ViewedRow } from '../../src/view/protocol.ts'
 import type { SessionRecord } from './record.ts'
 import type { Source } from './source.ts'

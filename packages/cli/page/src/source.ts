@@ -1,5 +1,5 @@
 /** Where the page reads: a server, or what an exported file carries. */
-import { blockIdOf, portableSha256, type BlockId } from 'indelible/proof'
+import { blockIdOf, portableSha256, type BlockId } from 'indelible/proof/kit'
 import type {
   FoundMessages,
   HtmlSelection,

@@ -1,14 +1,15 @@
 /** A session as one file: the page with the session inside, which opens from disk and verifies itself. */
 import { createHash } from 'node:crypto'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { attachedTo, decodeRow, encodeRow, takeMessage, type DecodedRow } from 'indelible/entry'
+import { attachedTo, decodeRow, encodeRow, takeMessage, type DecodedRow } from 'indelible/entry/kit'
 import { createHistory } from 'indelible/history'
 import { base64Of, isLeft, parseJson } from 'indelible/json/kit'
 import { decodeMessage, type Message } from 'indelible/message'
-import { decodeNote, isMark } from 'indelible/notes'
-import { blockIdOf, isBlockId, type BlockId } from 'indelible/proof'
+import { decodeNote, isMark } from 'indelible/notes/kit'
+import { blockIdOf, isBlockId, type BlockId } from 'indelible/proof/kit'
 import { createRedactor, type Redactor } from 'indelible/redact'
-import { rowLeaf, type Store, type StoredRow } from 'indelible/store'
+import type { Store, StoredRow } from 'indelible/store'
+import { rowLeaf } from 'indelible/store/kit'
 import { readAssets } from './assets.ts'
 import {
   exportedId,

@@ -2,9 +2,10 @@
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { proveHead, type EvidenceFault } from '@indelible/evidence'
 import { isLeft } from 'indelible/json/kit'
-import type { BlockId } from 'indelible/proof'
+import type { BlockId } from 'indelible/proof/kit'
 import { describeSession, listSessions, type SessionInfo } from 'indelible/session'
-import { isEncrypted, readEncrypted, type Store, type StoredRow } from 'indelible/store'
+import type { Store, StoredRow } from 'indelible/store'
+import { isEncrypted, readEncrypted } from 'indelible/store/kit'
 import { FaultError, reasonOf } from 'indelible/task/kit'
 import type { SessionList, ViewedEvidence, ViewedRow, ViewedSession } from './protocol.ts'
 

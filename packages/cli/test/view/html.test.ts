@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { assistant, createSession, forkSession, memoryStore, user } from 'indelible'
-import type { Note, SealNote } from 'indelible/notes'
+import type { Note, SealNote } from '../../../../src/notes/kit.ts'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
-import { exportedId, htmlOf, type ExportedView } from '@indelible/cli/view'
+import { htmlOf } from '@indelible/cli/view'
+import { exportedId, type ExportedView } from '../../src/view/protocol.ts'
 
 const secret = `sk-ant-api03-${'A1b2C3d4'.repeat(12)}`
 const evil = `</script><script>alert(1)</script><!-- \u2028 \ufeff ${'ü'}`

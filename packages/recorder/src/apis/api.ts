@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { CodecFault, Decoded } from 'indelible/codecs'
 import { own, isObject, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
-import type { Usage } from 'indelible/notes'
+import type { Usage } from 'indelible/notes/kit'
 
 /** The APIs whose calls are recorded. */
 export type RecordedApi = 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini'

@@ -1,5 +1,6 @@
 /** Gemini's `generateContent` and `streamGenerateContent`, of the Gemini API, of Vertex AI and of Code Assist. */
-import { decodeResponse, gemini, JoinedResponse } from 'indelible/codecs/gemini'
+import { decodeResponse, gemini } from 'indelible/codecs/gemini'
+import { JoinedResponse } from 'indelible/codecs/kit'
 import { isObject } from 'indelible/json/kit'
 import { errorIn, modelIn, numberIn, objectsIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 

@@ -1,5 +1,5 @@
 /** Tokens as OpenAI counts them. */
-import type { Usage } from 'indelible/notes'
+import type { Usage } from 'indelible/notes/kit'
 import { numberIn, type Wire } from './api.ts'
 
 /** What the fields of an answer's `usage` say. */

@@ -1,9 +1,4 @@
-export { decompress } from './decompress.ts'
 export { startProxy, type Proxy, type ProxyOptions } from './proxy.ts'
 export type { Upstream } from './target.ts'
-export { vertexUrl } from './vertex.ts'
-export { beginRun, type Run } from './run.ts'
-export { framesIn } from './frames.ts'
-export { FrameReader, replayLeft, type RecorderOfScope, type ReplayOptions } from './replay.ts'
-export { isSpooledBefore, setAside, Spool, type Segment, type SpoolKeys, type SpoolOptions } from './spool.ts'
-export { Frames, type FramesOptions } from './spooling.ts'
+
+export type { Run } from './run.ts'

@@ -6,9 +6,10 @@
  */
 import { hostname } from 'node:os'
 import { isLeft } from 'indelible/json/kit'
-import { digestOf } from 'indelible/proof'
+import { digestOf } from 'indelible/proof/kit'
 import { listSessions, openSession, type SessionInfo } from 'indelible/session'
-import { ownStore, type LogInfo, type Store } from 'indelible/store'
+import type { LogInfo, Store } from 'indelible/store'
+import { ownStore } from 'indelible/store/kit'
 import { Conversation } from '../conversation.ts'
 import { detailsJson, runsOf, type CallDetails } from '../receipt.ts'
 

@@ -2,10 +2,10 @@
 import { hostname } from 'node:os'
 import { expect, it } from 'vitest'
 import { createSession, memoryStore, user, type Store } from 'indelible'
-import { beginRun } from '@indelible/recorder/proxy'
+import { beginRun } from '../../src/proxy/kit.ts'
 import { Recorders } from '../../../cli/src/recorders.ts'
 import type { Call } from '../../../cli/src/command.ts'
-import { ownStore } from 'indelible/store'
+import { ownStore } from '../../../../src/store/kit.ts'
 import { ok } from '../../../../test/answers.ts'
 
 const mark = 'indelible.recorder.run'

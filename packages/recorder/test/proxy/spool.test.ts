@@ -36,7 +36,7 @@ import {
   Spool,
   type Segment,
   type SpoolOptions,
-} from '@indelible/recorder/proxy'
+} from '../../src/proxy/kit.ts'
 import { left } from '../../../../src/json/index.ts'
 import { jsonBytes, kinds, recordOf } from '../../src/proxy/frames.ts'
 import { sessionTask } from '../../../../src/session/fault.ts'

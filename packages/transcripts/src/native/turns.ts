@@ -9,7 +9,6 @@ import type { Loss } from 'indelible/codecs'
 import {
   mend,
   pairCalls,
-  standIn,
   type Message,
   type PairedCall,
   type Part,
@@ -21,6 +20,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from 'indelible/message'
+import { standIn } from 'indelible/message/kit'
 
 /** What one side says in a row. */
 export interface Turn {

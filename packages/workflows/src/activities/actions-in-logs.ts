@@ -1,7 +1,8 @@
 /** Actions in a store of logs. Each is a log without rows whose metadata says what is known: the store compares and sets it. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'indelible/json/kit'
-import { ownStore, type LogInfo, type Store, type StoreFault } from 'indelible/store'
+import type { LogInfo, Store, StoreFault } from 'indelible/store'
+import { ownStore } from 'indelible/store/kit'
 import { knownIn, nameOf, type Actions, type Known } from './actions.ts'
 
 const start = 'indelible.action:'

@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, type JsonObject } from 'indelible/json/kit'
-import { digestOfName } from 'indelible/proof'
+import { digestOfName } from 'indelible/proof/kit'
 import type { StoreFault } from 'indelible/store'
 import type { FailureNote } from './failure-note.ts'
 import type { ActivityFault } from './fault.ts'

@@ -4,11 +4,11 @@
  *
  * They throw `ActivityFailure`, and where the engine has cancelled them, what it has cancelled them with.
  */
-import { digestOf } from 'indelible/proof'
+import { digestOf } from 'indelible/proof/kit'
 import { formatPath, isLeft } from 'indelible/json/kit'
 import { decodeMessage, type MessageFault } from 'indelible/message'
 import { isPageKind } from 'indelible/pages'
-import { isPlaceholder } from 'indelible/entry'
+import { isPlaceholder } from 'indelible/entry/kit'
 import { createRefHistory, growRefTree, type MessageRef, type RefTree } from '../refs/index.ts'
 import { answered, refused } from './actions.ts'
 import { checkAction } from './check.ts'

@@ -1,7 +1,8 @@
 /** What the model of a stream is sent. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from 'indelible/json/kit'
-import { deriveContext, manageHistory, textTokens, type ContextFault, type DerivedContext } from 'indelible/context'
+import { deriveContext, manageHistory, type ContextFault, type DerivedContext } from 'indelible/context'
+import { textTokens } from 'indelible/context/kit'
 import type { View } from 'indelible/history'
 import { mend, type Message } from 'indelible/message'
 import { itemAt, type Sequence } from 'indelible/sequence/kit'

@@ -5,8 +5,9 @@
 import { FaultError, type SignalLike } from 'indelible/task/kit'
 import { isLeft, parseJson } from 'indelible/json/kit'
 import { Lately } from 'indelible/sequence/kit'
-import { digestOfName } from 'indelible/proof'
-import { followLog, ownStore, type Head, type Store, type StoredRow, type StoreFault } from 'indelible/store'
+import { digestOfName } from 'indelible/proof/kit'
+import { followLog, type Head, type Store, type StoredRow, type StoreFault } from 'indelible/store'
+import { ownStore } from 'indelible/store/kit'
 import { storeFaultText } from 'indelible/store/kit'
 import type { EventSink, StreamEvent } from './event.ts'
 

@@ -20,7 +20,7 @@ export {
   type SequencedEvent,
 } from './event-log.ts'
 export type { EventSink, Heartbeat, StreamEvent } from './event.ts'
-export { ActivityFailure, isRetryable, PermanentFailure, RetryableFailure } from './failure.ts'
+export { ActivityFailure, PermanentFailure, RetryableFailure } from './failure.ts'
 export type { FailureNote } from './failure-note.ts'
 export { activityFaultMessage, type ActivityFault } from './fault.ts'
 export type { ActivityOptions, Invocation } from './host.ts'

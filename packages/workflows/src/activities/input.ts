@@ -2,7 +2,7 @@
 import type { Budget } from 'indelible/context'
 import type { JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
-import type { Usage } from 'indelible/notes'
+import type { Usage } from 'indelible/notes/kit'
 import type { PageKind } from 'indelible/pages'
 import type { MessageRef, RefHistory, RefHistoryJson, RefTree } from '../refs/index.ts'
 import type { FinishReason, ModelConfig, ToolDefinition } from 'indelible/run'

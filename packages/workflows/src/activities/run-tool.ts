@@ -1,5 +1,5 @@
 /** Running a tool that the model has called. */
-import { digestOf } from 'indelible/proof'
+import { digestOf } from 'indelible/proof/kit'
 import { openCalls, toolResult, type Message, type ToolCallPart } from 'indelible/message'
 import { itemAt } from 'indelible/sequence/kit'
 import { invoke } from 'indelible/run'

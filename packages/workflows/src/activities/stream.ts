@@ -1,6 +1,6 @@
 /** Streaming: a model is called on a history, what it says is told, and the answer is stored. */
 import { isLeft, right } from 'indelible/json/kit'
-import { digestOf } from 'indelible/proof'
+import { digestOf } from 'indelible/proof/kit'
 import { toolCallsOf } from 'indelible/message'
 import { growRefTree } from '../refs/index.ts'
 import { modelFor, run, type Model, type RunEvent, type RunStep, type Tool, type ToolDefinition } from 'indelible/run'

@@ -4,7 +4,7 @@
  * Source  sidedotdev/sidekick `llm2/types.go`
  */
 import { isObject, readEach, readIn, anObject, aList, aString, type Json, type JsonObject } from 'indelible/json/kit'
-import { sourceOf } from 'indelible/codecs'
+import { sourceOf } from 'indelible/codecs/kit'
 import { type Meta, type Part, type ResultPart } from 'indelible/message'
 import { marks } from './marks.ts'
 

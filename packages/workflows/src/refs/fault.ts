@@ -1,7 +1,7 @@
 /** What can go wrong with reference histories, as data. What can go wrong with their store is a `StoreFault`. */
 import { taskOf, type CallbackThrew, type TaskOf, sentencesOf, type Sentences } from 'indelible/task/kit'
 import { formatPath, type Path } from 'indelible/json/kit'
-import type { BlockId } from 'indelible/proof'
+import type { BlockId } from 'indelible/proof/kit'
 import type { BlockFault, StoreFault, StoreFaultOf } from 'indelible/store'
 import { storeSentences } from 'indelible/store/kit'
 

@@ -1,10 +1,11 @@
 /** Hydrating: from refs to a history with content. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { createHistory, type History } from 'indelible/history'
-import { checkMessage, type Message, type Role } from 'indelible/message'
-import { type BlockId } from 'indelible/proof'
+import type { Message, Role } from 'indelible/message'
+import { checkMessage } from 'indelible/message/kit'
+import type { BlockId } from 'indelible/proof/kit'
 import type { BlockFault, BlockStore } from 'indelible/store'
-import { attachedTo, againstStoring, placeholderOf, decodeRow, takeMessage, type DecodedRow } from 'indelible/entry'
+import { attachedTo, againstStoring, placeholderOf, decodeRow, takeMessage, type DecodedRow } from 'indelible/entry/kit'
 import {
   partialOf,
   storedOf,

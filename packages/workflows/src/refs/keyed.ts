@@ -4,7 +4,8 @@
  */
 import { isLeft, type Json, left, parseJson, right, textOfUtf8, Unexpected } from 'indelible/json/kit'
 import type { Message, Part, Role } from 'indelible/message'
-import { valuesOf, type KeyValueStore } from 'indelible/store'
+import type { KeyValueStore } from 'indelible/store'
+import { valuesOf } from 'indelible/store/kit'
 import { markOfParts, partOfContent } from './content-block.ts'
 import { createPendingHistory, type PendingHistory } from './content.ts'
 import { called, type Task } from 'indelible/task/kit'

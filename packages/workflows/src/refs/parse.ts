@@ -15,7 +15,7 @@ import {
   Unexpected,
 } from 'indelible/json/kit'
 import type { Loss } from 'indelible/codecs'
-import { defaultScope } from 'indelible/store'
+import { defaultScope } from 'indelible/store/kit'
 import { createPendingHistory } from './content.ts'
 import type { ParseFault } from './fault.ts'
 import { readLegacyChat } from './legacy-chat.ts'

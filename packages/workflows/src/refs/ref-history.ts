@@ -6,7 +6,7 @@
  */
 import { describe, formatPath } from 'indelible/json/kit'
 import type { Position } from 'indelible/history'
-import { defaultScope, invalidId } from 'indelible/store'
+import { defaultScope, invalidId } from 'indelible/store/kit'
 import { isRefProblem, refOf, type MessageRef } from './ref.ts'
 import { isRefTree, type RefTree } from './ref-tree.ts'
 

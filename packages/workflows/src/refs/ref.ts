@@ -1,6 +1,7 @@
 /** A ref: a message by the ids of its blocks, without content. */
-import { isBlockId, type BlockId } from 'indelible/proof'
-import { isRole, type Role } from 'indelible/message'
+import { isBlockId, type BlockId } from 'indelible/proof/kit'
+import type { Role } from 'indelible/message'
+import { isRole } from 'indelible/message/kit'
 
 /**
  * A message by its blocks: the first is its text, then come the long texts and files that were taken out of it, and last

@@ -10,10 +10,10 @@ import {
   type JsonObject,
   type Path,
 } from 'indelible/json/kit'
-import { isBlockId } from 'indelible/proof'
-import { roles } from 'indelible/message'
+import { isBlockId } from 'indelible/proof/kit'
+import { roles } from 'indelible/message/kit'
 import { type Loss } from 'indelible/codecs'
-import { invalidId } from 'indelible/store'
+import { invalidId } from 'indelible/store/kit'
 import { createKeyedHistory, type KeyedRef } from './keyed.ts'
 import type { ParsedHistory } from './parsed-history.ts'
 import { isRefProblem, refFields, refOf, type MessageRef } from './ref.ts'

@@ -8,7 +8,7 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, isLeft, isObject, left, parseJson, right, textOfUtf8, type Json } from 'indelible/json/kit'
-import { isBlockId, type BlockId } from 'indelible/proof'
+import { isBlockId, type BlockId } from 'indelible/proof/kit'
 import type { BlockStore, MediumFault } from 'indelible/store'
 import type { Task } from 'indelible/task/kit'
 import { refsTask, type RefsFaultOf, type TreeFault } from './fault.ts'

@@ -1,5 +1,6 @@
 import { isLeft, left } from 'fp-ts/lib/Either.js'
-import { storeTask, keyValueBlocks } from 'indelible/store'
+import { keyValueBlocks } from 'indelible/store'
+import { storeTask } from '../../../../src/store/kit.ts'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
   assistant,
@@ -14,7 +15,7 @@ import {
   type Store,
 } from 'indelible'
 import { createRefHistory, hydrate } from '@indelible/workflows/refs'
-import { type BlockId } from 'indelible/proof'
+import type { BlockId } from '../../../../src/proof/kit.ts'
 import { chatStep, historyActivities, type StreamEvent, type StreamInput } from '@indelible/workflows/activities'
 import { scriptedModel, type Line, type Model, type ModelRequest } from 'indelible/run'
 import { openaiCompatibleProvider } from 'indelible/run/openai'

@@ -1,19 +1,19 @@
 /** What goes wrong leaves an activity as a failure that says whether to try again, and nothing of what was said. */
-import { storeTask } from 'indelible/store'
+import { storeTask } from '../../../../src/store/kit.ts'
 import { spawnSync } from 'node:child_process'
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, memoryStore, system, toolCall, toolResult, user, type Message, type Store } from 'indelible'
 import { createRefHistory, hydratePartial } from '@indelible/workflows/refs'
-import { type BlockId } from 'indelible/proof'
+import type { BlockId } from '../../../../src/proof/kit.ts'
 import {
   chatStep,
   historyActivities,
-  isRetryable,
   type ActivityFault,
   type StreamEvent,
   type StreamInput,
 } from '@indelible/workflows/activities'
+import { isRetryable } from '../../src/kit.ts'
 import { scriptedModel, type Model, type ModelRequest } from 'indelible/run'
 import { ok } from '../../../../test/answers.ts'
 import { begun, ends, engine, failed, registry, registryOf, wanted } from './engine.ts'

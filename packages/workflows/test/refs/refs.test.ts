@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, image, memoryStore, user } from 'indelible'
-import { blockCache, cachedBlocks, keyValueBlocks, sameBlocks, type BlockStore } from 'indelible/store'
+import { blockCache, cachedBlocks, keyValueBlocks, type BlockStore } from 'indelible/store'
+import { sameBlocks } from '../../../../src/store/kit.ts'
 import {
   refsFaultMessage,
   createPendingHistory,
@@ -17,8 +18,8 @@ import {
   type PendingHistory,
   type RefHistory,
 } from '@indelible/workflows/refs'
-import { isPlaceholder } from 'indelible/entry'
-import { type BlockId } from 'indelible/proof'
+import { isPlaceholder } from '../../../../src/entry/kit.ts'
+import type { BlockId } from '../../../../src/proof/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { fault, ok } from '../../../../test/answers.ts'
 import { attachment, conversation, everyPart } from '../../../../test/messages.ts'

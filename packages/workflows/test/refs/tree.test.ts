@@ -2,7 +2,7 @@
 import { array, assert, asyncProperty, integer, oneof } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { assistant, memoryStore, user } from 'indelible'
-import { digestOf, type BlockId } from 'indelible/proof'
+import { digestOf, type BlockId } from '../../../../src/proof/kit.ts'
 import {
   blocksOfTree,
   createPendingHistory,
@@ -12,10 +12,10 @@ import {
   parseHistoryJson,
   persist,
   refsOf,
-  refsOfTree,
   type MessageRef,
   type RefTree,
 } from '@indelible/workflows/refs'
+import { refsOfTree } from '../../src/kit.ts'
 import { keyValueBlocks } from 'indelible/store'
 import { ok } from '../../../../test/answers.ts'
 import { keyValueMap } from '../../../../test/store/key-value-map.ts'

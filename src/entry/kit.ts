@@ -1,19 +1,21 @@
+/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
 export { attachedTo, lacking } from './attached.ts'
 export { againstStoring, isPlaceholder, placeholderOf } from './placeholder.ts'
 export { Recording } from './recording.ts'
 export {
+  type DecodedRow,
+  type EncodedRow,
+  type TakenOut,
   decodeRow,
   encodeRow,
   erasedBody,
   isRowText,
   takeMessage,
   takeRow,
-  type DecodedRow,
-  type EncodedRow,
-  type TakenOut,
 } from './row.ts'
 export { againstStub } from './stub.ts'
 export {
+  type SearchText,
   kindTerm,
   messageIn,
   retractionTerm,
@@ -21,6 +23,5 @@ export {
   termsOf,
   textsOf,
   unreadTerm,
-  type SearchText,
 } from './terms.ts'
-export { addTerms, termOf, unitsIn, type Unit } from './units.ts'
+export { type Unit, addTerms, termOf, unitsIn } from './units.ts'

@@ -1,0 +1,9 @@
+/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
+export { isLoopback, refused } from '../guard/index.ts'
+export { decompress } from './decompress.ts'
+export { framesIn } from './frames.ts'
+export { FrameReader, type RecorderOfScope, type ReplayOptions, replayLeft } from './replay.ts'
+export { beginRun } from './run.ts'
+export { type Segment, Spool, type SpoolKeys, type SpoolOptions, isSpooledBefore, setAside } from './spool.ts'
+export { Frames, type FramesOptions } from './spooling.ts'
+export { vertexUrl } from './vertex.ts'

@@ -1,0 +1,2 @@
+/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
+export { assembleTranscript } from './assemble.ts'

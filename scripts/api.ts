@@ -1,0 +1,46 @@
+/**
+ * API.md: every entry of every package, with the names that it exports. Run as a program (`npm run api`) it writes the page;
+ * a test fails if the page is not what it should be, so a change of the public surface is seen in review.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseSync } from 'vite'
+import { entries, packages, type Entry } from './packages.ts'
+import { root } from './run.ts'
+
+/** Where the page stands. */
+export const apiPath: string = join(root, 'API.md')
+
+/** The names that an entry exports, in order: what is there at run time, and types. */
+export interface Names {
+  readonly values: readonly string[]
+  readonly types: readonly string[]
+}
+
+/** The names that an entry exports. An index holds named re-exports only. */
+export const namesOf = ({ source }: Entry): Names => {
+  const { module } = parseSync(source, readFileSync(source, 'utf8'))
+  const found = module.staticExports.flatMap((statement) => statement.entries)
+  const named = (isType: boolean): readonly string[] =>
+    found
+      .flatMap((one) => (one.isType === isType && one.exportName.name !== null ? [one.exportName.name] : []))
+      .toSorted()
+  return { values: named(false), types: named(true) }
+}
+
+/** The page as it should be. */
+export const apiPage = (): string => {
+  const all = entries.map((entry) => Object.assign({ name: entry.name }, namesOf(entry)))
+  const count = (kind: keyof Names): number => all.reduce((sum, one) => sum + one[kind].length, 0)
+  const kits = packages.flatMap(({ manifest }) => Object.keys(manifest.exports).filter((name) => name.endsWith('/kit')))
+  const list = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ') || 'none'
+  return [
+    '# The public names',
+    `${count('values')} values and ${count('types')} types in ${all.length} entries of ${packages.length} packages; ${kits.length} kits, which are for this repository. Written by \`npm run api\`.`,
+    ...all.map(({ name, values, types }) => `## \`${name}\`\n\nValues: ${list(values)}\n\nTypes: ${list(types)}`),
+  ]
+    .join('\n\n')
+    .concat('\n')
+}
+
+if (import.meta.main) writeFileSync(apiPath, apiPage())

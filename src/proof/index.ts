@@ -1,8 +1,0 @@
-export { blockIdOf, isBlockId, type BlockId } from './block-id.ts'
-export { appendLeaf, emptyRange, peakEnds, rootOf, treeRoot, type CompactRange } from './compact-range.ts'
-export { consistencyProof, subtreesBetween, verifyConsistency, type Consistency } from './consistency.ts'
-export { emptyRoot, equalBytes, leafHash, leafMark, nodeHash } from './hashes.ts'
-export { hexOf } from './hex.ts'
-export { inclusionProof, siblingsOf, verifyInclusion, type Inclusion, type Subtree } from './inclusion.ts'
-export { grow, GrownRows, hashRow, rowLeaf, type Grown, type HashedRow, type RowContent } from './row.ts'
-export { digestOf, digestOfName, portableSha256, type Hash } from './sha256.ts'
