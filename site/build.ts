@@ -25,6 +25,7 @@ const run = (tool: string, args: readonly string[]): void => {
 /** The pages of the site, by their paths in the project. */
 const sources = [
   'README.md',
+  'API.md',
   'CHANGELOG.md',
   'CONTRIBUTING.md',
   'SECURITY.md',

@@ -40,7 +40,7 @@ const guide: DefaultTheme.SidebarItem[] = [
     text: 'Start',
     items: [
       { text: 'Indelible', link: '/' },
-      ...pages('docs/', ['history', 'messages', 'sessions', 'tasks', 'view', 'command-line', 'architecture']),
+      ...pages('docs/', ['history', 'messages', 'sessions', 'tasks', 'view', 'command-line', 'packages', 'architecture']),
     ],
   },
   {
@@ -62,7 +62,7 @@ const guide: DefaultTheme.SidebarItem[] = [
       ...adapters,
     ]),
   },
-  { text: 'The project', items: pages('', ['CHANGELOG', 'CONTRIBUTING', 'SECURITY', 'bench/RESULTS']) },
+  { text: 'The project', items: pages('', ['API', 'CHANGELOG', 'CONTRIBUTING', 'SECURITY', 'bench/RESULTS']) },
 ]
 
 const listed = new Set(guide.flatMap(({ items = [] }) => items.map(({ link }) => link)))
