@@ -30,6 +30,21 @@ const mayImport: { readonly [room: string]: readonly string[] } = {
   '.': ['json', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'history', 'store', 'entry', 'session'],
 }
 
+/** What each folder of the command may import from: `terminal` is what people see, `sources` what commands are given. */
+const mayImportInCommand: { readonly [folder: string]: readonly string[] } = {
+  view: [],
+  terminal: ['view'],
+  sources: ['terminal'],
+  record: ['sources', 'terminal'],
+  change: ['sources', 'terminal'],
+  files: ['sources', 'terminal', 'view'],
+  model: ['sources', 'terminal'],
+  prove: ['sources', 'terminal'],
+  keep: ['sources', 'terminal', 'record', 'prove'],
+  look: ['sources', 'terminal', 'view', 'change', 'files'],
+  agents: ['sources', 'terminal', 'model'],
+}
+
 /** What else of this repository each package imports, beside the library. */
 const packagesOf: { readonly [name: string]: readonly string[] } = {
   'ai-sdk': [],
@@ -147,6 +162,19 @@ describe('the house', () => {
         return isLocal(found.to) || (to !== 'indelible' && !packagesOf[from]?.includes(to))
       })
     expect(wrong).toEqual([])
+  })
+  it('folders of the command import one way', () => {
+    const place = join('packages', 'cli', 'src')
+    const folderOf = (file: string): string => relative(place, file).split(/[/\\]/).slice(0, -1)[0] ?? '.'
+    const inside = imports.filter(({ from, to }) => from.startsWith(place) && isLocal(to))
+    const wrong = inside.filter((found) => {
+      const [from, to] = [folderOf(found.from), folderOf(target(found) ?? '')]
+      return from !== '.' && from !== to && !mayImportInCommand[from]?.includes(to)
+    })
+    expect(wrong).toEqual([])
+    expect([...new Set(inside.map(({ from }) => folderOf(from)))].toSorted()).toEqual(
+      ['.', ...Object.keys(mayImportInCommand)].toSorted(),
+    )
   })
   it("a package's package.json names what its sources import, and nothing else", () => {
     const named = (specifier: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? ''
