@@ -56,16 +56,10 @@ export type {
   NoteOptions,
   Together,
 } from './session.ts'
-export {
-  copySession,
-  exportSession,
-  importRecord,
-  listUnfinished,
-  removeUnfinished,
-  type ExportedSession,
-  type ImportOptions,
-  type Unfinished,
-} from './transfer.ts'
+export { copySession } from './copy.ts'
+export { exportSession, type ExportedSession } from './export.ts'
+export { importRecord, type ImportOptions } from './import.ts'
+export { listUnfinished, removeUnfinished, type Unfinished } from './unfinished.ts'
 export type { Exported, ExportedHead, ExportedRow, RowMoment } from './exported.ts'
 
 export { verifySession, type VerifiedSession, type VerifyOptions } from './verify.ts'
