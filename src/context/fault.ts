@@ -1,14 +1,6 @@
 /** What can be wrong with a derived context, as data. */
 import type { SummaryNote } from '../notes/kit.ts'
-import {
-  callbackFaultText,
-  reasonOf,
-  sentencesOf,
-  taskOf,
-  type CallbackThrew,
-  type Sentences,
-  type TaskOf,
-} from '../task/index.ts'
+import { reasonOf, sentencesOf, taskOf, type Sentences, type TaskOf } from '../task/index.ts'
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
 import type { WindowParts } from './deriving/budget.ts'
 import { grouped } from './showing/shorten.ts'
@@ -141,8 +133,3 @@ export const recallFaultText: (fault: RecallFault) => string = sentencesOf(recal
 
 /** Makes a task of preparing summaries. */
 export const summaryTask: TaskOf<ContextFault | SummaryFault> = taskOf(contextFaultText)
-
-/** Makes a task of deriving. */
-export const deriveTask: TaskOf<ContextFault | CallbackThrew> = taskOf((fault: ContextFault | CallbackThrew) =>
-  fault._tag === 'CallbackThrew' ? callbackFaultText(fault) : contextFaultText(fault),
-)

@@ -1,5 +1,5 @@
 /** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
-export { type ImageRule, imageTokens } from './counting/attachments.ts'
+export { imageTokens } from './counting/attachments.ts'
 export { callDollars, unitsOf, usageDollars } from './counting/model-prices.ts'
 export { estimatorOf, textTokens } from './counting/tokens.ts'
 export { defaultPrices } from './deriving/derive.ts'
@@ -7,4 +7,4 @@ export { extractive } from './deriving/prepare.ts'
 export { residencyReason } from './deriving/reason.ts'
 export { isSubstantive } from './deriving/substantive.ts'
 export { type ContextFault, contextSentences } from './fault.ts'
-export { type Recorded, type StructuredResult, represent, structuredResult } from './showing/represent.ts'
+export { represent, structuredResult } from './showing/represent.ts'

@@ -5,7 +5,6 @@ export { Recording } from './recording.ts'
 export {
   type DecodedRow,
   type EncodedRow,
-  type TakenOut,
   decodeRow,
   encodeRow,
   erasedBody,

@@ -21,7 +21,7 @@ import {
   type Range,
   type SpanKind,
 } from '../sequence/index.ts'
-import { codeOfKindAt, codesFrom, emptyContent, messageAt, messagesFrom, type Content } from './state.ts'
+import { codeOfKindAt, codesFrom, messageAt, messagesFrom, type Content } from './state.ts'
 import type { Position, View } from './view.ts'
 
 /** Messages of a record: a range of positions, less the gaps in it. */
@@ -152,5 +152,3 @@ class RecordView<M> extends Span<Immutable<M>> {
 const messages = getterFrom(RecordView.prototype, 'messages')
 const pages = getterFrom(RecordView.prototype, 'pages')
 seclude(RecordView.prototype, spanPrototype)
-/** Keeps the engine's description of a view alive: else it is made anew after each collection that finds no view. */
-export const emptyView: View<never> = viewOf(emptyContent(), undefined, 0, 0)

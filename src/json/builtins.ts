@@ -42,7 +42,6 @@ export const isWellFormed: (text: string) => boolean = taken(String.prototype.is
 export const toWellFormed: (text: string) => string = taken(String.prototype.toWellFormed)
 export const sliceText: (text: string, from: number, to?: number) => string = taken(String.prototype.slice)
 export const indexIn: (text: string, wanted: string, from?: number) => number = taken(String.prototype.indexOf)
-export const lastIndexIn: (text: string, wanted: string) => number = taken(String.prototype.lastIndexOf)
 export const trimmed: (text: string) => string = taken(String.prototype.trim)
 export const codeAt: (text: string, index: number) => number = taken(String.prototype.charCodeAt)
 export const fromCodes = (codes: readonly number[]): string => apply(fromCharCode, undefined, codes)

@@ -17,8 +17,3 @@ export const isLeft = <T extends Either<unknown, unknown>>(either: T): either is
 /** Whether it is a value. */
 export const isRight = <T extends Either<unknown, unknown>>(either: T): either is Extract<T, Right<unknown>> =>
   either._tag === 'Right'
-
-/** The end of a `switch` over a union: the compiler names the case that was forgotten. */
-export const absurd = (forgotten: never): never => {
-  throw new TypeError(`no case for ${String(forgotten)}`)
-}

@@ -1,6 +1,6 @@
 /** Questions about messages and parts that are already known to be well-formed. For unknown data use `decodeMessage`. */
 import { filterEach, freeze } from '../json/index.ts'
-import type { Message, Part, ReasoningPart, Role, TextPart, ToolCallPart, ToolResultPart } from './message.ts'
+import type { Message, Part, Role, TextPart, ToolCallPart, ToolResultPart } from './message.ts'
 
 /** Every role. */
 export const roles: readonly Role[] = freeze(['system', 'developer', 'user', 'assistant', 'tool'] as const)
@@ -35,13 +35,6 @@ export const isToolCall = (part: Part): part is ToolCallPart => part.type === 't
  * @returns true for a tool result
  */
 export const isToolResult = (part: Part): part is ToolResultPart => part.type === 'tool_result'
-/**
- * Whether a part is reasoning.
- *
- * @param part a part
- * @returns true for reasoning
- */
-export const isReasoning = (part: Part): part is ReasoningPart => part.type === 'reasoning'
 
 /**
  * The text parts of a message, joined without a separator.

@@ -1,9 +1,9 @@
 /** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
-export { cutAnswer, interruptedMark, resultMessages, withOwnCallId } from './answer.ts'
+export { cutAnswer, resultMessages, withOwnCallId } from './answer.ts'
 export { noResult, toolResultPart } from './construct.ts'
 export { checkMessage } from './decode.ts'
 export { erasedMark, erasedMessage, standIn } from './erased.ts'
 export { type PairingFault, messageFaultText, pairingSentences } from './fault.ts'
-export { isReasoning, isRole, roles } from './guards.ts'
-export { type MetCall, type MetResult, type Pairing, createPairing } from './pairing.ts'
+export { isRole, roles } from './guards.ts'
+export { createPairing } from './pairing.ts'
 export { renamedCall, renamedResult, withContent } from './settle.ts'

@@ -4,8 +4,7 @@
  * Constraint, plan and preference are promises that context derivation keeps, so they are never inferred: only an
  * explicit tag at append gives them.
  */
-import { arrayOf, emptyList, isArray, own } from '../json/index.ts'
-import { itemAt, type Sequence } from '../sequence/index.ts'
+import { isArray, own } from '../json/index.ts'
 import type { PageKind } from './kind.ts'
 
 /**
@@ -29,19 +28,6 @@ export const classify = (message: unknown): PageKind => {
   if (isArray(content))
     for (let index = 0; index < content.length; index++) if (isToolResult(content[index])) return 'evidence'
   return 'conversation'
-}
-
-/**
- * The page kind of every message.
- *
- * @param messages the messages, in order
- * @returns the kinds, in the same order: a frozen array of the same length
- */
-export const classifyAll = (messages: Sequence<unknown>): readonly PageKind[] => {
-  const kinds = emptyList<PageKind>()
-  const { length } = messages
-  for (let position = 0; position < length; position++) kinds[position] = classify(itemAt(messages, position))
-  return arrayOf(kinds)
 }
 
 interface Shape {

@@ -49,15 +49,6 @@ export const codeOf = (kind: PageKind): number => {
 export const kindOfCode = (code: number): PageKind => pageKinds[code] as PageKind
 
 /**
- * Whether a value is a residency level.
- *
- * @param value any value
- * @returns true for one of `residencyLevels`
- */
-export const isResidencyLevel = (value: unknown): value is ResidencyLevel =>
-  value === 'full' || value === 'compressed' || value === 'structured' || value === 'pointer'
-
-/**
  * The lowest level at which a derived context may hold a page of this kind.
  *
  * @param kind a page kind

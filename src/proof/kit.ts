@@ -1,9 +1,9 @@
 /** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
 export { type BlockId, blockIdOf, isBlockId } from './block-id.ts'
 export { type CompactRange, appendLeaf, emptyRange, peakEnds, rootOf, treeRoot } from './compact-range.ts'
-export { type Consistency, consistencyProof, subtreesBetween, verifyConsistency } from './consistency.ts'
-export { emptyRoot, equalBytes, leafHash, leafMark, nodeHash } from './hashes.ts'
+export { consistencyProof, subtreesBetween, verifyConsistency } from './consistency.ts'
+export { emptyRoot, equalBytes, leafHash, nodeHash } from './hashes.ts'
 export { hexOf } from './hex.ts'
-export { type Inclusion, type Subtree, inclusionProof, siblingsOf, verifyInclusion } from './inclusion.ts'
+export { type Subtree, inclusionProof, siblingsOf, verifyInclusion } from './inclusion.ts'
 export { type Grown, GrownRows, type HashedRow, type RowContent, grow, hashRow, rowLeaf } from './row.ts'
 export { type Hash, digestOf, digestOfName, portableSha256 } from './sha256.ts'

@@ -2,7 +2,6 @@
 export { type AdapterOptions, joined, messagesOf, partOf, wireOf } from './adapter.ts'
 export { type RunFault, runSentences } from './fault.ts'
 export type { ModelProvider } from './model-for.ts'
-export { modelTypes } from './model-types.ts'
 export type { BlockType, Model, ModelEvent, ModelRequest } from './model.ts'
 export type { FinishReason } from './response.ts'
-export { type ToolOutput, toolOutput } from './tool.ts'
+export { toolOutput } from './tool.ts'

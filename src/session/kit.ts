@@ -1,6 +1,6 @@
 /** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
 export { sessionFaultText, sessionSentences } from './fault.ts'
-export { type Unanswered, callIdsIn, callsOf, goOnAfter, messagesOf, whyUnanswered } from './record/journal.ts'
+export { callIdsIn, callsOf, goOnAfter, messagesOf, whyUnanswered } from './record/journal.ts'
 export {
   type KeptSession,
   type Mark,
@@ -11,4 +11,4 @@ export {
   removeMarked,
 } from './opening/kept.ts'
 export { checkStore, redactorOf } from './record/store-of.ts'
-export { type CallUse, type UsageOptions, hasFailed, readUsage, usesIn, usesOf } from './opening/usage.ts'
+export { type CallUse, hasFailed, readUsage, usesIn, usesOf } from './opening/usage.ts'

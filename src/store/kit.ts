@@ -1,5 +1,5 @@
 /** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
-export { blockStoreOf, defaultScope, sameBlocks, standsFor } from './rules/block-handle.ts'
+export { defaultScope, sameBlocks, standsFor } from './rules/block-handle.ts'
 export { type StoreFinding, type StoreRepair, findingText } from './port/check.ts'
 export { isLeaf, isMoment, isSalt } from './port/checked-row.ts'
 export { latest, momentOf } from './port/clock.ts'
@@ -8,7 +8,6 @@ export { Damaged } from './port/damaged.ts'
 export {
   type Answer,
   type Block,
-  type BlockDriver,
   type CheckedAppend,
   type CheckedErasure,
   type CheckedQuery,
@@ -53,7 +52,7 @@ export { byteFinderOf, finderOf } from './port/find-texts.ts'
 export { type Format, type FoundFormat, againstFormat } from './port/format.ts'
 export { storeOf } from './rules/handle.ts'
 export { hashedBlock } from './port/hashed-block.ts'
-export { invalidId, maxIdBytes } from './port/id.ts'
+export { invalidId } from './port/id.ts'
 export { identityAt } from './port/identity.ts'
 export { valuesOf } from './blocks/key-value.ts'
 export {
@@ -66,14 +65,7 @@ export {
   claims,
 } from './port/lease.ts'
 export { type LedgerRow, ledgerId, ledgerRow, readLedgerRow } from './port/ledger-row.ts'
-export {
-  type LedgerAppended,
-  type LedgerContent,
-  appendToLedger,
-  erasureOf,
-  ledgerContent,
-  stubLeaf,
-} from './rules/ledger.ts'
+export { type LedgerContent, appendToLedger, erasureOf, ledgerContent, stubLeaf } from './rules/ledger.ts'
 export { type Positions, matches, positionsOf } from './rules/lookup.ts'
 export { checkMeta } from './port/meta.ts'
 export { storeNoticeText } from './port/notice.ts'
@@ -121,5 +113,5 @@ export {
 export { Signals, type Wake, signalKey } from './port/signals.ts'
 export type { Appended, DamagedEntry, LogInfo, LogPage, RowRange, Store } from './port/store.ts'
 export { headOf, rangeOf, rowLeaf } from './port/tree.ts'
-export { type Undone, undoneErasures, undoneText } from './rules/undone.ts'
+export { undoneErasures, undoneText } from './rules/undone.ts'
 export { rangeAt, verifyLog } from './rules/verify.ts'

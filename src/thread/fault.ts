@@ -1,5 +1,5 @@
 /** What can be wrong with the calls of a thread's history, as data. */
-import { sentencesOf, type Sentences } from '../task/index.ts'
+import type { Sentences } from '../task/index.ts'
 
 /** The place of a call or an output in the history. */
 export interface ItemPlace {
@@ -30,11 +30,3 @@ export const threadSentences: Sentences<ThreadProblem> = {
   OrphanOutput: (problem) =>
     `the output at index ${problem.index} answers the call ${JSON.stringify(problem.callId)}, which is not made before it`,
 }
-
-/**
- * Describe a problem in a sentence for people.
- *
- * @param problem one problem that `checkThread` found
- * @returns the sentence, with the index and the id
- */
-export const threadProblemText: (fault: ThreadProblem) => string = sentencesOf(threadSentences)

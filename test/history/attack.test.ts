@@ -8,7 +8,7 @@ import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { applyDelta, createHistory, decodeMessage, restoreHistory, user, type Message } from 'indelible'
 import { without } from 'indelible/history'
-import { classifyAll } from '../../src/pages/kit.ts'
+import { classify } from '../../src/pages/index.ts'
 import { conversation } from '../messages.ts'
 
 const inspectKey = Symbol.for('nodejs.util.inspect.custom')
@@ -569,7 +569,7 @@ describe('code that patches the built-ins after the library was loaded', () => {
     expect(history.len).toBe(12)
     expect(view?.toArray()).toEqual([...conversation(), ...conversation()])
     expect(history.view().toArray()).toEqual(expected.length === 12 ? [...conversation(), ...conversation()] : [])
-    const kinds = classifyAll([...conversation(), ...conversation()])
+    const kinds = [...conversation(), ...conversation()].map((message) => classify(message))
     expect([view?.pages.toArray(), history.view().pages.toArray()]).toEqual([kinds, kinds])
   })
 

@@ -25,7 +25,6 @@ import {
   type History,
   type Message,
 } from 'indelible'
-import { classifyAll } from '../../src/pages/kit.ts'
 import { pairCalls, toolResultsOf } from 'indelible/message'
 import {
   attachedTo,
@@ -138,7 +137,6 @@ const calls = (of: ReturnType<typeof given>, out: unknown[]): void => {
   call(() => openCalls(of.damaged))
   call(() => pairCalls(history.view()))
   call(() => interruptedResults(openCalls(of.damaged), 'interrupted'))
-  call(() => classifyAll(history.view()))
   call(() => textOf(of.messages[1] as Message))
   call(() => toolCallsOf(of.messages[2] as Message))
   call(() => toolResultsOf(of.messages[3] as Message))

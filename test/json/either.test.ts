@@ -2,7 +2,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import { describe, expect, it } from 'vitest'
-import { absurd, isLeft, isRight, left, right } from '../../src/json/index.ts'
+import { isLeft, isRight, left, right } from '../../src/json/index.ts'
 
 describe('Either', () => {
   it('is the object that fp-ts makes', () => {
@@ -21,8 +21,4 @@ describe('Either', () => {
     ])
     expect([isLeft(E.right(1)), isRight(E.left(1))]).toEqual([false, false])
   })
-})
-
-it('absurd names what no case was written for', () => {
-  expect(() => absurd('Unknown' as never)).toThrow('no case for Unknown')
 })

@@ -15,7 +15,7 @@ import {
 } from 'indelible'
 import { isBlockId } from '../../src/proof/kit.ts'
 import { isText, isToolCall, isToolResult, provider, refusal, toolResultsOf } from 'indelible/message'
-import { isReasoning, isRole, roles, toolResultPart } from '../../src/message/kit.ts'
+import { isRole, roles, toolResultPart } from '../../src/message/kit.ts'
 import { everyPart } from '../messages.ts'
 
 describe('constructors', () => {
@@ -84,7 +84,7 @@ describe('questions', () => {
   it('tell parts apart', () => {
     const count = (guard: (part: (typeof everyPart.content)[number]) => boolean) =>
       everyPart.content.filter(guard).length
-    expect([isText, isToolCall, isToolResult, isReasoning].map(count)).toEqual([1, 1, 1, 1])
+    expect([isText, isToolCall, isToolResult].map(count)).toEqual([1, 1, 1])
   })
   it('tell roles', () => {
     expect(roles.every(isRole)).toBe(true)

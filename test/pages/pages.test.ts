@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { classify, createHistory, degradationPath, minFidelity, type Message } from 'indelible'
+import { classify, createHistory, degradationPath, minFidelity } from 'indelible'
 import { isPageKind, pageKinds, residencyLevels } from 'indelible/pages'
-import { classifyAll, isResidencyLevel } from '../../src/pages/kit.ts'
 import { conversation } from '../messages.ts'
 
 describe('page kinds and residency', () => {
@@ -31,12 +30,11 @@ describe('page kinds and residency', () => {
     expect([Object.isFrozen(pageKinds), Object.isFrozen(residencyLevels)]).toEqual([true, true])
   })
   it('names are told from what is none', () => {
-    expect([...pageKinds, ...residencyLevels].map((name) => [isPageKind(name), isResidencyLevel(name)])).toEqual([
-      ...pageKinds.map(() => [true, false]),
-      ...residencyLevels.map(() => [false, true]),
+    expect([...pageKinds, ...residencyLevels].map(isPageKind)).toEqual([
+      ...pageKinds.map(() => true),
+      ...residencyLevels.map(() => false),
     ])
-    for (const other of ['', 'Plan', 'constructor', 0, null, undefined, {}])
-      expect([isPageKind(other), isResidencyLevel(other)]).toEqual([false, false])
+    for (const other of ['', 'Plan', 'constructor', 0, null, undefined, {}]) expect(isPageKind(other)).toBe(false)
   })
 })
 
@@ -62,11 +60,10 @@ describe('classify', () => {
       for (const role of ['user', 'assistant'])
         expect(classify({ role, content: [{ type: 'text', text }] })).toBe('conversation')
   })
-  it('classifyAll gives one kind for each message, frozen', () => {
-    const kinds = classifyAll(createHistory<Message>({ from: conversation() }).view())
-    expect(kinds).toEqual(['bootstrap', 'conversation', 'conversation', 'evidence', 'evidence', 'conversation'])
-    expect(classifyAll(conversation())).toEqual(kinds)
-    expect(Object.isFrozen(kinds)).toBe(true)
+  it('gives each message of a conversation one kind', () => {
+    expect(conversation().map((message) => classify(message))).toEqual([
+      ...['bootstrap', 'conversation', 'conversation', 'evidence', 'evidence', 'conversation'],
+    ])
   })
 })
 

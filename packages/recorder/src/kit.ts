@@ -1,3 +1,3 @@
 /** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
-export { type SentEntries, sentEntries } from './receipt.ts'
+export { sentEntries } from './receipt.ts'
 export { carriesConversation } from './wire.ts'

@@ -1,4 +1,3 @@
 /** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
 export { isRetryable } from './activities/failure.ts'
-export { isRefTree } from './refs/ref-tree.ts'
 export { refsOfTree } from './refs/tree.ts'

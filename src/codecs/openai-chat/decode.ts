@@ -68,9 +68,6 @@ const roles: ReadonlyMap<unknown, Role> = new Map([
   ['function', 'tool'],
 ])
 
-/** Whether a value looks like a chat message: an object with a role of the format. */
-export const isChatMessage = (value: unknown): boolean => isObject(value) && roles.has(value['role'])
-
 /** Calls from before they had ids: each gets one, and the next result under its name is its answer. */
 class LegacyCalls {
   #count = 0
