@@ -6,12 +6,12 @@ import { describeSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { confirm, Misuse, Unreadable, type Call, type Command } from './command.ts'
 import { unwritable } from './input.ts'
-import { changeKeyFile, keyFileOf, keyFileText, openRing, readKeyFile, syncFolder, type KeyFile } from './key-file.ts'
+import { changeKeyFile, keyFileText, openRing, readKeyFile, syncFolder, type KeyFile } from './key-file.ts'
 import { allScopesOption, answer, storeOption, withBareScopes, withBareStore, withStore } from './place.ts'
 import { counted, oneLine } from './screen.ts'
 import { allSessions, wholeId } from './sessions.ts'
 import { afterSpools } from './spools.ts'
-import { isAddress } from './store.ts'
+import { isAddress, keyFileOf } from './store.ts'
 
 export const encryption: Command = {
   name: 'encryption',

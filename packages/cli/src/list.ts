@@ -3,12 +3,11 @@ import type { SessionInfo } from 'indelible/session'
 import type { DamagedEntry, Store } from 'indelible/store'
 import { Misuse, wholeNumber, type Command, type Terminal } from './command.ts'
 import { firstWords, titleOf } from './first-words.ts'
-import { described } from './import.ts'
 import { filterOf, whereHelp } from './list-filter.ts'
 import { marksIn, marksText, type Marks } from './marks.ts'
 import { allScopesOption, storeOption, withScopes } from './place.ts'
 import { fit, grouped, oneLine, padEnd, padStart, widthOf } from './screen.ts'
-import { activityOf, allSessions, namesOf, scopesBeside } from './sessions.ts'
+import { activityOf, allSessions, described, namesOf, scopesBeside } from './sessions.ts'
 
 export const list: Command = {
   name: 'list',

@@ -10,7 +10,7 @@ import {
 } from 'indelible/search'
 import type { Store } from 'indelible/store'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from './command.ts'
-import { keyFileOf } from './key-file.ts'
+import { keyFileOf } from './store.ts'
 import { allScopesOption, answer, scopeOf, storeOption, wholeStoreOption, withBareStore, withScopes } from './place.ts'
 import { counted, grouped, oneLine, widthOf } from './screen.ts'
 import { sessionOrAdvice } from './sessions.ts'

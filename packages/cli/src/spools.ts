@@ -7,10 +7,10 @@ import { digestOf } from 'indelible/proof/kit'
 import { isSpooledBefore, replayLeft, type SpoolKeys } from '@indelible/recorder/proxy/kit'
 import type { Store } from 'indelible/store'
 import { Unreadable, type Call, type Terminal } from './command.ts'
-import { keyFileOf, readKeyFile } from './key-file.ts'
+import { readKeyFile } from './key-file.ts'
 import { Recorders } from './recorders.ts'
 import { counted } from './screen.ts'
-import { defaultStorePath, givenStore, isAddress } from './store.ts'
+import { defaultStorePath, givenStore, isAddress, keyFileOf } from './store.ts'
 
 /**
  * The path that spools of a store begin with. Those of a database are in the user's data folder; undefined: it has none that
