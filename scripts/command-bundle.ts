@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Plugin, Rolldown } from 'vite'
-import type { Command } from '../packages/cli/src/command.ts'
+import type { Command } from '../packages/cli/src/terminal/command.ts'
 import type { Group } from '../packages/cli/src/commands.ts'
 import { bundle, type BundleOptions } from './bundle.ts'
 import type { Manifest } from './packages.ts'
@@ -43,8 +43,8 @@ const tableOfData: Plugin = {
 const options: BundleOptions = {
   programs: {
     main: 'packages/cli/src/main.ts',
-    'record-thread': 'packages/cli/src/record-thread.ts',
-    'replay-thread': 'packages/cli/src/replay-thread.ts',
+    'record-thread': 'packages/cli/src/record/record-thread.ts',
+    'replay-thread': 'packages/cli/src/model/replay-thread.ts',
   },
   folder: join(root, 'packages/cli/dist/bin'),
   plugins: [tableOfData],
