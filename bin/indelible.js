@@ -2,7 +2,7 @@
 /** The command `indelible` is the package @indelible/cli, so that the library brings neither its page nor its dependencies. */
 const address = (() => {
   try {
-    return new URL('dist/main.js', import.meta.resolve('@indelible/cli/package.json'))
+    return new URL('dist/bin/main.js', import.meta.resolve('@indelible/cli/package.json'))
   } catch {
     return undefined
   }

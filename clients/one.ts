@@ -51,7 +51,7 @@ const provider = await providerServer((request) => {
 })
 
 /** The command, as it is installed. */
-const main = join(import.meta.dirname, '../packages/cli/dist/main.js')
+const main = join(import.meta.dirname, '../packages/cli/dist/bin/main.js')
 
 const run = (args: readonly string[]): Promise<string | undefined> =>
   new Promise((resolve) => {

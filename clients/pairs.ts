@@ -29,7 +29,7 @@ const home = join(folder, 'home')
 const work = join(folder, 'work')
 const bin = join(folder, 'bin')
 for (const path of [home, work, bin]) mkdirSync(path, { recursive: true })
-const main = join(import.meta.dirname, '../packages/cli/dist/main.js')
+const main = join(import.meta.dirname, '../packages/cli/dist/bin/main.js')
 
 /** The conversation of a request; undefined of one that is none. */
 const conversationOf = ({ path, body }: Request): readonly Message[] | undefined => {

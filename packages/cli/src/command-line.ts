@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { didYouMean, withPlace } from './sources/advice.ts'
 import { Interrupted, Misuse, Unreadable, type Command, type Terminal } from './terminal/command.ts'
 import { commands, groups } from './commands.ts'
-import { commandHelp, programHelp } from './help.ts'
+import { commandHelp, firstHelp, programHelp } from './help.ts'
 import { version } from './terminal/version.ts'
 import { terminalOf, type Surroundings } from './terminal/output.ts'
 
@@ -40,8 +40,11 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
 const isGeneral: ReadonlySet<string> = new Set(['-h', '--help', 'help', '-V', '--version'])
 
 /** What holds for no command alone. */
-const general = async ([first, named]: readonly string[], terminal: Terminal): Promise<void> => {
-  if (first === undefined) throw new Misuse('no COMMAND given')
+const general = async ([first, named]: readonly string[], terminal: Terminal): Promise<number | void> => {
+  if (first === undefined) {
+    terminal.tell(firstHelp(commands, terminal.columns))
+    return 2
+  }
   if (first === '-V' || first === '--version') return terminal.print([version()])
   const command = first === 'help' && named !== undefined ? find(named) : undefined
   const { columns } = terminal

@@ -23,6 +23,24 @@ export const programHelp = (groups: readonly Group[], columns: number = widest):
   ...general.flatMap((text) => [''].concat(wrapped(text, Math.min(widest, columns)))),
 ]
 
+/** The help for a call without a command: what most people begin with. */
+export const firstHelp = (commands: readonly Command[], columns: number = widest): readonly string[] => [
+  'Usage: indelible COMMAND [options]',
+  '',
+  'The append-only record of agent conversations. The first commands:',
+  '',
+  ...commands
+    .filter(({ name }) => firstCommands.has(name))
+    .flatMap(({ synopsis, purpose }) => rowOf(synopsis, purpose, 24, columns)),
+  '',
+  ...wrapped(
+    '"indelible --help" lists all commands. "indelible COMMAND --help" describes one.',
+    Math.min(widest, columns),
+  ),
+]
+
+const firstCommands: ReadonlySet<string> = new Set(['import', 'record', 'list', 'search', 'show', 'view', 'continue'])
+
 /** A name and what it means, side by side, or below each other where there is no room. */
 const rowOf = (name: string, text: string, column: number, columns: number): readonly string[] => {
   const width = Math.min(widest, columns)

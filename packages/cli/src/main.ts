@@ -1,14 +1,22 @@
 #!/usr/bin/env node
 /** The program `indelible`: a command line in a process of its own. */
 
-import { getSystemErrorMessage } from 'node:util'
-
-// Before anything is loaded: an older Node fails while it loads the rest, with an error that doesn't name the cause.
+// Before anything is loaded, built-ins too: an older Node fails while it loads the rest, with an error that doesn't name the cause.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 16)) {
   process.stderr.write(`indelible: needs Node 22.16 or later, and this is ${process.versions.node}\n`)
   process.exit(1)
 }
+
+// Node keeps what it compiled for the next start, in the cache folder of this user: another's could bring other code.
+const { env, platform } = process
+const usual = env['HOME'] && `${env['HOME']}/${platform === 'darwin' ? 'Library/Caches' : '.cache'}`
+const caches = env['XDG_CACHE_HOME'] || (platform === 'win32' ? env['LOCALAPPDATA'] : usual) || ''
+const { isAbsolute, join } = await import('node:path')
+const { enableCompileCache } = await import('node:module')
+if (isAbsolute(caches)) enableCompileCache(join(caches, 'indelible'))
+
+const { getSystemErrorMessage } = await import('node:util')
 const { runCommandLine } = await import('./command-line.ts')
 
 // Whoever reads our output may stop reading (`| head`). That ends the command, and is no failure; any other error is one.
@@ -26,7 +34,7 @@ try {
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
-    env: process.env,
+    env,
     cwd: '.',
     onInterrupt: (listener) => {
       process.on('SIGINT', listener)

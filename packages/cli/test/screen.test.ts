@@ -26,6 +26,18 @@ describe('the screen', () => {
     expect(fit('abc', 0)).toBe('')
     expect(fit('abc', -3)).toBe('')
   })
+  it('cuts a text of narrow characters where it cuts any other', () => {
+    const characters = ['a', 'é', '–', '…', '\u0301', '\ufe0f', '©', '日', '\u00ad', '\u200d']
+    const wrong: string[] = []
+    for (let number = 0; number < 10 ** 4; number++) {
+      const text = Array.from(String(number).padStart(4, '0'), (digit) => characters[Number(digit)]).join('')
+      for (const columns of [1, 2, 3]) {
+        const whole = widthOf(text) <= columns ? text : fit(`${text}日日`, columns)
+        if (fit(text, columns) !== whole) wrong.push(text)
+      }
+    }
+    expect(wrong).toEqual([])
+  })
   it('fills up to a width', () =>
     expect([padEnd('日', 4), padStart('ab', 4), padEnd('abc', 2)]).toEqual(['日  ', '  ab', 'abc']))
   it('makes one line of any text, and lets nothing through that moves a cursor', () => {

@@ -143,7 +143,6 @@ describe('indelible show', () => {
   })
 
   it.each<readonly [string, readonly string[], RegExp]>([
-    ['no command', [], /no COMMAND given/],
     ['an unknown command', ['shw'], /there is no command "shw"; did you mean "show"\?/],
     ['an option before the command', ['--json', 'show'], /there is no option --json before the COMMAND/],
     ['no file', ['show'], /show needs a FILE or SESSION/],

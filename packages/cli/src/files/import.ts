@@ -8,8 +8,9 @@ import { programs } from '../sources/agent-sessions.ts'
 import { Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
 import { importFrom } from './import-from.ts'
 import { conversationsOf, nameOf, pathOf, pickOf, type Conversations } from '../sources/input.ts'
-import { faultText, headText, shownHead, storeOption, withStore } from '../sources/place.ts'
+import { faultText, shownHead, storeOption, withStore } from '../sources/place.ts'
 import { redactorIn, tellRedacted } from '../sources/redacted.ts'
+import { described } from '../sources/sessions.ts'
 import { tellReadLosses } from '../terminal/report.ts'
 import { counted } from '../terminal/screen.ts'
 import { importTranscript, redactTranscript } from '@indelible/transcripts'
@@ -177,27 +178,6 @@ const importOne = async (
     `${info.id}: ${counted(info.len, 'message')} of ${nameOf(path)} (${transcript.format}), head ${shownHead(info.head, terminal)}`,
   ])
 }
-
-/** What is known of a session, for programs. */
-export const described = ({
-  id,
-  len,
-  head,
-  created,
-  appended,
-  metadata,
-  forkedFrom,
-  erasable,
-}: SessionInfo): object => ({
-  id,
-  len,
-  head: headText(head),
-  created: new Date(created).toISOString(),
-  appended: new Date(appended).toISOString(),
-  ...(erasable && { erasable }),
-  ...(forkedFrom && { forkedFrom }),
-  metadata,
-})
 
 /** The name of the file that the conversation is in, with a number if that is taken. */
 const freeId = async (store: Store, { pick }: Transcript, path: string, several: boolean): Promise<string> => {

@@ -6,20 +6,12 @@ import { describeSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { confirm, Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
 import { unwritable } from '../sources/input.ts'
-import {
-  changeKeyFile,
-  keyFileOf,
-  keyFileText,
-  openRing,
-  readKeyFile,
-  syncFolder,
-  type KeyFile,
-} from '../sources/key-file.ts'
+import { changeKeyFile, keyFileText, openRing, readKeyFile, syncFolder, type KeyFile } from '../sources/key-file.ts'
 import { allScopesOption, answer, storeOption, withBareScopes, withBareStore, withStore } from '../sources/place.ts'
 import { counted, oneLine } from '../terminal/screen.ts'
 import { allSessions, wholeId } from '../sources/sessions.ts'
 import { afterSpools } from '../record/spools.ts'
-import { isAddress } from '../sources/store.ts'
+import { isAddress, keyFileOf } from '../sources/store.ts'
 
 export const encryption: Command = {
   name: 'encryption',

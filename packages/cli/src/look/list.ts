@@ -3,12 +3,11 @@ import type { SessionInfo } from 'indelible/session'
 import type { DamagedEntry, Store } from 'indelible/store'
 import { Misuse, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
 import { firstWords, titleOf } from '../sources/first-words.ts'
-import { described } from '../files/import.ts'
 import { filterOf, whereHelp } from '../sources/list-filter.ts'
 import { marksIn, marksText, type Marks } from '../sources/marks.ts'
 import { allScopesOption, storeOption, withScopes } from '../sources/place.ts'
 import { fit, grouped, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
-import { activityOf, allSessions, namesOf, scopesBeside } from '../sources/sessions.ts'
+import { activityOf, allSessions, described, namesOf, scopesBeside } from '../sources/sessions.ts'
 
 export const list: Command = {
   name: 'list',

@@ -10,7 +10,7 @@ import {
 } from 'indelible/search'
 import type { Store } from 'indelible/store'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
-import { keyFileOf } from '../sources/key-file.ts'
+import { keyFileOf } from '../sources/store.ts'
 import {
   allScopesOption,
   answer,

@@ -7,10 +7,10 @@ import { digestOf } from 'indelible/proof/kit'
 import { isSpooledBefore, replayLeft, type SpoolKeys } from '@indelible/recorder/proxy/kit'
 import type { Store } from 'indelible/store'
 import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
-import { keyFileOf, readKeyFile } from '../sources/key-file.ts'
+import { readKeyFile } from '../sources/key-file.ts'
 import { Recorders } from './recorders.ts'
 import { counted } from '../terminal/screen.ts'
-import { defaultStorePath, givenStore, isAddress } from '../sources/store.ts'
+import { defaultStorePath, givenStore, isAddress, keyFileOf } from '../sources/store.ts'
 
 /**
  * The path that spools of a store begin with. Those of a database are in the user's data folder; undefined: it has none that

@@ -16,17 +16,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { hostKeyText, keyRing, withKeys, type HostKey, type KeyRing } from '@indelible/encryption'
 import { hostKeyOf } from '@indelible/encryption/kit'
 import type { Store } from 'indelible/store'
-import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import { Unreadable, type Terminal } from '../terminal/command.ts'
 import { optionFile, unwritable } from './input.ts'
 import { isAddress, openStore } from './store.ts'
-
-/** The option of every command on sessions. */
-export const keyFileOption: Command['options'] = {
-  'key-file': {
-    value: 'FILE',
-    help: 'keys of encrypted sessions, by "indelible encryption new"; sessions that are made are encrypted (default: INDELIBLE_KEY_FILE, or no keys)',
-  },
-}
 
 /** What a key file says: the keys, the current one first, and where the keys of sessions are kept. */
 export interface KeyFile {
@@ -130,13 +122,6 @@ export const syncFolder = (path: string): void => {
   }
 }
 
-/** The path of the key file that a call names, by its option or by INDELIBLE_KEY_FILE. */
-export const keyFileOf = (values: Call['values'], { env }: Pick<Terminal, 'env'>): string | undefined => {
-  const given = values['key-file']
-  if (given === '') throw new Misuse('--key-file takes a FILE')
-  return typeof given === 'string' ? given : env['INDELIBLE_KEY_FILE'] || undefined
-}
-
 /**
  * A ring of the keys in a file, and what closes the store of the session keys. A file of such a store is made only where
  * `make` says so: an empty one in its place would hide that it is missing.
@@ -174,13 +159,12 @@ const ownFile = (path: string): void => {
   }
 }
 
-/** The store with the keys that a call names, or as it is. */
-export const keyedStore = async (
+/** The store with the keys of a file. */
+export const storeWithKeys = async (
   store: Store,
-  { values, terminal }: Pick<Call, 'values' | 'terminal'>,
+  given: string,
+  terminal: Terminal,
 ): Promise<{ readonly store: Store; readonly close: () => Promise<unknown> }> => {
-  const given = keyFileOf(values, terminal)
-  if (given === undefined) return { store, close: async () => undefined }
   const { ring, close } = await openRing(readKeyFile(given, terminal), terminal)
   return { store: withKeys(store, ring, { plain: 'continue' }), close }
 }

@@ -8,14 +8,21 @@ import type { Head, Store } from 'indelible/store'
 import { storeNoticeText } from 'indelible/store/kit'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { counted, shellWord } from '../terminal/screen.ts'
-import { keyedStore, keyFileOption } from './key-file.ts'
-import { givenStore, openStore } from './store.ts'
+import { givenStore, keyFileOf, openStore } from './store.ts'
 
 /** The option of a command on a whole store. */
 export const wholeStoreOption: Command['options'] = {
   store: {
     value: 'PATH',
     help: "the file of the store, or a PostgreSQL database: postgres://USER@HOST/DATABASE?schema=NAME (default: INDELIBLE_STORE, or sessions.db in the user's data folder)",
+  },
+}
+
+/** The option of every command on sessions. */
+const keyFileOption: Command['options'] = {
+  'key-file': {
+    value: 'FILE',
+    help: 'keys of encrypted sessions, by "indelible encryption new"; sessions that are made are encrypted (default: INDELIBLE_KEY_FILE, or no keys)',
   },
 }
 
@@ -80,6 +87,17 @@ const withKeyedStore = async <T>(
       await keyed.close()
     }
   })
+
+/** The store with the keys that a call names, or as it is. */
+export const keyedStore = async (
+  store: Store,
+  { values, terminal }: Pick<Call, 'values' | 'terminal'>,
+): Promise<{ readonly store: Store; readonly close: () => Promise<unknown> }> => {
+  const file = keyFileOf(values, terminal)
+  if (file === undefined) return { store, close: async () => undefined }
+  const { storeWithKeys } = await import('./key-file.ts')
+  return storeWithKeys(store, file, terminal)
+}
 
 const withWholeStore = async <T>(
   { values, terminal }: Call,

@@ -5,7 +5,7 @@ import { describeSession, listSessions, type SessionInfo } from 'indelible/sessi
 import type { DamagedEntry, Store } from 'indelible/store'
 import { didYouMean } from './advice.ts'
 import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
-import { answer, withStore } from './place.ts'
+import { answer, headText, withStore } from './place.ts'
 import { counted, shellWord } from '../terminal/screen.ts'
 
 /** Every session of a scope, page by page; and into `damaged` the logs that can't be read. */
@@ -33,6 +33,27 @@ export const activityOf = ({ created, appended, metadata, forkedFrom }: SessionI
   const time = typeof ended === 'string' && appended <= created && forkedFrom === undefined ? Date.parse(ended) : NaN
   return Number.isNaN(time) ? appended : time
 }
+
+/** What is known of a session, for programs. */
+export const described = ({
+  id,
+  len,
+  head,
+  created,
+  appended,
+  metadata,
+  forkedFrom,
+  erasable,
+}: SessionInfo): object => ({
+  id,
+  len,
+  head: headText(head),
+  created: new Date(created).toISOString(),
+  appended: new Date(appended).toISOString(),
+  ...(erasable && { erasable }),
+  ...(forkedFrom && { forkedFrom }),
+  metadata,
+})
 
 /** Work on the session that `given` names, in the store that a command's options name. */
 export const withSession = async <T>(

@@ -6,8 +6,6 @@ import { homedir, platform as platformHere } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { isLeft } from 'indelible/json/kit'
 import { type OnNotice, type Store, type StoreFault } from 'indelible/store'
-import { readTranscriptStream } from '@indelible/transcripts'
-import { assembleTranscript } from '@indelible/transcripts/kit'
 import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { shellWord } from '../terminal/screen.ts'
 
@@ -37,6 +35,13 @@ export const givenStore = (values: Call['values'], { env }: Pick<Terminal, 'env'
   const { store } = values
   if (store === '') throw new Misuse('--store takes a PATH')
   return typeof store === 'string' ? store : env['INDELIBLE_STORE'] || undefined
+}
+
+/** The path of the key file that a call names, by its option or by INDELIBLE_KEY_FILE. */
+export const keyFileOf = (values: Call['values'], { env }: Pick<Terminal, 'env'>): string | undefined => {
+  const given = values['key-file']
+  if (given === '') throw new Misuse('--key-file takes a FILE')
+  return typeof given === 'string' ? given : env['INDELIBLE_KEY_FILE'] || undefined
 }
 
 export interface OpenedStore {
@@ -95,6 +100,8 @@ const notAStore = async (fault: StoreFault, path: string, given: string): Promis
 
 /** The format of a file that can be read as a conversation. */
 const formatOf = async (path: string): Promise<string | undefined> => {
+  const { readTranscriptStream } = await import('@indelible/transcripts')
+  const { assembleTranscript } = await import('@indelible/transcripts/kit')
   const events = []
   for await (const event of readTranscriptStream(createReadStream(path))) events.push(event)
   const transcript = assembleTranscript(events)

@@ -6,13 +6,11 @@
  * line are taken out of lines for people, and escaped in JSON. Colours are the only escape sequences that leave. A text
  * can't ask for one: `paint` marks them with a word that is random in each run.
  */
-import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
-import { createInterface, type Interface } from 'node:readline'
+import type { Interface, ReadLineOptions } from 'node:readline'
 import { inspect } from 'node:util'
 import { Interrupted, type Style, type Terminal } from './command.ts'
 import { createProgress, type Drawing, type Progress } from './progress.ts'
-import { pagerShowed } from './program.ts'
 import { leftOutLine } from './report.ts'
 import { escaped, oneLine, printable } from './screen.ts'
 
@@ -38,15 +36,18 @@ export interface Surroundings {
 
 export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Surroundings): Terminal => {
   const colour = stdout.hasColors?.() === true && !env['NO_COLOR']
-  const mark = randomUUID()
+  let mark: string | undefined
 
   const paint = (style: Style, text: string): string => {
     const codes = colour && style !== 'none' ? inspect.colors[style] : undefined
-    return codes === undefined ? text : `${mark}${codes[0]};${text}${mark}${codes[1]};`
+    if (codes === undefined) return text
+    mark ??= crypto.randomUUID()
+    return `${mark}${codes[0]};${text}${mark}${codes[1]};`
   }
   /** Text as it may leave: `clean` makes each piece safe, and the marks of `paint` become colours. */
-  const rendered = (text: string, clean: (text: string) => string): string =>
-    text
+  const rendered = (text: string, clean: (text: string) => string): string => {
+    if (mark === undefined) return clean(text) // nothing was painted yet
+    return text
       .split(mark)
       .map((piece, index) => {
         if (index === 0) return clean(piece)
@@ -54,6 +55,7 @@ export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Sur
         return `\u001b[${piece.slice(0, end)}m${clean(piece.slice(end + 1))}`
       })
       .join('')
+  }
   const written = (text: string): Promise<void> =>
     new Promise((done, failed) => void stdout.write(text, (error) => (error ? failed(error) : done())))
   const lines = async (texts: Iterable<string>, clean: (text: string) => string): Promise<void> => {
@@ -93,7 +95,10 @@ export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Sur
       const isLong =
         all.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / (stdout.columns || 80))), 0) >=
         (stdout.rows || 24)
-      if (stdout.isTTY === true && isLong && (await pagerShowed(text, env))) return
+      if (stdout.isTTY === true && isLong) {
+        const { pagerShowed } = await import('./program.ts')
+        if (await pagerShowed(text, env)) return
+      }
       await lines(all, printable)
     },
     printJson: (texts) => lines(texts, escaped),
@@ -145,6 +150,10 @@ export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Sur
     onInterrupt,
   }
 }
+
+/** Loaded when somebody is asked: few commands ask. */
+const createInterface = (options: ReadLineOptions): Interface =>
+  process.getBuiltinModule('node:readline').createInterface(options)
 
 const printableLines = (text: string): string => text.split('\n').map(printable).join('\n')
 

@@ -21,19 +21,20 @@ const unprintable = /[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u
 
 /** The columns a text takes: two for wide East Asian characters and emoji, none for combining marks. */
 export const widthOf = (text: string): number => {
-  if (/^[\x20-\x7e]*$/.test(text)) return text.length
+  if (narrow.test(text)) return text.length
   let width = 0
-  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment)
+  for (const { segment } of graphemesOf(text)) width += graphemeWidth(segment)
   return width
 }
 
 /** A text cut to at most so many columns, with an ellipsis where it was cut. */
 export const fit = (text: string, columns: number): string => {
   if (columns <= 0) return ''
+  if (narrow.test(text.slice(0, columns + 1))) return text.length <= columns ? text : `${text.slice(0, columns - 1)}…`
   if (widthOf(text) <= columns) return text
   let kept = ''
   let width = 0
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemesOf(text)) {
     const next = graphemeWidth(segment)
     if (width + next > columns - 1) break
     kept += segment
@@ -75,7 +76,14 @@ export const shellWord = (text: string): string =>
 // oxlint-disable-next-line no-control-regex
 const escapeSequence = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]/g
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+/** Latin letters, digits and punctuation: each is a character of one column. */
+const narrow = /^[\x20-\x7e\xa0-\xac\xae-\u02ff\u2010-\u2027\u2030-\u205e]*$/
+
+/** Characters as a reader counts them. The segmenter is made for the first text that needs one: that takes 15 ms. */
+const graphemesOf = (text: string): Iterable<Intl.SegmentData> =>
+  (segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })).segment(text)
+
+let segmenter: Intl.Segmenter | undefined
 
 const wide =
   /\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hangul}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Bopomofo}|\p{Script=Yi}|[\u3000-\u303e\u3200-\u33ff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]|\ufe0f/u
