@@ -7,6 +7,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { callsOf, type ModelCall } from './calls.ts'
 import { compared, dollarsSoFar, pricedModels, type Series } from './compare.ts'
+import { Guarded } from './guarded.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { useKeyActions } from './key-actions.ts'
 import { useLoaded } from './loaded.ts'
@@ -54,12 +55,12 @@ export const SawView = ({
   return (
     <SourceContext.Provider value={record.source}>
       <SessionHead source={source} record={record} here={{ view: 'saw', id: record.id }} />
-      {calls.length === 0 ? (
-        <p class="nothing">{sawNothing(record)}</p>
-      ) : whole ? (
-        <OneCall source={source} record={record} calls={calls} index={index} />
+      {calls.length > 0 && whole ? (
+        <Guarded name="What the model saw">
+          <OneCall source={source} record={record} calls={calls} index={index} />
+        </Guarded>
       ) : (
-        <p class="nothing">{sawNothing(record)}</p>
+        <main class="nothing">{sawNothing(record)}</main>
       )}
     </SourceContext.Provider>
   )
@@ -137,7 +138,7 @@ const OneCall = ({
   const usage = call.receipt?.note.usage
   const model = call.receipt === undefined ? '' : ` of ${call.receipt.note.model}`
   return (
-    <div class="saw">
+    <main class="saw">
       <section class="controls" aria-label="which call, and how its context is derived">
         <label>
           Call
@@ -242,7 +243,7 @@ const OneCall = ({
           <Comparison key={`${record.id} ${tokens}`} record={record} calls={calls} budget={tokens} index={index} />
         </Shown>
       )}
-    </div>
+    </main>
   )
 }
 

@@ -2,8 +2,10 @@
 import { signal, useSignal, type Signal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { CallBars } from './call-bars.tsx'
 import { Export } from './export.tsx'
 import { choices, positionsOf, type Only } from './filter.ts'
+import { Guarded } from './guarded.tsx'
 import { Keys } from './keys.tsx'
 import { SourceContext } from './media.tsx'
 import { SessionRecord } from './record.ts'
@@ -80,7 +82,20 @@ export const SessionView = ({
           <Keys />
         </div>
       </SessionHead>
-      <Timeline record={record} only={only.value} words={words.value} at={at} search={() => field.current?.focus()} />
+      <main class="rest">
+        <Guarded name="The calls at a glance">
+          <CallBars source={source} record={record} />
+        </Guarded>
+        <Guarded name="The conversation">
+          <Timeline
+            record={record}
+            only={only.value}
+            words={words.value}
+            at={at}
+            search={() => field.current?.focus()}
+          />
+        </Guarded>
+      </main>
     </SourceContext.Provider>
   )
 }

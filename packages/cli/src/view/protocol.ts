@@ -111,6 +111,8 @@ export interface Overview {
   readonly output: number
   /** US dollars at the list prices of the models; absent if one of the models has no known price. */
   readonly dollars?: number
+  /** The calls of a fork that it does not share with the session it was forked from. Absent if it is no fork. */
+  readonly own?: Pick<Overview, 'input' | 'dollars'>
   /** Present if the session is held: it may not be erased or removed. */
   readonly held?: Because
   /** How many of its messages were erased; absent if none. */
