@@ -195,7 +195,8 @@ const heightOf = (tokens: number, most: number): string => `${Math.min(1, tokens
 const sumsText = ({ calls, input, cached, output, breaks, failed, dollars, unpriced }: CallSums): string =>
   [
     counted(calls, 'call'),
-    input === 0 ? [] : `${tokensText(input)} in, ${Math.floor((cached / input) * 100)} % cached`,
+    input === 0 ? [] : `${tokensText(input)} in`,
+    cached === undefined ? [] : `${Math.floor((cached / input) * 100)} % cached`,
     output === 0 ? [] : `${compact(output)} out`,
     dollars === undefined ? [] : `${unpriced === 0 ? '' : 'at least '}${dollarsText(dollars)}`,
     breaks === 0 ? [] : counted(breaks, 'cache break'),
@@ -208,19 +209,14 @@ const sumsText = ({ calls, input, cached, output, breaks, failed, dollars, unpri
 const Dearest = ({ record, sums }: { readonly record: SessionRecord; readonly sums: CallSums }): VNode | null => {
   const { dearest, dollars, calls } = sums
   if (dearest === undefined) return null
+  if (calls === 1) return <>{textOf({ type: 'calls', shown: dearest, of: [dearest] })}</>
   const { number, receipt, why } = dearest
-  const share = dollars === undefined || dearest.dollars === undefined ? undefined : dearest.dollars / dollars
   return (
     <>
       <a href={hrefOf({ view: 'saw', id: record.id, call: receipt.index })}>Call {grouped(number)}</a>
-      {calls === 1
-        ? ''
-        : dearest.dollars === undefined
-          ? ` was sent most that was not cached: ${tokensText(dearest.input - (dearest.cached ?? 0))}`
-          : ' cost most'}
       {dearest.dollars === undefined
-        ? ''
-        : `${calls === 1 ? ' cost' : ':'} ${dollarsText(dearest.dollars)}${calls === 1 || share === undefined ? '' : `, ${Math.round(share * 100)} % of all`}`}
+        ? ` was sent most that was not cached: ${tokensText(dearest.input - (dearest.cached ?? 0))}`
+        : ` cost most: ${dollarsText(dearest.dollars)}, ${Math.round((dearest.dollars / (dollars ?? 1)) * 100)} % of all`}
       . {why}
     </>
   )

@@ -177,7 +177,8 @@ const sentAgain = (parts: ReadonlyMap<Cause, number>): number => {
 export interface CallSums {
   readonly calls: number
   readonly input: number
-  readonly cached: number
+  /** Of `input`: from the cache; undefined if nobody counted them. */
+  readonly cached: number | undefined
   readonly output: number
   readonly breaks: number
   readonly failed: number
@@ -190,13 +191,14 @@ export interface CallSums {
 }
 
 export const sumsOf = (figures: readonly CallFigures[]): CallSums => {
-  const sums = { calls: figures.length, input: 0, cached: 0, output: 0, breaks: 0, failed: 0, unpriced: 0 }
+  const sums = { calls: figures.length, input: 0, output: 0, breaks: 0, failed: 0, unpriced: 0 }
+  let cached: number | undefined
   let dollars: number | undefined
   let dearest: CallFigures | undefined
   for (const one of figures) {
     if (one.isCounted) {
       sums.input += one.input
-      sums.cached += one.cached ?? 0
+      if (one.cached !== undefined) cached = (cached ?? 0) + one.cached
       sums.output += one.output
       if (one.dollars === undefined) sums.unpriced++
       else dollars = (dollars ?? 0) + one.dollars
@@ -205,7 +207,7 @@ export const sumsOf = (figures: readonly CallFigures[]): CallSums => {
     if (one.failed !== undefined) sums.failed++
     if (one.input > 0 && (dearest === undefined || isDearer(one, dearest))) dearest = one
   }
-  return { ...sums, dollars, dearest }
+  return { ...sums, cached, dollars, dearest }
 }
 
 /** A known price goes before none. */

@@ -240,7 +240,9 @@ const OneCall = ({
           chosen={chosen.value}
           choose={(at) => (chosen.value = at)}
         >
-          <Comparison key={`${record.id} ${tokens}`} record={record} calls={calls} budget={tokens} index={index} />
+          <Guarded key={`${record.id} ${tokens}`} name="The comparison of policies">
+            <Comparison record={record} calls={calls} budget={tokens} index={index} />
+          </Guarded>
         </Shown>
       )}
     </main>
@@ -312,17 +314,19 @@ const Shown = ({
             <Figure name="digest" value={derived.digest === digest ? 'equal' : 'differs'} of="from the receipt" />
           )}
         </dl>
-        <Strip
-          total={record.entries.length}
-          len={call.len}
-          levelOf={context.levelOf}
-          cachedTo={cachedTo}
-          activeFrom={derived?.activeFrom}
-          epochFrom={epochFrom}
-          chosen={chosen}
-          choose={choose}
-          label={`how much of each of ${call.len} messages the call was sent; the list below says the same`}
-        />
+        <Guarded name="The strip of messages">
+          <Strip
+            total={record.entries.length}
+            len={call.len}
+            levelOf={context.levelOf}
+            cachedTo={cachedTo}
+            activeFrom={derived?.activeFrom}
+            epochFrom={epochFrom}
+            chosen={chosen}
+            choose={choose}
+            label={`how much of each of ${call.len} messages the call was sent; the list below says the same`}
+          />
+        </Guarded>
         <p class="legend">
           {(['full', 'compressed', 'structured', 'pointer'] as const).map((level) => (
             <span>

@@ -142,7 +142,9 @@ export const SessionHead = ({
         ) : live === 'lost' || live === 'removed' || live === 'replaced' ? (
           <span class="badge bad">{live === 'lost' ? 'connection lost' : `${live} meanwhile`}</span>
         ) : null}
-        <Verified source={source} record={record} />
+        <Guarded name="Whether it is verified">
+          <Verified source={source} record={record} />
+        </Guarded>
       </div>
       <div class="top-line second">
         <nav aria-label="views of the session">

@@ -50,7 +50,7 @@ describe('the calls of a session', () => {
     const glance = page.locator('.glance')
     await glance.waitFor()
     expect(await glance.locator('.glance-sums').textContent()).toMatch(
-      /^14 calls · 403\.5K tokens in, 60 % cached · 4\.2K out · \$1\.05 · 3 cache breaks · 1 failed$/,
+      /^14 calls · 403\.5K tokens in · 60 % cached · 4\.2K out · \$1\.05 · 3 cache breaks · 1 failed$/,
     )
     expect(await glance.locator('.glance-said').textContent()).toMatch(
       /^Call 13 cost most: \$0\.265, \d\d % of all\. Nothing changed, but the provider no longer had it in its cache\. 48K tokens were sent again\.$/,
