@@ -1,8 +1,8 @@
 /** What each recorded call was sent, what of it was not cached and why, and what it cost. */
-import { callDollars } from 'indelible/context/kit'
+import { callDollars, usageDollars } from 'indelible/context/kit'
 import { pricesOf } from 'indelible/context'
-import type { ReceiptNote } from 'indelible/notes/kit'
-import { hasFailed } from 'indelible/session/kit'
+import type { ReceiptNote, Usage } from 'indelible/notes/kit'
+import { hasFailed, usesOf } from 'indelible/session/kit'
 import { detailsOf, type CallDetails } from '@indelible/recorder'
 import { notesOf, type ModelCall } from './calls.ts'
 import type { PlacedNote, SessionRecord } from './record.ts'
@@ -11,9 +11,10 @@ import { compact, counted, durationText, oneLine, sentence, tokensText } from '.
 /**
  * What became of input tokens. `cached`: the provider read them from its cache. `new`: they were sent for the first time.
  * `tools`, `system`, `messages`: sent again, because that part of the request changed. `model`: sent again, because the call
- * before went to another model. `missed`: sent again unchanged, and not in the cache. `uncounted`: nobody counted cached ones.
+ * before went to another model. `missed`: sent again unchanged, and not in the cache. `again`: sent again, and the receipt does
+ * not say why. `uncounted`: nobody counted cached ones.
  */
-export type Cause = 'cached' | 'new' | 'tools' | 'system' | 'messages' | 'model' | 'missed' | 'uncounted'
+export type Cause = 'cached' | 'new' | 'tools' | 'system' | 'messages' | 'model' | 'missed' | 'again' | 'uncounted'
 
 /** The causes in the order in which a bar stacks them, from its foot, each with its words in a legend. */
 export const causes: { readonly [cause in Cause]: string } = {
@@ -24,6 +25,7 @@ export const causes: { readonly [cause in Cause]: string } = {
   messages: 'messages changed',
   model: 'another model',
   missed: 'lost from the cache',
+  again: 'sent again',
   uncounted: 'cache not counted',
 }
 
@@ -82,7 +84,8 @@ export const figuresOf = (record: SessionRecord, calls: readonly ModelCall[]): r
     else {
       const grown = last === undefined ? input : Math.max(0, input - last.input)
       const again = Math.max(0, input - usage.cacheRead - grown)
-      const cause = broken?.where ?? (last !== undefined && last.note.model !== model ? 'model' : 'missed')
+      const isOther = last !== undefined && last.note.model !== model
+      const cause = broken?.where ?? (isOther ? 'model' : details === undefined ? 'again' : 'missed')
       const isKnown = broken !== undefined || again >= smallest
       add('cached', Math.min(input, usage.cacheRead))
       add('new', input - usage.cacheRead - (isKnown ? again : 0))
@@ -92,7 +95,9 @@ export const figuresOf = (record: SessionRecord, calls: readonly ModelCall[]): r
         broke =
           cause === 'model'
             ? `The call before went to ${oneLine(last.note.model, 40)}, and each model has a cache of its own.`
-            : `Nothing changed, but the provider no longer had it in its cache${waited(last.at, at)}.`
+            : details === undefined
+              ? 'What was sent before was no longer in the cache, and the receipt does not say why.'
+              : `Nothing changed, but the provider no longer had it in its cache${waited(last.at, at)}.`
       hasCache ||= usage.cacheRead > 0 || (usage.cacheWrite ?? 0) > 0
     }
     const failed = failureOf(details)
@@ -157,6 +162,7 @@ const whyOf = (
   if (paid.answer > paid.cached && paid.answer > paid.fresh)
     return `Most of it is the answer: ${counted(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
   const [again, fresh] = [sentAgain(parts), parts.get('new') ?? 0]
+  if (broke !== undefined && again === 0) return broke
   if (broke !== undefined)
     return `${broke} ${tokensText(again)} were sent again${fresh > again ? `, and ${compact(fresh)} were new` : ''}.`
   if (paid.cached > paid.fresh) return `Most of it is ${tokensText(cached)} from the cache.`
@@ -208,6 +214,23 @@ export const sumsOf = (figures: readonly CallFigures[]): CallSums => {
     if (one.input > 0 && (dearest === undefined || isDearer(one, dearest))) dearest = one
   }
   return { ...sums, cached, dollars, dearest }
+}
+
+/** The tokens and the US dollars of a session: by its receipts, and by the file that it was imported from. */
+export const spentOf = (record: SessionRecord): { readonly tokens: number; readonly dollars: number | undefined } => {
+  const { forkedFrom, metadata } = record.info.value
+  let tokens = 0
+  let dollars: number | undefined = 0
+  const add = (model: string | undefined, usage: Usage | undefined, calls: number): void => {
+    if (usage === undefined) return
+    const cost = usageDollars(model, usage, calls)
+    tokens += usage.input + usage.output
+    dollars = cost === undefined || dollars === undefined ? undefined : dollars + cost
+  }
+  // A file's figures are of all of it: a fork has a part.
+  if (forkedFrom === undefined) for (const { model, usage, calls } of usesOf(metadata['from'])) add(model, usage, calls)
+  for (const { note } of record.notes) if (note.type === 'receipt') add(note.model, note.usage, 1)
+  return { tokens, dollars }
 }
 
 /** A known price goes before none. */

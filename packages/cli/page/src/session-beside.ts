@@ -52,7 +52,8 @@ export const besideOf = async (
     const overview = overviews.find((other) => other.id === one.id)
     return {
       id: one.id,
-      title: titleOf(one),
+      // A fork has the title of the session that it was forked from: its own first words say more.
+      title: overview?.words || titleOf(one),
       created: one.created,
       isFork: one.forkedFrom?.id === id,
       input: (overview?.own ?? overview)?.input ?? 0,

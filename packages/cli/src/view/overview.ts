@@ -26,7 +26,7 @@ export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<
     }
     let kept = known.get(id)
     if (kept?.state !== state) {
-      const words = await wordsOf(store, id)
+      const words = await wordsOf(store, info)
       const notes = info.head.size === info.len ? [] : await store.read(id, { only: 'note' })
       const own = { id, words, ...spendingOf(info, notes) }
       const sealed = isSealed(info, notes)
@@ -110,9 +110,13 @@ const noteIn = (body: string): Note | undefined => {
 const mostKept = 20_000
 const mostWords = 200
 
-/** What the user says first. Many programs send instructions as the user's own message: such a one is skipped if another follows. */
-const wordsOf = async (store: Store, id: string): Promise<string> => {
-  const { view } = await readRange(store, id, 0, 12)
+/**
+ * What the user says first; in a fork, first of its own. Many programs send instructions as the user's own message: such a one
+ * is skipped if another follows.
+ */
+const wordsOf = async (store: Store, { id, len, forkedFrom }: SessionInfo): Promise<string> => {
+  const from = forkedFrom !== undefined && forkedFrom.at < len ? forkedFrom.at : 0
+  const { view } = await readRange(store, id, from, from + 12)
   const said = [...view].filter(({ role }) => role === 'user').map((message) => textOf(message as Message).trim())
   const found = said.find((text) => text !== '' && !/^<[\w-]+>/.test(text)) ?? said[0] ?? ''
   return found

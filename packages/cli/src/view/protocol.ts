@@ -97,7 +97,7 @@ export interface ViewedSession {
 export interface Overview {
   /** The id of the session. */
   readonly id: string
-  /** The first words of its user, at most 200 characters. Empty if there are none. */
+  /** The first words of its user, of a fork the first of its own: at most 200 characters. Empty if there are none. */
   readonly words: string
   /** The models of its calls, in the order of their first call. */
   readonly models: readonly string[]

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
-import { createSession, user } from 'indelible'
+import { assistant, createSession, user } from 'indelible'
 import { looking, type Looking } from './browser.ts'
 import { fourteenCalls, recordCalls } from './recorded.ts'
 
@@ -32,6 +32,11 @@ beforeAll(async () => {
       usage: { input: 3000, output: 50 },
     })
     await one.close()
+    await createSession(store, {
+      id: 'imported',
+      metadata: { from: { models: ['claude-opus-4-5'], usage: { input: 50_000, output: 500 } } },
+      messages: [user('a question'), assistant('an answer')],
+    })
     await createSession(store, { id: 'no-calls', messages: [user('hello')] })
   })
 })
@@ -110,7 +115,7 @@ describe('the calls of a session', () => {
     await page.getByText('7 of 14').waitFor()
     await page.goBack()
     expect(await page.locator('.beside-bar').getAttribute('aria-label')).toMatch(
-      /^A fork began here: .* · 9K tokens in · \$0\.0\d\d$/,
+      /^A fork began here: Look into the git log\. · 9K tokens in · \$0\.0\d\d$/,
     )
     await page.locator('.beside-bar').click()
     await page.waitForURL(/\.fork-[0-9a-f]+$/)
@@ -121,7 +126,7 @@ describe('the calls of a session', () => {
     const page = await here.at('#/s/many', { width: 390 })
     await page.locator('.glance').waitFor()
     expect(await page.locator('.glance-bars a').count()).toBe(700)
-    expect(await page.locator('.glance-said').textContent()).toMatch(/^Call 401 cost most/)
+    expect(await page.locator('.glance-said').textContent()).toMatch(/^Call 401 cost most.*does not say why/)
     const dearest = await page.locator('.bar.dearest').boundingBox()
     expect(dearest?.width).toBeGreaterThanOrEqual(2)
     expect(dearest?.x).toBeGreaterThan(0)
@@ -139,6 +144,24 @@ describe('the calls of a session', () => {
     const page = await here.at('#/s/no-calls')
     await page.locator('#m0').waitFor()
     expect(await page.locator('.glance').count()).toBe(0)
+    await page.close()
+  })
+})
+
+describe('tokens and money of a session', () => {
+  it('are in its head, also of one that was imported', async () => {
+    const page = await here.at(path())
+    await page.getByText('27 messages · 407.7K tokens · $1.05').waitFor()
+    await page.goto(page.url().replace(/#.*/, '#/saw/imported'))
+    await page.getByText('2 messages · 50.5K tokens · $0.263').waitFor()
+    await page.close()
+  })
+  it('are in the list, where a row repeats no title, and a fork has words of its own', async () => {
+    const page = await here.at('#/')
+    const row = page.locator(`[href="${path()}"]`)
+    await row.getByText('407.7K tokens · $1.05').waitFor()
+    expect(await row.locator('.session-words').textContent()).toMatch(/^… (?!Add a test)/)
+    expect(await page.locator('[href*=".fork-"] .session-words').textContent()).toBe('Look into the git log.')
     await page.close()
   })
 })
