@@ -86,7 +86,7 @@ export const recordCalls = async (
     if (call.how === 'tools') names.push('search')
     if (call.how === 'shortened') messages[1] = { role: 'user', content: question }
     const sent: Chat =
-      call.how === 'beside' ? [...messages, { role: 'user', content: 'Look into the git log.' }] : messages
+      call.how === 'beside' ? [...messages.slice(0, -1), { role: 'user', content: 'Look into the git log.' }] : messages
     const by = call.how === 'beside' ? clientOf('a sub-agent') : openai
     const answer = await by.chat.completions
       .create({ model: 'gpt-5.5', messages: sent, tools: names.map(tool) })
