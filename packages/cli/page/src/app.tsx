@@ -3,6 +3,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { embeddedId } from './embedded.ts'
 import { ForksView } from './forks.tsx'
+import { Guarded } from './guarded.tsx'
 import { useLoaded, useSessions } from './loaded.ts'
 import { hrefOf, replaceRoute, route } from './route.ts'
 import { SawView } from './saw.tsx'
@@ -18,7 +19,9 @@ export const App = ({ source }: { readonly source: Source }): VNode => {
     return source.exported ? (
       <First source={source} />
     ) : (
-      <ForksView key={`${where.a}\n${where.b}\n${openings.value}`} source={source} a={where.a} b={where.b} />
+      <Guarded key={`${where.a}\n${where.b}\n${openings.value}`} name="The view">
+        <ForksView source={source} a={where.a} b={where.b} />
+      </Guarded>
     )
   return <OneSession key={`${where.id}\n${openings.value}`} source={source} id={where.id} />
 }
@@ -31,7 +34,12 @@ const OneSession = ({ source, id }: { readonly source: Source; readonly id: stri
     )
   if (record === undefined) return <main aria-busy="true" />
   const where = route.value
-  if (where.view === 'saw') return <SawView source={source} record={record} call={where.call} />
+  if (where.view === 'saw')
+    return (
+      <Guarded key="saw" name="The view">
+        <SawView source={source} record={record} call={where.call} />
+      </Guarded>
+    )
   return <SessionView source={source} record={record} at={where.view === 'session' ? where.at : undefined} />
 }
 
@@ -39,7 +47,11 @@ const AllSessions = ({ source }: { readonly source: Source }): VNode => {
   const { value: store, fault } = useLoaded(() => source.store(), [])
   const { value: list, fault: cause = fault } = useSessions(source)
   if (list === undefined) return cause === undefined ? <main aria-busy="true" /> : <Fault text={cause} />
-  return <Sessions source={source} list={list} place={store?.name ?? ''} fault={cause} />
+  return (
+    <Guarded name="The list of sessions">
+      <Sessions source={source} list={list} place={store?.name ?? ''} fault={cause} />
+    </Guarded>
+  )
 }
 
 /** A file with one session opens with it. */

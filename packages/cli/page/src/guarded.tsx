@@ -1,17 +1,27 @@
 /** Contains the failure of one part of the page: the other parts are still shown. */
 import { Component, type ComponentChildren } from 'preact'
+import { sentence } from './shown.ts'
 
 interface Props {
+  /** The part in words, as the sentence of its failure begins. Default: `This`. */
+  readonly name?: string
   readonly children?: ComponentChildren
 }
 
 /** Shows a sentence in the place of children that could not be shown. */
-export class Guarded extends Component<Props, { readonly failed?: boolean }> {
-  static override getDerivedStateFromError(): { readonly failed: boolean } {
-    return { failed: true }
+export class Guarded extends Component<Props, { readonly because?: string }> {
+  static override getDerivedStateFromError(cause: unknown): { readonly because: string } {
+    return { because: cause instanceof Error ? cause.message : String(cause) }
   }
 
   override render(): ComponentChildren {
-    return this.state.failed === true ? <p class="gap bad">This can’t be shown.</p> : this.props.children
+    const { because } = this.state
+    const { name, children } = this.props
+    if (because === undefined) return children
+    return (
+      <p class="gap bad" role="alert">
+        {name ?? 'This'} can’t be shown{name === undefined ? '.' : `: ${sentence(because)}`}
+      </p>
+    )
   }
 }

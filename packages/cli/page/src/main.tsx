@@ -1,16 +1,20 @@
 /** Starts the page, from a server or from the file that it stands in. */
-import { render } from 'preact'
+import { render, type VNode } from 'preact'
 import { App, Fault } from './app.tsx'
 import { embeddedSource } from './embedded.ts'
+import { Guarded } from './guarded.tsx'
 import { enter, servedSource } from './served.ts'
-import 'uplot/dist/uPlot.min.css'
 import './style.css'
 
 const root = document.getElementById('page') as HTMLElement
+const show = (page: VNode): void => {
+  root.replaceChildren() // it said that the page did not start
+  render(<Guarded name="The page">{page}</Guarded>, root)
+}
 const embedded = embeddedSource()
-if (embedded !== undefined) render(<App source={embedded} />, root)
+if (embedded !== undefined) show(<App source={embedded} />)
 else
   enter().then(
-    () => render(<App source={servedSource()} />, root),
-    (cause: unknown) => render(<Fault text={cause instanceof Error ? cause.message : String(cause)} />, root),
+    () => show(<App source={servedSource()} />),
+    (cause: unknown) => show(<Fault text={cause instanceof Error ? cause.message : String(cause)} />),
   )

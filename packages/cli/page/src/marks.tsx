@@ -68,6 +68,7 @@ const Receipt = ({
       {oneLine(model, 40)}
       {usage === undefined ? null : (
         <>
+          {' '}
           <br />
           {compact(usage.input)} in
           {usage.cacheRead === undefined || usage.input === 0

@@ -1,20 +1,10 @@
 /** Lines over the calls, one for each policy. */
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
-import uPlot from 'uplot'
 import type { Series } from './compare.ts'
-import { compact } from './shown.ts'
+import { Guarded } from './guarded.tsx'
+import { compact, grouped } from './shown.ts'
 
-const colours = ['--accent', '--k1', '--k3', '--k4'] as const
-const dashes = [[], [6, 4], [2, 3], [10, 3, 2, 3]] as const
-
-export const Plot = ({
-  title,
-  series,
-  values,
-  call,
-  unit = compact,
-}: {
+interface Plotted {
   readonly title: string
   readonly series: readonly Series[]
   readonly values: (series: Series) => readonly (number | null)[]
@@ -22,68 +12,77 @@ export const Plot = ({
   readonly call: number
   /** How a value is written at the axis. */
   readonly unit?: (value: number) => string
-}): VNode => {
-  const place = useRef<HTMLDivElement>(null)
-  useEffect(() => {
-    const { current } = place
-    const length = series[0]?.tokens.length ?? 0
-    if (current === null || length === 0) return undefined
-    const style = getComputedStyle(current)
-    const colour = (name: string): string => style.getPropertyValue(name).trim()
-    const axis = {
-      stroke: colour('--quiet'),
-      grid: { stroke: colour('--line'), width: 1 },
-      ticks: { show: false },
-      font: '11px system-ui, sans-serif',
-    }
-    const plot = new uPlot(
-      {
-        width: current.clientWidth,
-        height: 180,
-        legend: { show: false },
-        cursor: { show: false },
-        scales: { x: { time: false } },
-        axes: [
-          { ...axis, size: 26 },
-          { ...axis, size: 54, values: (_, ticks) => ticks.map(unit) },
-        ],
-        series: [
-          {},
-          ...series.map(({ policy }, index) => ({
-            label: policy,
-            stroke: colour(colours[index % colours.length] as string),
-            dash: [...(dashes[index % dashes.length] as readonly number[])],
-            width: 1.75,
-            points: { show: false },
-          })),
-        ],
-        hooks: {
-          draw: [
-            (drawn) => {
-              const { ctx, bbox } = drawn
-              ctx.fillStyle = colour('--strong-line')
-              ctx.fillRect(drawn.valToPos(call + 1, 'x', true), bbox.top, devicePixelRatio, bbox.height)
-            },
-          ],
-        },
-      },
-      [Array.from({ length }, (_, index) => index + 1), ...series.map((one) => [...values(one)])],
-      current,
-    )
-    const seen = new ResizeObserver(() => plot.setSize({ width: current.clientWidth, height: 180 }))
-    seen.observe(current)
-    return () => {
-      seen.disconnect()
-      plot.destroy()
-    }
-  })
+}
+
+export const Plot = (plotted: Plotted): VNode => (
+  <Guarded name={`“${plotted.title}”`}>
+    <Lines {...plotted} />
+  </Guarded>
+)
+
+const Lines = ({ title, series, values, call, unit = compact }: Plotted): VNode => {
+  const lines = series.map(values)
+  const length = lines[0]?.length ?? 0
+  const most = lines.flat().reduce((a: number, b) => Math.max(a, b ?? 0), 0)
+  const ticks = ticksTo(most)
+  const top = Math.max(most, ticks.at(-1) ?? 0) || 1
+  const xOf = (index: number): number => (length < 2 ? 50 : (index / (length - 1)) * 100)
   return (
     <figure class="plot">
       <figcaption>{title}</figcaption>
-      <div ref={place} role="img" aria-label={`${title}; the table below says the sums`} />
+      <div role="img" aria-label={`${title}; the table below says the sums`}>
+        <svg viewBox="0 0 100 100" preserveAspectRatio="none">
+          {ticks.map((tick) => (
+            <path class="grid" d={`M0 ${100 - (tick / top) * 100}H100`} />
+          ))}
+          <path class="here" d={`M${xOf(call)} 0V100`} />
+          {lines.map((line, index) => (
+            <path data-line={index} class={lineClass(index)} d={pathOf(line, xOf, top)} />
+          ))}
+        </svg>
+        {ticks.map((tick) => (
+          <span class="tick" style={{ bottom: `${(tick / top) * 100}%` }}>
+            {unit(tick)}
+          </span>
+        ))}
+      </div>
+      <p class="ends" aria-hidden="true">
+        <span>call 1</span>
+        <span>{grouped(length)}</span>
+      </p>
     </figure>
   )
 }
 
+/** So many points are drawn at most: more than that a figure has no pixels for. */
+const mostPoints = 1000
+
+/** A line that ends where a value is missing. */
+const pathOf = (line: readonly (number | null)[], xOf: (index: number) => number, top: number): string => {
+  const step = Math.ceil(line.length / mostPoints)
+  let path = ''
+  let isOn = false
+  for (const [index, value] of line.entries()) {
+    if (index % step !== 0 && index !== line.length - 1) continue
+    // A point of its own is a line to itself: its round ends are seen.
+    if (value !== null) {
+      const point = `${xOf(index).toFixed(2)} ${(100 - (value / top) * 100).toFixed(2)}`
+      path += isOn ? `L${point}` : `M${point}L${point}`
+    }
+    isOn = value !== null
+  }
+  return path
+}
+
+/** Round values from 0 up to a value, at most five. */
+const ticksTo = (most: number): readonly number[] => {
+  if (most <= 0) return [0]
+  const size = 10 ** Math.floor(Math.log10(most))
+  const step = [0.2, 0.5, 1, 2, 5].map((times) => times * size).find((one) => most / one <= 4) ?? size
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => index * step)
+}
+
+const colours = 4
+
 /** How the line of a policy looks, for a legend. */
-export const lineClass = (index: number): string => `line-${index % colours.length}`
+export const lineClass = (index: number): string => `line-${index % colours}`

@@ -7,6 +7,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { callsOf, type ModelCall } from './calls.ts'
 import { compared, dollarsSoFar, pricedModels, type Series } from './compare.ts'
+import { Guarded } from './guarded.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { useKeyActions } from './key-actions.ts'
 import { useLoaded } from './loaded.ts'
@@ -54,12 +55,12 @@ export const SawView = ({
   return (
     <SourceContext.Provider value={record.source}>
       <SessionHead source={source} record={record} here={{ view: 'saw', id: record.id }} />
-      {calls.length === 0 ? (
-        <p class="nothing">{sawNothing(record)}</p>
-      ) : whole ? (
-        <OneCall source={source} record={record} calls={calls} index={index} />
+      {calls.length > 0 && whole ? (
+        <Guarded name="What the model saw">
+          <OneCall source={source} record={record} calls={calls} index={index} />
+        </Guarded>
       ) : (
-        <p class="nothing">{sawNothing(record)}</p>
+        <main class="nothing">{sawNothing(record)}</main>
       )}
     </SourceContext.Provider>
   )
@@ -137,7 +138,7 @@ const OneCall = ({
   const usage = call.receipt?.note.usage
   const model = call.receipt === undefined ? '' : ` of ${call.receipt.note.model}`
   return (
-    <div class="saw">
+    <main class="saw">
       <section class="controls" aria-label="which call, and how its context is derived">
         <label>
           Call
@@ -239,10 +240,12 @@ const OneCall = ({
           chosen={chosen.value}
           choose={(at) => (chosen.value = at)}
         >
-          <Comparison key={`${record.id} ${tokens}`} record={record} calls={calls} budget={tokens} index={index} />
+          <Guarded key={`${record.id} ${tokens}`} name="The comparison of policies">
+            <Comparison record={record} calls={calls} budget={tokens} index={index} />
+          </Guarded>
         </Shown>
       )}
-    </div>
+    </main>
   )
 }
 
@@ -311,17 +314,19 @@ const Shown = ({
             <Figure name="digest" value={derived.digest === digest ? 'equal' : 'differs'} of="from the receipt" />
           )}
         </dl>
-        <Strip
-          total={record.entries.length}
-          len={call.len}
-          levelOf={context.levelOf}
-          cachedTo={cachedTo}
-          activeFrom={derived?.activeFrom}
-          epochFrom={epochFrom}
-          chosen={chosen}
-          choose={choose}
-          label={`how much of each of ${call.len} messages the call was sent; the list below says the same`}
-        />
+        <Guarded name="The strip of messages">
+          <Strip
+            total={record.entries.length}
+            len={call.len}
+            levelOf={context.levelOf}
+            cachedTo={cachedTo}
+            activeFrom={derived?.activeFrom}
+            epochFrom={epochFrom}
+            chosen={chosen}
+            choose={choose}
+            label={`how much of each of ${call.len} messages the call was sent; the list below says the same`}
+          />
+        </Guarded>
         <p class="legend">
           {(['full', 'compressed', 'structured', 'pointer'] as const).map((level) => (
             <span>

@@ -1,14 +1,17 @@
 /** A session: its title, whether it is what was appended, and its views. */
 import { signal, useSignal, type Signal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { CallBars } from './call-bars.tsx'
+import { spentOf } from './call-figures.ts'
 import { Export } from './export.tsx'
 import { choices, positionsOf, type Only } from './filter.ts'
+import { Guarded } from './guarded.tsx'
 import { Keys } from './keys.tsx'
 import { SourceContext } from './media.tsx'
 import { SessionRecord } from './record.ts'
 import { hrefOf, type Route } from './route.ts'
-import { counted, oneLine, sentence, shown } from './shown.ts'
+import { counted, dollarsText, oneLine, sentence, shown, tokensText } from './shown.ts'
 import type { Source } from './source.ts'
 import { Timeline } from './timeline.tsx'
 import { titleOf } from './title.ts'
@@ -80,7 +83,20 @@ export const SessionView = ({
           <Keys />
         </div>
       </SessionHead>
-      <Timeline record={record} only={only.value} words={words.value} at={at} search={() => field.current?.focus()} />
+      <main class="rest">
+        <Guarded name="The calls at a glance">
+          <CallBars source={source} record={record} />
+        </Guarded>
+        <Guarded name="The conversation">
+          <Timeline
+            record={record}
+            only={only.value}
+            words={words.value}
+            at={at}
+            search={() => field.current?.focus()}
+          />
+        </Guarded>
+      </main>
     </SourceContext.Provider>
   )
 }
@@ -101,6 +117,11 @@ export const SessionHead = ({
   const title = record.version.value >= 0 ? nameOf(record) : titleOf(info)
   const live = record.live.value
   const { version } = record
+  const { length } = record.notes
+  const spent = useMemo(
+    () => (record.whole.value ? spentOf(record) : { tokens: 0, dollars: undefined }),
+    [record, record.whole.value, length],
+  )
   useEffect(() => {
     document.title = `${oneLine(title)} · Indelible`
   }, [title])
@@ -118,7 +139,7 @@ export const SessionHead = ({
         <span class="quiet count">
           {version.value >= 0 && !record.whole.value
             ? `${record.entries.length} of ${counted(info.len, 'message')}`
-            : counted(record.entries.length, 'message')}
+            : `${counted(record.entries.length, 'message')}${spentText(spent)}`}
         </span>
         {live === 'live' ? (
           <span class="live" title="What is appended appears here">
@@ -127,7 +148,9 @@ export const SessionHead = ({
         ) : live === 'lost' || live === 'removed' || live === 'replaced' ? (
           <span class="badge bad">{live === 'lost' ? 'connection lost' : `${live} meanwhile`}</span>
         ) : null}
-        <Verified source={source} record={record} />
+        <Guarded name="Whether it is verified">
+          <Verified source={source} record={record} />
+        </Guarded>
       </div>
       <div class="top-line second">
         <nav aria-label="views of the session">
@@ -156,6 +179,9 @@ export const SessionHead = ({
     </header>
   )
 }
+
+const spentText = ({ tokens, dollars }: ReturnType<typeof spentOf>): string =>
+  tokens === 0 ? '' : ` · ${tokensText(tokens)}${dollars === undefined ? '' : ` · ${dollarsText(dollars)}`}`
 
 /** What keeps the page from showing what the store has. */
 export const Trouble = ({ record }: { readonly record: SessionRecord }): VNode | null => {

@@ -347,7 +347,7 @@ const SessionRow = ({
         {overview?.unreadable !== undefined
           ? sentence(overview.unreadable)
           : named && words !== ''
-            ? oneLine(words, 200)
+            ? oneLine(restOf(words, title), 200)
             : named || words !== ''
               ? session.id
               : ''}
@@ -366,6 +366,14 @@ const SessionRow = ({
       </span>
     </a>
   )
+}
+
+/** First words without a title that repeats their beginning. */
+const restOf = (words: string, title: string): string => {
+  const start = title.replaceAll(/\s+/g, ' ').replace(/…$/, '').trim()
+  if (!words.startsWith(start)) return words
+  const rest = words.slice(start.length).trim()
+  return rest === '' ? '' : `… ${rest}`
 }
 
 /** What is special about a session, in a word, and what that means. */

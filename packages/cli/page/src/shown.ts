@@ -55,6 +55,16 @@ export const dayText = (at: number): string => day.format(at)
 export const clockText = (at: number): string => clock.format(at)
 export const timeText = (at: number): string => whole.format(at)
 
+/** 46.2K tokens */
+export const tokensText = (count: number): string => `${compact(count)} ${count === 1 ? 'token' : 'tokens'}`
+
+/** A span of milliseconds, as people say it. */
+export const durationText = (milliseconds: number): string => {
+  const minutes = Math.round(milliseconds / 60_000)
+  if (minutes < 1) return `${Math.round(milliseconds / 1000)} s`
+  return minutes < 120 ? `${minutes} min` : counted(Math.round(minutes / 60), 'hour')
+}
+
 /** How long ago, as people say it. */
 export const agoText = (at: number, now: number = Date.now()): string => {
   const seconds = Math.max(0, (now - at) / 1000)

@@ -231,7 +231,7 @@ const fileOf = async (exported: ExportedView): Promise<readonly string[]> => {
 <style>${style}</style>
 </head>
 <body>
-<div id="page"></div>
+<div id="page"><p class="unstarted">The page did not start. Open it in a current browser with JavaScript.</p></div>
 <script type="application/json" id="${exportedId}">${data}</script>
 <script type="module">${script}</script>
 </body>

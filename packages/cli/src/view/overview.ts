@@ -3,7 +3,7 @@ import { usageDollars } from 'indelible/context/kit'
 import { isLeft, isObject, parseJson } from 'indelible/json/kit'
 import { decodeNote, type Note } from 'indelible/notes/kit'
 import { describeSession, readRange, type SessionInfo } from 'indelible/session'
-import { usesIn } from 'indelible/session/kit'
+import { usesIn, type CallUse } from 'indelible/session/kit'
 import type { Store, StoredRow } from 'indelible/store'
 import { ledgerContent, type LedgerContent } from 'indelible/store/kit'
 import { reasonOf } from 'indelible/task/kit'
@@ -26,7 +26,7 @@ export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<
     }
     let kept = known.get(id)
     if (kept?.state !== state) {
-      const words = await wordsOf(store, id)
+      const words = await wordsOf(store, info)
       const notes = info.head.size === info.len ? [] : await store.read(id, { only: 'note' })
       const own = { id, words, ...spendingOf(info, notes) }
       const sealed = isSealed(info, notes)
@@ -110,9 +110,13 @@ const noteIn = (body: string): Note | undefined => {
 const mostKept = 20_000
 const mostWords = 200
 
-/** What the user says first. Many programs send instructions as the user's own message: such a one is skipped if another follows. */
-const wordsOf = async (store: Store, id: string): Promise<string> => {
-  const { view } = await readRange(store, id, 0, 12)
+/**
+ * What the user says first; in a fork, first of its own. Many programs send instructions as the user's own message: such a one
+ * is skipped if another follows.
+ */
+const wordsOf = async (store: Store, { id, len, forkedFrom }: SessionInfo): Promise<string> => {
+  const from = forkedFrom !== undefined && forkedFrom.at < len ? forkedFrom.at : 0
+  const { view } = await readRange(store, id, from, from + 12)
   const said = [...view].filter(({ role }) => role === 'user').map((message) => textOf(message as Message).trim())
   const found = said.find((text) => text !== '' && !/^<[\w-]+>/.test(text)) ?? said[0] ?? ''
   return found
@@ -125,12 +129,21 @@ type Spending = Omit<Overview, 'id' | 'words'>
 
 /** By the receipts of its calls, and by what the file says that it was imported from. */
 const spendingOf = (info: SessionInfo, notes: readonly StoredRow[]): Spending => {
-  const sum = { calls: 0, input: 0, cached: 0, output: 0 }
-  const models = new Set<string>()
   const uses = usesIn(info, notes)
+  const { from } = info.metadata
+  const named = isObject(from) && Array.isArray(from['models']) ? (from['models'] as readonly unknown[]) : []
+  const models = new Set(uses.flatMap(({ model }) => model ?? []))
+  return {
+    models: models.size > 0 ? [...models] : named.filter((model) => typeof model === 'string'),
+    ...sumOf(uses),
+    ...(info.forkedFrom !== undefined && { own: sumOf(usesIn(info, notes, { own: true })) }),
+  }
+}
+
+const sumOf = (uses: readonly CallUse[]): Pick<Overview, 'calls' | 'input' | 'cached' | 'output' | 'dollars'> => {
+  const sum = { calls: 0, input: 0, cached: 0, output: 0 }
   let dollars: number | undefined = uses.some(({ usage }) => usage !== undefined) ? 0 : undefined
   for (const { model, calls, usage } of uses) {
-    if (model !== undefined) models.add(model)
     sum.calls += calls
     if (usage === undefined) continue
     sum.input += usage.input
@@ -139,11 +152,5 @@ const spendingOf = (info: SessionInfo, notes: readonly StoredRow[]): Spending =>
     const cost = usageDollars(model, usage, calls)
     dollars = cost === undefined || dollars === undefined ? undefined : dollars + cost
   }
-  const { from } = info.metadata
-  const named = isObject(from) && Array.isArray(from['models']) ? (from['models'] as readonly unknown[]) : []
-  return {
-    models: models.size > 0 ? [...models] : named.filter((model) => typeof model === 'string'),
-    ...sum,
-    ...(dollars !== undefined && { dollars }),
-  }
+  return { ...sum, ...(dollars !== undefined && { dollars }) }
 }

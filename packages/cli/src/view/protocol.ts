@@ -97,7 +97,7 @@ export interface ViewedSession {
 export interface Overview {
   /** The id of the session. */
   readonly id: string
-  /** The first words of its user, at most 200 characters. Empty if there are none. */
+  /** The first words of its user, of a fork the first of its own: at most 200 characters. Empty if there are none. */
   readonly words: string
   /** The models of its calls, in the order of their first call. */
   readonly models: readonly string[]
@@ -111,6 +111,8 @@ export interface Overview {
   readonly output: number
   /** US dollars at the list prices of the models; absent if one of the models has no known price. */
   readonly dollars?: number
+  /** The calls of a fork that it does not share with the session it was forked from. Absent if it is no fork. */
+  readonly own?: Pick<Overview, 'input' | 'dollars'>
   /** Present if the session is held: it may not be erased or removed. */
   readonly held?: Because
   /** How many of its messages were erased; absent if none. */

@@ -142,7 +142,7 @@ describe('money', () => {
   it('of each policy is counted by the dated prices of the model that answered, or of another', async () => {
     const page = await here.at(`#/saw/${encodeURIComponent(id)}`)
     await page.getByText('Compare policies').click()
-    await page.locator('.plots canvas').nth(2).waitFor()
+    await page.locator('.plots svg').nth(2).waitFor()
     expect(await page.getByRole('combobox', { name: 'prices of' }).inputValue()).toBe('gpt-5.5')
     const table = page.locator('.compare table')
     expect(await table.locator('th').allTextContents()).toEqual([

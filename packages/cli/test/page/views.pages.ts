@@ -161,7 +161,7 @@ describe('what the model saw', () => {
     await page.getByRole('combobox', { name: 'context' }).selectOption('window')
     await page.getByText('2K tokens').waitFor()
     await page.getByText('Compare policies').click()
-    await page.locator('.plots canvas').nth(1).waitFor()
+    await page.locator('.plots svg').nth(1).waitFor()
     expect(await page.locator('.compare tbody tr').count()).toBe(2)
     await page.close()
   })

@@ -1,0 +1,295 @@
+/** A session's calls at a glance: a bar for each recorded call, and which one cost most and why. */
+import { useSignal } from '@preact/signals'
+import type { VNode } from 'preact'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { causes, figuresOf, isDearer, sumsOf, type CallFigures, type CallSums, type Cause } from './call-figures.ts'
+import { callsOf } from './calls.ts'
+import { useLoaded } from './loaded.ts'
+import type { SessionRecord } from './record.ts'
+import { hrefOf } from './route.ts'
+import { besideOf, type SessionBeside } from './session-beside.ts'
+import { compact, counted, dollarsText, grouped, oneLine, sentence, tokensText } from './shown.ts'
+import type { Source } from './source.ts'
+
+/** So many bars at most. Beyond, each stands for several calls. */
+const mostBars = 1000
+/** A bar is at most this wide, with the gap beside it, in pixels. */
+const widest = 32
+
+/** Nothing where the record has no receipt. */
+export const CallBars = ({
+  source,
+  record,
+}: {
+  readonly source: Source
+  readonly record: SessionRecord
+}): VNode | null => {
+  const isReady = record.whole.value || record.failed.value
+  const { length } = record.notes
+  // Receipts of a session that is open come one by one; while it is being read, they come by the thousand.
+  const version = isReady ? record.version.value : -1
+  const figures = useMemo(() => (isReady ? figuresOf(record, callsOf(record)) : []), [record, isReady, length])
+  const beside = useLoaded(
+    (gone) => (figures.length > 0 ? besideOf(source, record, gone) : Promise.resolve([])),
+    [record, figures.length > 0],
+  )
+  if (version === -1 || figures.length === 0) return null
+  return <Bars record={record} figures={figures} beside={beside.value ?? []} fault={beside.fault} />
+}
+
+/** A bar: of a call, of several that follow each other, or of a session that began beside them. */
+type Bar =
+  | { readonly type: 'calls'; readonly shown: CallFigures; readonly of: readonly CallFigures[] }
+  | { readonly type: 'beside'; readonly session: SessionBeside }
+
+const barsOf = (figures: readonly CallFigures[], beside: readonly SessionBeside[]): readonly Bar[] => {
+  const step = Math.ceil(figures.length / mostBars)
+  const bars: Bar[] = []
+  let next = 0
+  for (let from = 0; from < figures.length; from += step) {
+    const of = figures.slice(from, from + step)
+    const first = of[0]?.at ?? Infinity
+    for (; next < beside.length && (beside[next] as SessionBeside).created <= first; next++)
+      bars.push({ type: 'beside', session: beside[next] as SessionBeside })
+    bars.push({ type: 'calls', shown: of.reduce((most, one) => (isDearer(one, most) ? one : most)), of })
+  }
+  return [...bars, ...beside.slice(next).map((session): Bar => ({ type: 'beside', session }))]
+}
+
+const Bars = ({
+  record,
+  figures,
+  beside,
+  fault,
+}: {
+  readonly record: SessionRecord
+  readonly figures: readonly CallFigures[]
+  readonly beside: readonly SessionBeside[]
+  readonly fault: string | undefined
+}): VNode => {
+  const sums = useMemo(() => sumsOf(figures), [figures])
+  const bars = useMemo(() => barsOf(figures, beside), [figures, beside])
+  const most = useMemo(() => Math.max(1, ...figures.map(({ input }) => input)), [figures])
+  /** The bar that is pointed at, and the one that Tab leads to. */
+  const pointed = useSignal<number | undefined>(undefined)
+  const reached = useSignal(-1)
+  const dearest = bars.findIndex((bar) => bar.type === 'calls' && bar.of.includes(sums.dearest as CallFigures))
+  const tabbed = reached.value === -1 ? Math.max(0, dearest) : Math.min(reached.value, bars.length - 1)
+  const scroller = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const { current } = scroller
+    const bar = current?.querySelectorAll('a')[dearest]
+    if (current !== null && bar !== undefined) current.scrollLeft = bar.offsetLeft - current.clientWidth / 2
+  }, [dearest])
+  const move = (event: KeyboardEvent): void => {
+    const to = { ArrowLeft: tabbed - 1, ArrowRight: tabbed + 1, Home: 0, End: bars.length - 1 }[event.key]
+    if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return
+    event.preventDefault()
+    scroller.current?.querySelectorAll('a')[Math.min(bars.length - 1, Math.max(0, to))]?.focus()
+  }
+  const said = pointed.value === undefined ? undefined : bars[pointed.value]
+  return (
+    <section class="glance" aria-label="calls at a glance">
+      <p class="glance-sums">{sumsText(sums)}</p>
+      <div class="glance-plot" style={{ width: `min(100%, ${bars.length * widest}px)` }}>
+        <p class="glance-scale" aria-hidden="true">
+          {tokensText(most)}
+        </p>
+        {/* oxlint-disable-next-line jsx-a11y/no-static-element-interactions -- the keys move between links */}
+        <div
+          ref={scroller}
+          class={`glance-bars${bars.length > 200 ? ' close' : ''}`}
+          role="group"
+          aria-label="a bar for each call; the arrow keys move between them"
+          onKeyDown={move}
+          onMouseLeave={() => (pointed.value = undefined)}
+        >
+          {bars.map((bar, index) => {
+            const point = {
+              tabIndex: index === tabbed ? 0 : -1,
+              onMouseEnter: () => (pointed.value = index),
+              onFocus: () => {
+                pointed.value = index
+                reached.value = index
+              },
+              onBlur: () => (pointed.value = undefined),
+            }
+            return bar.type === 'beside' ? (
+              <a
+                class="bar beside-bar"
+                href={hrefOf({ view: 'session', id: bar.session.id })}
+                aria-label={besideText(bar.session)}
+                {...point}
+              >
+                <i style={{ height: heightOf(bar.session.input, most) }} />
+              </a>
+            ) : (
+              <CallBar
+                record={record}
+                bar={bar}
+                most={most}
+                isDearest={index === dearest && figures.length > 1}
+                point={point}
+              />
+            )
+          })}
+        </div>
+      </div>
+      <p class="glance-said">
+        {said === undefined ? (
+          <Dearest record={record} sums={sums} />
+        ) : said.type === 'beside' ? (
+          besideText(said.session)
+        ) : (
+          textOf(said)
+        )}
+      </p>
+      <Legend figures={figures} hasBeside={beside.length > 0} />
+      {fault === undefined ? null : (
+        <p class="bad">The sessions that began beside it could not be listed. {sentence(fault)}</p>
+      )}
+    </section>
+  )
+}
+
+const CallBar = ({
+  record,
+  bar,
+  most,
+  isDearest,
+  point,
+}: {
+  readonly record: SessionRecord
+  readonly bar: Extract<Bar, { readonly type: 'calls' }>
+  readonly most: number
+  readonly isDearest: boolean
+  readonly point: object
+}): VNode => {
+  const { shown, of } = bar
+  const states = [isDearest ? ' dearest' : '', of.some(({ failed }) => failed !== undefined) ? ' failed' : '']
+  return (
+    <a
+      class={`bar${states.join('')}`}
+      href={hrefOf({ view: 'saw', id: record.id, call: shown.receipt.index })}
+      aria-label={textOf(bar)}
+      {...point}
+    >
+      {of.some(({ repeats }) => repeats !== undefined) ? <b class="repeats" /> : null}
+      {of.some(({ broke }) => broke !== undefined) ? <b class="broke" /> : null}
+      {causeNames
+        .toReversed()
+        .map((cause) =>
+          shown.parts.has(cause) ? (
+            <i class={`cause-${cause}`} style={{ height: heightOf(shown.parts.get(cause) as number, most) }} />
+          ) : null,
+        )}
+    </a>
+  )
+}
+
+const causeNames = Object.keys(causes) as readonly Cause[]
+
+/** Of the bars' own height, less the mark above them. */
+const heightOf = (tokens: number, most: number): string => `${Math.min(1, tokens / most) * 92}%`
+
+const sumsText = ({ calls, input, cached, output, breaks, failed, dollars, unpriced }: CallSums): string =>
+  [
+    counted(calls, 'call'),
+    input === 0 ? [] : `${tokensText(input)} in`,
+    cached === undefined ? [] : `${Math.floor((cached / input) * 100)} % cached`,
+    output === 0 ? [] : `${compact(output)} out`,
+    dollars === undefined ? [] : `${unpriced === 0 ? '' : 'at least '}${dollarsText(dollars)}`,
+    breaks === 0 ? [] : counted(breaks, 'cache break'),
+    failed === 0 ? [] : `${grouped(failed)} failed`,
+  ]
+    .flat()
+    .join(' · ')
+
+/** Which call cost most, and why. */
+const Dearest = ({ record, sums }: { readonly record: SessionRecord; readonly sums: CallSums }): VNode | null => {
+  const { dearest, dollars, calls } = sums
+  if (dearest === undefined) return null
+  if (calls === 1) return <>{textOf({ type: 'calls', shown: dearest, of: [dearest] })}</>
+  const { number, receipt, why } = dearest
+  return (
+    <>
+      <a href={hrefOf({ view: 'saw', id: record.id, call: receipt.index })}>Call {grouped(number)}</a>
+      {dearest.dollars === undefined
+        ? ` was sent most that was not cached: ${tokensText(dearest.input - (dearest.cached ?? 0))}`
+        : ` cost most: ${dollarsText(dearest.dollars)}, ${Math.round((dearest.dollars / (dollars ?? 1)) * 100)} % of all`}
+      . {why}
+    </>
+  )
+}
+
+/** A bar in words. */
+const textOf = ({ shown, of }: Extract<Bar, { readonly type: 'calls' }>): string => {
+  const { number, receipt, input, output, cached, dollars, isCounted, failed, repeats, why } = shown
+  const facts = [
+    of.length === 1
+      ? `Call ${grouped(number)}`
+      : `Calls ${grouped(of[0]?.number ?? 0)}–${grouped(of.at(-1)?.number ?? 0)}, most in call ${grouped(number)}`,
+    oneLine(receipt.note.model, 40),
+    dollars === undefined ? [] : dollarsText(dollars),
+    input === 0
+      ? 'no tokens were counted'
+      : `${tokensText(input)} in${isCounted ? '' : ' by estimate'}${cached === undefined ? '' : `, ${cached === 0 ? 'none' : compact(cached)} cached`}`,
+    output === 0 ? [] : `${compact(output)} out`,
+    failed === undefined ? [] : `failed (${failed})`,
+    repeats === undefined ? [] : `repeats call ${grouped(repeats)}`,
+  ]
+  return `${facts.flat().join(' · ')}. ${why}`.trim()
+}
+
+const besideText = ({ title, isFork, input, dollars }: SessionBeside): string =>
+  [
+    `${isFork ? 'A fork began here' : 'Another session of the same client began here, such as a sub-agent'}: ${oneLine(title, 80)}`,
+    input === 0 ? [] : `${tokensText(input)} in`,
+    dollars === undefined ? [] : dollarsText(dollars),
+  ]
+    .flat()
+    .join(' · ')
+
+/** The colours and marks that are there. */
+const Legend = ({
+  figures,
+  hasBeside,
+}: {
+  readonly figures: readonly CallFigures[]
+  readonly hasBeside: boolean
+}): VNode => (
+  <p class="legend">
+    {causeNames
+      .filter((cause) => figures.some(({ parts }) => parts.has(cause)))
+      .map((cause) => (
+        <span>
+          <i class={`level cause-${cause}`} /> {causes[cause]}
+        </span>
+      ))}
+    {figures.some(({ broke }) => broke !== undefined) ? (
+      <span>
+        <b class="broke" /> cache break
+      </span>
+    ) : null}
+    {figures.some(({ failed }) => failed !== undefined) ? (
+      <span>
+        <i class="level failed-call" /> failed
+      </span>
+    ) : null}
+    {figures.some(({ repeats }) => repeats !== undefined) ? (
+      <span>
+        <b class="repeats" /> the same request again
+      </span>
+    ) : null}
+    {figures.length > 1 ? (
+      <span>
+        <i class="level dearest-call" /> cost most
+      </span>
+    ) : null}
+    {hasBeside ? (
+      <span>
+        <i class="level beside-call" /> sub-agent or fork
+      </span>
+    ) : null}
+  </p>
+)

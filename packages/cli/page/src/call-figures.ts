@@ -1,0 +1,240 @@
+/** What each recorded call was sent, what of it was not cached and why, and what it cost. */
+import { callDollars, usageDollars } from 'indelible/context/kit'
+import { pricesOf } from 'indelible/context'
+import type { ReceiptNote, Usage } from 'indelible/notes/kit'
+import { hasFailed, usesOf } from 'indelible/session/kit'
+import { detailsOf, type CallDetails } from '@indelible/recorder'
+import { notesOf, type ModelCall } from './calls.ts'
+import type { PlacedNote, SessionRecord } from './record.ts'
+import { compact, counted, durationText, oneLine, sentence, tokensText } from './shown.ts'
+
+/**
+ * What became of input tokens. `cached`: the provider read them from its cache. `new`: they were sent for the first time.
+ * `tools`, `system`, `messages`: sent again, because that part of the request changed. `model`: sent again, because the call
+ * before went to another model. `missed`: sent again unchanged, and not in the cache. `again`: sent again, and the receipt does
+ * not say why. `uncounted`: nobody counted cached ones.
+ */
+export type Cause = 'cached' | 'new' | 'tools' | 'system' | 'messages' | 'model' | 'missed' | 'again' | 'uncounted'
+
+/** The causes in the order in which a bar stacks them, from its foot, each with its words in a legend. */
+export const causes: { readonly [cause in Cause]: string } = {
+  cached: 'cached',
+  new: 'new',
+  tools: 'tools changed',
+  system: 'system changed',
+  messages: 'messages changed',
+  model: 'another model',
+  missed: 'lost from the cache',
+  again: 'sent again',
+  uncounted: 'cache not counted',
+}
+
+/** One recorded call. */
+export interface CallFigures {
+  /** Its number among the calls, from 1. */
+  readonly number: number
+  readonly receipt: PlacedNote & { readonly note: ReceiptNote }
+  /** When it was sent: milliseconds since 1970; undefined if that is not known. */
+  readonly at: number | undefined
+  /** Input tokens by the provider's count; without one, by the estimate, and 0 without either. */
+  readonly input: number
+  readonly output: number
+  /** Whether the provider counted the tokens. */
+  readonly isCounted: boolean
+  /** The input tokens by cause. Their sum is `input`. */
+  readonly parts: ReadonlyMap<Cause, number>
+  /** Of `input`: read from the provider's cache; undefined if nobody counted them. */
+  readonly cached: number | undefined
+  /** Why the cached prefix ended; undefined where it did not. */
+  readonly broke: string | undefined
+  /** Why there is no whole answer; undefined where there is one. */
+  readonly failed: string | undefined
+  /** The number of the failed call whose request this one repeats. */
+  readonly repeats: number | undefined
+  /** US dollars at list prices; undefined if they are not known. */
+  readonly dollars: number | undefined
+  /** Where most of the money or the tokens went, in a sentence. */
+  readonly why: string
+}
+
+/** Providers cache in blocks, and nothing shorter than this: so many tokens that are sent again say nothing. */
+const smallest = 1024
+
+/** The figures of all calls with a receipt, in order. Cost: O(calls). */
+export const figuresOf = (record: SessionRecord, calls: readonly ModelCall[]): readonly CallFigures[] => {
+  const session = notesOf(record)
+  const figures: CallFigures[] = []
+  let last: { readonly note: ReceiptNote; readonly at: number | undefined; readonly input: number } | undefined
+  let hasCache = false
+  let broken: CallDetails['broke']
+  for (const [index, { receipt }] of calls.entries()) {
+    if (receipt === undefined) continue
+    const { note } = receipt
+    const { usage, model } = note
+    const details = detailsOf(note, session)
+    const at = details?.at ?? receipt.at
+    const input = usage?.input ?? note.estimated ?? 0
+    const before = figures.at(-1)
+    // A call without figures passes its break on to the one that repeats it.
+    broken = details?.broke ?? broken
+    const parts = new Map<Cause, number>()
+    const add = (cause: Cause, tokens: number): void => void (tokens > 0 && parts.set(cause, tokens))
+    let broke = details?.broke && sentence(details.broke.because)
+    if (usage?.cacheRead === undefined) add('uncounted', input)
+    else {
+      const grown = last === undefined ? input : Math.max(0, input - last.input)
+      const again = Math.max(0, input - usage.cacheRead - grown)
+      const isOther = last !== undefined && last.note.model !== model
+      const cause = broken?.where ?? (isOther ? 'model' : details === undefined ? 'again' : 'missed')
+      const isKnown = broken !== undefined || again >= smallest
+      add('cached', Math.min(input, usage.cacheRead))
+      add('new', input - usage.cacheRead - (isKnown ? again : 0))
+      if (isKnown) add(cause, again)
+      if (broken !== undefined) broke ??= sentence(broken.because)
+      else if (isKnown && hasCache && last !== undefined && again * 2 > last.input)
+        broke =
+          cause === 'model'
+            ? `The call before went to ${oneLine(last.note.model, 40)}, and each model has a cache of its own.`
+            : details === undefined
+              ? 'What was sent before was no longer in the cache, and the receipt does not say why.'
+              : `Nothing changed, but the provider no longer had it in its cache${waited(last.at, at)}.`
+      hasCache ||= usage.cacheRead > 0 || (usage.cacheWrite ?? 0) > 0
+    }
+    const failed = failureOf(details)
+    const repeats =
+      before?.failed !== undefined && before.receipt.note.contextDigest === note.contextDigest
+        ? (before.repeats ?? before.number)
+        : undefined
+    const prices = usage === undefined ? undefined : pricesOf(model)
+    const dollars = prices === undefined || usage === undefined ? undefined : callDollars(prices, usage)
+    figures.push({
+      number: index + 1,
+      receipt,
+      at,
+      input,
+      output: usage?.output ?? 0,
+      isCounted: usage !== undefined,
+      parts,
+      cached: usage?.cacheRead,
+      broke,
+      failed,
+      repeats,
+      dollars,
+      why: whyOf(note, parts, broke, last === undefined),
+    })
+    if (usage !== undefined) {
+      last = { note, at, input }
+      broken = undefined
+    }
+  }
+  return figures
+}
+
+const failureOf = (details: CallDetails | undefined): string | undefined => {
+  if (details === undefined || !hasFailed({ ...details })) return undefined
+  const { error, status, cut } = details
+  const what =
+    status !== undefined && status >= 400 ? `HTTP ${status}` : cut === true ? 'the answer broke off' : 'no answer'
+  return error === undefined ? what : `${what}: ${oneLine(error, 120)}`
+}
+
+const waited = (before: number | undefined, at: number | undefined): string =>
+  before === undefined || at === undefined || at - before < 60_000 ? '' : `, ${durationText(at - before)} later`
+
+/** Names the largest of the three: what was cached, what was not, and the answer. */
+const whyOf = (
+  { model, usage }: ReceiptNote,
+  parts: ReadonlyMap<Cause, number>,
+  broke: string | undefined,
+  isFirst: boolean,
+): string => {
+  if (usage === undefined) return broke ?? ''
+  const cached = parts.get('cached') ?? 0
+  const prices = pricesOf(model)
+  const rates = prices?.long !== undefined && usage.input > prices.long.above ? prices.long : prices
+  const { input = 1, cacheRead = 0.1, cacheWrite = 1, output = 5 } = rates ?? {}
+  const written = Math.min(usage.cacheWrite ?? 0, usage.input - cached)
+  const paid = {
+    cached: cached * cacheRead,
+    fresh: written * cacheWrite + (usage.input - cached - written) * input,
+    answer: usage.output * output,
+  }
+  if (paid.answer > paid.cached && paid.answer > paid.fresh)
+    return `Most of it is the answer: ${counted(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
+  const [again, fresh] = [sentAgain(parts), parts.get('new') ?? 0]
+  if (broke !== undefined && again === 0) return broke
+  if (broke !== undefined)
+    return `${broke} ${tokensText(again)} were sent again${fresh > again ? `, and ${compact(fresh)} were new` : ''}.`
+  if (paid.cached > paid.fresh) return `Most of it is ${tokensText(cached)} from the cache.`
+  if (parts.has('uncounted')) return 'The provider did not count cached tokens.'
+  if (isFirst) return 'It was the first call: nothing was in the cache.'
+  return again > fresh
+    ? `${tokensText(again)} were sent again, and were not in the cache.`
+    : `Most of it is ${tokensText(fresh)} that were new.`
+}
+
+const sentAgain = (parts: ReadonlyMap<Cause, number>): number => {
+  let sum = 0
+  for (const [cause, tokens] of parts) if (cause !== 'cached' && cause !== 'new' && cause !== 'uncounted') sum += tokens
+  return sum
+}
+
+/** The sums of all calls. */
+export interface CallSums {
+  readonly calls: number
+  readonly input: number
+  /** Of `input`: from the cache; undefined if nobody counted them. */
+  readonly cached: number | undefined
+  readonly output: number
+  readonly breaks: number
+  readonly failed: number
+  /** US dollars of the calls whose price is known; undefined if none is. */
+  readonly dollars: number | undefined
+  /** How many calls with tokens have no known price. */
+  readonly unpriced: number
+  /** The one that cost most; if no price is known, the one with most input that was not cached. */
+  readonly dearest: CallFigures | undefined
+}
+
+export const sumsOf = (figures: readonly CallFigures[]): CallSums => {
+  const sums = { calls: figures.length, input: 0, output: 0, breaks: 0, failed: 0, unpriced: 0 }
+  let cached: number | undefined
+  let dollars: number | undefined
+  let dearest: CallFigures | undefined
+  for (const one of figures) {
+    if (one.isCounted) {
+      sums.input += one.input
+      if (one.cached !== undefined) cached = (cached ?? 0) + one.cached
+      sums.output += one.output
+      if (one.dollars === undefined) sums.unpriced++
+      else dollars = (dollars ?? 0) + one.dollars
+    }
+    if (one.broke !== undefined) sums.breaks++
+    if (one.failed !== undefined) sums.failed++
+    if (one.input > 0 && (dearest === undefined || isDearer(one, dearest))) dearest = one
+  }
+  return { ...sums, cached, dollars, dearest }
+}
+
+/** The tokens and the US dollars of a session: by its receipts, and by the file that it was imported from. */
+export const spentOf = (record: SessionRecord): { readonly tokens: number; readonly dollars: number | undefined } => {
+  const { forkedFrom, metadata } = record.info.value
+  let tokens = 0
+  let dollars: number | undefined = 0
+  const add = (model: string | undefined, usage: Usage | undefined, calls: number): void => {
+    if (usage === undefined) return
+    const cost = usageDollars(model, usage, calls)
+    tokens += usage.input + usage.output
+    dollars = cost === undefined || dollars === undefined ? undefined : dollars + cost
+  }
+  // A file's figures are of all of it: a fork has a part.
+  if (forkedFrom === undefined) for (const { model, usage, calls } of usesOf(metadata['from'])) add(model, usage, calls)
+  for (const { note } of record.notes) if (note.type === 'receipt') add(note.model, note.usage, 1)
+  return { tokens, dollars }
+}
+
+/** A known price goes before none. */
+export const isDearer = (one: CallFigures, other: CallFigures): boolean =>
+  one.dollars !== undefined || other.dollars !== undefined
+    ? (one.dollars ?? -1) > (other.dollars ?? -1)
+    : one.input - (one.cached ?? 0) > other.input - (other.cached ?? 0)

@@ -1,0 +1,191 @@
+/** The calls of a session at a glance: which one cost most, and why. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { assistant, createSession, user } from 'indelible'
+import { looking, type Looking } from './browser.ts'
+import { fourteenCalls, recordCalls } from './recorded.ts'
+
+let here: Looking
+let id = ''
+beforeAll(async () => {
+  here = await looking(async (store) => {
+    id = await recordCalls(store, fourteenCalls)
+    const many = await createSession(store, { id: 'many' })
+    for (let call = 0; call < 700; call++) {
+      await many.append([user(`question ${call}`)])
+      await many.note({
+        type: 'receipt',
+        len: call + 1,
+        contextDigest: '0'.repeat(64),
+        model: 'claude-opus-4-5',
+        usage: { input: 2000 + call * 100, output: 50, cacheRead: call === 400 || call === 0 ? 0 : 1900 + call * 100 },
+      })
+    }
+    await many.close()
+    const one = await createSession(store, { id: 'one', messages: [user('a question')] })
+    await one.note({
+      type: 'receipt',
+      len: 1,
+      contextDigest: '0'.repeat(64),
+      model: 'a-model-without-a-price',
+      usage: { input: 3000, output: 50 },
+    })
+    await one.close()
+    await createSession(store, {
+      id: 'imported',
+      metadata: { from: { models: ['claude-opus-4-5'], usage: { input: 50_000, output: 500 } } },
+      messages: [user('a question'), assistant('an answer')],
+    })
+    await createSession(store, { id: 'no-calls', messages: [user('hello')] })
+  })
+})
+afterAll(() => here?.end())
+afterEach(() => expect(here.complaints()).toEqual([]))
+
+const path = (): string => `#/s/${encodeURIComponent(id)}`
+const shot = process.env['SHOTS']
+const shoot = async (page: Page, name: string): Promise<void> => {
+  if (shot !== undefined) await page.screenshot({ path: `${shot}/${name}.png` })
+}
+
+describe('the calls of a session', () => {
+  it('say at once which one cost most, and why', async () => {
+    const page = await here.at(path())
+    const glance = page.locator('.glance')
+    await glance.waitFor()
+    expect(await glance.locator('.glance-sums').textContent()).toMatch(
+      /^14 calls · 403\.5K tokens in · 60 % cached · 4\.2K out · \$1\.05 · 3 cache breaks · 1 failed$/,
+    )
+    expect(await glance.locator('.glance-said').textContent()).toMatch(
+      /^Call 13 cost most: \$0\.265, \d\d % of all\. Nothing changed, but the provider no longer had it in its cache\. 48K tokens were sent again\.$/,
+    )
+    await page.close()
+  })
+  it('have a bar each: its height the tokens, each cause in its colour, a mark at each break, others in their place', async () => {
+    const page = await here.at(path())
+    await page.locator('.beside-bar').waitFor()
+    const bars = await page.locator('.glance-bars a').evaluateAll((all) =>
+      all.map((bar) => ({
+        states: bar.className.replace(/^bar ?/, ''),
+        causes: [...bar.querySelectorAll('i')].map(({ className }) => className.replace('cause-', '')),
+        broke: bar.querySelector('.broke') !== null,
+        height: [...bar.querySelectorAll('i')].reduce((sum, part) => sum + part.getBoundingClientRect().height, 0),
+      })),
+    )
+    expect(bars.map(({ states }) => states)).toEqual([
+      '', '', '', '', 'failed', '', '', 'beside-bar', '', '', '', '', '', 'dearest', '',
+    ]) // prettier-ignore
+    expect(bars.flatMap(({ broke }, index) => (broke ? [index] : []))).toEqual([6, 11, 13])
+    expect(bars[6]?.causes).toEqual(['tools', 'new'])
+    expect(bars[11]?.causes).toEqual(['messages', 'cached'])
+    expect(bars[13]?.causes).toEqual(['missed', 'new'])
+    const heights = bars.map(({ height }) => height)
+    expect(Math.max(...heights)).toBeCloseTo(heights[14] as number, 1)
+    expect((heights[14] as number) / (heights[0] as number)).toBeCloseTo(55 / 12, 0)
+    expect(await page.locator('.glance .legend').textContent()).toMatch(
+      /cached.*new.*tools changed.*messages changed.*lost from the cache.*cache break.*failed.*again.*sub-agent or fork/,
+    )
+    await page.close()
+  })
+  it('say what each cost when it is pointed at or reached by keys, and open what it saw', async () => {
+    const page = await here.at(path())
+    await page.locator('.beside-bar').waitFor()
+    const bar = (index: number) => page.locator('.glance-bars a').nth(index)
+    const said = page.locator('.glance-said')
+    await bar(6).hover()
+    expect(await said.textContent()).toMatch(
+      /^Call 7 · gpt-5\.5 · \$0\.135 · 26K tokens in, none cached · 150 out\. The tool list changed: \+search\. 24K tokens were sent again\.$/,
+    )
+    expect(await bar(6).getAttribute('aria-label')).toBe(await said.textContent())
+    await bar(5).hover()
+    expect(await said.textContent()).toMatch(/repeats call 5/)
+    // The dearest is what Tab leads to; the arrow keys move on.
+    await bar(13).focus()
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('Home')
+    await page.keyboard.press('ArrowRight')
+    expect(await said.textContent()).toMatch(/^Call 2 · /)
+    expect(await page.locator('.glance-bars a[tabindex="0"]').count()).toBe(1)
+    await page.keyboard.press('Enter')
+    await page.getByText('2 of 14').waitFor()
+    await page.goBack()
+    await bar(6).click()
+    await page.getByText('The cached prefix ended: the tool list changed: +search.').waitFor()
+    await page.getByText('7 of 14').waitFor()
+    await page.goBack()
+    expect(await page.locator('.beside-bar').getAttribute('aria-label')).toMatch(
+      /^A fork began here: Look into the git log\. · 9K tokens in · \$0\.0\d\d$/,
+    )
+    await page.locator('.beside-bar').click()
+    await page.waitForURL(/\.fork-[0-9a-f]+$/)
+    await page.getByRole('link', { name: 'Fork at' }).waitFor()
+    await page.close()
+  })
+  it('are a bar each for hundreds, which scroll where they are wider than the page', async () => {
+    const page = await here.at('#/s/many', { width: 390 })
+    await page.locator('.glance').waitFor()
+    expect(await page.locator('.glance-bars a').count()).toBe(700)
+    expect(await page.locator('.glance-said').textContent()).toMatch(/^Call 401 cost most.*does not say why/)
+    const dearest = await page.locator('.bar.dearest').boundingBox()
+    expect(dearest?.width).toBeGreaterThanOrEqual(2)
+    expect(dearest?.x).toBeGreaterThan(0)
+    expect(dearest?.x).toBeLessThan(390)
+    await shoot(page, 'many-390')
+    await page.setViewportSize({ width: 1440, height: 860 })
+    await shoot(page, 'many-1440')
+    const [inside, whole] = await page
+      .locator('.glance-bars')
+      .evaluate(({ clientWidth, scrollWidth }) => [clientWidth, scrollWidth] as const)
+    expect(whole).toBe(inside)
+    await page.close()
+  })
+  it('are not there without receipts', async () => {
+    const page = await here.at('#/s/no-calls')
+    await page.locator('#m0').waitFor()
+    expect(await page.locator('.glance').count()).toBe(0)
+    await page.close()
+  })
+})
+
+describe('tokens and money of a session', () => {
+  it('are in its head, also of one that was imported', async () => {
+    const page = await here.at(path())
+    await page.getByText('27 messages · 407.7K tokens · $1.05').waitFor()
+    await page.goto(page.url().replace(/#.*/, '#/saw/imported'))
+    await page.getByText('2 messages · 50.5K tokens · $0.263').waitFor()
+    await page.close()
+  })
+  it('are in the list, where a row repeats no title, and a fork has words of its own', async () => {
+    const page = await here.at('#/')
+    const row = page.locator(`[href="${path()}"]`)
+    await row.getByText('407.7K tokens · $1.05').waitFor()
+    expect(await row.locator('.session-words').textContent()).toMatch(/^… (?!Add a test)/)
+    expect(await page.locator('[href*=".fork-"] .session-words').textContent()).toBe('Look into the git log.')
+    await page.close()
+  })
+})
+
+describe.each([390, 1440])('%i pixels wide', (width) => {
+  it('have nothing that a screen reader stumbles over, and nothing that sticks out', async () => {
+    for (const [name, hash] of [
+      ['calls', path()],
+      ['one', '#/s/one'],
+    ] as const)
+      for (const dark of [false, true]) {
+        const page = await here.at(hash, { width, dark })
+        await page.locator('.glance').waitFor()
+        await page.waitForTimeout(150)
+        await shoot(page, `${name}-${width}-${dark ? 'dark' : 'light'}`)
+        await page.evaluate(axe.source)
+        const found = await page.evaluate(async () => {
+          const { violations } = await (window as unknown as { axe: typeof axe }).axe.run()
+          return violations.map(({ id, nodes }) => [id, nodes.slice(0, 3).map(({ html }) => html.slice(0, 160))])
+        })
+        expect([dark, found]).toEqual([dark, []])
+        const wide = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
+        expect(wide[0]).toBeLessThanOrEqual(wide[1] as number)
+        await page.close()
+      }
+  })
+})
