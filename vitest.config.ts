@@ -33,10 +33,15 @@ export default defineConfig({
       {
         extends: true,
         resolve: { alias: [{ find: './chunk-size.ts', replacement: test('history/small-chunks.ts') }] },
-        test: { name: 'small chunks', include: ['test/history/*.test.ts'], env: { INDELIBLE_SMALL_CHUNKS: 'yes' } },
+        test: {
+          name: 'small chunks',
+          include: ['test/history/*.test.ts'],
+          env: { INDELIBLE_SMALL_CHUNKS: 'yes', NODE_OPTIONS: '--conditions=@indelible/source' },
+        },
       },
     ],
     setupFiles: ['test/setup.ts'],
+    env: { NODE_OPTIONS: '--conditions=@indelible/source' }, // for processes that tests start from sources
     // Only to end what hangs: no test's result depends on how long it takes.
     testTimeout: isFull ? 6 * 3_600_000 : 600_000,
     hookTimeout: 600_000,

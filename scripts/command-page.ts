@@ -5,10 +5,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { format } from 'oxfmt'
-import type { Command } from '../packages/cli/src/command.ts'
+import type { Command } from '../packages/cli/src/terminal/command.ts'
 import { groups } from '../packages/cli/src/commands.ts'
 import { general, optionsOf, paragraphsOf } from '../packages/cli/src/help.ts'
-import { wrapped } from '../packages/cli/src/screen.ts'
+import { wrapped } from '../packages/cli/src/terminal/screen.ts'
 import { root } from './run.ts'
 
 /** Where the page stands. */

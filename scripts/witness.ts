@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createSession, memoryStore, openSession, orThrow, user } from '../src/index.ts'
+import { createSession, memoryStore, openSession, orThrow, user } from 'indelible'
 import { checkCheckpoint, newKey, signerOf, signLedger, updateLedger, witnessLedger } from '@indelible/evidence'
 import { root } from './run.ts'
 

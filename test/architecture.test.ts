@@ -30,6 +30,38 @@ const mayImport: { readonly [room: string]: readonly string[] } = {
   '.': ['json', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'history', 'store', 'entry', 'session'],
 }
 
+/** The large rooms: what each folder in them may import from. Their index, their faults and their main types are for all. */
+const inside: { readonly [place: string]: { readonly [folder: string]: readonly string[] } } = {
+  'src/store': {
+    port: [], // what a store is, and what its driver must do
+    rules: ['port'], // what holds for every store, checked once
+    memory: ['port', 'rules'],
+    sqlite: ['port', 'rules'],
+    blocks: ['port', 'rules'],
+  },
+  'src/session': {
+    record: [], // rows as they are read: messages, notes, metadata
+    writing: ['record'],
+    erasing: ['record'],
+    opening: ['record', 'writing', 'erasing'],
+    proofs: ['record', 'erasing', 'opening'],
+    moving: ['record', 'erasing', 'opening'], // import, export, copy
+  },
+  'packages/cli/src': {
+    view: [], // the page's server
+    terminal: ['view'], // what people see
+    sources: ['terminal'], // what commands are given: files, sessions, stores
+    record: ['sources', 'terminal'],
+    change: ['sources', 'terminal'],
+    files: ['sources', 'terminal', 'view'],
+    model: ['sources', 'terminal'],
+    prove: ['sources', 'terminal'],
+    keep: ['sources', 'terminal', 'record', 'prove'],
+    look: ['sources', 'terminal', 'view', 'change', 'files'],
+    agents: ['sources', 'terminal', 'model'],
+  },
+}
+
 /** What else of this repository each package imports, beside the library. */
 const packagesOf: { readonly [name: string]: readonly string[] } = {
   'ai-sdk': [],
@@ -147,6 +179,18 @@ describe('the house', () => {
         return isLocal(found.to) || (to !== 'indelible' && !packagesOf[from]?.includes(to))
       })
     expect(wrong).toEqual([])
+  })
+  it.each(Object.entries(inside))('the folders of %s import one way', (place, allowed) => {
+    const folderOf = (file: string): string => relative(place, file).split(/[/\\]/).slice(0, -1)[0] ?? '.'
+    const isInside = (file: string): boolean => !relative(place, file).startsWith('..')
+    const found = imports.filter((one) => isInside(one.from) && isLocal(one.to) && isInside(target(one) ?? '..'))
+    const wrong = found.filter((one) => {
+      const [from, to] = [folderOf(one.from), folderOf(target(one) ?? '')]
+      return from !== '.' && to !== '.' && from !== to && !allowed[from]?.includes(to)
+    })
+    expect(wrong).toEqual([])
+    const folders = new Set(files.filter(isInside).map(folderOf))
+    expect([...folders].toSorted()).toEqual(['.', ...Object.keys(allowed)].toSorted())
   })
   it("a package's package.json names what its sources import, and nothing else", () => {
     const named = (specifier: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? ''

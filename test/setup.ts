@@ -14,7 +14,5 @@ const asked = process.env['INDELIBLE_SEED']
 if (asked !== 'random') configureGlobal({ ...readConfigureGlobal(), seed: Number(asked ?? 20_261_122) })
 
 process.env['NODE_COMPILE_CACHE'] ??= join(root, '.cache/compiled')
-// Processes that are started from sources find those of the packages, too.
-process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --conditions=@indelible/source`.trim()
 
 for (const renew of forEachFile) renew()

@@ -40,7 +40,16 @@ const guide: DefaultTheme.SidebarItem[] = [
     text: 'Start',
     items: [
       { text: 'Indelible', link: '/' },
-      ...pages('docs/', ['history', 'messages', 'sessions', 'tasks', 'view', 'command-line', 'packages', 'architecture']),
+      ...pages('docs/', [
+        'history',
+        'messages',
+        'sessions',
+        'tasks',
+        'view',
+        'command-line',
+        'packages',
+        'architecture',
+      ]),
     ],
   },
   {

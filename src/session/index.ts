@@ -1,4 +1,4 @@
-export { contextStates, type ContextStates } from './context-state.ts'
+export { contextStates, type ContextStates } from './opening/context-state.ts'
 export type {
   CreateSessionFault,
   EraseSessionFault,
@@ -17,16 +17,22 @@ export type {
   VerifySessionFault,
   WriteFault,
 } from './fault.ts'
-export { eraseMessages } from './erase.ts'
-export { findMessages, type MessageQuery } from './find-messages.ts'
-export { follow, type SessionPlace } from './follow.ts'
-export { createFork, forkSession, type ForkOptions } from './fork.ts'
-export type { OpenStep } from './journal.ts'
-export type { LeaseOptions, SessionLease } from './lease.ts'
-export { listSessions, type SessionPage } from './list.ts'
-export { checkErasure, type ErasureProof, type ErasureReceipt, type ProvenErasure, type Remains } from './receipt.ts'
-export type { ForkPoint, SessionInfo } from './metadata.ts'
-export type { DamagedRow, Missed, Moment, SessionRow } from './mirror.ts'
+export { eraseMessages } from './erasing/erase.ts'
+export { findMessages, type MessageQuery } from './opening/find-messages.ts'
+export { follow, type SessionPlace } from './opening/follow.ts'
+export { createFork, forkSession, type ForkOptions } from './opening/fork.ts'
+export type { OpenStep } from './record/journal.ts'
+export type { LeaseOptions, SessionLease } from './writing/lease.ts'
+export { listSessions, type SessionPage } from './opening/list.ts'
+export {
+  checkErasure,
+  type ErasureProof,
+  type ErasureReceipt,
+  type ProvenErasure,
+  type Remains,
+} from './erasing/receipt.ts'
+export type { ForkPoint, SessionInfo } from './record/metadata.ts'
+export type { DamagedRow, Missed, Moment, SessionRow } from './record/mirror.ts'
 export {
   createSession,
   describeSession,
@@ -34,12 +40,12 @@ export {
   readSession,
   type OpenOptions,
   type SessionOptions,
-} from './open.ts'
-export { openOrCreateSession } from './open-or-create.ts'
-export { checkGrowth, proveGrowth, type GrowthProof } from './prove-growth.ts'
-export { checkErased, proveErased, type ErasedProof, type ProvenErased } from './prove-erased.ts'
-export { checkProof, proveEntry, type EntryProof, type ProveOptions, type Proven } from './prove.ts'
-export { readRange, type MessageRange } from './range.ts'
+} from './opening/open.ts'
+export { openOrCreateSession } from './opening/open-or-create.ts'
+export { checkGrowth, proveGrowth, type GrowthProof } from './proofs/prove-growth.ts'
+export { checkErased, proveErased, type ErasedProof, type ProvenErased } from './proofs/prove-erased.ts'
+export { checkProof, proveEntry, type EntryProof, type ProveOptions, type Proven } from './proofs/prove.ts'
+export { readRange, type MessageRange } from './record/range.ts'
 export type {
   AppendOptions,
   MetadataDraft,
@@ -56,20 +62,15 @@ export type {
   NoteOptions,
   Together,
 } from './session.ts'
-export {
-  copySession,
-  exportSession,
-  importRecord,
-  listUnfinished,
-  removeUnfinished,
-  type ExportedSession,
-  type ImportOptions,
-  type Unfinished,
-} from './transfer.ts'
-export type { Exported, ExportedHead, ExportedRow, RowMoment } from './exported.ts'
+export { copySession } from './moving/copy.ts'
+export { exportSession, type ExportedSession } from './moving/export.ts'
+export { importRecord } from './moving/import.ts'
+export type { ImportOptions } from './moving/store-rows.ts'
+export { listUnfinished, removeUnfinished, type Unfinished } from './moving/unfinished.ts'
+export type { Exported, ExportedHead, ExportedRow, RowMoment } from './record/exported.ts'
 
-export { verifySession, type VerifiedSession, type VerifyOptions } from './verify.ts'
-export type { Recorded } from './step.ts'
+export { verifySession, type VerifiedSession, type VerifyOptions } from './proofs/verify.ts'
+export type { Recorded } from './record/step.ts'
 
 export type {
   ApplicationNote,

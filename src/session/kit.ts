@@ -1,6 +1,14 @@
 /** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
 export { sessionFaultText, sessionSentences } from './fault.ts'
-export { type Unanswered, callIdsIn, callsOf, goOnAfter, messagesOf, whyUnanswered } from './journal.ts'
-export { type KeptSession, type Mark, idOfParts, keptSession, keptSessions, marked, removeMarked } from './kept.ts'
-export { checkStore, redactorOf } from './store-of.ts'
-export { type CallUse, type UsageOptions, hasFailed, readUsage, usesIn, usesOf } from './usage.ts'
+export { type Unanswered, callIdsIn, callsOf, goOnAfter, messagesOf, whyUnanswered } from './record/journal.ts'
+export {
+  type KeptSession,
+  type Mark,
+  idOfParts,
+  keptSession,
+  keptSessions,
+  marked,
+  removeMarked,
+} from './opening/kept.ts'
+export { checkStore, redactorOf } from './record/store-of.ts'
+export { type CallUse, type UsageOptions, hasFailed, readUsage, usesIn, usesOf } from './opening/usage.ts'

@@ -3,7 +3,7 @@ import { reasonOf, taskOf, type CallbackThrew, type TaskOf, sentencesOf, type Se
 import { callbackFaultText } from '../task/fault.ts'
 import { formatPath, type JsonObject, type Path } from '../json/index.ts'
 import type { BlockId } from '../proof/kit.ts'
-import type { Head, StoredRow } from './row.ts'
+import type { Head, StoredRow } from './port/row.ts'
 
 /** What can go wrong with a store. Released tags stay. */
 export type StoreFault =

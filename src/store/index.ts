@@ -1,6 +1,6 @@
-export { blockCache, cachedBlocks, type BlockCache, type BlockCacheOptions } from './cache.ts'
-export type { CheckedRow } from './checked-row.ts'
-export type { StoreFinding, StoreRepair } from './check.ts'
+export { blockCache, cachedBlocks, type BlockCache, type BlockCacheOptions } from './blocks/cache.ts'
+export type { CheckedRow } from './port/checked-row.ts'
+export type { StoreFinding, StoreRepair } from './port/check.ts'
 export type {
   Answer,
   Block,
@@ -12,9 +12,9 @@ export type {
   ErasingDriver,
   StoreDriver,
   Unchanged,
-} from './driver.ts'
+} from './port/driver.ts'
 
-export { storeOf } from './handle.ts'
+export { storeOf } from './rules/handle.ts'
 
 export type {
   AppendFault,
@@ -44,7 +44,7 @@ export {
   type LeaseRow,
   type NewLease,
   type Renewal,
-} from './lease.ts'
+} from './port/lease.ts'
 export type {
   Erased,
   EraseRequest,
@@ -54,20 +54,26 @@ export type {
   RowsToErase,
   Sharing,
   TextPlaces,
-} from './erasing.ts'
+} from './port/erasing.ts'
 
-export type { Because, CopiedClaim, ErasedRow, Erasure, Hold, KeyDestroyed, LedgerEntry } from './ledger-row.ts'
+export type { Because, CopiedClaim, ErasedRow, Erasure, Hold, KeyDestroyed, LedgerEntry } from './port/ledger-row.ts'
 
-export type { LogIdentity } from './identity.ts'
-export { followLog, type FollowOptions } from './follow.ts'
+export type { LogIdentity } from './port/identity.ts'
+export { followLog, type FollowOptions } from './rules/follow.ts'
 
-export { keyValueBlocks, removeBlocks, type KeyValue, type KeyValueOptions, type KeyValueStore } from './key-value.ts'
-export { matches } from './lookup.ts'
-export type { OwnCall } from './own-logs.ts'
+export {
+  keyValueBlocks,
+  removeBlocks,
+  type KeyValue,
+  type KeyValueOptions,
+  type KeyValueStore,
+} from './blocks/key-value.ts'
+export { matches } from './rules/lookup.ts'
+export type { OwnCall } from './port/own-logs.ts'
 
-export type { Plan } from './plan.ts'
+export type { Plan } from './port/plan.ts'
 
-export { memoryDriver, memoryStore, type MemoryOptions } from './memory.ts'
+export { memoryDriver, memoryStore, type MemoryOptions } from './memory/memory.ts'
 export type {
   Append,
   Appended,
@@ -85,10 +91,10 @@ export type {
   Store,
   StoreEncryption,
   Where,
-} from './store.ts'
-export type { Head, Row, RowKind, StoredRow } from './row.ts'
-export type { FoundRow, RowIndex, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from './row-terms.ts'
-export type { OnNotice, StoreNotice } from './notice.ts'
-export { grow, type Grown } from './tree.ts'
-export { verifyLog, type InspectRows } from './verify.ts'
+} from './port/store.ts'
+export type { Head, Row, RowKind, StoredRow } from './port/row.ts'
+export type { FoundRow, RowIndex, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from './port/row-terms.ts'
+export type { OnNotice, StoreNotice } from './port/notice.ts'
+export { grow, type Grown } from './port/tree.ts'
+export { verifyLog, type InspectRows } from './rules/verify.ts'
 export type { BlockId, CompactRange, Hash, HashedRow } from '../proof/kit.ts'

@@ -1,10 +1,10 @@
 /** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
-export { blockStoreOf, defaultScope, sameBlocks, standsFor } from './block-handle.ts'
-export { type StoreFinding, type StoreRepair, findingText } from './check.ts'
-export { isLeaf, isMoment, isSalt } from './checked-row.ts'
-export { latest, momentOf } from './clock.ts'
-export { copyArgument } from './copy-argument.ts'
-export { Damaged } from './damaged.ts'
+export { blockStoreOf, defaultScope, sameBlocks, standsFor } from './rules/block-handle.ts'
+export { type StoreFinding, type StoreRepair, findingText } from './port/check.ts'
+export { isLeaf, isMoment, isSalt } from './port/checked-row.ts'
+export { latest, momentOf } from './port/clock.ts'
+export { copyArgument } from './port/copy-argument.ts'
+export { Damaged } from './port/damaged.ts'
 export {
   type Answer,
   type Block,
@@ -18,7 +18,7 @@ export {
   type StoreDriver,
   type Unchanged,
   cursorText,
-} from './driver.ts'
+} from './port/driver.ts'
 export {
   type EncryptedText,
   type EncryptionMeta,
@@ -38,9 +38,9 @@ export {
   readEncrypted,
   streamLogOf,
   withoutKeys,
-} from './encrypted.ts'
-export { holdsOnRows } from './erase.ts'
-export type { Erased, RemainingBlock, Residue, Sharing, TextPlaces } from './erasing.ts'
+} from './port/encrypted.ts'
+export { holdsOnRows } from './rules/erase.ts'
+export type { Erased, RemainingBlock, Residue, Sharing, TextPlaces } from './port/erasing.ts'
 export {
   type OpenStoreFault,
   type StoreFault,
@@ -49,15 +49,23 @@ export {
   storeSentences,
   storeTask,
 } from './fault.ts'
-export { byteFinderOf, finderOf } from './find-texts.ts'
-export { type Format, type FoundFormat, againstFormat } from './format.ts'
-export { storeOf } from './handle.ts'
-export { hashedBlock } from './hashed-block.ts'
-export { invalidId, maxIdBytes } from './id.ts'
-export { identityAt } from './identity.ts'
-export { valuesOf } from './key-value.ts'
-export { type Lease, type LeaseChange, type LeaseClaim, type LeaseRow, againstClaim, changed, claims } from './lease.ts'
-export { type LedgerRow, ledgerId, ledgerRow, readLedgerRow } from './ledger-row.ts'
+export { byteFinderOf, finderOf } from './port/find-texts.ts'
+export { type Format, type FoundFormat, againstFormat } from './port/format.ts'
+export { storeOf } from './rules/handle.ts'
+export { hashedBlock } from './port/hashed-block.ts'
+export { invalidId, maxIdBytes } from './port/id.ts'
+export { identityAt } from './port/identity.ts'
+export { valuesOf } from './blocks/key-value.ts'
+export {
+  type Lease,
+  type LeaseChange,
+  type LeaseClaim,
+  type LeaseRow,
+  againstClaim,
+  changed,
+  claims,
+} from './port/lease.ts'
+export { type LedgerRow, ledgerId, ledgerRow, readLedgerRow } from './port/ledger-row.ts'
 export {
   type LedgerAppended,
   type LedgerContent,
@@ -65,10 +73,10 @@ export {
   erasureOf,
   ledgerContent,
   stubLeaf,
-} from './ledger.ts'
-export { type Positions, matches, positionsOf } from './lookup.ts'
-export { checkMeta } from './meta.ts'
-export { storeNoticeText } from './notice.ts'
+} from './rules/ledger.ts'
+export { type Positions, matches, positionsOf } from './rules/lookup.ts'
+export { checkMeta } from './port/meta.ts'
+export { storeNoticeText } from './port/notice.ts'
 export {
   againstOwnId,
   changedOwnMember,
@@ -78,13 +86,13 @@ export {
   ownMember,
   partialMember,
   sessionMember,
-} from './own-logs.ts'
-export { ownStore } from './own-store.ts'
-export { planned } from './plan.ts'
-export { consistencyPath, inclusionPath } from './prove.ts'
-export { type RowCursor, rowCursor, rowCursorIn } from './row-cursor.ts'
-export type { FoundRow, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from './row-terms.ts'
-export type { Head, RowKind, StoredRow, TimedRow } from './row.ts'
+} from './port/own-logs.ts'
+export { ownStore } from './rules/own-store.ts'
+export { planned } from './port/plan.ts'
+export { consistencyPath, inclusionPath } from './rules/prove.ts'
+export { type RowCursor, rowCursor, rowCursorIn } from './port/row-cursor.ts'
+export type { FoundRow, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from './port/row-terms.ts'
+export type { Head, RowKind, StoredRow, TimedRow } from './port/row.ts'
 export {
   type GrownRow,
   type Growth,
@@ -109,9 +117,9 @@ export {
   sameHead,
   sharedRows,
   storedRow,
-} from './rules.ts'
-export { Signals, type Wake, signalKey } from './signals.ts'
-export type { Appended, DamagedEntry, LogInfo, LogPage, RowRange, Store } from './store.ts'
-export { headOf, rangeOf, rowLeaf } from './tree.ts'
-export { type Undone, undoneErasures, undoneText } from './undone.ts'
-export { rangeAt, verifyLog } from './verify.ts'
+} from './rules/rules.ts'
+export { Signals, type Wake, signalKey } from './port/signals.ts'
+export type { Appended, DamagedEntry, LogInfo, LogPage, RowRange, Store } from './port/store.ts'
+export { headOf, rangeOf, rowLeaf } from './port/tree.ts'
+export { type Undone, undoneErasures, undoneText } from './rules/undone.ts'
+export { rangeAt, verifyLog } from './rules/verify.ts'

@@ -9,8 +9,8 @@ import { assistant, user, type Message } from 'indelible'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { decide, nextOf } from '../../src/run/inputs/decide.ts'
 import { answerTo, inputsIn, stepInput, type Input } from '../../src/run/inputs/input.ts'
-import { leaseStep, type LeaseState } from '../../src/session/lease-machine.ts'
-import { againstClaim, changed, type LeaseRow } from '../../src/store/lease.ts'
+import { leaseStep, type LeaseState } from '../../src/session/writing/lease-machine.ts'
+import { againstClaim, changed, type LeaseRow } from '../../src/store/port/lease.ts'
 import type { InputNote } from '../../src/notes/kit.ts'
 
 /** The rules of the machines, which a test can break to see that somebody notices. */

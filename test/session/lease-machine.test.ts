@@ -6,7 +6,7 @@ import { scriptedModel, turn } from 'indelible/run'
 import type { Store, StoreFault } from 'indelible/store'
 import { storeTask } from '../../src/store/kit.ts'
 import type { Task } from '../../src/task/index.ts'
-import { leaseStep, leaseTable, type LeaseEvent, type LeaseState } from '../../src/session/lease-machine.ts'
+import { leaseStep, leaseTable, type LeaseEvent, type LeaseState } from '../../src/session/writing/lease-machine.ts'
 import { fault } from '../answers.ts'
 
 const states = Object.keys(leaseTable) as LeaseState[]

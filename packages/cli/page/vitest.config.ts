@@ -12,6 +12,7 @@ const config: UserConfig = defineConfig({
   },
   test: {
     include: ['packages/cli/test/page/**/*.pages.ts'],
+    env: { NODE_OPTIONS: '--conditions=@indelible/source' }, // for processes that tests start from sources
     testTimeout: 600_000,
     hookTimeout: 600_000,
     fileParallelism: false, // figures are measured

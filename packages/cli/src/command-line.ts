@@ -1,11 +1,11 @@
 /** The command line: finds the command, reads its options, and turns failures into messages and exit codes. */
 import { parseArgs } from 'node:util'
-import { didYouMean, withPlace } from './advice.ts'
-import { Interrupted, Misuse, Unreadable, type Command, type Terminal } from './command.ts'
+import { didYouMean, withPlace } from './sources/advice.ts'
+import { Interrupted, Misuse, Unreadable, type Command, type Terminal } from './terminal/command.ts'
 import { commands, groups } from './commands.ts'
 import { commandHelp, programHelp } from './help.ts'
-import { version } from './version.ts'
-import { terminalOf, type Surroundings } from './output.ts'
+import { version } from './terminal/version.ts'
+import { terminalOf, type Surroundings } from './terminal/output.ts'
 
 /**
  * Run a command line.

@@ -1,7 +1,7 @@
 /** The help of the program and of each command, made of the table of commands. */
-import type { Command } from './command.ts'
+import type { Command } from './terminal/command.ts'
 import type { Group } from './commands.ts'
-import { wrapped } from './screen.ts'
+import { wrapped } from './terminal/screen.ts'
 
 /** The most columns of help: it is read in any terminal. */
 const widest = 80

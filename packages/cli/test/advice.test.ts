@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { withPlace } from '../src/advice.ts'
+import { withPlace } from '../src/sources/advice.ts'
 import { commands } from '../src/commands.ts'
 import { folder, indelible, written } from './indelible.ts'
 

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { settle, textOf, toolCallsOf, type Message } from 'indelible'
 import { listSessions, openSession, verifySession, type Session } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { folderTools } from '../src/folder-tools.ts'
+import { folderTools } from '../src/model/folder-tools.ts'
 import { indelible } from './indelible.ts'
 import { program } from '../../../test/programs.ts'
 

@@ -1,7 +1,7 @@
 /** The help and docs/command-line.md are made of one table, and nothing in it is missing or wrong. */
 import { expect, it } from 'vitest'
 import { commandPage, currentPage } from '../../../scripts/command-page.ts'
-import type { Command } from '../src/command.ts'
+import type { Command } from '../src/terminal/command.ts'
 import { commands } from '../src/commands.ts'
 import { commandHelp } from '../src/help.ts'
 

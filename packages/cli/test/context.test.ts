@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { openSession } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../../scripts/run.ts'
-import { widthOf } from '../src/screen.ts'
+import { widthOf } from '../src/terminal/screen.ts'
 import { indelible as runCommand, type CommandEnded } from './indelible.ts'
 
 const example = join(root, 'examples/coding-agent.json')

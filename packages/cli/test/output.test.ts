@@ -1,10 +1,10 @@
 /** Nothing that a file, a name or a model says writes on the terminal of whoever runs a command. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { root } from '../../../scripts/run.ts'
-import { terminalOf } from '../src/output.ts'
+import { terminalOf } from '../src/terminal/output.ts'
 import { folder, indelible, indelibleProcess } from './indelible.ts'
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -398,9 +398,11 @@ describe('the one way out', () => {
   it('is the only one: no other file of the command has a stream, and none writes an escape sequence', () => {
     const threads = ['replay-pool.ts', 'replay-thread.ts', 'recording.ts', 'record-thread.ts']
     const own = new Set(['main.ts', 'output.ts', 'program.ts', ...threads]) // `program` runs what has the terminal for itself
-    const found = readdirSync(join(root, 'packages/cli/src')).flatMap((name) => {
-      if (own.has(name) || !name.endsWith('.ts')) return []
-      const code = readFileSync(join(root, 'packages/cli/src', name), 'utf8').replaceAll(/^\s*(?:\/?\*|\/\/).*$/gm, '')
+    const files = readdirSync(join(root, 'packages/cli/src'), { recursive: true, encoding: 'utf8' })
+    const found = files.flatMap((path) => {
+      const name = basename(path)
+      if (own.has(name) || !name.endsWith('.ts') || path.startsWith('view')) return []
+      const code = readFileSync(join(root, 'packages/cli/src', path), 'utf8').replaceAll(/^\s*(?:\/?\*|\/\/).*$/gm, '')
       return [
         ...(/\bprocess\s*[.[?!]|[=(,{]\s*process\b|\bglobalThis\b|\bconsole\b|\bfs\b.*\bwriteSync/.exec(code) ?? []),
         ...(/import (?!type|\{ versions \} from 'node:process').* from '(?:node:)?(?:process|readline|readline\/promises|tty|console|child_process|worker_threads)'/.exec(

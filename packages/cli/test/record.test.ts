@@ -9,7 +9,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
 import { providerServer, type ProviderServer, type Reply, type Request } from '../../../test/run/provider-server.ts'
-import { summaryLines } from '../src/record.ts'
+import { summaryLines } from '../src/record/record.ts'
 import { indelible, main } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-record-'))

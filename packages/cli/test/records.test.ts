@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { widthOf } from '../src/screen.ts'
+import { widthOf } from '../src/terminal/screen.ts'
 import { indelible } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-records-'))

@@ -6,9 +6,9 @@ import { describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
 import { createHistory } from 'indelible/history'
 import { assistant, toolCall, toolResult, user, type Message } from 'indelible/message'
-import { doReplay } from '../src/replay-job.ts'
-import { replaysOf } from '../src/replay-pool.ts'
-import { widthOf } from '../src/screen.ts'
+import { doReplay } from '../src/model/replay-job.ts'
+import { replaysOf } from '../src/model/replay-pool.ts'
+import { widthOf } from '../src/terminal/screen.ts'
 import { indelible as runCommand, type CommandEnded } from './indelible.ts'
 
 const example = join(root, 'examples/coding-agent.json')

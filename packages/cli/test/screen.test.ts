@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { fit, oneLine, padEnd, padStart, shellWord, widthOf } from '../src/screen.ts'
+import { fit, oneLine, padEnd, padStart, shellWord, widthOf } from '../src/terminal/screen.ts'
 
 describe('the screen', () => {
   it.each<readonly [string, number]>([

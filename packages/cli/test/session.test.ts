@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
-import { defaultStorePath } from '../src/store.ts'
+import { defaultStorePath } from '../src/sources/store.ts'
 import { indelible as runCommand } from './indelible.ts'
 import { program } from '../../../test/programs.ts'
 

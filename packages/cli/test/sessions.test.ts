@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
-import { nearest } from '../src/advice.ts'
+import { nearest } from '../src/sources/advice.ts'
 import { runCommandLine } from '../src/command-line.ts'
-import { shortIds } from '../src/list.ts'
-import { widthOf } from '../src/screen.ts'
+import { shortIds } from '../src/look/list.ts'
+import { widthOf } from '../src/terminal/screen.ts'
 import { indelible, written } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-scopes-'))

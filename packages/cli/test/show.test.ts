@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
-import { widthOf } from '../src/screen.ts'
+import { widthOf } from '../src/terminal/screen.ts'
 import { itShared, shared } from '../../../test/shared.ts'
 import { folder, indelible, main, written } from './indelible.ts'
 

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { terminalOf } from '../src/output.ts'
-import { spoolsNear } from '../src/spools.ts'
+import { terminalOf } from '../src/terminal/output.ts'
+import { spoolsNear } from '../src/record/spools.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-spools-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

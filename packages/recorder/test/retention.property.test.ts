@@ -12,7 +12,7 @@ import {
   type Message,
 } from 'indelible'
 import { recordingFetch } from '@indelible/recorder'
-import { removeOld } from '../../cli/src/retention.ts'
+import { removeOld } from '../../cli/src/record/retention.ts'
 import { ok } from '../../../test/answers.ts'
 import { rounds } from '../../../test/rounds.ts'
 

@@ -3,10 +3,10 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, type JsonObject } from '../../json/index.ts'
 import { emptyRange, type Hash } from '../../proof/kit.ts'
-import { Damaged } from '../damaged.ts'
-import type { CheckedAppend } from '../driver.ts'
+import { Damaged } from '../port/damaged.ts'
+import type { CheckedAppend } from '../port/driver.ts'
 import type { StoreFault } from '../fault.ts'
-import type { Head } from '../row.ts'
+import type { Head } from '../port/row.ts'
 import {
   conflict,
   diverged,
@@ -20,9 +20,9 @@ import {
   repeated,
   sameHead,
   type Growth,
-} from '../rules.ts'
-import type { Appended, LogInfo } from '../store.ts'
-import { rangeOf } from '../tree.ts'
+} from '../rules/rules.ts'
+import type { Appended, LogInfo } from '../port/store.ts'
+import { rangeOf } from '../port/tree.ts'
 import type { Blocks } from './blocks.ts'
 import type { Leases } from './leases.ts'
 import { headIn, headIsSound, headSum, joined, split, usedAt, type LogRow, type RawLog } from './log.ts'

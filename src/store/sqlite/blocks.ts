@@ -1,7 +1,7 @@
 /** Blocks in the file: stored once a scope, counted by the rows that speak of them, gone with the last of these. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
-import type { Block } from '../driver.ts'
+import type { Block } from '../port/driver.ts'
 import { prepared, type Prepared } from './prepared.ts'
 import { sumOf } from './sum.ts'
 

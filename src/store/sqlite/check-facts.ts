@@ -1,8 +1,8 @@
 /** What a check has found out about a store file so far: its scopes, segments and logs, and how it reads the rest. */
 import type { DatabaseSync } from 'node:sqlite'
 import { emptyRange, peakEnds, type CompactRange, type Hash } from '../../proof/kit.ts'
-import type { StoreFinding } from '../check.ts'
-import type { Placed } from '../rules.ts'
+import type { StoreFinding } from '../port/check.ts'
+import type { Placed } from '../rules/rules.ts'
 import { isDamage } from './fault.ts'
 import type { LogRow } from './log.ts'
 import { Rows } from './rows.ts'

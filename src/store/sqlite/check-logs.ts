@@ -1,7 +1,7 @@
 /** Scopes, logs, their operations and leases, held against the rows of their segments. */
 import { equalBytes, rootOf, type Hash } from '../../proof/kit.ts'
-import { Damaged } from '../damaged.ts'
-import { placeOf } from '../rules.ts'
+import { Damaged } from '../port/damaged.ts'
+import { placeOf } from '../rules/rules.ts'
 import { found, isUnreadable, shown, type Beside, type Facts, type Found, type SegmentRows } from './check-facts.ts'
 import { rowsOf } from './check-rows.ts'
 import { headIsSound, headSum, infoIn, logIn, metaIsSound, selectLog, usedAt, type LogRow, type RawLog } from './log.ts'

@@ -1,10 +1,10 @@
 /** The rows of a store file, segment by segment, held against the nodes that are kept beside them. */
 import { appendLeaf, equalBytes, type CompactRange, type Hash } from '../../proof/kit.ts'
-import { isMoment } from '../checked-row.ts'
-import { Damaged } from '../damaged.ts'
-import { entriesBefore, placeOf } from '../rules.ts'
-import type { RowKind } from '../row.ts'
-import { rowLeaf } from '../tree.ts'
+import { isMoment } from '../port/checked-row.ts'
+import { Damaged } from '../port/damaged.ts'
+import { entriesBefore, placeOf } from '../rules/rules.ts'
+import type { RowKind } from '../port/row.ts'
+import { rowLeaf } from '../port/tree.ts'
 import {
   found,
   isUnreadable,

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { Hash } from '../../proof/kit.ts'
-import type { Answer, CheckedAppend, StoreDriver, Unchanged } from '../driver.ts'
+import type { Answer, CheckedAppend, StoreDriver, Unchanged } from '../port/driver.ts'
 import { storeFaultText } from '../fault.ts'
 import { Appender } from './append.ts'
 import { Blocks } from './blocks.ts'

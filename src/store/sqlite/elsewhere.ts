@@ -1,6 +1,6 @@
 /** What other connections do to the file: seen by SQLite's `data_version`, which is asked while somebody watches. */
 import type { DatabaseSync } from 'node:sqlite'
-import { Signals, type Wake } from '../signals.ts'
+import { Signals, type Wake } from '../port/signals.ts'
 import { prepared, type Prepared } from './prepared.ts'
 
 /** Milliseconds between two polls: the first after a change, then twice as many each time. */

@@ -2,8 +2,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
-import { Damaged } from '../damaged.ts'
-import type { Answer } from '../driver.ts'
+import { Damaged } from '../port/damaged.ts'
+import type { Answer } from '../port/driver.ts'
 import type { StoreFault } from '../fault.ts'
 import {
   againstClaim,
@@ -13,7 +13,7 @@ import {
   type LeaseChange,
   type LeaseClaim,
   type LeaseRow,
-} from '../lease.ts'
+} from '../port/lease.ts'
 import type { LogRow } from './log.ts'
 import { prepared, type Prepared } from './prepared.ts'
 import type { Writer } from './writer.ts'

@@ -1,8 +1,8 @@
 /** One page of a list of logs. One that can't be read is named beside the others. */
-import { cursorText, type CheckedQuery, type Cursor } from '../driver.ts'
-import { Damaged } from '../damaged.ts'
-import { matches } from '../lookup.ts'
-import type { DamagedEntry, LogInfo, LogPage } from '../store.ts'
+import { cursorText, type CheckedQuery, type Cursor } from '../port/driver.ts'
+import { Damaged } from '../port/damaged.ts'
+import { matches } from '../rules/lookup.ts'
+import type { DamagedEntry, LogInfo, LogPage } from '../port/store.ts'
 import { infoIn, type RawLog } from './log.ts'
 
 export const listed = (found: Iterable<RawLog>, { limit, where, by }: CheckedQuery): LogPage => {

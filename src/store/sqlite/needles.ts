@@ -3,7 +3,7 @@
  * part, so a text is cut into pieces of 16 bytes, side by side: any 31 bytes of it that are left have a whole one.
  */
 import { isArray, isObject } from '../../json/index.ts'
-import type { StoredRow } from '../row.ts'
+import type { StoredRow } from '../port/row.ts'
 
 /** The bytes of one piece. */
 export const pieceBytes = 16

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { OpenStoreFault } from '../fault.ts'
-import { againstFormat, type Format } from '../format.ts'
+import { againstFormat, type Format } from '../port/format.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
 import { applicationId, formats, olderApplicationId } from './schema.ts'
 

@@ -1,7 +1,7 @@
 /** A driver that writes nothing, over a file that can't be written to. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left } from '../../json/index.ts'
-import type { Answer, IndexDriver, StoreDriver } from '../driver.ts'
+import type { Answer, IndexDriver, StoreDriver } from '../port/driver.ts'
 import type { StoreFault } from '../fault.ts'
 import type { Reading } from './open.ts'
 

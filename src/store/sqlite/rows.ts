@@ -1,9 +1,9 @@
 /** Rows of a log in the file: which segment holds them, and reading them. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { peakEnds, type CompactRange } from '../../proof/kit.ts'
-import { Damaged } from '../damaged.ts'
-import { placed, placeOf, storedRow, type GrownRow, type Placed } from '../rules.ts'
-import type { StoredRow } from '../row.ts'
+import { Damaged } from '../port/damaged.ts'
+import { placed, placeOf, storedRow, type GrownRow, type Placed } from '../rules/rules.ts'
+import type { StoredRow } from '../port/row.ts'
 import { prepared, type Prepared } from './prepared.ts'
 import { fits } from './sum.ts'
 

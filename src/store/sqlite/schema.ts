@@ -7,7 +7,7 @@
  *
  * The sums are of what no digest covers: `sum.ts` computes them, of the columns that are named here.
  */
-import type { Format } from '../format.ts'
+import type { Format } from '../port/format.ts'
 
 /** The formats, in order: format 1 is the first. */
 export const formats: readonly Format[] = [

@@ -1,7 +1,7 @@
 /** States in the file: one text beside a log, which goes with it and with each of its rows that is erased. */
 import type { DatabaseSync } from 'node:sqlite'
 import { right } from '../../json/index.ts'
-import type { StateDriver } from '../driver.ts'
+import type { StateDriver } from '../port/driver.ts'
 import type { Logs } from './logs.ts'
 import { prepared, type Prepared } from './prepared.ts'
 import type { Writer } from './writer.ts'

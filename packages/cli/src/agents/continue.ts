@@ -1,0 +1,209 @@
+/** `indelible continue SESSION|FILE`: a conversation as a new session of a program, and the program on it. */
+import { randomUUID } from 'node:crypto'
+import { realpathSync, statSync } from 'node:fs'
+import { deriveContext, estimateTokens } from 'indelible/context'
+import { createHistory, without, type View } from 'indelible/history'
+import { faultMessage } from 'indelible'
+import { isLeft, isObject } from 'indelible/json/kit'
+import type { Message, Sequence } from 'indelible/message'
+import type { Note } from 'indelible/notes/kit'
+import { nativePrograms, writeNative, type NativeProgram, type Transcript } from '@indelible/transcripts'
+import { Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import { isFile, namedConversation } from '../sources/conversation.ts'
+import { nameOf, pickOf, readTranscriptFile, retractedIn } from '../sources/input.ts'
+import { sourceNamed } from './machine-sessions.ts'
+import { checkHome, checkInstalled, putNative, resumed, settingsOf } from './native-files.ts'
+import { storeOption } from '../sources/place.ts'
+import { programEnded } from '../terminal/program.ts'
+import { tokensOf } from '../model/replay.ts'
+import { lossLines, readLossLines, repairLines } from '../terminal/report.ts'
+import { counted, grouped, oneLine, shellWord } from '../terminal/screen.ts'
+
+const names = nativePrograms.join(', ')
+
+export const continueSession: Command = {
+  name: 'continue',
+  synopsis: 'continue SESSION',
+  purpose: 'go on with a conversation in any agent',
+  usage: ['continue SESSION [--in PROGRAM] [options] [-- ARGUMENT…]', 'continue FILE [--in PROGRAM] [options]'],
+  about: `Writes a conversation as a new session of a program and starts the program on
+it. PROGRAM is one of ${names};
+without --in it is the one that the conversation comes from. SESSION is a
+session of this machine ("indelible sessions" lists them) or of the store; FILE
+is any file that "show" reads.
+
+The session that it comes from stays as it is: the new one has an id of its own
+beside it. The conversation is settled, so that no provider refuses it, and
+everything that the program can't hold is listed before anything is written. A
+conversation that is longer than --budget is shortened by the policy of
+"indelible context"; the whole of it stays where it is.
+
+ARGUMENTs are given to the program. It needs to be installed; with --print only
+opencode does, because it imports the session itself.`,
+  options: {
+    in: { value: 'PROGRAM', help: 'the program that continues it' },
+    at: { value: 'N', help: 'continue after the first N messages; a negative N leaves out the last N' },
+    cwd: { value: 'DIR', help: 'the folder in which it continues (default: this one)' },
+    print: { help: 'write the session and print the command that resumes it' },
+    reasoning: {
+      value: 'HOW',
+      help: 'own: as it is, where the program wrote it itself; text: as text; omit: not at all (default: own in the same program, text in another)',
+    },
+    budget: { value: 'N', help: 'tokens of the conversation; 150k is 150,000 (default: what PROGRAM has room for)' },
+    model: { value: 'PROVIDER/MODEL', help: 'opencode: the model that answers (default: as it is configured)' },
+    pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },
+    ...storeOption,
+  },
+  examples: ['indelible continue 0b0f5e8a --in codex', 'indelible continue session.jsonl --in pi --print'],
+  run: async (call) => {
+    const { values, positionals, terminal } = call
+    const [name, ...more] = positionals
+    if (name === undefined || name === '') throw new Misuse('continue needs a SESSION or a FILE')
+    const given = values['in']
+    if (given !== undefined && !isProgram(given)) throw new Misuse(`--in takes one of ${names}, not "${String(given)}"`)
+    const found = await conversationNamed(name, call)
+    const program = given ?? found.program
+    if (program === undefined)
+      throw new Misuse(`${name} comes from no program that can continue it: --in takes one of ${names}`)
+    const cwd = folderOfCall(values['cwd'], terminal)
+    if (values['print'] !== true || program === 'opencode') checkInstalled(program, terminal.env)
+    checkHome(program, terminal.env)
+    const view = upTo(found.view, wholeNumber('--at', values['at'], undefined))
+    const native = writeNative(inBudget(view, found, program, call), program, {
+      id: randomUUID(),
+      now: Date.now(),
+      cwd,
+      reasoning: reasoningOf(values['reasoning'], found, program),
+      ...(found.conversationTitle !== undefined && { title: found.conversationTitle }),
+      ...settingsOf(program, cwd, values['model'], terminal.env),
+    })
+    if (native.turns === 0) throw new Unreadable(`${name}: has no message to continue from; nothing was written`)
+    const { columns } = terminal
+    terminal.tell([...repairLines(native.repairs, columns), ...lossLines(native.losses, columns)])
+    const path = await putNative(native, cwd, terminal)
+    const { command, resume } = resumed[program]
+    const args = [...resume(native.id), ...more]
+    terminal.tell([
+      `${found.title}: written for ${program} as ${native.id}, ${counted(native.turns, 'turn')}, in ${path}`,
+    ])
+    if (values['print'] !== true) return programEnded(command, args, terminal.env, terminal, cwd)
+    await terminal.print([`cd ${shellWord(cwd)} && ${[command, ...args].map(shellWord).join(' ')}`])
+    return 0
+  },
+}
+
+const isProgram = (name: unknown): name is NativeProgram => nativePrograms.includes(name as NativeProgram)
+
+interface Found {
+  readonly view: View<Message>
+  readonly title: string
+  readonly conversationTitle?: string | undefined
+  /** The program that it comes from. */
+  readonly program: NativeProgram | undefined
+  /** Whether its provider is the one that the program uses by itself. */
+  readonly isOwnProvider: boolean
+  readonly notes?: Sequence<Note>
+}
+
+/** A file; else a session of a program on this machine; else one of the store. Throws Unreadable. */
+const conversationNamed = async (name: string, call: Call): Promise<Found> => {
+  const { values, terminal } = call
+  if (name === '-' || isFileThere(name, call))
+    return fromTranscript(nameOf(name), await readTranscriptFile(name, { pick: pickOf(values) }, terminal), terminal)
+  const source = values['store'] === undefined ? await sourceNamed(name, terminal) : undefined
+  if (source === undefined) {
+    const { view, title, notes, session } = await namedConversation(name, call)
+    const { import: from } = session?.metadata() ?? {}
+    const program = isObject(from) && isProgram(from['program']) ? from['program'] : undefined
+    return { view, title, program, isOwnProvider: false, ...(notes && { notes }) }
+  }
+  const read = await source.read(0)
+  if (isLeft(read)) throw new Unreadable(`${source.path}: ${faultMessage(read.left)}`)
+  const age = Date.now() - source.changed
+  if (age < recent)
+    terminal.tell([
+      `${source.path}: changed ${Math.max(0, Math.round(age / 1000))} s ago; what its program writes from now on is not in the new session`,
+    ])
+  return fromTranscript(nameOf(source.path), read.right, terminal)
+}
+
+const isFileThere = (name: string, call: Call): boolean => {
+  try {
+    return isFile(name, call) && statSync(call.terminal.path(name)).isFile()
+  } catch {
+    return false
+  }
+}
+
+/** Milliseconds after its last change in which a program may still be at work on a session. */
+const recent = 10_000
+
+const fromTranscript = (title: string, transcript: Transcript, terminal: Terminal): Found => {
+  const { format, messages, pages, damage, losses, origin } = transcript
+  terminal.tellDamage(title, damage)
+  terminal.tell(readLossLines(losses, terminal.columns))
+  const history = createHistory<Message>()
+  messages.forEach((message, position) => history.append(message, pages?.[position]))
+  const provider = origin.metadata['model_provider']
+  return {
+    view: without(history.view(), retractedIn(transcript)),
+    title,
+    conversationTitle: origin.title === undefined ? undefined : oneLine(origin.title),
+    program: programs[format],
+    isOwnProvider: provider === undefined || provider === 'openai',
+  }
+}
+
+/** The programs by the formats of their files. */
+const programs: { readonly [format: string]: NativeProgram | undefined } = {
+  'claude-code': 'claude-code',
+  codex: 'codex',
+  'gemini-cli': 'gemini',
+  opencode: 'opencode',
+  'pi-session': 'pi',
+}
+
+const upTo = (view: View<Message>, at: number | undefined): View<Message> => {
+  if (at === undefined) return view
+  const count = at < 0 ? view.length + at : at
+  if (count < 0 || count > view.length)
+    throw new Unreadable(
+      `it has ${counted(view.length, 'message')}, so --at takes 1 to ${view.length}, or a negative number; nothing was written`,
+    )
+  return view.slice(0, count)
+}
+
+/** The conversation, or what the context policy leaves of it where it is too large. Tells of that. Throws Unreadable. */
+const inBudget = (
+  view: View<Message>,
+  { title, notes }: Found,
+  program: NativeProgram,
+  { values, terminal }: Call,
+): Sequence<Message> => {
+  const budget = typeof values['budget'] === 'string' ? tokensOf(values['budget']) : resumed[program].budget
+  const tokens = [...view].reduce((sum, message) => sum + estimateTokens(message), 0)
+  if (tokens <= budget) return view
+  const derived = deriveContext(view, { budget, tools: [], ...(notes && { notes }) })
+  if (isLeft(derived)) throw new Unreadable(`${title}: ${faultMessage(derived.left)}; nothing was written`)
+  terminal.tell([
+    `${title}: takes about ${grouped(tokens)} tokens, more than the ${grouped(budget)} of --budget: shortened to ${counted(derived.right.messages.length, 'message')} of about ${grouped(derived.right.tokens)} tokens; the whole of it stays where it is`,
+  ])
+  return derived.right.messages
+}
+
+const reasoningOf = (given: unknown, { program, isOwnProvider }: Found, to: NativeProgram): 'own' | 'text' | 'omit' => {
+  if (given === undefined) return program === to && isOwnProvider ? 'own' : 'text'
+  if (given === 'own' || given === 'text' || given === 'omit') return given
+  throw new Misuse(`--reasoning takes own, text or omit, not "${String(given)}"`)
+}
+
+/** The folder as programs see it: without links. Throws Unreadable. */
+const folderOfCall = (given: unknown, terminal: Terminal): string => {
+  const path = terminal.path(typeof given === 'string' ? given : '.')
+  try {
+    if (statSync(path).isDirectory()) return realpathSync(path)
+  } catch {
+    // falls through to the error below
+  }
+  throw new Unreadable(`--cwd ${path}: is no folder; nothing was written`)
+}

@@ -1,0 +1,134 @@
+/** `indelible sessions`: the sessions that agents keep on this machine, of all programs together. */
+import { basename, dirname } from 'node:path'
+import { isLeft } from 'indelible/json/kit'
+import { textOf } from 'indelible/message'
+import type { Transcript } from '@indelible/transcripts'
+import { programs, sourcesOf, type Source } from '../sources/agent-sessions.ts'
+import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
+import { projectRoot } from './native-files.ts'
+import { fit, oneLine, padEnd } from '../terminal/screen.ts'
+
+export const sessions: Command = {
+  name: 'sessions',
+  synopsis: 'sessions',
+  purpose: 'list the sessions of all agents on this machine',
+  usage: ['sessions [options]'],
+  about: `Lists the sessions that agents keep on this machine, the latest first: when each
+changed, its program, its id, the project it is of and its title or first words.
+"indelible continue ID --in PROGRAM" continues one. Reads the files of
+${programs.join(', ')}.`,
+  options: {
+    limit: { value: 'N', help: 'how many are printed (default 20)' },
+    of: { value: 'PROGRAM', help: 'only those of one program' },
+    json: { help: 'one JSON object a line, for programs' },
+  },
+  examples: ['indelible sessions --of codex'],
+  run: async ({ values, terminal }) => {
+    const limit = wholeNumber('--limit', values['limit'], 20)
+    if (limit < 0) throw new Misuse('--limit takes a whole number from 0')
+    const of = values['of']
+    if (of !== undefined && !programs.includes(String(of)))
+      throw new Misuse(`--of takes one of ${programs.join(', ')}, not "${String(of)}"`)
+    const { found, unread } = await allSources(terminal, of === undefined ? programs : [String(of)])
+    terminal.tell(unread)
+    const listed = await Promise.all(found.slice(0, limit).map(describe))
+    if (values['json'] === true) return terminal.printJson(listed.map((one) => JSON.stringify(one)))
+    await terminal.print(listed.map((one) => lineOf(one, terminal.columns)))
+    if (found.length === 0) terminal.tell(['no sessions of agents were found on this machine'])
+    else if (found.length > listed.length)
+      terminal.tell([`${found.length - listed.length} more: --limit ${found.length}`])
+  },
+}
+
+interface Placed {
+  readonly program: string
+  readonly source: Source
+}
+
+/** The sessions of programs, the latest first, without those of sub-agents; and what can't be read. */
+const allSources = async (
+  { env }: Terminal,
+  of: readonly string[],
+): Promise<{ readonly found: readonly Placed[]; readonly unread: readonly string[] }> => {
+  const all = await Promise.all(of.map(async (program) => ({ program, ...(await sourcesOf(program, env)) })))
+  const found = all.flatMap(({ program, sources }) => sources.map((source) => ({ program, source })))
+  return {
+    found: found
+      .filter(({ source }) => basename(dirname(source.path)) !== 'subagents')
+      .toSorted((a, b) => b.source.changed - a.source.changed),
+    unread: all.flatMap(({ unread }) => unread),
+  }
+}
+
+/** The id that the name of a session's file ends with, or the database says. Of Gemini CLI it is the first part of it. */
+const idOf = ({ path }: Source): string =>
+  /(?:#|[-_/\\])([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<=#).+|[0-9a-f]{8})(?:\.jsonl?(?:\.zst)?)?$/.exec(
+    path,
+  )?.[1] ?? basename(path).replace(/\.jsonl?(?:\.zst)?$/, '')
+
+/** The session whose id begins so; undefined if there is none. Throws Unreadable, if there are several. */
+export const sourceNamed = async (name: string, terminal: Terminal): Promise<Source | undefined> => {
+  const { found } = await allSources(terminal, programs)
+  const matching = found.filter(({ source }) => idOf(source).startsWith(name) || name.startsWith(`${idOf(source)}-`))
+  const [first, second] = matching.filter(({ source }) => idOf(source) === name).concat(matching)
+  if (first !== undefined && second !== undefined && idOf(first.source) !== idOf(second.source))
+    throw new Unreadable(
+      `the sessions ${matching
+        .slice(0, 5)
+        .map(({ source }) => idOf(source))
+        .join(', ')} begin with "${name}"; give more of the id`,
+    )
+  return first?.source
+}
+
+interface Described {
+  readonly changed: string
+  readonly program: string
+  readonly id: string
+  readonly project?: string
+  readonly title?: string
+  readonly messages?: number
+  readonly path: string
+  readonly unreadable?: string
+}
+
+const describe = async ({ program, source }: Placed): Promise<Described> => {
+  const known = { changed: new Date(source.changed).toISOString(), program, id: idOf(source), path: source.path }
+  try {
+    const read = await source.read(0)
+    if (isLeft(read)) return { ...known, unreadable: read.left._tag }
+    const project = projectOf(read.right, source)
+    const title = read.right.origin.title ?? wordsOf(read.right)
+    const messages = read.right.messages.length
+    return { ...known, ...(project && { project }), ...(title && { title }), messages }
+  } catch (error) {
+    return { ...known, unreadable: (error as NodeJS.ErrnoException).code ?? String(error) }
+  }
+}
+
+const projectOf = ({ origin }: Transcript, { path }: Source): string | undefined => {
+  const { cwd, directory } = origin.metadata
+  const said = cwd ?? directory ?? projectRoot(dirname(dirname(path)))
+  return typeof said === 'string' ? said : undefined
+}
+
+/** The first words of the user that are not a program's own. */
+const wordsOf = ({ messages }: Transcript): string | undefined => {
+  for (const message of messages) {
+    const words = message.role === 'user' ? textOf(message).trim() : ''
+    if (words !== '' && !/^(?:<|# AGENTS\.md)/.test(words)) return oneLine(words).slice(0, 200)
+  }
+  return undefined
+}
+
+const lineOf = ({ changed, program, id, project, title, unreadable }: Described, columns: number): string =>
+  fit(
+    [
+      changed.slice(0, 16).replace('T', ' '),
+      padEnd(program, 11),
+      padEnd(oneLine(id), 36),
+      padEnd(oneLine(project === undefined ? '' : basename(project)), 12),
+      unreadable === undefined ? oneLine(title ?? '') : `can't be read: ${unreadable}`,
+    ].join('  '),
+    columns,
+  )

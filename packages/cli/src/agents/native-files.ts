@@ -1,0 +1,167 @@
+/** Where programs look for their sessions, how they resume one, and how one is put there. */
+import { accessSync, constants, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, delimiter, dirname, join } from 'node:path'
+import { isLeft, isObject, parseJson } from 'indelible/json/kit'
+import type { Native, NativeOptions, NativeProgram } from '@indelible/transcripts'
+import { folderOf, homeOf, isByProject, settingIn } from '../sources/agent-sessions.ts'
+import { Unreadable, type Terminal } from '../terminal/command.ts'
+import { programSaid } from '../terminal/program.ts'
+import { unwritable } from '../sources/input.ts'
+import { writeOut } from '../sources/write-out.ts'
+
+type Env = Terminal['env']
+
+/** A program: its command, and how it resumes a session. */
+interface Resumed {
+  readonly command: string
+  readonly resume: (id: string) => readonly string[]
+  /** What names the folder of its sessions. */
+  readonly variable: string
+  /** Tokens of a conversation that leave room for its instructions, tools and answers in the window of its usual model. */
+  readonly budget: number
+}
+
+export const resumed: { readonly [Program in NativeProgram]: Resumed } = {
+  'claude-code': {
+    command: 'claude',
+    resume: (id) => ['--resume', id],
+    variable: 'CLAUDE_CONFIG_DIR',
+    budget: 150_000,
+  },
+  codex: { command: 'codex', resume: (id) => ['resume', id], variable: 'CODEX_HOME', budget: 200_000 },
+  gemini: { command: 'gemini', resume: (id) => ['-r', id], variable: 'GEMINI_CLI_HOME', budget: 800_000 },
+  opencode: { command: 'opencode', resume: (id) => ['-s', id], variable: 'XDG_DATA_HOME', budget: 150_000 },
+  pi: { command: 'pi', resume: (id) => ['--session', id], variable: 'PI_CODING_AGENT_DIR', budget: 150_000 },
+}
+
+/** Throws Unreadable, if a program can't be started here. */
+export const checkInstalled = (program: NativeProgram, env: Env): void => {
+  const { command } = resumed[program]
+  if (!(env['PATH'] ?? '').split(delimiter).some((folder) => isProgram(join(folder, command))))
+    throw new Unreadable(`${program}: there is no program "${command}" in PATH; nothing was written`, 127)
+}
+
+const isProgram = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+/** Throws Unreadable, if a program has no folder here: it was never started, or it is elsewhere. */
+export const checkHome = (program: NativeProgram, env: Env): void => {
+  if (program === 'opencode') return // its own command writes there
+  const folder = program === 'pi' && isByProject(env) ? dirname(folderOf(program, env)) : folderOf(program, env)
+  if (!existsSync(folder))
+    throw new Unreadable(
+      `${program} has no folder ${folder}; start it once, or set ${resumed[program].variable}; nothing was written`,
+    )
+}
+
+/** What a program's files say that its writer needs to know. Throws Unreadable. */
+export const settingsOf = (
+  program: NativeProgram,
+  cwd: string,
+  model: unknown,
+  env: Env,
+): Pick<NativeOptions, 'model' | 'project'> => {
+  if (program === 'gemini') {
+    const project = projectOf(cwd, folderOf('gemini', env))
+    return project === undefined ? {} : { project }
+  }
+  if (program !== 'opencode') return {}
+  const config = join(env['XDG_CONFIG_HOME'] || join(homeOf(env), '.config'), 'opencode', 'opencode.json')
+  const named =
+    typeof model === 'string'
+      ? model
+      : (settingIn(join(cwd, 'opencode.json'), 'model') ?? settingIn(config, 'model') ?? lastModel(env))
+  const [, provider, name] = /^([^/]+)\/(.+)$/.exec(named ?? '') ?? []
+  if (provider === undefined || name === undefined)
+    throw new Unreadable(
+      `opencode: ${named === undefined ? 'no model is configured' : `"${named}" is no model`}; --model PROVIDER/MODEL names one of "opencode models"; nothing was written`,
+    )
+  return { model: { provider, model: name } }
+}
+
+/** The model that opencode's user chose last. Source: opencode 1.18.33, `model.json` of its state folder */
+const lastModel = (env: Env): string | undefined => {
+  const state = env['XDG_STATE_HOME'] || join(homeOf(env), '.local', 'state')
+  const recent = jsonIn(join(state, 'opencode', 'model.json'))['recent']
+  const first: unknown = Array.isArray(recent) ? recent[0] : undefined
+  return isObject(first) ? `${String(first['providerID'])}/${String(first['modelID'])}` : undefined
+}
+
+const jsonIn = (path: string): { readonly [name: string]: unknown } => {
+  try {
+    const parsed = parseJson(readFileSync(path, 'utf8'))
+    return isLeft(parsed) || !isObject(parsed.right) ? {} : parsed.right
+  } catch {
+    return {} // it is not there
+  }
+}
+
+/**
+ * The folder that Gemini CLI has for a project: the one that says so in a file of its own, or that its register names.
+ *
+ * Source  Gemini CLI 0.61.0, projectRegistry.ts
+ */
+const projectOf = (cwd: string, folder: string): string | undefined => {
+  const names = existsSync(join(folder, 'tmp')) ? readdirSync(join(folder, 'tmp')) : []
+  const owned = names.find((name) => projectRoot(join(folder, 'tmp', name)) === cwd)
+  const projects = jsonIn(join(folder, 'projects.json'))['projects']
+  const registered = isObject(projects) && Object.hasOwn(projects, cwd) ? projects[cwd] : undefined
+  const name = owned ?? registered
+  return typeof name === 'string' && /^\w[\w.-]{0,254}$/.test(name) ? name : undefined
+}
+
+/** The folder that a folder of Gemini CLI is for. */
+export const projectRoot = (folder: string): string | undefined => {
+  try {
+    return readFileSync(join(folder, '.project_root'), 'utf8').trim()
+  } catch {
+    return undefined
+  }
+}
+
+/** Put a session where its program looks. Gives the file. Throws Unreadable, and then nothing was written. */
+export const putNative = async (native: Native, cwd: string, terminal: Terminal): Promise<string> => {
+  const { program, place, lines } = native
+  if (program === 'opencode') return importedByOpencode(native, cwd, terminal)
+  const folder = folderOf(program, terminal.env)
+  const steps = program !== 'pi' ? place : isByProject(terminal.env) ? place.slice(1) : place.slice(-1)
+  const path = join(folder, ...steps)
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw unwritable(dirname(path), error)
+  })
+  await writeOut(path, lines, { input: '-', force: false, terminal, mode: 0o600 })
+  if (program === 'gemini') await claim(dirname(dirname(path)), cwd, path)
+  return path
+}
+
+/** Say in a new folder of Gemini CLI which project it is for. */
+const claim = async (folder: string, cwd: string, session: string): Promise<void> => {
+  const path = join(folder, '.project_root')
+  try {
+    if (projectRoot(folder) === undefined) await writeFile(path, cwd, { flag: 'wx' })
+  } catch (error) {
+    rmSync(session, { force: true })
+    throw unwritable(path, error)
+  }
+}
+
+const importedByOpencode = async ({ id, place, lines }: Native, cwd: string, terminal: Terminal): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'indelible-'))
+  const path = join(folder, basename(place.join('/')))
+  try {
+    await writeOut(path, lines, { input: '-', force: false, terminal, mode: 0o600 })
+    const said = await programSaid('opencode', ['import', path], terminal.env, cwd)
+    if (!said.includes(id)) throw new Unreadable(`opencode did not import the session: ${said.trim().slice(-500)}`)
+    return 'the database of opencode'
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,136 @@
+/** `indelible note`, `pin`, `retag` and `rename`: what is said about a record. No message changes. */
+import { isPageKind, pageKinds } from 'indelible/pages'
+import { openSession, type Session } from 'indelible/session'
+import { Misuse, Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
+import { answer, sessionOfCall, shownHead, storeOption } from '../sources/place.ts'
+import { counted, oneLine } from '../terminal/screen.ts'
+import { withSession } from '../sources/sessions.ts'
+
+export const note: Command = {
+  name: 'note',
+  synopsis: 'note SESSION TEXT',
+  purpose: 'write a note beside a record',
+  usage: ['note SESSION TEXT [--at N] [options]'],
+  about: `Appends a note to the record of a session. A model is not sent it, and no message changes. "indelible show SESSION N"
+prints the notes on a message, and "indelible tail" all of them.`,
+  options: {
+    at: { value: 'N', help: 'the position of the message that the note is about; a negative N counts from the end' },
+    namespace: { value: 'NAME', help: 'which application the note belongs to (default: indelible.note)' },
+    ...storeOption,
+  },
+  examples: ['indelible note mine "Here the plan changed." --at 17'],
+  run: async (call) => {
+    const given = sessionOfCall('note', call, 1)
+    const { values, positionals, terminal } = call
+    const text = positionals[1]
+    if (text === undefined || text.trim() === '') throw new Misuse('note needs TEXT: what to write')
+    const at = wholeNumber('--at', values['at'], undefined)
+    const namespace = values['namespace'] ?? 'indelible.note'
+    if (typeof namespace !== 'string' || namespace === '') throw new Misuse('--namespace takes a NAME')
+    await withSession(call, given, async (store, id) => {
+      const session = await answer(openSession(store, id))
+      const position = at === undefined ? undefined : positionIn(session, at)
+      const { head } = await answer(
+        session.note({
+          type: 'application',
+          namespace,
+          content: { ...(position !== undefined && { position }), text },
+        }),
+      )
+      await terminal.print([
+        `${id}: noted${position === undefined ? '' : ` at ${position}`}, head ${shownHead(head, terminal)}`,
+      ])
+    })
+  },
+}
+
+export const pin: Command = {
+  name: 'pin',
+  synopsis: 'pin SESSION N…',
+  purpose: 'keep messages in every context',
+  usage: ['pin SESSION N… [--off] [options]'],
+  about: `Pins messages: from now on every context holds them as constraints, whatever has to go. A negative N counts from
+the end.`,
+  options: { off: { help: 'no longer: the messages have their own page kinds again' }, ...storeOption },
+  examples: ['indelible pin mine 0 17'],
+  run: async (call) => {
+    const [given, ...rest] = call.positionals
+    sessionOfCall('pin', { ...call, positionals: call.positionals.slice(0, 1) })
+    if (rest.length === 0) throw new Misuse('pin needs N: the position of a message')
+    const wanted = rest.map((each) => wholeNumber('pin: N', each, 0))
+    const off = call.values['off'] === true
+    await withSession(call, given as string, async (store, id) => {
+      const session = await answer(openSession(store, id))
+      const positions = wanted.map((at) => positionIn(session, at))
+      let head = session.head()
+      for (const position of positions)
+        head = (await answer(off ? session.unpin(position) : session.pin(position))).head
+      await call.terminal.print([
+        `${id}: ${counted(positions.length, 'message')} ${off ? 'no longer pinned' : 'pinned'}, head ${shownHead(head, call.terminal)}`,
+      ])
+    })
+  },
+}
+
+export const retag: Command = {
+  name: 'retag',
+  synopsis: 'retag SESSION N KIND',
+  purpose: 'give a message another page kind',
+  usage: ['retag SESSION N KIND [options]'],
+  about: `Says what a message is for memory management: ${pageKinds.join(', ')}. The kind decides how far a context may
+shorten the message. The record keeps the kind that it was appended with. A negative N counts from the end.`,
+  options: storeOption,
+  examples: ['indelible retag mine 4 plan'],
+  run: async (call) => {
+    const given = sessionOfCall('retag', call, 2)
+    const [, at, kind] = call.positionals
+    const wanted = wholeNumber('retag: N', at, undefined)
+    if (wanted === undefined) throw new Misuse('retag needs N: the position of a message')
+    if (!isPageKind(kind))
+      throw new Misuse(`retag needs KIND: one of ${pageKinds.join(', ')}${kind === undefined ? '' : `, not "${kind}"`}`)
+    await withSession(call, given, async (store, id) => {
+      const session = await answer(openSession(store, id))
+      const position = positionIn(session, wanted)
+      const before = session.pages()[position]
+      const { head } = await answer(session.retag(position, kind))
+      await call.terminal.print([
+        `${id}: message ${position} is ${kind}, before ${before}, head ${shownHead(head, call.terminal)}`,
+      ])
+    })
+  },
+}
+
+export const rename: Command = {
+  name: 'rename',
+  synopsis: 'rename SESSION TITLE',
+  purpose: 'give a session a title',
+  usage: ['rename SESSION TITLE [options]'],
+  about: `Sets the title of a session, which lists show. An empty TITLE takes it away. The id stays: others may refer to it,
+and proofs name it. A title is metadata: it is beside the record, and no proof covers it.`,
+  options: storeOption,
+  examples: ['indelible rename 0f3c8a1d "The build fix"'],
+  run: async (call) => {
+    const given = sessionOfCall('rename', call, 1)
+    const title = call.positionals[1]
+    if (title === undefined) throw new Misuse('rename needs TITLE: what lists should show')
+    await withSession(call, given, async (store, id) => {
+      const session = await answer(openSession(store, id))
+      await answer(
+        session.update((metadata) => {
+          if (title === '') delete metadata['title']
+          else metadata['title'] = title
+        }),
+      )
+      await call.terminal.print([`${id}: ${title === '' ? 'has no title of its own' : oneLine(title)}`])
+    })
+  },
+}
+
+/** A position of the record. Throws Unreadable, where there is no message. */
+const positionIn = ({ id, len }: Pick<Session, 'id' | 'len'>, at: number): number => {
+  const position = at < 0 ? len + at : at
+  if (position >= 0 && position < len) return position
+  throw new Unreadable(
+    `${id}: there is no message ${at}: ${len === 0 ? 'there are none' : `there are ${counted(len, 'message')}, from 0 to ${len - 1}`}; nothing was written`,
+  )
+}

@@ -1,0 +1,111 @@
+/** `indelible append SESSION`: messages for a session, from the command line or from standard input. */
+import { faultMessage } from 'indelible'
+import { isLeft, parseJson } from 'indelible/json/kit'
+import { decodeMessage, openCalls, text, type Message, type Role } from 'indelible/message'
+import { isRole, roles } from 'indelible/message/kit'
+import { isPageKind, pageKinds } from 'indelible/pages'
+import { openSession, type Session } from 'indelible/session'
+import { Misuse, Unreadable, type Command } from '../terminal/command.ts'
+import { textOf } from '../sources/input.ts'
+import { answer, shownHead, sessionOfCall, storeOption } from '../sources/place.ts'
+import { withSession } from '../sources/sessions.ts'
+import { counted, shellWord } from '../terminal/screen.ts'
+
+export const append: Command = {
+  name: 'append',
+  synopsis: 'append SESSION',
+  purpose: 'append messages to a session',
+  usage: ['append SESSION TEXT [options]', 'append SESSION [options] < MESSAGES'],
+  about: `Appends one message with TEXT, or the messages on standard input, one JSON
+object a line. All of them are appended or none, and they are on disk when the
+command ends. A message is
+  {"role": "user", "content": [{"type": "text", "text": "hi"}]}
+Its content may also be a string.`,
+  options: {
+    role: { value: 'ROLE', help: 'who says TEXT: system, developer, user (default), assistant' },
+    page: {
+      value: 'KIND',
+      help: 'the page kind of the messages, for memory management: bootstrap, constraint, plan, preference, evidence, conversation (default: chosen by role and content)',
+    },
+    at: { value: 'N', help: 'append only if the session has N messages, else exit 1' },
+    operation: { value: 'ID', help: 'an id for this append: a retry with it changes nothing' },
+    interrupted: { help: 'first append an error result for each call without a result' },
+    ...storeOption,
+  },
+  examples: ['indelible append mine "And now the tests."'],
+  run: async (call) => {
+    const { values, positionals, terminal } = call
+    const named = sessionOfCall('append', call, 1)
+    const role = roleOf(values['role'])
+    const page = values['page']
+    if (page !== undefined && !isPageKind(page))
+      throw new Misuse(`--page: "${String(page)}" is not a page kind; expected ${pageKinds.join(', ')}`)
+    const at = values['at']
+    if (at !== undefined && (typeof at !== 'string' || !/^\d{1,15}$/.test(at)))
+      throw new Misuse('--at takes a number of messages')
+    const operation = values['operation']
+    const [, said] = positionals
+    if (said === '')
+      throw new Misuse('append: TEXT is empty, so nothing was appended; standard input takes an empty message')
+    const given = said === undefined ? messagesIn(await textOf('-', terminal)) : [{ role, content: [text(said)] }]
+    if (given.length === 0) throw new Misuse('append needs TEXT, or messages on standard input')
+    await withSession(call, named, async (store, id) => {
+      const session = await answer(openSession(store, id))
+      const results = values['interrupted'] === true ? session.interrupted() : []
+      const { from, to, head } = await answer(
+        session.append([...results, ...given], {
+          ...(page !== undefined && { page: [...results.map(() => undefined), ...given.map(() => page)] }),
+          ...(typeof operation === 'string' && { operation }),
+          ...(typeof at === 'string' && { expectedLen: Number(at) }),
+        }),
+      )
+      await terminal.print([`${id}: ${counted(to - from, 'message')} at ${from}, head ${shownHead(head, terminal)}`])
+      if (given.at(-1)?.role !== 'assistant') terminal.tell(openCallLines(session))
+    })
+  },
+}
+
+/** What to do about calls without a result: a result must follow its turn, so what was said since is in the way. */
+const openCallLines = (session: Session): readonly string[] => {
+  const conversation = session.conversation()
+  const [first, ...others] = openCalls(conversation)
+  if (first === undefined) return []
+  const refused = `${counted(1 + others.length, 'call')} without a result, which providers refuse`
+  if (session.interrupted().length > 0)
+    return [`${refused}: --interrupted appends error results for the calls of the last turn`]
+  const id = shellWord(session.id)
+  return [
+    `${refused}; later messages follow, so no append can settle ${others.length === 0 ? 'it' : 'them'}; "indelible context" and "export --to" print error results there;`,
+    `"indelible show ${id}" lists the calls; "indelible fork ${id} --at ${(conversation.positionAt(first.position) as number) + 1}" and then append --interrupted continues from the first`,
+  ]
+}
+
+const roleOf = (given: unknown): Role => {
+  if (given === undefined) return 'user'
+  if (!isRole(given) || given === 'tool')
+    throw new Misuse(`--role: expected ${roles.filter((role) => role !== 'tool').join(', ')}`)
+  return given
+}
+
+const messagesIn = (input: string): readonly Message[] =>
+  input.split('\n').flatMap((line, index) => {
+    if (line.trim() === '') return []
+    const value = parseJson(line)
+    if (isLeft(value))
+      throw new Unreadable(
+        `standard input: line ${index + 1} is not JSON at column ${value.left.column}: expected ${value.left.expected}, found ${value.left.found}`,
+      )
+    const decoded = decodeMessage(withParts(value.right))
+    if (isLeft(decoded))
+      throw new Unreadable(
+        `standard input: line ${index + 1} is not a message: ${faultMessage(decoded.left)}; nothing was appended`,
+      )
+    return [decoded.right]
+  })
+
+/** A string as content is one text part. */
+const withParts = (value: unknown): unknown => {
+  const content =
+    typeof value === 'object' && value !== null ? (value as { readonly content?: unknown }).content : undefined
+  return typeof content === 'string' ? { ...(value as object), content: [text(content)] } : value
+}

@@ -1,0 +1,66 @@
+/** `indelible fork SESSION`: another session that begins with the first messages of one. */
+import { openCalls, pairCalls } from 'indelible/message'
+import { createFork, describeSession, readRange } from 'indelible/session'
+import type { Store } from 'indelible/store'
+import { Misuse, Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
+import { answer, shownHead, sessionOfCall, storeOption } from '../sources/place.ts'
+import { withSession } from '../sources/sessions.ts'
+import { counted, oneLine, shellWord } from '../terminal/screen.ts'
+
+export const fork: Command = {
+  name: 'fork',
+  synopsis: 'fork SESSION',
+  purpose: 'start a session with the first messages of another',
+  usage: ['fork SESSION [--at N] [options]'],
+  about: `Starts a session with the first N messages of another, and prints its id. Both
+share these messages; nothing is copied, so a fork costs the same at any length.`,
+  options: {
+    at: {
+      value: 'N',
+      help: 'the number of messages to share; a negative N leaves out the last N messages (default: all)',
+    },
+    id: { value: 'NAME', help: 'the id of the new session (default: a random one)' },
+    ...storeOption,
+  },
+  run: async (call) => {
+    const { values, terminal } = call
+    const given = sessionOfCall('fork', call)
+    const at = wholeNumber('--at', values['at'], undefined)
+    const name = values['id']
+    if (name === '') throw new Misuse('--id takes a NAME')
+    await withSession(call, given, async (store, id) => {
+      const { len } = await answer(describeSession(store, id))
+      const shared = at === undefined ? len : at < 0 ? len + at : at
+      if (shared < 0 || shared > len)
+        throw new Unreadable(
+          `${id}: has ${counted(len, 'message')}, so --at takes 0 to ${len}, or -1 to -${len}; nothing was forked`,
+        )
+      const open = await leftOpen(store, id, shared) // first: what can't be read makes no fork
+      const info = await answer(createFork(store, id, { at: shared, ...(typeof name === 'string' && { id: name }) }))
+      await terminal.print([
+        `${info.id}: ${counted(info.len, 'message')} of ${id}, head ${shownHead(info.head, terminal)}`,
+      ])
+      terminal.tell(open(info.id))
+    })
+  },
+}
+
+/** What to say of a fork that ends inside a turn: the calls whose results it does not have, and where they are. */
+const leftOpen = async (store: Store, id: string, at: number): Promise<(fork: string) => readonly string[]> => {
+  const { view } = await answer(readRange(store, id, Math.max(0, at - longestTurn), at + longestTurn))
+  const first = Math.max(0, at - longestTurn)
+  const open = openCalls(view.slice(0, at - first))
+  if (open.length === 0) return () => []
+  const answered = new Map(pairCalls(view).map((call) => [`${call.position} ${call.part}`, call.answer?.position]))
+  const ends = open.map(({ position, part }) => answered.get(`${position} ${part}`))
+  const names = [...new Set(open.map(({ name }) => oneLine(name)))].slice(0, 3).join(', ')
+  const missing = `it ends inside a turn: ${counted(open.length, 'call')} without a result (${names})`
+  const after = Math.max(...ends.map((end) => (end === undefined ? -1 : first + end + 1)))
+  const whole = ends.every((end) => end !== undefined) ? `--at ${after} takes the results along; ` : ''
+  return (fork) => [
+    `${missing}; ${whole}"indelible append ${shellWord(fork)} TEXT --interrupted" first appends error results`,
+  ]
+}
+
+/** How far on both sides of the fork its turn is looked for. */
+const longestTurn = 200

@@ -1,0 +1,63 @@
+/** `indelible check FILE`: what a recorded conversation is, and what of it is not in order. */
+import { faultMessage } from 'indelible'
+import { isLeft } from 'indelible/json/kit'
+import { mend, settle } from 'indelible/message'
+import { Unreadable, type Command } from '../terminal/command.ts'
+import { oneFile, pathOf, pickOf, readTranscriptFile, titleOf } from '../sources/input.ts'
+import { damageLines, originLines, readLossLines } from '../terminal/report.ts'
+import { counted, fit, oneLine } from '../terminal/screen.ts'
+
+export const check: Command = {
+  name: 'check',
+  synopsis: 'check FILE',
+  purpose: 'report the format and the damage of a conversation',
+  usage: ['check [options] FILE'],
+  about: `Reads a conversation in any format that "show" reads. Reports its format and
+origin, the damaged lines, the values that were changed while reading, and the
+tool calls and results that do not pair, which a provider would refuse. FILE -
+reads standard input.
+
+Exit code 1 if a line is damaged or FILE can't be read.`,
+  options: {
+    pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },
+    json: { help: 'one JSON object, for programs' },
+  },
+  examples: ['indelible check session.jsonl'],
+  run: async ({ values, positionals, terminal }) => {
+    const path = oneFile('check', positionals)
+    const transcript = await readTranscriptFile(path, { pick: pickOf(values) }, terminal)
+    const { format, messages, damage, losses, count, pick, origin } = transcript
+    const settled = settle(messages)
+    const problems = isLeft(settled) ? settled.left.problems : []
+    const { columns } = terminal
+    if (values['json'] === true)
+      await terminal.printJson([
+        JSON.stringify({
+          format,
+          count,
+          pick,
+          messages: messages.length,
+          notes: transcript.notes.length,
+          origin,
+          damage,
+          losses,
+          problems,
+        }),
+      ])
+    else
+      await terminal.print([
+        titleOf(path, transcript),
+        ...originLines(transcript, columns),
+        ...(damage.length === 0 ? ['damage: none'] : damageLines(damage, columns)),
+        ...readLossLines(losses, columns),
+        problems.length === 0
+          ? 'pairing: every call has its result'
+          : `pairing: ${counted(problems.length, 'fault')}, ${counted(mend(messages).repairs.length, 'repair')} would settle it`,
+        ...problems.slice(0, mostShown).map((problem) => fit(`  ${oneLine(faultMessage(problem))}`, columns)),
+        ...(problems.length > mostShown ? [`  … and ${problems.length - mostShown} more`] : []),
+      ])
+    if (damage.length > 0) throw new Unreadable(`${pathOf(path)}: ${counted(damage.length, 'damaged line')}`)
+  },
+}
+
+const mostShown = 40

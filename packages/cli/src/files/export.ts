@@ -1,0 +1,100 @@
+/** `indelible export SESSION --to FORMAT`: a session as a request of a provider, or whole, to be imported elsewhere. */
+import { isLeft } from 'indelible/json/kit'
+import { describeSession, exportSession, readRange, readSession, type DamagedRow } from 'indelible/session'
+import { damageLines } from '../sources/conversation.ts'
+import type { Store } from 'indelible/store'
+import { exportLines } from '@indelible/transcripts'
+import { htmlOf } from '../view/index.ts'
+import { Misuse, Unreadable, wholeNumber, type Call, type Command } from '../terminal/command.ts'
+import { encoded, formats, withoutFeeds, type Converted } from './convert.ts'
+import { writeOut } from '../sources/write-out.ts'
+import { answer, faultText, sessionOfCall, storeOption } from '../sources/place.ts'
+import { redactorIn, tellRedacted } from '../sources/redacted.ts'
+import { lossLines, repairLines } from '../terminal/report.ts'
+import { withSession } from '../sources/sessions.ts'
+import { counted } from '../terminal/screen.ts'
+import { version } from '../terminal/version.ts'
+
+export const exportSessionCommand: Command = {
+  name: 'export',
+  synopsis: 'export SESSION',
+  purpose: 'write a session in another format',
+  usage: ['export SESSION --to FORMAT [options]'],
+  about: `Prints a session in another format: ${[...formats, 'html'].join(', ')}.
+
+"indelible" is the whole record, one JSON line a row, with its notes and its
+head. An import gives the same record with the same head. The other formats are
+requests that a provider accepts: a call without a result gets an error result.
+The repairs and the content that the format can't hold are listed on standard
+error.
+
+"html" is the page of "indelible view" with the session inside: one file, which
+opens in a browser without a network and verifies itself. Messages that --from
+and --until leave out, or that --redact changes, stand in the proof by their
+hash.`,
+  options: {
+    to: { value: 'FORMAT', help: 'the format to write' },
+    from: { value: 'N', help: 'html: start at position N; a negative N counts from the end' },
+    until: { value: 'N', help: 'html: stop before position N' },
+    redact: { help: 'html: take out what looks like a secret' },
+    out: { value: 'FILE', help: 'write to a file, which must not exist' },
+    force: { help: 'overwrite the file that --out names' },
+    ...storeOption,
+  },
+  run: async (call) => {
+    const { values, terminal } = call
+    const given = sessionOfCall('export', call)
+    const { to, out } = values
+    if (typeof to !== 'string' || !(to === 'html' || formats.includes(to)))
+      throw new Misuse(`export needs --to FORMAT: one of ${[...formats, 'html'].join(', ')}`)
+    const other = to === 'html' ? undefined : ['from', 'until', 'redact'].find((name) => values[name] !== undefined)
+    if (other !== undefined) throw new Misuse(`--${other} goes with --to html`)
+    await withSession(call, given, async (store, id) => {
+      const readable = <T extends { readonly damaged?: readonly DamagedRow[] }>(session: T): T => {
+        terminal.tell(damageLines(id, session.damaged ?? []))
+        return session
+      }
+      const { lines, repairs, losses }: Pick<Converted, 'lines' | 'repairs' | 'losses'> =
+        to === 'html'
+          ? { lines: await htmlLines(store, id, call), repairs: [], losses: [] }
+          : to === 'indelible'
+            ? {
+                lines: withoutFeeds(exportLines(readable(await answer(exportSession(store, id))))),
+                repairs: [],
+                losses: [],
+              }
+            : encoded(readable(await answer(readSession(store, id))).conversation(), to)
+      if (typeof out === 'string') await writeOut(out, lines, { input: '-', force: values['force'] === true, terminal })
+      else await terminal.printJson(lines)
+      terminal.tell([...repairLines(repairs, terminal.columns), ...lossLines(losses, terminal.columns)])
+      if (typeof out === 'string')
+        terminal.tell([
+          `${id}: written to ${out} as ${to}${losses.length === 0 ? '' : `, ${counted(losses.length, 'loss', 'losses')}`}`,
+        ])
+    })
+  },
+}
+
+const htmlLines = async (store: Store, id: string, { values, terminal }: Call): Promise<readonly string[]> => {
+  const { len, encrypted } = await answer(describeSession(store, id))
+  const at = (name: string, otherwise: number): number => {
+    const given = wholeNumber(`--${name}`, values[name], otherwise)
+    return given < 0 ? Math.max(0, len + given) : given
+  }
+  const [from, to] = [at('from', 0), at('until', len)]
+  if ((values['from'] ?? values['until']) !== undefined && from >= Math.min(to, len))
+    throw new Unreadable(
+      `${id}: has ${counted(len, 'message')}, and none from ${from} to before ${to}; nothing was written`,
+    )
+  const readable = encrypted && len > 0 ? await readRange(store, id, 0, 1)() : undefined
+  const redactor = redactorIn(values)
+  try {
+    const lines = await htmlOf(store, id, { from, to, ...(redactor && { redact: redactor }), version: version() })
+    if (readable !== undefined && isLeft(readable))
+      terminal.tell([`${id}: the page has the messages encrypted, as they are stored: ${faultText(readable.left)}`])
+    tellRedacted(redactor, terminal)
+    return lines
+  } catch (error) {
+    throw new Unreadable(error instanceof Error ? error.message : String(error))
+  }
+}

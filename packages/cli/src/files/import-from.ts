@@ -1,0 +1,186 @@
+/** `indelible import --from PROGRAM`: the sessions that an agent keeps on this machine. */
+import { faultMessage } from 'indelible'
+import { isLeft, isObject, type JsonObject } from 'indelible/json/kit'
+import type { Redactor } from 'indelible/redact'
+import { listSessions } from 'indelible/session'
+import type { Store } from 'indelible/store'
+import type { Transcript } from '@indelible/transcripts'
+import { folderOf, programs, sourcesOf, type Source } from '../sources/agent-sessions.ts'
+import { Misuse, Unreadable, type Call } from '../terminal/command.ts'
+import { unreadable } from '../sources/input.ts'
+import { importNew, type Imported } from './import-new.ts'
+import { answer } from '../sources/place.ts'
+import { redactorIn, tellRedacted } from '../sources/redacted.ts'
+import { tellReadLosses } from '../terminal/report.ts'
+import { counted } from '../terminal/screen.ts'
+import { redactTranscript } from '@indelible/transcripts'
+
+/** Import what is new of a program's sessions; with `--watch`, until the user ends it. Throws Unreadable. */
+export const importFrom = async (call: Call, store: Store): Promise<number | void> => {
+  const { values, terminal } = call
+  const program = String(values['from'])
+  if (!programs.includes(program)) throw new Misuse(`--from takes one of ${programs.join(', ')}, not "${program}"`)
+  const read = await readBefore(store, program)
+  if (values['watch'] !== true) {
+    const { failed, found, unread } = await importOnce(call, store, program, read, false)
+    if (found === 0) terminal.tell([`${program}: no sessions found in ${folderOf(program, terminal.env)}`])
+    const bad = [
+      ...(failed > 0 ? [counted(failed, 'session')] : []),
+      ...(unread > 0 ? [counted(unread, 'folder')] : []),
+    ]
+    if (bad.length > 0) throw new Unreadable(`${bad.join(' and ')} of ${program} can't be read`)
+    return
+  }
+  const watching = new AbortController()
+  const ended = terminal.onInterrupt(() => watching.abort())
+  terminal.tell([`watching ${folderOf(program, terminal.env)}; press Ctrl-C to stop`])
+  try {
+    while (!watching.signal.aborted) {
+      await importOnce(call, store, program, read, true)
+      await pause(between, watching.signal)
+    }
+    return 0
+  } finally {
+    ended()
+  }
+}
+
+/** Milliseconds from one look to the next. */
+const between = 1000
+
+/** Milliseconds for which an answer may still grow after its file has changed. */
+const unfinished = 10_000
+
+/** Each source that was read whole: its path and its stamp. */
+const readBefore = async (store: Store, program: string): Promise<Set<string>> => {
+  const read = new Set<string>()
+  let after: string | undefined
+  do {
+    const page = await answer(listSessions(store, after === undefined ? {} : { after }))
+    for (const { metadata } of page.sessions) {
+      const said = metadata['import']
+      if (!isObject(said) || said['program'] !== program) continue
+      if (typeof said['path'] === 'string' && typeof said['stamp'] === 'string')
+        read.add(stateOf({ path: said['path'], stamp: said['stamp'] }))
+    }
+    after = page.next
+  } while (after !== undefined)
+  return read
+}
+
+const stateOf = ({ path, stamp }: Pick<Source, 'path' | 'stamp'>): string => `${stamp} ${path}`
+
+interface Counts {
+  readonly found: number
+  readonly failed: number
+  /** How many folders can't be read. */
+  readonly unread: number
+}
+
+const importOnce = async (
+  call: Call,
+  store: Store,
+  program: string,
+  read: Set<string>,
+  isQuiet: boolean,
+): Promise<Counts> => {
+  const { terminal } = call
+  const { sources, unread } = await sourcesOf(program, terminal.env)
+  for (const reason of unread.filter((one) => !read.has(one))) {
+    read.add(reason) // printed once
+    terminal.tell([reason])
+  }
+  const news = sources.filter((source) => !read.has(stateOf(source)))
+  const redactor = redactorIn(call.values)
+  const bar = terminal.progress(`importing from ${program}`, news.length, 'sessions')
+  let failed = 0
+  for (const [index, source] of news.entries()) {
+    const isWhole = Date.now() - source.changed >= unfinished
+    try {
+      for (const done of await importSource(call, store, program, source, isWhole, redactor))
+        await tell(call, source, done)
+      if (isWhole) read.add(stateOf(source))
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error
+      failed += 1
+      read.add(stateOf(source)) // it is told once
+      terminal.tell([error.message])
+    }
+    bar.at(index + 1)
+  }
+  bar.end()
+  tellRedacted(redactor, terminal)
+  if (!isQuiet && sources.length > 0)
+    terminal.tell([
+      `${program}: ${counted(sources.length, 'session')}, ${sources.length - news.length} of them unchanged`,
+    ])
+  return { found: sources.length, failed, unread: unread.length }
+}
+
+/** The conversations of a source, each brought up to date. */
+const importSource = async (
+  { terminal }: Call,
+  store: Store,
+  program: string,
+  source: Source,
+  isWhole: boolean,
+  redactor: Redactor | undefined,
+): Promise<readonly Imported[]> => {
+  const continued: Imported[] = []
+  let count = 1
+  for (let pick = 0; pick < count; pick++) {
+    const read = await source.read(pick).catch((error: unknown) => {
+      throw unreadable(source.path, error)
+    })
+    if (isLeft(read)) throw new Unreadable(`${source.path}: ${faultMessage(read.left)}`)
+    // A database has a source for each of its conversations.
+    if (program !== 'opencode') count = read.right.count
+    if (isWhole) terminal.tellDamage(source.path, read.right.damage)
+    const whole = isWhole ? read.right : withoutLastAnswer(read.right)
+    const transcript = redactor === undefined ? whole : redactTranscript(whole, redactor)
+    if (transcript.messages.length === 0) continue
+    const origin = { program, path: source.path, ...(isWhole && pick === 0 && { stamp: source.stamp }) }
+    const id = idOf(transcript, source, program === 'opencode' ? 0 : pick)
+    const done = await importNew(store, id, transcript, origin)
+    if (isWhole && done.done !== 'unchanged') tellReadLosses(done.id, transcript.losses, terminal)
+    continued.push(done)
+  }
+  return continued
+}
+
+/** The id that the conversation brings along. A sub-agent's file has that of the session it belongs to. */
+const idOf = ({ origin }: Transcript, { path }: Source, pick: number): string => {
+  const { id, metadata } = origin as { readonly id?: string; readonly metadata: JsonObject }
+  const agent = typeof metadata['agentId'] === 'string' ? `.agent-${metadata['agentId']}` : ''
+  const name = id ?? path.replace(/^.*[/\\]/, '').replace(/\.jsonl?(?:\.zst)?$/, '')
+  return `${name}${agent}${pick === 0 ? '' : `.${pick}`}`
+}
+
+/** A conversation up to its last answer, which is still being written. */
+const withoutLastAnswer = (transcript: Transcript): Transcript => {
+  const { messages, notes } = transcript
+  const last = messages.findLastIndex(({ role }) => role === 'assistant')
+  const isOver = last === -1 || messages.slice(last + 1).some(({ role }) => role === 'user')
+  if (isOver) return transcript
+  return { ...transcript, messages: messages.slice(0, last), notes: notes.filter(({ position }) => position < last) }
+}
+
+const tell = async ({ values, terminal }: Call, { path }: Source, done: Imported): Promise<void> => {
+  if (done.done === 'unchanged') return
+  if (values['json'] === true) return terminal.printJson([JSON.stringify({ ...done, path })])
+  const how = {
+    stored: 'stored',
+    continued: 'appended',
+    branched: 'appended to a fork, because earlier messages changed',
+  }[done.done]
+  await terminal.print([`${done.id}: ${counted(done.messages, 'message')} ${how}, ${done.len} in all`])
+}
+
+const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })

@@ -1,0 +1,110 @@
+/** A conversation that goes on elsewhere, and its session here: what is new of it is appended. */
+import { isLeft, type Json, jsonEqual } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+import { rangeDigest, type Note } from 'indelible/notes/kit'
+import { forkSession, openSession, type Session } from 'indelible/session'
+import type { Store } from 'indelible/store'
+import { importTranscript, type Transcript } from '@indelible/transcripts'
+import { faultMessage } from 'indelible'
+import { Unreadable } from '../terminal/command.ts'
+import { answer } from '../sources/place.ts'
+
+export interface Imported {
+  readonly id: string
+  readonly done: 'stored' | 'continued' | 'branched' | 'unchanged'
+  /** How many messages were appended. */
+  readonly messages: number
+  readonly len: number
+}
+
+/**
+ * Bring the session of a conversation up to date. Messages are appended under a name that is made of them, so that two
+ * imports at once, or one that was interrupted, append them once.
+ *
+ * A record is never rewritten: where the conversation has changed since, because somebody went back in it, a fork goes on
+ * from the last message that they share, under the id with a number.
+ */
+export const importNew = async (
+  store: Store,
+  id: string,
+  transcript: Transcript,
+  origin: { readonly [key: string]: Json },
+): Promise<Imported> => {
+  const { messages } = transcript
+  let best: { readonly id: string; readonly shared: number } | undefined
+  for (let number = 1; ; number++) {
+    const name = number === 1 ? id : `${id}-${number}`
+    const found = await store.info(name)()
+    if (isLeft(found) && found.left._tag === 'NoSuchLog') {
+      if (best === undefined) {
+        const imported = await importTranscript(store, transcript, { id: name })()
+        if (isLeft(imported) && imported.left._tag === 'LogExists') return importNew(store, id, transcript, origin)
+        await answer(async () => imported)
+      } else await answer(forkSession(store, best.id, { at: best.shared, id: name }))
+      const session = await openedOf(store, name)
+      const appended = best === undefined ? messages.length : await append(session, transcript, best.shared)
+      await describe(session, origin)
+      return { id: name, done: best === undefined ? 'stored' : 'branched', messages: appended, len: session.len }
+    }
+    const session = await openedOf(store, name)
+    const shared = sharedBy(session, messages)
+    if (shared === session.len || shared === messages.length) {
+      const appended = shared === session.len ? await append(session, transcript, shared) : 0
+      await describe(session, origin)
+      return { id: name, done: appended === 0 ? 'unchanged' : 'continued', messages: appended, len: session.len }
+    }
+    if (best === undefined || shared > best.shared) best = { id: name, shared }
+    await answer(session.close())
+  }
+}
+
+const openedOf = async (store: Store, id: string): Promise<Session> => {
+  const opened = await answer(openSession(store, id))
+  if (opened.state === 'open') return opened
+  throw new Unreadable(`session ${JSON.stringify(id)} is sealed and takes no more appends; fork it to continue`)
+}
+
+/** How many messages a session and a conversation have in common, from the first on. */
+const sharedBy = (session: Session, messages: readonly Message[]): number => {
+  const view = session.view()
+  const most = Math.min(view.length, messages.length)
+  for (let position = 0; position < most; position++)
+    if (!jsonEqual(view.at(position) as unknown as Json, messages[position] as unknown as Json)) return position
+  return most
+}
+
+/** Append the messages from a position on, each note in its place. Notes that are there are not written again. */
+const append = async (session: Session, { messages, notes }: Transcript, from: number): Promise<number> => {
+  const there = new Set([...session.notes()].map((note) => JSON.stringify(note)))
+  const write = async (note: Note): Promise<void> => {
+    if (note.type !== 'seal' && !there.has(JSON.stringify(note))) await answer(session.note(note))
+  }
+  let done = from
+  for (const { position, note } of [...notes, { position: messages.length, note: undefined }]) {
+    if (position > done) {
+      const piece = messages.slice(done, position)
+      await answer(
+        session.append(piece, {
+          operation: `import ${done} ${rangeDigest(messages.slice(0, position))}`,
+          expectedLen: done,
+        }),
+      )
+      done = position
+    }
+    if (note !== undefined && position >= from) await write(note)
+  }
+  return messages.length - from
+}
+
+/** Say in the session's metadata where it comes from, and in which state it was read. */
+const describe = async (session: Session, origin: { readonly [key: string]: Json }): Promise<void> => {
+  if (!jsonEqual(session.metadata()['import'] ?? null, origin)) {
+    const updated = await session.update((metadata) => {
+      metadata['import'] = { ...origin } as (typeof metadata)[string]
+    })()
+    // Another import was quicker: the session has its values now.
+    if (isLeft(updated) && updated.left._tag === 'MetadataConflict') return describe(session, origin)
+    if (isLeft(updated)) throw new Unreadable(faultMessage(updated.left))
+  }
+  await answer(session.close())
+}

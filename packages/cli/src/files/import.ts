@@ -1,0 +1,215 @@
+/** `indelible import FILE…` and `--from PROGRAM`: recorded conversations become sessions. */
+import { basename } from 'node:path'
+import { isLeft } from 'indelible/json/kit'
+import { type SessionInfo } from 'indelible/session'
+import type { Store } from 'indelible/store'
+import type { Transcript } from '@indelible/transcripts'
+import { programs } from '../sources/agent-sessions.ts'
+import { Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
+import { importFrom } from './import-from.ts'
+import { conversationsOf, nameOf, pathOf, pickOf, type Conversations } from '../sources/input.ts'
+import { faultText, headText, shownHead, storeOption, withStore } from '../sources/place.ts'
+import { redactorIn, tellRedacted } from '../sources/redacted.ts'
+import { tellReadLosses } from '../terminal/report.ts'
+import { counted } from '../terminal/screen.ts'
+import { importTranscript, redactTranscript } from '@indelible/transcripts'
+
+export const importFiles: Command = {
+  name: 'import',
+  synopsis: 'import FILE…',
+  purpose: 'store recorded conversations as sessions',
+  usage: ['import [options] FILE…', 'import --from PROGRAM [--watch] [options]'],
+  about: `Stores every conversation of the files as a session: its messages, page kinds
+and notes become rows of one log under one Merkle tree. A store that does not
+exist is created. FILE may have any format that "show" reads; - reads standard
+input. Importing an export of Indelible gives the same record and the same head.
+
+A FILE that can't be imported is named; the others are imported, and the exit code is 1.
+Damaged lines of a FILE are left out and named; the rest is imported, and the exit code is 1.
+The id of the session is the id that the file gives. If the store already has a
+session with that id, it is not changed and the exit code is 1: choose another
+id with --id. If the file gives no id, or has several conversations, the file
+name becomes the id, with a number if it is taken (chat-2).
+
+--from imports the sessions that PROGRAM keeps on this machine. PROGRAM is one
+of: ${programs.join(', ')}.
+Each run appends the messages that are new since the last run; nothing is stored
+twice. An answer that is still being written waits for the next run. If the user
+went back in a conversation, it continues in a fork: the same id with a number.`,
+  options: {
+    from: { value: 'PROGRAM', help: 'import the sessions of this program' },
+    watch: { help: 'with --from: keep importing as sessions grow, until Ctrl-C' },
+    id: { value: 'NAME', help: 'the id of the new session, if FILE has one conversation' },
+    pick: { value: 'N', help: 'import only conversation N of the file (default: all)' },
+    redact: { help: 'take out what looks like an API key, a token, or a password in an address; how many is told' },
+    json: { help: 'one JSON object for each session, for programs' },
+    ...storeOption,
+  },
+  examples: ['indelible import session.jsonl', 'indelible import --from claude-code --watch'],
+  run: async (call) => {
+    const { values, positionals, terminal } = call
+    if (values['from'] !== undefined) {
+      const other = positionals[0] ?? ['id', 'pick'].find((name) => values[name] !== undefined)
+      if (other !== undefined) throw new Misuse('--from finds the sessions by itself: it takes no FILE, --id or --pick')
+      return withStore(call, { make: true }, (store) => importFrom(call, store))
+    }
+    if (values['watch'] === true) throw new Misuse('--watch goes with --from PROGRAM')
+    if (positionals.length === 0)
+      throw new Misuse('import needs a FILE: the conversation to read, or - for standard input')
+    const only = values['pick'] === undefined ? undefined : pickOf(values)
+    const begin = async (path: string): Promise<Begun> => {
+      const conversations = await conversationsOf(path, terminal)
+      return { path, conversations, first: await conversations.at(only ?? 0) } // a --pick that is none makes no store, either
+    }
+    if (positionals.length > 1 && values['id'] !== undefined)
+      throw new Misuse('--id names one session, and there are several files')
+    const several = positionals.length > 1
+    const failures: string[] = []
+    /** Do something for a file; what can't be read of it hides no other file. */
+    const tried = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+      try {
+        return await work()
+      } catch (error) {
+        if (!(error instanceof Unreadable)) throw error
+        failures.push(error.message)
+        if (several) terminal.tell([error.message])
+        return undefined
+      }
+    }
+    const redactor = redactorIn(values)
+    const redacted = (transcript: Transcript): Transcript =>
+      redactor === undefined ? transcript : redactTranscript(transcript, redactor)
+    // Before the store: FILEs that can't be read make none.
+    const left = [...positionals]
+    let begun: Begun | undefined
+    while (begun === undefined && left.length > 0) begun = await tried(() => begin(left.shift() as string))
+    if (begun !== undefined)
+      await withStore(call, { make: true }, async (store) => {
+        for (let next: Begun | undefined = begun; next !== undefined || left.length > 0; next = undefined)
+          await tried(async () => {
+            const { path, conversations, first } = next ?? (await begin(left.shift() as string))
+            const all = only === undefined && conversations.count > 1
+            if (all && values['id'] !== undefined)
+              throw new Misuse('--id names one session, but FILE has several conversations: choose one with --pick')
+            if (all) await importAll(call, store, path, conversations, redacted)
+            else await importOne(call, store, path, redacted(first), false)
+          })
+        tellRedacted(redactor, terminal)
+      })
+    const [failure] = failures
+    if (failure === undefined) return
+    const { length } = failures
+    throw new Unreadable(
+      several
+        ? `${length} of ${positionals.length} files ${length === 1 ? 'was' : 'were'} not imported or not wholly`
+        : failure,
+    )
+  },
+}
+
+/** A FILE whose first conversation is read. */
+interface Begun {
+  readonly path: string
+  readonly conversations: Conversations
+  readonly first: Transcript
+}
+
+/** How many conversations are stored at a time: what is committed together shares a sync of the disk. */
+const together = 32
+
+const importAll = async (
+  call: Call,
+  store: Store,
+  path: string,
+  { count, at }: Conversations,
+  redacted: (transcript: Transcript) => Transcript,
+): Promise<void> => {
+  const bar = call.terminal.progress(`storing ${nameOf(path)}`, count, 'conversations')
+  // Each prints after the one before it.
+  let printed: Promise<unknown> = Promise.resolve()
+  const waiting = new Set<Promise<unknown>>()
+  const failures: unknown[] = []
+  for (let pick = 0; pick < count && failures.length === 0; pick++) {
+    const transcript = redacted(await at(pick))
+    const stored = importOne(call, store, path, transcript, true, printed)
+    printed = Promise.allSettled([printed, stored])
+    const ended = stored.catch((error: unknown) => failures.push(error)).finally(() => waiting.delete(ended))
+    waiting.add(ended)
+    if (waiting.size >= together) await Promise.race(waiting)
+    bar.at(pick)
+  }
+  await Promise.all(waiting)
+  bar.end()
+  if (failures.length > 0) throw failures[0]
+}
+
+const importOne = async (
+  { values, terminal }: Call,
+  store: Store,
+  path: string,
+  transcript: Transcript,
+  several: boolean,
+  before?: Promise<unknown>,
+): Promise<void> => {
+  const given = typeof values['id'] === 'string' ? values['id'] : several ? undefined : transcript.origin.id
+  const rows = transcript.messages.length + transcript.notes.length
+  const importAs = async (id: string): Promise<SessionInfo> => {
+    const bar = several ? undefined : terminal.progress(`storing ${id}`, rows, 'rows')
+    const imported = await importTranscript(store, transcript, { id, ...(bar && { progress: bar.at }) })()
+    bar?.end()
+    // Another process took the id that was free: the next one, unless the id was asked for.
+    if (isLeft(imported) && imported.left._tag === 'LogExists' && given === undefined)
+      return importAs(await freeId(store, transcript, path, several))
+    if (!isLeft(imported)) return imported.right
+    throw new Unreadable(`${pathOf(path)}: ${faultText(imported.left)}`)
+  }
+  const [damaged] = transcript.damage
+  if (damaged !== undefined && transcript.messages.length === 0) {
+    terminal.tellDamage(nameOf(path), transcript.damage)
+    throw new Unreadable(`${pathOf(path)}: no message of it can be read; nothing was stored`)
+  }
+  const info = await importAs(given ?? (await freeId(store, transcript, path, several)))
+  await before
+  terminal.tellDamage(nameOf(path), transcript.damage)
+  tellReadLosses(info.id, transcript.losses, terminal)
+  if (values['json'] === true) return terminal.printJson([JSON.stringify(described(info))])
+  await terminal.print([
+    `${info.id}: ${counted(info.len, 'message')} of ${nameOf(path)} (${transcript.format}), head ${shownHead(info.head, terminal)}`,
+  ])
+}
+
+/** What is known of a session, for programs. */
+export const described = ({
+  id,
+  len,
+  head,
+  created,
+  appended,
+  metadata,
+  forkedFrom,
+  erasable,
+}: SessionInfo): object => ({
+  id,
+  len,
+  head: headText(head),
+  created: new Date(created).toISOString(),
+  appended: new Date(appended).toISOString(),
+  ...(erasable && { erasable }),
+  ...(forkedFrom && { forkedFrom }),
+  metadata,
+})
+
+/** The name of the file that the conversation is in, with a number if that is taken. */
+const freeId = async (store: Store, { pick }: Transcript, path: string, several: boolean): Promise<string> => {
+  const name = (
+    path === '-'
+      ? 'conversation'
+      : basename(path).replace(/\.(?:openai-chat|pi-session|swe-agent)?\.?(?:jsonl?|ndjson)$/i, '')
+  ).replaceAll(/\p{Cc}/gu, '')
+  const wanted = (several ? `${name}-${pick}` : name).slice(0, 60) || 'conversation'
+  for (let number = 1; ; number++) {
+    const id = number === 1 ? wanted : `${wanted}-${number}`
+    const there = await store.info(id)()
+    if (isLeft(there)) return id // the import says what is wrong, if it is something else than that there is none
+  }
+}

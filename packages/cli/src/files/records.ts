@@ -1,0 +1,167 @@
+/** `indelible records FILE`: how often generated code uses the history of its calls, and how. */
+import { isLeft, type JsonTextProblem, parseJson } from 'indelible/json/kit'
+import type { HistoryUsage, UsageEvidence } from '@indelible/records'
+import type { Damage } from '@indelible/transcripts'
+import { Misuse, Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
+import { nameOf, oneFile, pathOf, textOf } from '../sources/input.ts'
+import { damageLines, groups } from '../terminal/report.ts'
+import { fit, oneLine, padEnd, padStart } from '../terminal/screen.ts'
+
+export const records: Command = {
+  name: 'records',
+  synopsis: 'records FILE',
+  purpose: 'report how code uses the history of calls',
+  usage: ['records [options] FILE'],
+  about: `Reads a log of calls. Reports how often their code reads the history of earlier
+calls, in which ways (filter, map, count, …), and the lines that show it.
+FILE is JSON lines, or a JSON array; - reads standard input. An entry is a call
+record with its programSource, or has the log fields historyAccessDetected and
+historyQueryPatterns (snake_case and OpenTelemetry attributes work, too).
+A line that is not JSON is listed, and the exit code is 1; the other lines are read.`,
+  options: {
+    name: {
+      value: 'NAMES',
+      help: 'the names of the history in the code, separated by commas (default conversationHistory, conversation_history)',
+    },
+    evidence: { value: 'N', help: 'the number of lines of evidence to show (default 20)' },
+    json: { help: 'the whole summary as one JSON object, for programs' },
+  },
+  examples: ['indelible records calls.jsonl --name history'],
+  run: async ({ values, positionals, terminal }) => {
+    const path = oneFile('records', positionals, 'FILE: the log')
+    const most = wholeNumber('--evidence', values['evidence'], 20)
+    if (most < 0) throw new Misuse('--evidence takes a whole number from 0')
+    const names =
+      typeof values['name'] === 'string' ? values['name'].split(',').filter((name) => name !== '') : undefined
+    if (names?.length === 0) throw new Misuse('--name takes at least one name')
+
+    const { entries, damage } = logOf(await textOf(path, terminal), path)
+    const { summarizeHistoryUse } = await import('@indelible/records') // with its parser, which no other command needs
+    const usage = summarizeHistoryUse(
+      entries.map(({ value }) => value),
+      names && { names },
+    )
+    const placeOf = (index: number): string => entries[index]?.place ?? String(index)
+    if (values['json'] === true) await terminal.printJson([JSON.stringify({ ...placed(usage, placeOf), damage })])
+    else
+      await terminal.print([
+        `${nameOf(path)}: ${counted(entries.length, 'entry', 'entries')}`,
+        ...summary(usage, { placeOf, most, columns: terminal.columns }).map((line) => fit(line, terminal.columns)),
+        ...titled([...damageLines(damage, terminal.columns)]),
+      ])
+    if (damage.length > 0)
+      throw new Unreadable(`${pathOf(path)}: ${counted(damage.length, 'damaged line', 'damaged lines')}`)
+  },
+}
+
+interface Entry {
+  readonly value: unknown
+  /** Where it stands in the file. */
+  readonly place: string
+}
+
+interface Log {
+  readonly entries: readonly Entry[]
+  /** The lines that are no entry. */
+  readonly damage: readonly Damage[]
+}
+
+/** The entries of a JSON array, or of JSON lines. Throws Unreadable, where there is none and something else. */
+const logOf = (text: string, path: string): Log => {
+  const body = text.startsWith('\ufeff') ? text.slice(1) : text
+  const whole = parseJson(body)
+  if (!isLeft(whole) && Array.isArray(whole.right))
+    return {
+      entries: (whole.right as readonly unknown[]).map((value, index) => ({ value, place: `entry ${index}` })),
+      damage: [],
+    }
+  const entries: Entry[] = []
+  const damage: Damage[] = []
+  for (const [index, line] of body.split('\n').entries()) {
+    if (line.trim() === '') continue
+    const parsed = parseJson(line)
+    if (!isLeft(parsed)) entries.push({ value: parsed.right, place: `line ${index + 1}` })
+    else damage.push({ line: index + 1, reason: notJson(parsed.left) })
+  }
+  // A file that is one value, and not lines of them, is told of as a whole.
+  if (isLeft(whole) && damage.length > 0 && (entries.length === 0 || body.trimStart().startsWith('[')))
+    throw new Unreadable(
+      `${pathOf(path)}: line ${whole.left.line}, column ${whole.left.column}: not JSON: expected ${whole.left.expected}, found ${whole.left.found}`,
+    )
+  return { entries, damage }
+}
+
+const notJson = ({ column, expected, found }: JsonTextProblem): string =>
+  found === 'the end' ? 'is cut off' : `is not JSON at column ${column}: expected ${expected}, found ${found}`
+
+/** The summary with the place of each entry in its file. */
+const placed = (usage: HistoryUsage, placeOf: (index: number) => string): object => ({
+  ...usage,
+  evidence: usage.evidence.map((each) => ({ place: placeOf(each.index), ...each })),
+  skipped: usage.skipped.map((each) => ({ place: placeOf(each.index), ...each })),
+})
+
+interface SummaryOptions {
+  readonly placeOf: (index: number) => string
+  readonly most: number
+  readonly columns: number
+}
+
+const summary = (usage: HistoryUsage, { placeOf, most, columns }: SummaryOptions): readonly string[] => {
+  const { observed, using, patterns, evidence, skipped, report } = usage
+  const percent = observed === 0 ? '' : ` (${Math.round((using / observed) * 100)} %)`
+  const widest = patterns[0]?.calls ?? 1
+  const room = Math.max(4, Math.min(30, columns - 26))
+  const bar = (calls: number): string => '▪'.repeat(Math.max(1, Math.round((calls / widest) * room)))
+  return [
+    '',
+    `history used   ${using} of ${counted(observed, 'observed call', 'observed calls')}${percent}`,
+    `call records   ${report.kept} valid, ${report.repaired} repaired`,
+    ...(skipped.length > 0 ? [`left out       ${skipped.length}, neither a record nor log fields`] : []),
+    ...titled(
+      patterns.map(({ pattern, calls }) => `${padEnd(pattern, 10)}${padStart(String(calls), 8)}  ${bar(calls)}`),
+    ),
+    ...titled(evidence.slice(0, most).flatMap((each) => evidenceLines(each, placeOf))),
+    ...(evidence.length > most ? [`${evidence.length - most} more lines of evidence: --evidence N`] : []),
+    ...titled(skipped.slice(0, 10).map(({ index, reason }) => `${placeOf(index)}: ${oneLine(reason)}`)),
+    ...(skipped.length > 10 ? [`and ${skipped.length - 10} more`] : []),
+    ...titled([...repairedLines(report.entries, placeOf, columns)]),
+  ]
+}
+
+/** What was put right in records, each kind once. */
+function* repairedLines(
+  entries: HistoryUsage['report']['entries'],
+  placeOf: (index: number) => string,
+  columns: number,
+): Generator<string> {
+  const repairs = entries.flatMap(({ index, fate, reasons }) =>
+    fate === 'repaired' ? reasons.map((reason) => ({ index, reason })) : [],
+  )
+  if (repairs.length === 0) return
+  yield `repaired: ${counted(repairs.length, 'field', 'fields')} of the records`
+  yield* groups(
+    repairs,
+    ({ reason }) => reason,
+    ({ index }) => placeOf(index),
+    columns,
+  )
+}
+
+/** Lines with an empty one before them, if there are any. */
+const titled = (lines: readonly string[]): readonly string[] => (lines.length > 0 ? ['', ...lines] : [])
+
+const evidenceLines = (
+  { index, methodName, callId, patterns, line, text }: UsageEvidence,
+  placeOf: (index: number) => string,
+): readonly string[] => {
+  const call = oneLine(methodName ?? callId ?? '')
+  const head = [
+    placeOf(index),
+    ...(call === '' ? [] : [fit(call, 30)]),
+    patterns.length === 0 ? 'read' : patterns.join(' '),
+  ].join('  ')
+  return text === undefined ? [head] : [head, `    ${padStart(String(line ?? 0), 3)}  ${oneLine(text)}`]
+}
+
+const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`

@@ -1,0 +1,37 @@
+/** `indelible compact`: gives the room back that a store in a file does not need. */
+import { isLeft } from 'indelible/json/kit'
+import { Misuse, Unreadable, type Command } from '../terminal/command.ts'
+import { faultText, wholeStoreOption } from '../sources/place.ts'
+import { counted } from '../terminal/screen.ts'
+import { defaultStorePath, givenStore, isAddress } from '../sources/store.ts'
+
+export const compact: Command = {
+  name: 'compact',
+  synopsis: 'compact',
+  purpose: 'make the file of a store smaller',
+  usage: ['compact [options]'],
+  about: `Rewrites the file of a store without the room that removed sessions have left,
+and empties its write-ahead log. Other processes may read meanwhile; those that
+write wait. It needs as much room again on the disk while it lasts. Exit code 1
+if a process that reads keeps the write-ahead log from being emptied; its id is
+printed. PostgreSQL does this by itself (autovacuum).`,
+  options: {
+    ...wholeStoreOption,
+  },
+  run: async ({ values, positionals, terminal }) => {
+    if (positionals.length > 0) throw new Misuse(`compact takes no arguments, but got ${positionals.join(', ')}`)
+    const given = givenStore(values, terminal)
+    if (given !== undefined && isAddress(given))
+      throw new Misuse('compact makes a file smaller; PostgreSQL does this by itself (autovacuum)')
+    const path = given !== undefined ? terminal.path(given) : defaultStorePath(terminal.env)
+    const { compactSqlite } = await import('indelible/store/sqlite')
+    const done = await terminal.waiting('compacting the store', () => compactSqlite({ path })())
+    if (isLeft(done)) throw new Unreadable(faultText(done.left))
+    const { before, after, readers } = done.right
+    await terminal.print([`${before} bytes before, ${after} after`])
+    if (readers !== undefined)
+      throw new Unreadable(
+        `the write-ahead log was not emptied: an earlier state of the store is still read${readers.length === 0 ? '' : ` by ${counted(readers.length, 'process', 'processes')} (${readers.join(', ')})`}; end that and compact again`,
+      )
+  },
+}

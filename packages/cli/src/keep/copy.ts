@@ -1,0 +1,158 @@
+/** `indelible copy --from A --to B`: the sessions of one store, in another. */
+import type { CallbackThrew } from 'indelible'
+import { isRight } from 'indelible/json/kit'
+import { copySession, describeSession, type SessionFault } from 'indelible/session'
+import type { Store, StoreFault } from 'indelible/store'
+import { Misuse, Unreadable, type Command, type Terminal } from '../terminal/command.ts'
+import { keyedStore } from '../sources/key-file.ts'
+import { allScopesOption, answer, faultText, scopeOf, scopesOf, shownHead } from '../sources/place.ts'
+import { counted, grouped } from '../terminal/screen.ts'
+import { allSessions, namesOf, scopesBeside, sessionNamed } from '../sources/sessions.ts'
+import { openStore } from '../sources/store.ts'
+
+export const copy: Command = {
+  name: 'copy',
+  synopsis: 'copy [SESSION…]',
+  purpose: 'copy sessions from one store to another',
+  usage: ['copy --from STORE --to STORE [SESSION…]'],
+  about: `Copies the named sessions, or all of them, under their own ids, and compares the
+heads of both records. Run the command again to continue an interrupted copy.
+An unfinished copy is not yet a session of the other store. If the other store
+already has the whole session, nothing changes. If its session with that id
+differs or is longer, the command reports it, changes nothing there, copies the
+others, and exits with code 1.
+
+The copy has the record, the metadata and the hold ("indelible hold"). It does not
+have the time of creation or the operation ids, and each fork gets its own rows.
+A hold that was released here stays in the copy until it is released there.
+
+An encrypted session is copied as it is stored. With --key-file it has the tools
+and instructions that its receipts name, too; without keys nobody can tell them.
+
+A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.`,
+  options: {
+    from: { value: 'STORE', help: 'the store to read (default: INDELIBLE_STORE)' },
+    to: { value: 'STORE', help: 'the store to write to; it is created if it does not exist' },
+    scope: { value: 'NAME', help: 'the scope to copy, to the same scope of the other store (default: default)' },
+    ...allScopesOption,
+    'key-file': {
+      value: 'FILE',
+      help: 'keys of encrypted sessions; plain sessions stay plain (default: INDELIBLE_KEY_FILE, or no keys)',
+    },
+  },
+  examples: ['indelible copy --from sessions.db --to postgres://app@db.example.com/agents'],
+  run: async (call) => {
+    const { values, positionals, terminal } = call
+    const [sourcePath, targetPath] = [values['from'] ?? terminal.env['INDELIBLE_STORE'], values['to']]
+    if (typeof sourcePath !== 'string' || sourcePath === '' || typeof targetPath !== 'string' || targetPath === '')
+      throw new Misuse('copy needs both stores: --from STORE and --to STORE')
+    if (sourcePath === targetPath) throw new Misuse('copy needs two stores, and --from and --to are the same')
+    const all = values['all-scopes'] === true
+    if (all && positionals.length > 0) throw new Misuse('copy --all-scopes takes no SESSION: it copies all of them')
+    if (all && values['scope'] !== undefined) throw new Misuse('--all-scopes and --scope exclude each other')
+    const { store: source } = await openStore(sourcePath, false, terminal)
+    try {
+      const { store: target } = await openStore(targetPath, true, terminal)
+      try {
+        let [count, left] = [0, 0]
+        const [fromKeys, toKeys] = [await keyedStore(source, call), await keyedStore(target, call)]
+        try {
+          for (const from of await scopesOf(source, values)) {
+            const to = scopeOf(target, from.scope)
+            const ids = positionals.length === 0 ? await idsOf(from) : positionals
+            const keyed = { from: scopeOf(fromKeys.store, from.scope), to: scopeOf(toKeys.store, from.scope) }
+            count += ids.length
+            for (const id of ids) if (!(await copyOne({ from, to }, keyed, id, terminal))) left += 1
+          }
+        } finally {
+          await fromKeys.close()
+          await toKeys.close()
+        }
+        const beside = all || positionals.length > 0 ? undefined : scopeOf(source, values['scope'])
+        const others = beside === undefined ? [] : await scopesBeside(beside)
+        if (count === 0 && beside !== undefined)
+          terminal.tell([`no sessions in the scope ${JSON.stringify(beside.scope)}: nothing was copied`])
+        if (others.length > 0)
+          terminal.tell([`not copied: the sessions in ${namesOf(others)}; --all-scopes copies all`])
+        if (left > 0)
+          throw new Unreadable(`${counted(left, 'session')} of ${count} ${left === 1 ? 'was' : 'were'} not copied`)
+      } finally {
+        await answer(target.close())
+      }
+    } finally {
+      await answer(source.close())
+    }
+  },
+}
+
+/** The store that is read, and the one that is written. */
+interface Stores {
+  readonly from: Store
+  readonly to: Store
+}
+
+/** Copy one session; false, with the reason printed, if it could not be copied. Keys are used for encrypted sessions only. */
+const copyOne = async (plain: Stores, keyed: Stores, given: string, terminal: Terminal): Promise<boolean> => {
+  const { from } = plain
+  let id: string
+  try {
+    id = await sessionNamed(from, given)
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error
+    terminal.tell([`--from: ${error.message}`])
+    return false
+  }
+  const bar = terminal.progress(`copying ${id}`, undefined, 'rows')
+  let stored = false
+  const progress = (rows: number): void => {
+    stored = true
+    bar.at(rows)
+  }
+  const found = await describeSession(from, id)()
+  const isEncrypted = isRight(found) && found.right.encrypted
+  const stores = isEncrypted ? keyed : plain
+  const copied = await copySession(stores.from, stores.to, id, { progress })()
+  bar.end()
+  if (!isRight(copied)) {
+    terminal.tell([whyNot(id, copied.left)])
+    return false
+  }
+  const { len, head } = copied.right
+  if (isEncrypted && stores.from.encryption === undefined)
+    terminal.tell([
+      `${id}: encrypted; if its receipts name tools and instructions, they were not copied: that needs --key-file FILE`,
+    ])
+  await terminal.print([
+    `${id}: ${counted(len, 'message')}, head ${shownHead(head, terminal)}${stored || head.size === 0 ? '' : ', already copied'}`,
+  ])
+  return true
+}
+
+/** Why one was not copied. Throws Unreadable where the others can't be either. */
+const whyNot = (id: string, fault: SessionFault | StoreFault | CallbackThrew): string => {
+  switch (fault._tag) {
+    case 'Conflict':
+      return `${id}: the session in the other store is longer: ${counted(fault.actual.size, 'row')}, against ${grouped(fault.expected.size)} here; it was not changed`
+    case 'Diverged':
+      return `${id}: the other store has another record with this id, of ${counted(fault.actual.size, 'row')}; it was not changed; to keep both, fork one under another id`
+    case 'NoSuchLog':
+      return `${id}: the store that --from names has no such session`
+    case 'NotASession':
+    case 'UnfinishedSession':
+    case 'NewerSession':
+    case 'DamagedLog':
+    case 'DamagedBlock':
+    case 'OtherHead':
+    case 'LogHeld':
+      return faultText(fault)
+    default:
+      throw new Unreadable(faultText(fault))
+  }
+}
+
+/** The oldest first, so that the copies are in the same order. */
+const idsOf = async (store: Store): Promise<readonly string[]> => {
+  const ids: string[] = []
+  for await (const { id } of allSessions(store)) ids.push(id)
+  return ids.toReversed()
+}

@@ -1,0 +1,168 @@
+/** `indelible encryption`: the keys of encrypted sessions. */
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { checkKeys, destroyKey, newHostKey, rotateKeys } from '@indelible/encryption'
+import { describeSession } from 'indelible/session'
+import type { Store } from 'indelible/store'
+import { confirm, Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
+import { unwritable } from '../sources/input.ts'
+import {
+  changeKeyFile,
+  keyFileOf,
+  keyFileText,
+  openRing,
+  readKeyFile,
+  syncFolder,
+  type KeyFile,
+} from '../sources/key-file.ts'
+import { allScopesOption, answer, storeOption, withBareScopes, withBareStore, withStore } from '../sources/place.ts'
+import { counted, oneLine } from '../terminal/screen.ts'
+import { allSessions, wholeId } from '../sources/sessions.ts'
+import { afterSpools } from '../record/spools.ts'
+import { isAddress } from '../sources/store.ts'
+
+export const encryption: Command = {
+  name: 'encryption',
+  synopsis: 'encryption VERB',
+  purpose: 'make, change and destroy the keys of encrypted sessions',
+  usage: [
+    'encryption new FILE [--keys-in PATH]',
+    'encryption rotate [options]',
+    'encryption destroy SESSION [options]',
+  ],
+  about: `new makes a key file, which only you can read. Sessions that a command makes with
+--key-file FILE are encrypted: each has a key of its own, wrapped by the key in
+FILE. Without FILE nobody can read them, you neither: keep a copy of it.
+
+The wrapped keys are kept in a store of their own beside FILE (FILE.db), or where
+--keys-in says. Keep it as long as the sessions. It is needed to read them, too.
+Keep backups of it only for a short time: they have the keys that destroy removes.
+
+rotate puts a new key into FILE and wraps every session key by it. The sessions
+are not touched. The older keys stay in FILE, for backups. It first checks that
+FILE opens every session key. A second rotation of FILE is refused meanwhile: the
+lock is FILE.lock, an empty file.
+
+destroy ends a session: its key is removed, and nobody can read it any more, in no
+copy and no backup of the store. Its rows stay and verify. Forks lose what they
+share with it. Backups of the wrapped keys must be removed, too. It first waits for
+an "indelible record" that has calls it has not stored yet.`,
+  options: {
+    'keys-in': { value: 'PATH', help: 'for new: the store of the wrapped keys (default: FILE.db)' },
+    yes: { help: 'for destroy: do not ask; required without a terminal' },
+    ...storeOption,
+    ...allScopesOption,
+  },
+  examples: [
+    'indelible encryption new agents.keys',
+    'indelible import chat.json --key-file agents.keys',
+    'indelible encryption destroy support-1 --key-file agents.keys',
+  ],
+  run: async (call) => {
+    const [verb, argument, ...others] = call.positionals
+    const wanted = verb === 'rotate' ? 0 : 1
+    if (
+      !['new', 'rotate', 'destroy'].includes(verb ?? '') ||
+      (argument === undefined) !== (wanted === 0) ||
+      others.length > 0
+    )
+      throw new Misuse('encryption takes "new FILE", "rotate" or "destroy SESSION"')
+    if (verb === 'new') return makeFile(call, argument as string)
+    const given = keyFileOf(call.values, call.terminal)
+    if (given === undefined) throw new Misuse(`encryption ${verb} needs --key-file FILE, or INDELIBLE_KEY_FILE`)
+    if (verb === 'rotate') return rotate(call, given)
+    return destroy(call, readKeyFile(given, call.terminal), argument as string)
+  },
+}
+
+const makeFile = async ({ values, terminal }: Call, given: string): Promise<void> => {
+  const path = terminal.path(given)
+  const keysIn = typeof values['keys-in'] === 'string' ? values['keys-in'] : `${path.replace(/^.*[/\\]/, '')}.db`
+  if (/[\r\n]/.test(keysIn)) throw new Misuse('--keys-in takes a path of one line')
+  try {
+    const file = openSync(path, 'wx', 0o600)
+    try {
+      writeSync(file, keyFileText({ keys: [newHostKey()], keysIn }))
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    syncFolder(dirname(path))
+  } catch (cause) {
+    throw (cause as { readonly code?: unknown }).code === 'EEXIST'
+      ? new Unreadable(`${given} exists already; nothing was written: keys are never overwritten`)
+      : unwritable(given, cause)
+  }
+  const made = readKeyFile(given, terminal)
+  const { keysIn: place = '' } = made
+  try {
+    if (!isAddress(place)) await (await openRing(made, terminal, true)).close()
+  } catch (error) {
+    rmSync(path) // a key file without the store of its wrapped keys is of no use
+    throw error
+  }
+  await terminal.print([given])
+  terminal.tell([
+    `keep a copy of ${given}, and keep ${place}: without both, nobody can read what they encrypt`,
+    `backups of ${place} have the keys that "destroy" removes: keep them only for a short time`,
+  ])
+}
+
+const rotate = (call: Call, given: string): Promise<void> =>
+  changeKeyFile(given, call.terminal, async (file, write) => {
+    const next = { ...file, keys: [newHostKey(), ...file.keys] }
+    const { ring, close } = await openRing(next, call.terminal)
+    try {
+      const count = await withBareScopes(call, async (scopes) => {
+        for (const scope of scopes) await answer(checkKeys(scope, ring))
+        write(next)
+        let sum = 0
+        for (const scope of scopes) sum += await answer(rotateKeys(scope, ring))
+        return sum
+      })
+      await call.terminal.print([
+        `${counted(count, 'key')} wrapped by ${next.keys[0]?.id ?? ''}${count === 0 ? '' : ': those of the encrypted sessions, and one of each scope'}`,
+      ])
+      call.terminal.tell([`copies of ${file.path} that were made before lack this key: copy it again`])
+    } finally {
+      await close()
+    }
+  })
+
+const destroy = async (call: Call, file: KeyFile, id: string): Promise<void> => {
+  const { values, terminal } = call
+  const asks = values['yes'] !== true
+  if (asks && !terminal.asks) throw new Misuse('encryption destroy needs --yes where it has no terminal to ask')
+  await withStore(call, {}, (store) => afterSpools(store, call, 'nothing was destroyed'))
+  const { ring, close } = await openRing(file, terminal)
+  try {
+    await withBareStore(call, async (store) => {
+      await wholeId(store, id, terminal)
+      const { encrypted } = await answer(describeSession(store, id))
+      if (!encrypted) throw new Unreadable(`${id}: is not encrypted, so it has no key to destroy; nothing was changed`)
+      const forks = await forksOf(store, id)
+      if (forks.length > 0)
+        terminal.tell([`forks that lose the messages they share with ${id}: ${forks.map(oneLine).join(', ')}`])
+      const question = `Nobody will be able to read session ${id} any more. Destroy its key?`
+      if (asks) await confirm(terminal, question, 'nothing was destroyed')
+      const destroyed = await answer(destroyKey(store, id, ring))
+      await terminal.print([destroyed ? `${id}: its key is destroyed` : `${id}: its key was destroyed before`])
+      terminal.tell([`a backup of ${file.keysIn ?? 'the store'} that was made before still has the key: remove it`])
+    })
+  } finally {
+    await close()
+  }
+}
+
+/** The sessions that share messages with one, as forks of it or of its forks. */
+const forksOf = async (store: Store, id: string): Promise<readonly string[]> => {
+  const parents = new Map<string, string>()
+  for await (const { id: fork, forkedFrom } of allSessions(store))
+    if (forkedFrom !== undefined && forkedFrom.at > 0) parents.set(fork, forkedFrom.id)
+  return [...parents.keys()].filter((fork) => {
+    let at: string | undefined = fork
+    do at = parents.get(at)
+    while (at !== undefined && at !== id)
+    return at === id
+  })
+}

@@ -1,0 +1,370 @@
+/** `indelible erase`: messages whose content is not to be kept, by position, by what they say, or by their age. */
+import { isArray, isLeft } from 'indelible/json/kit'
+import { holdsOn, type AnyEvidenceFault } from '@indelible/evidence'
+import {
+  describeSession,
+  eraseMessages,
+  findMessages,
+  proveEntry,
+  type ErasureReceipt,
+  type MessageQuery,
+  type Remains,
+  type ToErase,
+} from 'indelible/session'
+import type { DamagedEntry, Store } from 'indelible/store'
+import { confirm, Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import { becauseOf, heldText } from './hold.ts'
+import { answer, faultText, storeOption, withStore } from '../sources/place.ts'
+import { erasedText } from '../prove/prove.ts'
+import { counted, ranges } from '../terminal/screen.ts'
+import { allSessions, wholeId } from '../sources/sessions.ts'
+import { afterSpools } from '../record/spools.ts'
+
+export const erase: Command = {
+  name: 'erase',
+  synopsis: 'erase SESSION N…',
+  purpose: 'erase the content of messages for good',
+  usage: [
+    'erase SESSION POSITIONS… [options]',
+    'erase [SESSION] --matching PATTERN [--older-than AGE] [options]',
+    'erase [SESSION] --older-than AGE [options]',
+    'erase SESSION [POSITIONS…] --input ID [options]',
+    'erase SESSION --all [options]',
+  ],
+  about: `Erases messages: their texts, the notes that repeat them, and the blocks that
+nothing else references. Role, page kind, call ids and time stay, and every proof
+of the other messages still holds. Every session that shares the messages shows
+them erased. The ledger of the store keeps a row that says which were erased,
+when, and, if you say so, why and by whom. This can't be undone.
+
+POSITIONS are those that "indelible show" prints: 3, or 5-9 for several. With a
+message of the user go the answers to it that were discarded. --input erases what
+was asked and not answered, by the id that the program gave it. --all erases every
+message, every input, every discarded answer, and every note that says more than
+positions and kinds, receipts of model calls included.
+
+Without SESSION, --matching and --older-than look in all sessions of the scope.
+Messages that are held ("indelible hold") are left out and named. Sessions that
+can't be read, such as one whose key was destroyed, are left out and named, too.
+
+It first waits for an "indelible record" that has calls it has not stored yet, and
+stores those that a killed one left.
+
+The command says where the same text remains: in other messages, in metadata, in
+blocks that others reference, and in digests without a salt, which a short text
+can be guessed from.
+
+Exit code 1 if a session could not be read or erased, if every message that was
+found is held, or if bytes are still in the files of the store because another
+process reads them: close it, and erase the same messages again.
+
+In a terminal the command asks first; type yes to continue.`,
+  options: {
+    matching: { value: 'PATTERN', help: 'messages with a text that matches this regular expression, in any case' },
+    'older-than': { value: 'AGE', help: 'messages that were appended longer ago: 90d, 12h' },
+    input: {
+      value: 'ID',
+      many: true,
+      help: 'the input of a turn with this id, with its message if there is one; repeatable',
+    },
+    all: { help: 'everything that the session says' },
+    'dry-run': { help: 'only print what would be erased, and what is held and would stay' },
+    reason: { value: 'TEXT', help: 'why, for the ledger, which keeps it: do not name what is erased' },
+    by: { value: 'NAME', help: 'who, for the ledger' },
+    json: { help: 'print the receipts as JSON, one a line; give them to whoever asked' },
+    yes: { help: 'do not ask; required without a terminal' },
+    ...storeOption,
+  },
+  examples: [
+    'indelible erase support-1 3 5-9 --reason "request 812" --by ann',
+    'indelible erase --matching "grace hopper" --dry-run',
+    'indelible erase --older-than 365d --reason retention --yes',
+  ],
+  run: async (call) => {
+    const { values, terminal } = call
+    const [given, ...rest] = call.positionals
+    const query = queryOf(values)
+    const more = moreOf(values)
+    if (query === undefined && (given === undefined || (rest.length === 0 && more === undefined)))
+      throw new Misuse(
+        'erase needs a SESSION and positions, --input ID or --all, or --matching PATTERN, or --older-than AGE',
+      )
+    if (query !== undefined && (rest.length > 0 || more !== undefined))
+      throw new Misuse('erase takes positions and inputs, or a pattern or an age, not both')
+    if (more?.all === true && (rest.length > 0 || more.inputs !== undefined))
+      throw new Misuse('erase takes --all, or positions and inputs, not both')
+    rest.forEach(positionsIn) // what is wrong with them is told before a store is opened
+    const dry = values['dry-run'] === true
+    const asks = values['yes'] !== true && !dry
+    if (asks && !terminal.asks) throw new Misuse('erase needs --yes where it has no terminal to ask')
+    await withStore(call, {}, async (store) => {
+      if (!dry) await afterSpools(store, call, 'nothing was erased')
+      const found =
+        given === undefined ? await foundInAll(store, query ?? {}) : await foundIn(store, given, call, query, more)
+      const { again } = found
+      const { plans, held, unread } = query === undefined && !dry ? found : await withoutHeld(store, found, more)
+      const fresh = [...plans].map(([id, at]) => [id, at.filter((one) => !again.at.has(one))] as const)
+      const lines = fresh.flatMap(([id, at]) => {
+        const said = [...(at.length === 0 ? [] : [messagesText(at)]), ...moreTexts(more)]
+        return said.length === 0 ? [] : [`${id}: ${said.join(' and ')}`]
+      })
+      const stay = held.map(
+        ({ id, at, why }) =>
+          `${id}: ${why}; ${[...(at.length === 0 ? [] : [messagesText(at)]), ...moreTexts(more)].join(' and ')}`,
+      )
+      const lost = unread.map(({ id, reason }) => `${id}: left out: ${reason}`)
+      if (dry) {
+        await terminal.print([
+          ...lines.map((line) => `${line} would be erased`),
+          ...stay.map((line) => `${line} would stay`),
+          ...again.lines,
+        ])
+        terminal.tell(lost)
+      } else terminal.tell([...stay.map((line) => `${line} left out`), ...lost])
+      if (lines.length === 0 && held.length === 0 && (dry || plans.size === 0))
+        terminal.tell(['no message is to be erased'])
+      if (plans.size === 0 && held.length > 0 && !dry)
+        throw new Unreadable(
+          'every message that was found is held: nothing was erased; "indelible release" ends a hold',
+        )
+      let failed = unread.length
+      if (!dry && plans.size > 0) {
+        if (asks) terminal.tell([...lines, ...again.lines])
+        if (asks) await confirm(terminal, 'Erase them for good?', 'nothing was erased')
+        failed += await eraseAll(store, { plans, again, more }, call, given === undefined)
+      }
+      if (failed > 0) throw new Unreadable(`${counted(failed, 'session')} ${failed === 1 ? 'was' : 'were'} left out`)
+    })
+  },
+}
+
+/** Messages that were found. */
+interface Found {
+  /** Those to erase, by session; erased ones too, where their positions were given: files are cleaned again. */
+  readonly plans: ReadonlyMap<string, readonly number[]>
+  /** Those that a hold keeps. */
+  readonly held: readonly { readonly id: string; readonly at: readonly number[]; readonly why: string }[]
+  /** The sessions that can't be read. */
+  readonly unread: readonly DamagedEntry[]
+  /** Those of the given positions that were erased before, and what the ledger says of them. */
+  readonly again: { readonly at: ReadonlySet<number>; readonly lines: readonly string[] }
+}
+
+/** What is erased beside messages that were found. */
+type More = Pick<ToErase, 'inputs' | 'all'> | undefined
+
+const moreOf = ({ input, all }: Call['values']): More =>
+  all === true
+    ? { all, ...(input !== undefined && { inputs: [] }) }
+    : isArray(input)
+      ? { inputs: input.map(String) }
+      : undefined
+
+const moreTexts = (more: More): readonly string[] =>
+  more?.all === true ? ['everything else that it says'] : (more?.inputs ?? []).map((id) => `input ${id}`)
+
+const noneAgain: Found['again'] = { at: new Set(), lines: [] }
+
+const messagesText = (at: readonly number[]): string => `${counted(at.length, 'message')} (${ranges(at)})`
+
+/** In one session. Throws Unreadable, where it can't be read, or has no message at a position. */
+const foundIn = async (
+  store: Store,
+  given: string,
+  { positionals, terminal }: Call,
+  query: MessageQuery | undefined,
+  more: More,
+): Promise<Found> => {
+  const id = await wholeId(store, given, terminal)
+  const found = await answer(findMessages(store, id, query ?? {}))
+  if (query !== undefined)
+    return { plans: new Map(found.length === 0 ? [] : [[id, found]]), held: [], unread: [], again: noneAgain }
+  if (more?.all === true) return { plans: new Map([[id, found]]), held: [], unread: [], again: noneAgain }
+  const { len } = await answer(describeSession(store, id))
+  const at = [...new Set(positionals.slice(1).flatMap(positionsIn))].toSorted((one, other) => one - other)
+  const beyond = at.find((one) => one >= len)
+  if (beyond !== undefined) throw new Unreadable(faultText({ _tag: 'BeyondEnd', id, at: beyond, size: len }))
+  const there = new Set(found)
+  return { plans: new Map([[id, at]]), held: [], unread: [], again: await erasedBefore(store, id, at, there) }
+}
+
+/** Those that are not there any more, and when, by whom and why they were erased. */
+const erasedBefore = async (
+  store: Store,
+  id: string,
+  positions: readonly number[],
+  there: ReadonlySet<number>,
+): Promise<Found['again']> => {
+  const at = new Set(positions.filter((one) => !there.has(one)))
+  const said = new Map<string, number[]>()
+  for (const one of at) {
+    const proof = await proveEntry(store, id, one)()
+    const text = isLeft(proof) && proof.left._tag === 'MessageErased' ? erasedText(proof.left) : ''
+    said.set(text, [...(said.get(text) ?? []), one])
+  }
+  const lines = [...said].map(
+    ([text, all]) =>
+      `${id}: ${messagesText(all)} ${all.length === 1 ? 'was' : 'were'} erased before${text === '' ? '' : `,${text}`}`,
+  )
+  return { at, lines }
+}
+
+/** In every session of the scope. */
+const foundInAll = async (store: Store, query: MessageQuery): Promise<Found> => {
+  const plans = new Map<string, readonly number[]>()
+  const unread: DamagedEntry[] = []
+  const ids: string[] = []
+  for await (const { id } of allSessions(store, unread)) ids.push(id)
+  for (const id of ids) {
+    const at = await findMessages(store, id, query)()
+    if (isLeft(at)) unread.push({ id, reason: reasonToSkip(at.left) })
+    else if (at.right.length > 0) plans.set(id, at.right)
+  }
+  return { plans, held: [], unread, again: noneAgain }
+}
+
+/** The same with what is held apart. */
+const withoutHeld = async (store: Store, { plans, unread, again }: Found, more: More): Promise<Found> => {
+  const free = new Map<string, readonly number[]>()
+  const held: Found['held'][number][] = []
+  for (const [id, all] of plans) {
+    const at = all.filter((one) => !again.at.has(one))
+    const holds = await answer(holdsOn(store, id))
+    const kept = holds.reduce((most, { messages }) => Math.max(most, messages), 0)
+    const isKept = (one: number): boolean => one < kept || (more !== undefined && holds.length > 0)
+    const [stay, go] = [at.filter(isKept), at.filter((one) => !isKept(one))]
+    if (go.length > 0 || (more !== undefined && holds.length === 0)) free.set(id, go)
+    if (stay.length > 0 || (more !== undefined && holds.length > 0))
+      held.push({ id, at: stay, why: holds.map(({ hold }) => heldText(hold, id)).join(', ') })
+  }
+  return { plans: free, held, unread, again }
+}
+
+/** Erase them, and give how many sessions failed. */
+const eraseAll = async (
+  store: Store,
+  { plans, again, more }: Pick<Found, 'plans' | 'again'> & { readonly more: More },
+  { values, terminal }: Call,
+  skips: boolean,
+): Promise<number> => {
+  let [residue, failed] = [0, 0]
+  for (const [id, at] of plans) {
+    const erased = await eraseMessages(store, id, { messages: at, ...more }, becauseOf(values))()
+    if (isLeft(erased)) {
+      if (!skips) throw new Unreadable(faultText(erased.left))
+      terminal.tell([`${id}: left out: ${reasonToSkip(erased.left)}`])
+      failed += 1
+      continue
+    }
+    const receipt = erased.right
+    residue += receipt.residue.filter(({ where }) => where !== 'dead rows').length
+    if (values['json'] === true) await terminal.printJson([JSON.stringify(receipt)])
+    else await tell(receipt, again, terminal)
+  }
+  if (residue > 0) throw new Unreadable('bytes of erased messages are still in the files of the store')
+  return failed
+}
+
+/** Why one session of several is left out. Throws Unreadable where the others can't be erased either. */
+const reasonToSkip = (fault: AnyEvidenceFault): string => {
+  switch (fault._tag) {
+    case 'NoKey':
+    case 'LogHeld':
+    case 'NoSuchLog':
+    case 'DamagedLog':
+    case 'DamagedBlock':
+    case 'NotASession':
+    case 'NewerSession':
+    case 'UnfinishedSession':
+      return faultText(fault)
+    default:
+      throw new Unreadable(faultText(fault))
+  }
+}
+
+const tell = async (receipt: ErasureReceipt, again: Found['again'], terminal: Terminal): Promise<void> => {
+  const { session, messages, rows, sharing, remains, residue, ledger } = receipt
+  const notes = rows.filter(({ kind }) => kind === 'note').length
+  const fresh = messages.filter((one) => !again.at.has(one))
+  const head = `, as ledger ${ledger.size}:${ledger.root} says`
+  const what = [
+    ...(fresh.length === 0 ? [] : [messagesText(fresh)]),
+    ...(notes > 0 && again.at.size === 0 ? [counted(notes, 'note')] : []),
+  ]
+  await terminal.print([
+    ...(what.length === 0 ? [] : [`${session}: erased ${what.join(' and ')}${head}`]),
+    ...again.lines.map((line) => `${line}${head}`),
+    ...(notes > 0 && again.at.size > 0 ? [`  ${counted(notes, 'note')} erased with them, now or before`] : []),
+    ...(sharing.length === 0 ? [] : [`  also in ${sharing.join(', ')}, which share them`]),
+    ...remains.map((one) => `  remains: ${remainsText(one)}`),
+    ...residue.map(({ where, reason }) => `  ${where}: ${reason}`),
+  ])
+}
+
+const remainsText = (remains: Remains): string => {
+  switch (remains.what) {
+    case 'block':
+      return `block ${remains.block}${remains.kept ? ', which was stored on its own' : ''}${remains.rows.length === 0 ? '' : ` of ${placesText(remains.rows)}`}`
+    case 'text':
+      return `the same text in ${placesText(remains.rows)}`
+    case 'metadata':
+      return `the same text in the metadata or the id of ${remains.session}`
+    case 'unread':
+      return `perhaps the same text in ${remains.session}, which is encrypted and can't be read`
+    case 'leaf':
+      return `the digests of ${counted(remains.rows.length, 'row')} have no salt: a short text can be guessed from one`
+    case 'stream':
+      return `the stream of the last answer of ${remains.session}, which is removed soon after its end`
+    case 'index':
+      return `the recorder's index has keyed digests of ${remains.session}: a short text can be guessed by whoever has the whole store`
+    case 'contextDigest':
+      return `${counted(remains.rows.length, 'receipt')} of model calls with a digest of what was sent: a short text can be guessed from one`
+  }
+}
+
+const placesText = (rows: Extract<Remains, { readonly what: 'text' }>['rows']): string => {
+  const shown = rows
+    .slice(0, 5)
+    .map(
+      ({ id, position, message }) => `${id} ${message === undefined ? `note (row ${position})` : `message ${message}`}`,
+    )
+  return `${shown.join(', ')}${rows.length > shown.length ? ` and ${rows.length - shown.length} more` : ''}`
+}
+
+/** What the options ask for; undefined, if they ask for nothing. Throws Misuse. */
+const queryOf = (values: Call['values']): MessageQuery | undefined => {
+  const { matching } = values
+  const age = values['older-than']
+  if (matching === undefined && age === undefined) return undefined
+  return {
+    ...(typeof matching === 'string' && { matching: patternOf(matching) }),
+    ...(typeof age === 'string' && { before: Date.now() - milliseconds(age) }),
+  }
+}
+
+const patternOf = (given: string): RegExp => {
+  try {
+    if (given !== '') return new RegExp(given, 'iu')
+  } catch {
+    // said below
+  }
+  throw new Misuse(`--matching takes a regular expression, not "${given}"`)
+}
+
+const units: { readonly [unit: string]: number } = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 }
+
+const milliseconds = (given: string): number => {
+  const [, count, unit = ''] = /^(\d{1,7})([dhms])$/.exec(given) ?? []
+  if (count === undefined) throw new Misuse(`--older-than takes an age such as 90d or 12h, not "${given}"`)
+  return Number(count) * (units[unit] as number)
+}
+
+/** `3`, `5-9` or `3,5-9`. Throws Misuse. */
+const positionsIn = (given: string): readonly number[] =>
+  given.split(',').flatMap((part) => {
+    const [, first, last = first] = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(part) ?? []
+    const [from, to] = [Number(first), Number(last)]
+    if (first === undefined || to < from || to - from > 1_000_000)
+      throw new Misuse(`erase takes positions such as 3 or 5-9, not "${given}"`)
+    return Array.from({ length: to - from + 1 }, (_, index) => from + index)
+  })

@@ -1,0 +1,85 @@
+/** `indelible hold` and `indelible release`: sessions that may not be erased or removed. */
+import { isLeft } from 'indelible/json/kit'
+import { holdSession, holdsOn, releaseSession, type Hold } from '@indelible/evidence'
+import type { Store } from 'indelible/store'
+import { Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
+import { answer, storeOption, withStore } from '../sources/place.ts'
+import { counted } from '../terminal/screen.ts'
+import { sessionOrAdvice } from '../sources/sessions.ts'
+
+const options: Command['options'] = {
+  reason: { value: 'TEXT', help: 'why, for the ledger' },
+  by: { value: 'NAME', help: 'who, for the ledger' },
+  ...storeOption,
+}
+
+/** Why and by whom, as the options say it. */
+export const becauseOf = ({ reason, by }: Call['values']): { readonly reason?: string; readonly by?: string } => ({
+  ...(typeof reason === 'string' && { reason }),
+  ...(typeof by === 'string' && { by }),
+})
+
+/** Why messages of a session may not be erased. */
+export const heldText = ({ id: holder, reason, by }: Hold, id: string): string =>
+  `held${holder === id ? '' : ` with ${holder}, which shares them,`}${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : ` (${reason})`}`
+
+/** None where the session can't be read: it can be released. */
+type Holds = Awaited<ReturnType<ReturnType<typeof holdsOn>>>
+
+const run =
+  (
+    name: string,
+    mark: (store: Store, id: string, call: Call, holds: Holds) => Promise<string | undefined>,
+  ): Command['run'] =>
+  async (call) => {
+    const named = [...new Set(call.positionals)]
+    if (named.length === 0) throw new Misuse(`${name} needs a SESSION: its id, as "indelible list" shows it`)
+    await withStore(call, {}, async (store) => {
+      const ids: string[] = []
+      for (const given of named) ids.push(await sessionOrAdvice(store, given, call.terminal))
+      let refused = 0
+      for (const id of ids) {
+        const said = await mark(store, id, call, await holdsOn(store, id)())
+        if (said === undefined) refused += 1
+        else await call.terminal.print([`${id}: ${said}`])
+      }
+      if (refused > 0) throw new Unreadable(`${counted(refused, 'session')} ${refused === 1 ? 'was' : 'were'} not held`)
+    })
+  }
+
+export const hold: Command = {
+  name: 'hold',
+  synopsis: 'hold SESSION…',
+  purpose: 'keep sessions from being erased or removed',
+  usage: ['hold SESSION… [options]'],
+  about: `From here on "indelible erase" and "indelible remove" refuse these sessions, and
+messages that they share with others, until "indelible release". The ledger of
+the store keeps a row that says so, when, and, if you say so, why and by whom.`,
+  options,
+  examples: ['indelible hold support-1 --reason "case 2026-14" --by ann'],
+  run: run('hold', async (store, id, { values }, holds) => {
+    const own = (await answer(async () => holds)).find(({ hold }) => hold.id === id)
+    await answer(holdSession(store, id, becauseOf(values)))
+    return own === undefined ? 'held' : `${heldText(own.hold, id)} already`
+  }),
+}
+
+export const release: Command = {
+  name: 'release',
+  synopsis: 'release SESSION…',
+  purpose: 'let held sessions be erased or removed again',
+  usage: ['release SESSION… [options]'],
+  about: `Ends what "indelible hold" began. The ledger keeps a row that says so. Exit code 1
+if a session was not held.`,
+  options,
+  run: run('release', async (store, id, { values, terminal }, holds) => {
+    if (isLeft(holds) || holds.right.some(({ hold }) => hold.id === id)) {
+      await answer(releaseSession(store, id, becauseOf(values)))
+      return 'released'
+    }
+    terminal.tell([
+      `${id}: was not held${holds.right.map(({ hold }) => `; messages of it are ${heldText(hold, id)}`).join('')}`,
+    ])
+    return undefined
+  }),
+}

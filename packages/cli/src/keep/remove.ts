@@ -1,0 +1,91 @@
+/** `indelible remove SESSION…`: sessions that are not to be kept. The one command that takes something away. */
+import { isLeft } from 'indelible/json/kit'
+import { removeRecorded } from '@indelible/evidence'
+import { describeSession, listUnfinished, removeUnfinished } from 'indelible/session'
+import type { Store } from 'indelible/store'
+import { confirm, Misuse, Unreadable, type Command } from '../terminal/command.ts'
+import { answer, faultText, storeOption, withStore } from '../sources/place.ts'
+import { allSessions, wholeId } from '../sources/sessions.ts'
+import { counted } from '../terminal/screen.ts'
+import { afterSpools } from '../record/spools.ts'
+
+export const remove: Command = {
+  name: 'remove',
+  synopsis: 'remove SESSION…',
+  purpose: 'remove sessions for good',
+  usage: ['remove SESSION… [options]', 'remove --unfinished [options]'],
+  about: `Removes whole sessions: their messages, their notes, and the blocks that no
+other session references. This can't be undone. A fork keeps the messages that
+it shares with the session it was forked from. If one of the sessions does not
+exist, none is removed. The command first waits for an "indelible record" that has
+calls it has not stored yet, and stores those that a killed one left.
+
+The ledger of the store keeps a row that says which session was removed, with
+its head, when, and, if you say so, why and by whom ("indelible ledger").
+
+In a terminal the command asks first; type yes to continue.`,
+  options: {
+    unfinished: {
+      help: 'remove the partial sessions of interrupted imports and copies; one that is still running is removed too, and fails',
+    },
+    reason: { value: 'TEXT', help: 'why, for the ledger' },
+    by: { value: 'NAME', help: 'who, for the ledger' },
+    yes: { help: 'do not ask; required without a terminal' },
+    ...storeOption,
+  },
+  examples: ['indelible remove chat-2 chat-3'],
+  run: async (call) => {
+    const { values, terminal } = call
+    const named = [...new Set(call.positionals)]
+    if (values['unfinished'] === true && named.length > 0)
+      throw new Misuse('remove --unfinished takes no SESSION: it removes all unfinished imports and copies')
+    if (values['unfinished'] !== true && named.length === 0)
+      throw new Misuse('remove needs a SESSION: its id, as "indelible list" shows it')
+    const asks = values['yes'] !== true
+    if (asks && !terminal.asks) throw new Misuse('remove needs --yes where it has no terminal to ask')
+    await withStore(call, {}, async (store) => {
+      await afterSpools(store, call, 'nothing was removed')
+      const ids = values['unfinished'] === true ? (await answer(listUnfinished(store))).map(({ id }) => id) : named
+      if (ids.length === 0) return terminal.tell(['this store has no unfinished sessions'])
+      const sizes = new Map<string, string>()
+      for (const id of ids) sizes.set(await wholeId(store, id, terminal), await sizeOf(store, id))
+      const what = [...sizes].map(([id, size]) => `${id} (${size})`).join(', ')
+      if (asks) await confirm(terminal, `Remove ${what} for good?`, 'nothing was removed')
+      const forks = await forksOf(store, new Set(ids))
+      const { reason, by } = values
+      const because = { ...(typeof reason === 'string' && { reason }), ...(typeof by === 'string' && { by }) }
+      for (const [id, size] of sizes) {
+        if (size === 'unfinished') await answer(removeUnfinished(store, id))
+        else await answer(removeRecorded(store, id, because))
+        await terminal.print([`${id}: removed, ${size}`])
+        for (const fork of forks.get(id) ?? [])
+          await terminal.print([`  ${fork.id} keeps the ${counted(fork.at, 'message')} that it shares`])
+      }
+    })
+  },
+}
+
+/** How much a session is. One that was never whole can be removed too. Throws Unreadable. */
+const sizeOf = async (store: Store, id: string): Promise<string> => {
+  const info = await describeSession(store, id)()
+  if (!isLeft(info)) return counted(info.right.len, 'message')
+  if (info.left._tag === 'UnfinishedSession') return 'unfinished'
+  if (info.left._tag === 'DamagedLog') return 'damaged'
+  throw new Unreadable(`${faultText(info.left)}; nothing was removed`)
+}
+
+interface ForkOf {
+  readonly id: string
+  /** How many messages it shares. */
+  readonly at: number
+}
+
+/** The sessions that stay and were forked from these. */
+const forksOf = async (store: Store, ids: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly ForkOf[]>> => {
+  const forks = new Map<string, ForkOf[]>()
+  for await (const { id, forkedFrom } of allSessions(store)) {
+    if (forkedFrom === undefined || ids.has(id) || !ids.has(forkedFrom.id)) continue
+    forks.set(forkedFrom.id, [...(forks.get(forkedFrom.id) ?? []), { id, at: forkedFrom.at }])
+  }
+  return forks
+}

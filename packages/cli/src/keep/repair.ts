@@ -1,0 +1,32 @@
+/** `indelible repair`: the bookkeeping of a store, rebuilt from what was recorded. */
+import { findingText } from 'indelible/store/kit'
+import { Misuse, Unreadable, type Command } from '../terminal/command.ts'
+import { answer, wholeStoreOption, withStore } from '../sources/place.ts'
+import { counted } from '../terminal/screen.ts'
+
+export const repair: Command = {
+  name: 'repair',
+  synopsis: 'repair',
+  purpose: 'rebuild the damaged parts of a store',
+  usage: ['repair [options]'],
+  about: `Checks a whole store like "indelible verify --all --deep", and rebuilds the
+parts that follow from the rows: indexes, counts, marks, heads, tree nodes, until
+nothing is left to rebuild. Each finding is printed with the action taken. No recorded row or attachment is
+changed or removed. Back the store up first. Exit code 1 if some damage can't be
+repaired.`,
+  options: {
+    ...wholeStoreOption,
+  },
+  run: async (call) => {
+    if (call.positionals.length > 0)
+      throw new Misuse(`repair takes no arguments, but got ${call.positionals.join(', ')}`)
+    await withStore(call, {}, async (store) => {
+      const repairs = await call.terminal.waiting('checking the store', () => answer(store.repair()))
+      await call.terminal.print(repairs.map((each) => `${findingText(each)}: ${each.done ?? 'not repaired'}`))
+      const left = repairs.filter(({ done }) => done === undefined).length
+      await call.terminal.print([`${counted(repairs.length, 'finding')}, ${repairs.length - left} repaired`])
+      if (left > 0)
+        throw new Unreadable(`${counted(left, 'finding')} can't be repaired: restore the store from a backup`)
+    })
+  },
+}

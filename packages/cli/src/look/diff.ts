@@ -1,0 +1,147 @@
+/** `indelible diff A B`: where two conversations part, and what each says from there. */
+import { jsonEqual, type Json } from 'indelible/json/kit'
+import type { View } from 'indelible/history'
+import type { Message, Part } from 'indelible/message'
+import { Misuse, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
+import { namedConversation, type NamedConversation } from '../sources/conversation.ts'
+import { pickOf } from '../sources/input.ts'
+import { storeOption } from '../sources/place.ts'
+import { counted, fit, grouped, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
+import { plainText } from '../terminal/timeline.ts'
+
+export const diff: Command = {
+  name: 'diff',
+  synopsis: 'diff A B',
+  purpose: 'show where two conversations part',
+  usage: ['diff [options] A B'],
+  about: `Compares two conversations, each a session or a file, and prints how many messages they share, where they part,
+and what each says from there. Messages are compared by what they say: role, name and content. --exact compares all that
+is recorded of a message. Retracted messages are left out, unless --all asks for the records. Exit code 0 also where they
+differ.`,
+  options: {
+    exact: { help: 'compare also ids and meta, as programs wrote them' },
+    limit: { value: 'N', help: 'print at most N messages of each (default 20); 0 prints none' },
+    all: { help: 'compare the whole records, with retracted messages' },
+    pick: { value: 'N', help: 'which conversation of a file, if it has several (default 0)' },
+    json: { help: 'one JSON object, for programs' },
+    ...storeOption,
+  },
+  examples: ['indelible diff mine mine-2', 'indelible diff session.jsonl 0f3c8a1d'],
+  run: async (call) => {
+    const { values, positionals, terminal } = call
+    const [a, b] = positionals
+    if (a === undefined || b === undefined || positionals.length > 2)
+      throw new Misuse('diff needs two conversations: A and B, each a SESSION or a FILE')
+    if (a === '-' && b === '-') throw new Misuse('diff can read standard input once')
+    const limit = wholeNumber('--limit', values['limit'], 20)
+    if (limit < 0) throw new Misuse('--limit takes a whole number from 0')
+    pickOf(values)
+    const [left, right] = [await namedConversation(a, call), await namedConversation(b, call)]
+    const parted = partedIn(left.view, right.view, values['exact'] === true)
+    if (values['json'] === true)
+      return terminal.printJson([
+        JSON.stringify({
+          same: parted.same,
+          sameAtEnd: parted.sameAtEnd,
+          a: { name: a, messages: left.view.length, differs: placed(left.view, parted) },
+          b: { name: b, messages: right.view.length, differs: placed(right.view, parted) },
+        }),
+      ])
+    await terminal.print(report(left, right, parted, limit, terminal))
+  },
+}
+
+interface Parted {
+  /** How many messages are the same from the first on. */
+  readonly same: number
+  /** How many are the same at the end, behind those that differ. */
+  readonly sameAtEnd: number
+}
+
+const partedIn = (a: View<Message>, b: View<Message>, exact: boolean): Parted => {
+  const most = Math.min(a.length, b.length)
+  const isSame = (x: number, y: number): boolean =>
+    jsonEqual(comparable(a.at(x) as Message, exact), comparable(b.at(y) as Message, exact))
+  let same = 0
+  while (same < most && isSame(same, same)) same++
+  let sameAtEnd = 0
+  while (sameAtEnd < most - same && isSame(a.length - 1 - sameAtEnd, b.length - 1 - sameAtEnd)) sameAtEnd++
+  return { same, sameAtEnd }
+}
+
+/** What of a message is compared. The ids of calls are what pairs them, and other programs make others. */
+const comparable = (message: Message, exact: boolean): Json => {
+  if (exact) return message as unknown as Json
+  const { role, name, content } = message
+  return { role, name: name ?? null, said: content.map(saidBy) } as unknown as Json
+}
+
+const saidBy = (part: Part): object => {
+  const { meta: _, ...rest } = part as Part & { readonly meta?: unknown }
+  if (rest.type === 'tool_call') return { ...rest, id: '' }
+  return rest.type === 'tool_result' ? { ...rest, callId: '', name: '' } : rest
+}
+
+const placed = (view: View<Message>, { same, sameAtEnd }: Parted): readonly object[] =>
+  [...view.slice(same, view.length - sameAtEnd)].map((message, index) => ({
+    position: view.positionAt(same + index),
+    message,
+  }))
+
+function* report(
+  a: NamedConversation,
+  b: NamedConversation,
+  parted: Parted,
+  limit: number,
+  terminal: Terminal,
+): Generator<string> {
+  const { paint } = terminal
+  const { same, sameAtEnd } = parted
+  yield `${paint('red', '<')} ${a.title}`
+  yield `${paint('green', '>')} ${b.title}`
+  yield ''
+  const [ofA, ofB] = [a.view.length - same - sameAtEnd, b.view.length - same - sameAtEnd]
+  if (ofA === 0 && ofB === 0) return yield `the same: ${counted(same, 'message')}`
+  yield same === 0 ? 'they differ from the first message on' : `the same: the first ${counted(same, 'message')}`
+  if (same > 0) yield* lines(a.view, same - 1, same, ' ', 'dim', terminal)
+  if (ofA === 0) yield paint('dim', sameAtEnd === 0 ? '< ends here' : '< has nothing here')
+  else yield* cut(a.view, same, a.view.length - sameAtEnd, limit, '<', 'red', terminal)
+  if (ofB === 0) yield paint('dim', sameAtEnd === 0 ? '> ends here' : '> has nothing here')
+  else yield* cut(b.view, same, b.view.length - sameAtEnd, limit, '>', 'green', terminal)
+  if (sameAtEnd > 0) yield `the same again: the last ${counted(sameAtEnd, 'message')}`
+}
+
+function* cut(
+  view: View<Message>,
+  from: number,
+  to: number,
+  limit: number,
+  mark: string,
+  style: 'red' | 'green',
+  terminal: Terminal,
+): Generator<string> {
+  yield* lines(view, from, Math.min(to, from + limit), mark, style, terminal)
+  if (to - from > limit) yield terminal.paint('dim', `${mark} … and ${grouped(to - from - limit)} more`)
+}
+
+function* lines(
+  view: View<Message>,
+  from: number,
+  to: number,
+  mark: string,
+  style: 'red' | 'green' | 'dim',
+  { columns, paint }: Terminal,
+): Generator<string> {
+  for (let index = from; index < to; index++) {
+    const { role, content } = view.at(index) as Message
+    const start = `${mark} ${padStart(String(view.positionAt(index)), 4)}  ${padEnd(role, 9)}  `
+    const said = content.map((part) =>
+      part.type === 'tool_call'
+        ? `▸ ${part.name} ${part.arguments}`
+        : part.type === 'tool_result'
+          ? `◂ ${plainText(part)}`
+          : plainText(part),
+    )
+    yield paint(style, start + fit(oneLine(said.join(' ')), Math.max(10, columns - widthOf(start))))
+  }
+}

@@ -1,0 +1,167 @@
+/** `indelible list`: the sessions of a store. */
+import type { SessionInfo } from 'indelible/session'
+import type { DamagedEntry, Store } from 'indelible/store'
+import { Misuse, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
+import { firstWords, titleOf } from '../sources/first-words.ts'
+import { described } from '../files/import.ts'
+import { filterOf, whereHelp } from '../sources/list-filter.ts'
+import { marksIn, marksText, type Marks } from '../sources/marks.ts'
+import { allScopesOption, storeOption, withScopes } from '../sources/place.ts'
+import { fit, grouped, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
+import { activityOf, allSessions, namesOf, scopesBeside } from '../sources/sessions.ts'
+
+export const list: Command = {
+  name: 'list',
+  synopsis: 'list',
+  purpose: 'list the sessions of a store',
+  usage: ['list [options]'],
+  about: `Prints the sessions of a store: the time of the last activity (UTC), the number of messages, the id, and the title
+or the first words of the user. [held], [encrypted] and [2 erased] say that a session is held ("indelible hold"), that it
+is encrypted, and how many messages were erased from it. The last activity of an imported conversation is the one that its
+file tells of, until something is appended here. On a terminal long ids are shortened; commands take the beginning of an id
+for the whole, but for those that can't be undone.`,
+  options: {
+    sort: { value: 'FIELD', help: 'activity (default: the latest first), appended, created, messages or id' },
+    where: { value: 'TEST', many: true, help: whereHelp },
+    limit: { value: 'N', help: 'print only the first N' },
+    json: { help: 'one JSON object for each session, for programs' },
+    ...storeOption,
+    ...allScopesOption,
+  },
+  examples: ['indelible list --sort messages --limit 10', 'indelible list --where model~opus --where "messages>100"'],
+  run: async (call) => {
+    if (call.positionals.length > 0) throw new Misuse(`list takes no arguments, but got ${call.positionals.join(', ')}`)
+    const { values, terminal } = call
+    const compare = orders[String(values['sort'] ?? 'activity')]
+    if (compare === undefined) throw new Misuse(`--sort takes ${Object.keys(orders).join(', ')}`)
+    const passes = filterOf(values)
+    const limit = wholeNumber('--limit', values['limit'], undefined)
+    if (limit !== undefined && limit < 0) throw new Misuse('--limit takes a whole number from 0')
+    await withScopes(call, async (scopes, all) => {
+      const damaged: { readonly store: Store; readonly entry: DamagedEntry }[] = []
+      const found: Listed[] = []
+      for (const store of scopes) {
+        const entries: DamagedEntry[] = []
+        const marks = await marksIn(store, terminal)
+        for await (const info of allSessions(store, entries)) found.push({ store, info, marks: marks(info) })
+        damaged.push(...entries.map((entry) => ({ store, entry })))
+      }
+      const listed = found
+        .filter(({ info, marks }) => passes(info, marks))
+        .toSorted((a, b) => compare(a.info, b.info))
+        .slice(0, limit)
+      if (values['json'] === true) {
+        for (const { store, info, marks } of listed)
+          await terminal.printJson([
+            JSON.stringify({ ...described(info), ...marks, ...(all && { scope: store.scope }) }),
+          ])
+        for (const { store, entry } of damaged)
+          await terminal.printJson([
+            JSON.stringify({ id: entry.id, damaged: entry.reason, ...(all && { scope: store.scope }) }),
+          ])
+        return
+      }
+      await printTable(listed, found, terminal, all)
+      await terminal.print(damaged.map(({ entry }) => `damaged: ${oneLine(entry.id)}: ${entry.reason}`))
+      if (listed.length > 0 || damaged.length > 0) return
+      if (found.length > 0)
+        return terminal.tell([limit === 0 ? '--limit 0 prints no session' : 'no session passes --where'])
+      const [store] = scopes
+      const others = all || store === undefined ? [] : await scopesBeside(store)
+      terminal.tell([
+        store === undefined || others.length === 0
+          ? 'no sessions yet; "indelible import FILE" creates one'
+          : `no sessions in the scope ${JSON.stringify(store.scope)}, but in ${namesOf(others)}: --scope NAME, or --all-scopes`,
+      ])
+    })
+  },
+}
+
+interface Listed {
+  readonly store: Store
+  readonly info: SessionInfo
+  readonly marks: Marks
+}
+
+const orders: { readonly [field: string]: ((a: SessionInfo, b: SessionInfo) => number) | undefined } = {
+  activity: (a, b) => activityOf(b) - activityOf(a),
+  appended: (a, b) => b.appended - a.appended,
+  created: (a, b) => b.created - a.created,
+  messages: (a, b) => b.len - a.len,
+  id: (a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0),
+}
+
+const printTable = async (
+  listed: readonly Listed[],
+  among: readonly Listed[],
+  terminal: Terminal,
+  all: boolean,
+): Promise<void> => {
+  if (listed.length === 0) return
+  const { columns, paint, shows } = terminal
+  const idOf = shows ? shortIds(among.map(({ info }) => info.id)) : (id: string) => id
+  const ids = listed.map(({ info }) => oneLine(idOf(info.id)))
+  const idWidth = Math.max(7, Math.min(36, ...[Math.max(...ids.map(widthOf))]))
+  const scopeWidth = all
+    ? Math.max(5, Math.min(16, ...[Math.max(...listed.map(({ store }) => widthOf(store.scope)))]))
+    : 0
+  const timeWidth = columns < 60 ? 10 : 16 // the day alone
+  const line = (time: string, messages: string, scope: string, id: string, about: string): string =>
+    fit(
+      [
+        padEnd(fit(time, timeWidth), timeWidth),
+        padStart(messages, 8),
+        ...(all ? [padEnd(fit(scope, scopeWidth), scopeWidth)] : []),
+        padEnd(id, idWidth),
+        about,
+      ]
+        .join('  ')
+        .trimEnd(),
+      columns,
+    )
+  await terminal.print([
+    paint('dim', line(timeWidth === 10 ? 'last day' : 'last activity', 'messages', 'scope', 'session', 'about')),
+  ])
+  const bar = terminal.progress('reading first words', listed.length, 'sessions')
+  for (let start = 0; start < listed.length; start += together) {
+    const lines = await Promise.all(
+      listed.slice(start, start + together).map(async ({ store, info, marks }, index) => {
+        const time = new Date(activityOf(info)).toISOString().slice(0, timeWidth).replace('T', ' ')
+        const about = `${marksText(marks)}${await aboutOf(store, info)}`
+        return line(time, grouped(info.len), oneLine(store.scope), ids[start + index] as string, about)
+      }),
+    )
+    bar.at(start)
+    await terminal.print(lines)
+  }
+  bar.end()
+}
+
+/** How many sessions are looked into at once: a store in a network answers each after a while. */
+const together = 16
+
+const aboutOf = async (store: Store, info: SessionInfo): Promise<string> => {
+  const { forkedFrom } = info
+  const title = titleOf(info)
+  const fork = forkedFrom && `forked from ${oneLine(forkedFrom.id)} at ${forkedFrom.at}`
+  if (title !== undefined) return fork === undefined ? title : `${title}, ${fork}`
+  return fork ?? firstWords(store, info)
+}
+
+/** Long ids of random digits, shortened to a beginning that no other of these has. */
+export const shortIds = (ids: readonly string[]): ((id: string) => string) => {
+  const sorted = ids.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+  const shared = (a: string, b: string | undefined): number => {
+    const end = Math.min(a.length, b?.length ?? 0)
+    for (let length = 0; length < end; length++) if (a[length] !== b?.[length]) return length
+    return end
+  }
+  const short = new Map(
+    sorted.map((id, index) => {
+      const least = Math.max(8, 1 + shared(id, sorted[index - 1]), 1 + shared(id, sorted[index + 1]))
+      const isRandom = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(id)
+      return [id, isRandom && least < id.length - 1 ? `${id.slice(0, least)}…` : id] as const
+    }),
+  )
+  return (id) => short.get(id) ?? id
+}

@@ -1,0 +1,128 @@
+/** One message, whole, as lines for a person. */
+import type { Range, View } from 'indelible/history'
+import { isLeft, parseJson } from 'indelible/json/kit'
+import { estimateTokens } from 'indelible/context'
+import type { pairCalls, Message, Part, ResultPart } from 'indelible/message'
+import type { Note } from 'indelible/notes/kit'
+import type { PageKind } from 'indelible/pages'
+import { sourceTimeOf } from '@indelible/transcripts'
+import type { Terminal } from '../terminal/command.ts'
+import { counted, grouped, oneLine } from '../terminal/screen.ts'
+import { plainText } from '../terminal/timeline.ts'
+
+export interface MessagePage {
+  /** The record, with retracted messages. */
+  readonly view: View<Message>
+  /** Its calls, each with its result. */
+  readonly calls: ReturnType<typeof pairCalls>
+  readonly position: number
+  /** The ranges that retractions took out. */
+  readonly left: readonly Range[]
+  readonly notes: Iterable<Note>
+  readonly timeOf?: (position: number) => number | undefined
+  /** Also what only programs read: `meta`, raw parts, base64. */
+  readonly full: boolean
+  readonly paint: Terminal['paint']
+}
+
+/** The message at a position: what is known of it, then each of its parts, whole. */
+export function* messagePage(page: MessagePage): Generator<string> {
+  const { view, calls, position, left, notes, timeOf, full, paint } = page
+  const message = view.at(position) as Message
+  const time = sourceTimeOf(message) ?? timeOf?.(position)
+  const isRetracted = left.some(({ from, to }) => from <= position && position < to)
+  yield [
+    paint('bold', `${position}`),
+    paint('bold', message.role),
+    view.pages.at(position) as PageKind,
+    counted(estimateTokens(message), 'token'),
+    ...(time === undefined ? [] : [`${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`]),
+    ...(message.name === undefined ? [] : [`name ${oneLine(message.name)}`]),
+    ...(isRetracted ? [paint('red', 'retracted')] : []),
+  ].join('  ')
+  for (const note of notesOn(notes, position)) yield paint('dim', `note: ${note}`)
+  for (const [index, part] of message.content.entries()) {
+    yield ''
+    if (part.type === 'tool_call') {
+      const answer = calls.find((call) => call.position === position && call.part === index)?.answer
+      yield `${paint('cyan', '▸')} ${paint('bold', oneLine(part.name))}  ${paint(answer === undefined ? 'red' : 'dim', answer === undefined ? 'no result' : `→ ${answer.position}`)}${full ? paint('dim', `  ${oneLine(part.id)}`) : ''}`
+      yield* jsonOrText(part.arguments)
+    } else if (part.type === 'tool_result') {
+      const call = calls.find(({ answer }) => answer?.result === part)
+      const name = call?.name ?? part.name ?? part.callId
+      yield `${paint('cyan', '◂')} ${paint('bold', oneLine(name))}${part.isError === true ? paint('red', ' failed') : ''}  ${call === undefined ? paint('red', 'has no call') : paint('dim', `← ${call.position}`)}`
+      for (const inner of part.content) yield* partLines(inner, full)
+    } else {
+      if (part.type !== 'text') yield paint('dim', `(${part.type})`)
+      yield* partLines(part, full)
+    }
+  }
+  if (message.content.length === 0) yield paint('dim', '(empty)')
+  if (full && message.meta !== undefined) {
+    yield ''
+    yield paint('dim', '(meta)')
+    yield* JSON.stringify(message.meta, null, 2).split('\n')
+  }
+}
+
+function* partLines(part: Part | ResultPart, full: boolean): Generator<string> {
+  if (full && (part.type === 'image' || part.type === 'file' || part.type === 'provider' || part.type === 'reasoning'))
+    yield* JSON.stringify(part, null, 2).split('\n')
+  else yield* plainText(part).replaceAll('\r\n', '\n').replaceAll('\t', '    ').split('\n')
+}
+
+/** JSON set out in lines, where the text is some. */
+const jsonOrText = (text: string): readonly string[] => {
+  const parsed = parseJson(text)
+  if (isLeft(parsed)) return text.split('\n')
+  const value = parsed.right
+  // A text of several lines in an argument is read as such, not with its escapes.
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return Object.entries(value).flatMap(([name, each]) =>
+      typeof each === 'string'
+        ? each.includes('\n')
+          ? [`${name}:`, `    ${each}`.replaceAll('\t', '    ').replaceAll('\n', '\n    ')].join('\n').split('\n')
+          : [`${name}: ${each}`]
+        : JSON.stringify({ [name]: each }, null, 2)
+            .split('\n')
+            .slice(1, -1)
+            .map((line) => line.slice(2).replace(/^"([\w-]+)":/, '$1:')),
+    )
+  return JSON.stringify(value, null, 2).split('\n')
+}
+
+/** What notes say of the message, in words. */
+const notesOn = (notes: Iterable<Note>, position: number): readonly string[] =>
+  [...notes].flatMap((note): readonly string[] => {
+    switch (note.type) {
+      case 'page':
+        return note.position === position ? [`page kind ${note.kind}`] : []
+      case 'pin':
+      case 'unpin':
+        return note.position === position ? [note.type === 'pin' ? 'pinned' : 'no longer pinned'] : []
+      case 'summary':
+        return note.from <= position && position < note.to
+          ? [
+              `summarised with ${note.from} to ${note.to - 1}${note.model === undefined ? '' : ` by ${oneLine(note.model)}`}: ${oneLine(note.text)}`,
+            ]
+          : []
+      case 'receipt':
+        return note.len === position ? [receiptText(note)] : []
+      case 'application':
+        return isOn(note.content, position) ? [`${oneLine(note.namespace)}: ${oneLine(textOf(note.content))}`] : []
+      default:
+        return []
+    }
+  })
+
+const receiptText = ({ model, usage }: Extract<Note, { readonly type: 'receipt' }>): string =>
+  `answer of ${oneLine(model)}${usage === undefined ? '' : `: ${grouped(usage.input)} tokens in (${grouped(usage.cacheRead ?? 0)} from a cache), ${grouped(usage.output)} out`}`
+
+/** An application's note speaks of a message by a field `position`, as `indelible note --at` writes it. */
+const isOn = (content: unknown, position: number): boolean =>
+  typeof content === 'object' && content !== null && (content as { readonly position?: unknown }).position === position
+
+const textOf = (content: unknown): string => {
+  const text = (content as { readonly text?: unknown }).text
+  return typeof text === 'string' ? text : JSON.stringify(content)
+}

@@ -1,0 +1,75 @@
+/** What `show` says below a session's timeline: runs that are not over, and model calls that failed. */
+import { isObject } from 'indelible/json/kit'
+import type { Note } from 'indelible/notes/kit'
+import type { OpenStep, ReadonlySession, SealedSession, Session } from 'indelible/session'
+import type { Lease } from 'indelible/store'
+import { counted, fit, grouped, oneLine, shellWord } from '../terminal/screen.ts'
+
+/** The lines for a session, some in warning colours. Empty, where all is in order. */
+export function* stateLines(
+  session: Session | ReadonlySession | SealedSession,
+  lease: Lease | undefined,
+  columns: number,
+  paint: (style: 'red' | 'yellow' | 'dim', text: string) => string,
+): Generator<string> {
+  yield* failureLines([...session.notes()] as readonly Note[], columns, paint)
+  if (session.state !== 'open') return
+  const [steps, calls] = [session.openSteps(), session.unfinished()]
+  if (lease !== undefined)
+    yield paint(
+      'yellow',
+      `at work: ${JSON.stringify(oneLine(lease.holder))} holds the session for ${Math.ceil(lease.remaining / 1000)} s more${lease.stopRequested ? ', and was asked to stop' : ''}`,
+    )
+  if (steps.length === 0 && calls.length === 0) return
+  if (lease === undefined)
+    yield paint(
+      'red',
+      `unfinished run: nobody is at work, and not recorded: ${steps.length > 0 ? counted(steps.length, 'step') : counted(calls.length, 'started call')}`,
+    )
+  for (const step of steps) yield fit(`  ${stepText(step)}`, columns)
+  for (const { name, arguments: given } of calls)
+    yield fit(
+      `  ${oneLine(name)} ${oneLine(given ?? '')} was started, and has no result: it may have had effects`,
+      columns,
+    )
+  if (lease !== undefined) return
+  yield paint(
+    'dim',
+    `  "resume" of indelible/run and the next turn go on from here; "indelible append ${shellWord(session.id)} TEXT --interrupted" records what was finished`,
+  )
+}
+
+const stepText = ({ answer, said, started, results, waiting }: OpenStep): string => {
+  const characters = said.reduce((sum, part) => sum + (typeof part === 'string' ? part.length : 0), 0)
+  return [
+    answer === undefined ? `an answer as far as it came: ${grouped(characters)} characters` : 'a whole answer',
+    ...(started.size > 0 ? [`${counted(started.size, 'call')} started, ${counted(results.size, 'result')}`] : []),
+    ...(waiting.size > 0
+      ? [`${counted(waiting.size, 'call')} waiting for approval: "resume" with approve or deny`]
+      : []),
+  ].join('; ')
+}
+
+function* failureLines(
+  notes: readonly Note[],
+  columns: number,
+  paint: (style: 'red', text: string) => string,
+): Generator<string> {
+  const receipts = notes.flatMap((note) => (note.type === 'receipt' ? [note] : []))
+  const failures = receipts.flatMap(({ details }) => {
+    const { error, status } = details ?? {}
+    const code = typeof status === 'number' && status >= 400 ? `HTTP ${status}` : undefined
+    const said = typeof error === 'string' ? error : isObject(error) ? JSON.stringify(error) : undefined
+    return code === undefined && said === undefined ? [] : [[code, said].filter(Boolean).join(': ')]
+  })
+  const last = failures.at(-1)
+  if (last === undefined) return
+  const all = failures.length === receipts.length
+  yield fit(
+    paint(
+      'red',
+      `model calls: ${all ? (receipts.length === 1 ? 'the only one' : `all ${grouped(receipts.length)}`) : `${grouped(failures.length)} of ${grouped(receipts.length)}`} failed`,
+    ) + `; the last: ${oneLine(last)}`,
+    columns,
+  )
+}

@@ -1,0 +1,335 @@
+/** `indelible search`: words in all sessions of a store. `indelible index`: the index that makes it fast. */
+import { isRole, roles } from 'indelible/message/kit'
+import {
+  dropIndex,
+  indexStore,
+  searchStore,
+  type SearchHit,
+  type SearchOptions,
+  type SearchPage,
+} from 'indelible/search'
+import type { Store } from 'indelible/store'
+import { Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import { keyFileOf } from '../sources/key-file.ts'
+import {
+  allScopesOption,
+  answer,
+  scopeOf,
+  storeOption,
+  wholeStoreOption,
+  withBareStore,
+  withScopes,
+} from '../sources/place.ts'
+import { counted, grouped, oneLine, widthOf } from '../terminal/screen.ts'
+import { sessionOrAdvice } from '../sources/sessions.ts'
+
+export const search: Command = {
+  name: 'search',
+  synopsis: 'search WORDS',
+  purpose: 'find messages in all sessions of a store',
+  usage: ['search WORDS [options]'],
+  about: `Prints the messages that have all of the words, as SESSION:POSITION and the text around them: the best match first,
+where the words stand together and a person said them. "indelible show SESSION POSITION" shows one whole. Case and accents
+don't count.
+
+WORDS can have "words that follow each other", the begin* of a word, and -words that a message must not have. Put these in
+single quotes, so that the shell leaves them as they are. Words that begin with a dash stand behind --:
+
+  indelible search '"rate limit" retr* -test'
+  indelible search -- -test deploy
+
+In Chinese, Japanese, Korean and Thai, any characters that follow each other are found. With an index ("indelible index") a
+search lasts milliseconds; without one, the messages are read one by one.`,
+  options: {
+    sort: { value: 'ORDER', help: 'relevance, or time: the newest session first (default: relevance)' },
+    in: { value: 'WHERE', help: 'messages, tools (their calls and results), or all (default: all)' },
+    all: { help: 'also messages that were retracted' },
+    session: { value: 'SESSION', help: 'only this session, with what it shares with the one it was forked from' },
+    role: { value: 'ROLE', help: `only messages of this role: ${roles.join(', ')}` },
+    since: { value: 'TIME', help: 'only messages appended since: 2026-11-22, 2026-11-22T10:00Z, or 7d, 12h, 30m ago' },
+    until: { value: 'TIME', help: 'only messages appended before' },
+    limit: { value: 'N', help: 'print at most N messages (default: 20)' },
+    json: { help: 'one JSON object for each message, and for each session with a reason why it was notSearched' },
+    index: { help: 'make the index first, if the store has none' },
+    ...storeOption,
+    ...allScopesOption,
+  },
+  examples: [
+    'indelible search "deploy failed" --in tools',
+    `indelible search '"rate limit" -test' --role user --since 7d`,
+  ],
+  run: async (call) => {
+    const { values, positionals, terminal } = call
+    const query = positionals.join(' ')
+    if (query.trim() === '') throw new Misuse('search needs WORDS: what to look for')
+    const options = optionsIn(values)
+    const limit = wholeNumber('--limit', values['limit'], 20)
+    if (limit < 1) throw new Misuse('--limit takes a whole number from 1')
+    await withScopes(call, async (scopes, all) => {
+      const [first] = scopes
+      if (values['index'] === true && first !== undefined) await indexed(first.encryption?.bare ?? first, terminal)
+      const told: Told = { hits: 0, more: false, behind: 0, indexed: true, damaged: new Set(), encrypted: new Set() }
+      const began = Date.now()
+      const print = async (found: readonly Found[]): Promise<void> => {
+        if (values['json'] === true)
+          await terminal.printJson(found.map(({ scope, hit }) => JSON.stringify({ ...(all && { scope }), ...hit })))
+        else await terminal.print(found.map(({ scope, hit }) => lineOf(hit, all ? scope : undefined, terminal)))
+      }
+      const found: Found[] = []
+      for (const store of scopes)
+        await searched(store, query, options, limit, call, told, async (hits) => {
+          const here = hits.map((hit) => ({ scope: store.scope, hit }))
+          if (scopes.length === 1) await print(here)
+          else found.push(...here)
+        })
+      if (found.length > limit) told.more = true
+      await print(found.toSorted(({ hit: a }, { hit: b }) => order(a, b, options.sort)).slice(0, limit))
+      if (values['json'] === true)
+        for (const reason of ['damaged', 'encrypted'] as const)
+          await terminal.printJson([...told[reason]].map((id) => JSON.stringify({ session: id, notSearched: reason })))
+      await tell(told, limit, scopes.length, began, call)
+      if (typeof values['session'] === 'string' && told.damaged.size + told.encrypted.size > 0)
+        throw new Unreadable(`${values['session']}: was not searched`)
+    })
+  },
+}
+
+/** Milliseconds after which a search without an index says that there could be one. */
+const slow = 2000
+
+interface Found {
+  readonly scope: string
+  readonly hit: SearchHit
+}
+
+/** Between scopes: as each of them is ordered. */
+const order = (a: SearchHit, b: SearchHit, sort: SearchOptions['sort']): number =>
+  sort === 'time' ? (b.at ?? 0) - (a.at ?? 0) : b.score - a.score
+
+/** What there is to say at the end. */
+interface Told {
+  hits: number
+  more: boolean
+  behind: number
+  indexed: boolean
+  readonly damaged: Set<string>
+  readonly encrypted: Set<string>
+}
+
+const tell = async (told: Told, limit: number, scopes: number, began: number, call: Call): Promise<void> => {
+  const { terminal } = call
+  const lines: string[] = []
+  if (told.hits === 0 && !told.more)
+    lines.push(`no message of ${scopes === 1 ? 'this scope' : 'these scopes'} has all of these words`)
+  if (told.more) lines.push(`there may be more: --limit ${limit * 10} looks for as many`)
+  if (told.behind > 0)
+    lines.push(
+      `${counted(told.behind, 'row')} of the store ${told.behind === 1 ? 'is' : 'are'} not in its index yet, and were not searched: "indelible index" adds them`,
+    )
+  if (told.damaged.size > 0) lines.push(damagedText(told.damaged))
+  if (told.encrypted.size > 0)
+    lines.push(
+      `${counted(told.encrypted.size, 'encrypted session')} ${told.encrypted.size === 1 ? 'was' : 'were'} not searched: ${named(told.encrypted)}; ${keyAdvice(call, told.encrypted.size)}`,
+    )
+  if (!told.indexed && keyFileOf(call.values, terminal) === undefined && Date.now() - began > slow)
+    lines.push(`the messages were read one by one; "indelible index" makes searches fast`)
+  terminal.tell(lines)
+}
+
+const damagedText = (sessions: ReadonlySet<string>): string =>
+  `not searched, because damaged: ${named(sessions)}; "indelible verify" says more`
+
+/** What to do about sessions that were not searched. */
+export const keyAdvice = ({ values, terminal }: Pick<Call, 'values' | 'terminal'>, sessions: number): string => {
+  const file = keyFileOf(values, terminal)
+  return file === undefined
+    ? 'give --key-file FILE'
+    : `${file} has no key for ${sessions === 1 ? 'it' : 'them'}, or it was destroyed`
+}
+
+/** The ids of some sessions, as many as a line takes. */
+export const named = (ids: ReadonlySet<string>): string =>
+  `${[...ids].slice(0, 5).map(oneLine).join(', ')}${ids.size > 5 ? ' …' : ''}`
+
+const searched = async (
+  store: Store,
+  query: string,
+  given: SearchOptions,
+  limit: number,
+  { values, terminal }: Call,
+  told: Told,
+  found: (hits: readonly SearchHit[]) => Promise<void>,
+): Promise<void> => {
+  const only = values['session']
+  const session = typeof only === 'string' ? await sessionOrAdvice(store, only, terminal) : undefined
+  const options = { ...given, ...(session !== undefined && { session }) }
+  let [after, hits]: [string | undefined, number] = [undefined, 0]
+  do {
+    if (hits >= limit) return void (told.more = true)
+    const page: SearchPage = await terminal.waiting('searching', () =>
+      answer(
+        searchStore(store, query, {
+          ...options,
+          limit: Math.min(1000, limit - hits),
+          ...(after !== undefined && { after }),
+        }),
+      ),
+    )
+    hits += page.hits.length
+    told.hits += page.hits.length
+    told.behind = Math.max(told.behind, page.behind ?? 0)
+    told.indexed &&= page.indexed
+    for (const id of page.damaged ?? []) told.damaged.add(id)
+    for (const id of page.encrypted ?? []) told.encrypted.add(id)
+    await found(page.hits)
+    after = page.next
+  } while (after !== undefined)
+}
+
+/** One hit: where it is, and the text around the first of its words, as much as fits. */
+const lineOf = (hit: SearchHit, scope: string | undefined, { columns, paint }: Terminal): string => {
+  const { excerpt, session, position, retracted, role } = hit
+  const place = `${scope === undefined ? '' : `${oneLine(scope)}  `}${oneLine(session)}:${position}`
+  const beside = `${role}${hit.in === 'tool' && role !== 'tool' ? ' tool' : ''}${retracted ? ' retracted' : ''}`
+  const room = Math.max(20, columns - widthOf(place) - widthOf(beside) - 4)
+  let rest = room
+  const pieces: string[] = []
+  let at = startOf(excerpt, room)
+  if (excerpt.cutBefore || at > 0) {
+    pieces.push('…')
+    rest -= 1
+  }
+  const add = (to: number, style: 'none' | 'bold'): void => {
+    const raw = excerpt.text.slice(at, to)
+    const text = `${/^\s/.test(raw) ? ' ' : ''}${oneLine(raw)}${/\S\s+$/.test(raw) ? ' ' : ''}`
+    const shown = widthOf(text) <= rest ? text : cut(text, rest)
+    if (shown !== '') pieces.push(style === 'none' ? shown : paint('bold', paint('yellow', shown)))
+    rest -= widthOf(shown) + (shown === text ? 0 : rest)
+    at = to
+  }
+  for (const [from, to] of excerpt.marks) {
+    if (to <= at) continue
+    if (from > at) add(from, 'none')
+    add(to, 'bold')
+  }
+  if (at < excerpt.text.length) add(excerpt.text.length, 'none')
+  if (excerpt.cutAfter && rest > 0) pieces.push('…')
+  return `${paint('cyan', place)}  ${paint('dim', beside)}  ${pieces.join('')}`
+}
+
+/** Where the shown text begins, so that the first found word is in it. */
+const startOf = ({ text, marks }: SearchHit['excerpt'], room: number): number => {
+  const [first] = marks[0] ?? [0]
+  const before = Math.floor(room / 3)
+  if (first <= before) return 0
+  const from = first - before
+  const space = text.slice(from, first).search(/\s/)
+  return space === -1 ? from : from + space + 1
+}
+
+/** As many columns of a text. */
+const cut = (text: string, columns: number): string => {
+  if (columns <= 0) return ''
+  let kept = ''
+  let width = 0
+  for (const character of text) {
+    width += widthOf(character)
+    if (width > columns - 1) break
+    kept += character
+  }
+  return `${kept}…`
+}
+
+const optionsIn = (values: Call['values']): SearchOptions => {
+  const { in: where = 'all', role } = values
+  if (where !== 'messages' && where !== 'tools' && where !== 'all')
+    throw new Misuse(`--in takes messages, tools or all, not "${String(where)}"`)
+  if (role !== undefined && !isRole(role)) throw new Misuse(`--role takes ${roles.join(', ')}, not "${String(role)}"`)
+  const sort = values['sort'] ?? 'relevance'
+  if (sort !== 'relevance' && sort !== 'time') throw new Misuse(`--sort takes relevance or time, not "${String(sort)}"`)
+  const since = timeOf('--since', values['since'])
+  const until = timeOf('--until', values['until'])
+  return {
+    sort,
+    in: where,
+    retracted: values['all'] === true,
+    ...(role !== undefined && { role }),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
+  }
+}
+
+const units: { readonly [unit: string]: number } = { d: 86_400_000, h: 3_600_000, m: 60_000 }
+
+const timeOf = (option: string, given: unknown): number | undefined => {
+  if (typeof given !== 'string') return undefined
+  const [, count, unit] = /^(\d{1,6})([dhm])$/.exec(given) ?? []
+  const isDate = /^\d{4}-\d\d-\d\d(?:T\S+)?$/.test(given)
+  const time =
+    unit === undefined ? (isDate ? Date.parse(given) : NaN) : Date.now() - Number(count) * (units[unit] as number)
+  if (Number.isNaN(time))
+    throw new Misuse(`${option} takes a time, such as 2026-11-22, 2026-11-22T10:00Z, 7d or 12h; not "${given}"`)
+  return time
+}
+
+export const index: Command = {
+  name: 'index',
+  synopsis: 'index',
+  purpose: 'make the search index of a store',
+  usage: ['index [options]'],
+  about: `Makes an index of the words of all sessions of a store, in all scopes, or adds what it lacks. From then on every
+append is indexed with it. Others may read and write meanwhile; an index that was interrupted goes on with the next call.
+
+The index stands in the store and follows from it: it can be dropped and made again at any time. Encrypted sessions are not
+in it: a search with their keys reads their messages one by one. An erased message leaves it with the erasure.`,
+  options: {
+    rebuild: { help: 'make it anew' },
+    drop: { help: 'remove it' },
+    ...wholeStoreOption,
+  },
+  run: async (call) => {
+    const { values, positionals, terminal } = call
+    if (positionals.length > 0) throw new Misuse(`index takes no arguments, but got ${positionals.join(', ')}`)
+    if (values['drop'] === true && values['rebuild'] === true)
+      throw new Misuse('--drop and --rebuild exclude each other')
+    // Without keys: what is encrypted is in no index.
+    await withBareStore(call, async (store) => {
+      if (values['drop'] === true) {
+        await answer(dropIndex(store))
+        return terminal.print(['the index was removed'])
+      }
+      const rows = await indexed(store, terminal, values['rebuild'] === true)
+      const encrypted = new Set<string>()
+      const damaged = new Set<string>()
+      for (const name of (await answer(store.scopes())) ?? [store.scope]) {
+        const scope = scopeOf(store, name)
+        const { index } = scope
+        if (index === undefined) continue
+        for (const id of await answer(index.encrypted())) encrypted.add(id)
+        // The first page of any search names them.
+        for (const id of (await answer(searchStore(scope, 'index', { limit: 1 }))).damaged ?? []) damaged.add(id)
+      }
+      const all = `the index has all rows${encrypted.size === 0 ? '' : ' that are not encrypted'}`
+      if (damaged.size > 0) terminal.tell([damagedText(damaged)])
+      await terminal.print([rows === 0 ? all : `${grouped(rows)} ${rows === 1 ? 'row' : 'rows'} indexed`])
+      if (encrypted.size > 0)
+        terminal.tell([`left out: ${counted(encrypted.size, 'encrypted session')}: ${named(encrypted)}; a search with --key-file reads them`]) // oxfmt-ignore
+    })
+  },
+}
+
+/** Make an index, with a bar. */
+const indexed = async (store: Store, terminal: Terminal, rebuild = false): Promise<number> => {
+  let bar: ReturnType<Terminal['progress']> | undefined
+  const rows = await answer(
+    indexStore(store, {
+      rebuild,
+      progress: (done, of) => {
+        bar ??= terminal.progress('indexing', of, 'rows')
+        bar.at(done)
+      },
+    }),
+  )
+  bar?.end()
+  return rows
+}

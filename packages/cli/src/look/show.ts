@@ -1,0 +1,142 @@
+/** `indelible show`: a recorded conversation, in a file or in a store, as a timeline. */
+import { isPageKind, pageKinds, type PageKind } from 'indelible/pages'
+import { pairCalls } from 'indelible/message'
+import { withPlace } from '../sources/advice.ts'
+import { append } from '../change/append.ts'
+import { Misuse, Unreadable, wholeNumber, type Call, type Command } from '../terminal/command.ts'
+import { readableConversation } from '../sources/conversation.ts'
+import { fileOrSession, oneFile, pickOf } from '../sources/input.ts'
+import { messagePage } from './message-page.ts'
+import { storeOption } from '../sources/place.ts'
+import { stateLines } from './run-state.ts'
+import { counted } from '../terminal/screen.ts'
+import { timeline, timelineJson } from '../terminal/timeline.ts'
+
+export const show: Command = {
+  name: 'show',
+  synopsis: 'show FILE|SESSION',
+  purpose: 'print a recorded conversation as a timeline',
+  usage: ['show [options] FILE [N | N-M]', 'show [options] SESSION [N | N-M]'],
+  about: `Prints a line for every message: position, role, page kind, estimated tokens
+and the start of the content. Tool calls have the position of their result.
+Totals and the calls without a result follow. The format of FILE is detected
+from its content; - reads standard input. An argument that neither is a file nor
+looks like a file name is the id of a session; with --store it always is. For a
+session, notes may have changed the page kinds. Retracted messages are left out;
+positions are those of the record. The time (UTC) is that of the append, or what
+the file says that a message was imported from. Of an encrypted fork whose shared
+messages can't be read any more, its own messages are printed.
+
+With N the message at that position is printed whole, with the notes on it; N-M are several, and N- is all from N on. On a
+terminal they go through a pager (PAGER, else less) if they are longer than the screen. A negative N counts from the end.
+
+Formats: messages of OpenAI (chat and Responses), Anthropic and the AI SDK, as
+an array, in the body of a request or answer, or one a line; bodies one a line,
+as for fine-tuning; tau-bench files; SWE-agent trajectories; session files of
+pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
+  options: {
+    pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },
+    kind: {
+      value: 'KINDS',
+      help: 'only these page kinds, separated by commas: bootstrap, constraint, plan, preference, evidence, conversation',
+    },
+    from: { value: 'N', help: 'start at position N; a negative N counts from the end' },
+    to: { value: 'N', help: 'stop before position N' },
+    all: { help: 'the whole record, with retracted messages' },
+    full: { help: 'with N: also what only programs read: meta, raw parts, base64' },
+    json: { help: 'one JSON object a line, for programs' },
+    ...storeOption,
+  },
+  examples: ['indelible show session.jsonl --kind evidence --from -20'],
+  run: async (call) => {
+    const { values, positionals, terminal } = call
+    const path = oneFile('show', positionals.slice(0, 1), fileOrSession)
+    const at = positionals[1] === undefined ? undefined : rangeOf(positionals[1])
+    if (positionals.length > 2)
+      throw new Misuse(`show takes one FILE or SESSION and one N or N-M, but got: ${positionals.join(', ')}`)
+    if (at === undefined && values['full'] === true)
+      throw new Misuse('show --full takes N or N-M: the positions of messages')
+    const kinds = pageKindsOf(values['kind'])
+    const from = wholeNumber('--from', values['from'], 0)
+    const to = wholeNumber('--to', values['to'], undefined)
+    pickOf(values)
+
+    if (at !== undefined) return showMessage(path, at, call)
+    const { view, title, timeOf, session, lease } = await readableConversation(path, call)
+    const options = {
+      kinds,
+      from,
+      to: to ?? Infinity,
+      columns: terminal.columns,
+      paint: terminal.paint,
+      ...(timeOf && { timeOf }),
+    }
+
+    if (values['json'] === true) return terminal.printJson(timelineJson(view, options))
+    await terminal.print([title, ''])
+    await terminal.print(timeline(view, options))
+    if (session === undefined) return
+    const state = stateLines(session, lease, terminal.columns, terminal.paint)
+    await terminal.print(Array.from(state, (line) => withPlace(line, values, [append])))
+  },
+}
+
+/** Positions that are given: a negative first one counts from the end. */
+interface Given {
+  readonly first: number
+  /** Undefined: to the end. */
+  readonly last: number | undefined
+}
+
+/** `3`, `3-5`, `3-`, `-2` or `-2-`. Throws Misuse. */
+const rangeOf = (given: string): Given => {
+  const [, from, dash, to] = /^(-?\d{1,15})(?:(-)(\d{1,15})?)?$/.exec(given) ?? []
+  if (from === undefined) throw new Misuse(`show: N takes a position such as 3, 3-5, 3- or -1, not "${given}"`)
+  const [first, last] = [Number(from), dash === undefined ? Number(from) : to === undefined ? undefined : Number(to)]
+  if (to !== undefined && (first < 0 || Number(to) < first))
+    throw new Misuse(`show: N-M takes the first and the last position, counted from 0, not "${given}"`)
+  return { first, last }
+}
+
+/** Messages, each whole; on a terminal through a pager, where they are longer than the screen. */
+const showMessage = async (path: string, given: Given, call: Call): Promise<void> => {
+  const { values, terminal } = call
+  const found = await readableConversation(path, { ...call, values: { ...values, all: true } }, given.first)
+  const { view, timeOf, left, notes = [] } = found
+  const { length } = view
+  const position = given.first < 0 ? length + given.first : given.first
+  if (position < 0 || position >= length)
+    throw new Unreadable(
+      `${path}: there is no message ${given.first}: ${view.length === 0 ? 'there are none' : `there are ${counted(view.length, 'message')}, from 0 to ${view.length - 1}`}`,
+    )
+  const { paint, columns } = terminal
+  const end = given.last === given.first ? position + 1 : Math.min(length, (given.last ?? length) + 1)
+  if (values['json'] === true)
+    return terminal.printJson(
+      timelineJson(view, { kinds: [], from: position, to: end, columns, paint, ...(timeOf && { timeOf }) }),
+    )
+  const page = {
+    view,
+    calls: pairCalls(view),
+    left,
+    notes,
+    full: values['full'] === true,
+    paint,
+    ...(timeOf && { timeOf }),
+  }
+  function* pages(): Generator<string> {
+    for (let at = position; at < end; at++) {
+      if (at > position) yield ''
+      yield* messagePage({ ...page, position: at })
+    }
+  }
+  return terminal.page(pages())
+}
+
+const pageKindsOf = (given: unknown): readonly PageKind[] => {
+  if (typeof given !== 'string') return []
+  return given.split(',').map((kind) => {
+    if (!isPageKind(kind)) throw new Misuse(`--kind: "${kind}" is not a page kind; expected ${pageKinds.join(', ')}`)
+    return kind
+  })
+}

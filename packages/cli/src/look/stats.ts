@@ -1,0 +1,243 @@
+/** `indelible stats`: the tokens and the money of model calls, by model and day. */
+import { usageDollars } from 'indelible/context/kit'
+import { isLeft } from 'indelible/json/kit'
+import { describeSession, readRange } from 'indelible/session'
+import { readUsage, usesOf, type CallUse } from 'indelible/session/kit'
+import type { Store } from 'indelible/store'
+import { Misuse, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import { isFile, sessionIn } from '../sources/conversation.ts'
+import { keyFileOf } from '../sources/key-file.ts'
+import { nameOf, pickOf, readTranscriptFile } from '../sources/input.ts'
+import { allScopesOption, answer, storeOption, withScopes, withStore } from '../sources/place.ts'
+import { counted, fit, grouped, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
+import { keyAdvice, named } from './search.ts'
+import { allSessions } from '../sources/sessions.ts'
+
+export const stats: Command = {
+  name: 'stats',
+  synopsis: 'stats [SESSION]',
+  purpose: 'print tokens, cached share and money by model and day',
+  usage: ['stats [options]', 'stats [options] SESSION', 'stats [options] FILE'],
+  about: `Adds up the model calls of all sessions of a store, of one session, or of a file: the tokens of the requests, the
+share that the provider read from its cache, the tokens of the answers, and the money at list prices.
+
+The figures are those of the provider: of the receipts that runs and "indelible record" write, and those that an imported
+file tells of. Nothing is estimated: calls without figures are counted and add nothing. The days are those of the calls
+(UTC; of a file, its own). Of calls that a file adds up, the surcharge for long requests is not known. Forks count only
+their own calls.`,
+  options: {
+    by: { value: 'WHAT', help: 'model, day, session, or several with commas (default: day,model)' },
+    pick: { value: 'N', help: 'which conversation, if FILE has several (default 0)' },
+    json: { help: 'one JSON object for each line, for programs' },
+    ...storeOption,
+    ...allScopesOption,
+  },
+  examples: ['indelible stats --by model', 'indelible stats session.jsonl'],
+  run: async (call) => {
+    const { values, positionals, terminal } = call
+    const by = fieldsOf(values['by'])
+    const [name, ...others] = positionals
+    if (others.length > 0) throw new Misuse(`stats takes one SESSION or FILE, but got ${positionals.length}`)
+    pickOf(values)
+    const unread = new Set<string>()
+    const spent = await spendingOf(name, call, unread)
+    const left = unread.size === 0 ? [] : [`${counted(unread.size, 'encrypted session')} ${unread.size === 1 ? 'was' : 'were'} not read: ${named(unread)}; ${keyAdvice(call, unread.size)}`] // oxfmt-ignore
+    const rows = tableOf(spent, by)
+    if (values['json'] === true)
+      await terminal.printJson(rows.map(({ keys, sum }) => JSON.stringify({ ...keyed(by, keys), ...sum })))
+    else if (spent.length > 0) await terminal.print(printed(rows, by, terminal))
+    else if (name === undefined)
+      terminal.tell([`no session${left.length === 0 ? '' : ' that was read'} has figures of its calls`]) // oxfmt-ignore
+    else if (left.length === 0) terminal.tell([`${name}: has no figures of its calls`])
+    terminal.tell(left)
+    if (values['json'] === true) return
+    tellWhatIsMissing(spent, terminal)
+  },
+}
+
+const fields = ['day', 'model', 'session'] as const
+type Field = (typeof fields)[number]
+
+const fieldsOf = (given: unknown): readonly Field[] =>
+  (typeof given === 'string' ? given.split(',') : ['day', 'model']).map((name) => {
+    const found = fields.find((field) => field === name)
+    if (found === undefined) throw new Misuse(`--by takes ${fields.join(', ')}, not "${name}"`)
+    return found
+  })
+
+/** Calls, and the session or file that they belong to. */
+interface Spent {
+  readonly session: string
+  readonly use: CallUse
+}
+
+const spendingOf = async (name: string | undefined, call: Call, unread: Set<string>): Promise<readonly Spent[]> => {
+  const { values, terminal } = call
+  if (name !== undefined && isFile(name, call)) {
+    const { origin, damage } = await readTranscriptFile(name, { pick: pickOf(values) }, terminal)
+    terminal.tellDamage(nameOf(name), damage)
+    return usesOf(origin).map((use) => ({ session: name, use }))
+  }
+  if (name !== undefined)
+    return withStore(call, {}, async (store) => {
+      const id = await sessionIn(store, name, call)
+      return (await usesIn(store, id, call, unread)).map((use) => ({ session: id, use }))
+    })
+  return withScopes(call, async (scopes, all) => {
+    const spent: Spent[] = []
+    for (const store of scopes) spent.push(...(await spentIn(store, all ? `${store.scope}/` : '', call, unread)))
+    return spent
+  })
+}
+
+/** The calls of a session; the id of one that can't be read without a key goes into `unread`. */
+const usesIn = async (
+  store: Store,
+  id: string,
+  { values, terminal }: Call,
+  unread: Set<string>,
+  own = false,
+): Promise<readonly CallUse[]> => {
+  const { encrypted, len } = await answer(describeSession(store, id))
+  const uses = await readUsage(store, id, { own })()
+  const last = encrypted && len > 0 ? await readRange(store, id, len - 1)() : uses // a fork may have messages of its own
+  const lacks = (encrypted && keyFileOf(values, terminal) === undefined) || (isLeft(last) && last.left._tag === 'NoKey')
+  if (!lacks && !(isLeft(uses) && uses.left._tag === 'NoKey')) return answer(async () => uses)
+  unread.add(id)
+  return []
+}
+
+const spentIn = async (store: Store, before: string, call: Call, unread: Set<string>): Promise<readonly Spent[]> => {
+  const ids: string[] = []
+  for await (const { id } of allSessions(store)) ids.push(id)
+  const bar = call.terminal.progress('adding up', ids.length, 'sessions')
+  const spent: Spent[] = []
+  for (const [index, id] of ids.entries()) {
+    for (const use of await usesIn(store, id, call, unread, true)) spent.push({ session: before + id, use })
+    bar.at(index + 1)
+  }
+  bar.end()
+  return spent
+}
+
+/** What calls add up to. */
+interface Sum {
+  readonly calls: number
+  readonly failed: number
+  readonly input: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+  readonly output: number
+  /** Of the calls whose model has a known price. */
+  readonly dollars: number
+  /** Calls with tokens that no price is known for. */
+  readonly unpriced: number
+}
+
+const nothing: Sum = { calls: 0, failed: 0, input: 0, cacheRead: 0, cacheWrite: 0, output: 0, dollars: 0, unpriced: 0 }
+
+const plus = (sum: Sum, { model, calls, failed, usage }: CallUse): Sum => {
+  const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = usage ?? {}
+  const dollars = usage === undefined ? 0 : usageDollars(model, usage, calls)
+  return {
+    calls: sum.calls + calls,
+    failed: sum.failed + failed,
+    input: sum.input + input,
+    cacheRead: sum.cacheRead + cacheRead,
+    cacheWrite: sum.cacheWrite + cacheWrite,
+    output: sum.output + output,
+    dollars: sum.dollars + (dollars ?? 0),
+    unpriced: sum.unpriced + (dollars === undefined ? Math.max(1, calls) : 0),
+  }
+}
+
+interface Row {
+  readonly keys: readonly string[]
+  readonly sum: Sum
+}
+
+const tableOf = (spent: readonly Spent[], by: readonly Field[]): readonly Row[] => {
+  const rows = new Map<string, Row>()
+  for (const { session, use } of spent) {
+    const keys = by.map((field) => (field === 'session' ? session : (use[field] ?? '')))
+    const key = JSON.stringify(keys)
+    rows.set(key, { keys, sum: plus(rows.get(key)?.sum ?? nothing, use) })
+  }
+  return by[0] === 'day'
+    ? [...rows.values()].toSorted((a, b) => compared(a.keys, b.keys))
+    : [...rows.values()].toSorted((a, b) => b.sum.dollars - a.sum.dollars || b.sum.input - a.sum.input)
+}
+
+const compared = (a: readonly string[], b: readonly string[]): number => {
+  const [x, y] = [a.join('\n'), b.join('\n')]
+  return x < y ? -1 : x > y ? 1 : 0
+}
+
+const keyed = (by: readonly Field[], keys: readonly string[]): { readonly [field: string]: string | null } =>
+  Object.fromEntries(by.map((field, index) => [field, keys[index] || null]))
+
+const printed = (rows: readonly Row[], by: readonly Field[], { columns, paint }: Terminal): readonly string[] => {
+  const total = rows.reduce<Sum>((sum, row) => added(sum, row.sum), nothing)
+  const cells = [
+    [...by, 'calls', 'input', 'cached', 'output', 'dollars'],
+    ...rows.map(({ keys, sum }) => [...keys.map((key) => oneLine(key) || '(unknown)'), ...figures(sum)]),
+    ...(rows.length > 1 ? [[...by.map((_, index) => (index === 0 ? 'all' : '')), ...figures(total)]] : []),
+  ]
+  const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? '')))) ?? []
+  const roomBeside = (): number => columns - widths.slice(by.length).reduce((sum, width) => sum + width + 2, 0)
+  // On a narrow terminal, the money first, then the tokens.
+  for (const name of ['cached', 'calls', 'output', 'input'])
+    if (roomBeside() < by.length * 10) {
+      const column = (cells[0] ?? []).indexOf(name, by.length)
+      for (const row of [widths, ...cells]) row.splice(column, 1)
+    }
+  const room = roomBeside()
+  const shown = widths.map((width, column) =>
+    column < by.length ? Math.max(8, Math.min(width, Math.floor(room / by.length) - 2)) : width,
+  )
+  return cells.map((row, index) => {
+    const line = row
+      .map((cell, column) =>
+        column < by.length
+          ? padEnd(fit(cell, shown[column] ?? 0), shown[column] ?? 0)
+          : padStart(cell, shown[column] ?? 0),
+      )
+      .join('  ')
+      .trimEnd()
+    return index === 0 ? paint('dim', fit(line, columns)) : fit(line, columns)
+  })
+}
+
+const added = (a: Sum, b: Sum): Sum => ({
+  calls: a.calls + b.calls,
+  failed: a.failed + b.failed,
+  input: a.input + b.input,
+  cacheRead: a.cacheRead + b.cacheRead,
+  cacheWrite: a.cacheWrite + b.cacheWrite,
+  output: a.output + b.output,
+  dollars: a.dollars + b.dollars,
+  unpriced: a.unpriced + b.unpriced,
+})
+
+const figures = ({ calls, input, cacheRead, output, dollars, unpriced }: Sum): readonly string[] => [
+  calls === 0 ? '?' : grouped(calls),
+  grouped(input),
+  input === 0 ? '' : `${((cacheRead / input) * 100).toFixed(1)} %`,
+  grouped(output),
+  unpriced > 0 && dollars === 0 ? '?' : `$${dollars.toFixed(2)}${unpriced > 0 ? ' + ?' : ''}`,
+]
+
+const tellWhatIsMissing = (spent: readonly Spent[], terminal: Terminal): void => {
+  const silent = spent.reduce((sum, { use }) => sum + (use.usage === undefined ? use.calls : 0), 0)
+  const failed = spent.reduce((sum, { use }) => sum + use.failed, 0)
+  const unknown = new Set(
+    spent.flatMap(({ use: { model, usage } }) =>
+      usage !== undefined && usageDollars(model, usage) === undefined ? [model ?? '(unknown)'] : [],
+    ),
+  )
+  terminal.tell([
+    ...(failed > 0 ? [`${counted(failed, 'call')} failed`] : []),
+    ...(silent > 0 ? [`${counted(silent, 'call')} without figures of tokens`] : []),
+    ...(unknown.size > 0 ? [`no list price is known for ${[...unknown].join(', ')}`] : []),
+  ])
+}

@@ -1,0 +1,84 @@
+/** `indelible tail SESSION`: messages and notes as they are stored, by this process or any other. */
+import { FaultError } from 'indelible'
+import type { Message } from 'indelible/message'
+import { describeSession, follow, readRange, type SessionFault } from 'indelible/session'
+import type { Store, StoredRow, StoreFault } from 'indelible/store'
+import { Unreadable, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
+import { answer, faultText, sessionOfCall, storeOption } from '../sources/place.ts'
+import { withSession } from '../sources/sessions.ts'
+import { fit, oneLine, padEnd, padStart } from '../terminal/screen.ts'
+import { plainText } from '../terminal/timeline.ts'
+
+export const tail: Command = {
+  name: 'tail',
+  synopsis: 'tail SESSION',
+  purpose: 'print messages and notes as they are stored',
+  usage: ['tail [options] SESSION'],
+  about: `Prints the last rows of a session, then each new row as soon as a process of
+this machine stores it (with PostgreSQL: a process of any machine). A row is a
+message or a note, and its position counts both; times are in UTC. The
+command ends when the session is sealed, or with Ctrl-C.`,
+  options: {
+    from: { value: 'N', help: 'start at row N; a negative N counts from the end (default -10)' },
+    json: {
+      help: 'one JSON object a line, for programs: { position, kind, index, at, message } or { position, kind, index, at, note }',
+    },
+    ...storeOption,
+  },
+  examples: ['indelible tail notes --from 0 --json'],
+  run: async (call) => {
+    const named = sessionOfCall('tail', call)
+    const { values, terminal } = call
+    const given = wholeNumber('--from', values['from'], -10)
+    const abort = new AbortController()
+    const ignore = terminal.onInterrupt(() => abort.abort())
+    try {
+      await withSession(call, named, async (store, id) => {
+        const { head } = await answer(describeSession(store, id))
+        const from = given < 0 ? Math.max(0, head.size + given) : given
+        if (terminal.watched) terminal.tell([`${id}: prints new rows until Ctrl-C`])
+        for await (const row of follow({ store, id }, { from, signal: abort.signal }))
+          await (values['json'] === true
+            ? terminal.printJson([await jsonOf(store, id, row)])
+            : terminal.print([await lineOf(store, id, row, terminal)]))
+      })
+    } catch (error) {
+      if (!(error instanceof FaultError)) throw error
+      throw new Unreadable(faultText(error.fault as SessionFault | StoreFault)) // `follow` throws no other
+    } finally {
+      ignore()
+    }
+  },
+}
+
+const messageIn = async (store: Store, id: string, { index }: StoredRow): Promise<Message> => {
+  const { view } = await answer(readRange(store, id, index, index + 1))
+  return view.at(0) as Message // a row that was followed is there
+}
+
+const jsonOf = async (store: Store, id: string, row: StoredRow): Promise<string> => {
+  const { body, ...place } = row
+  return JSON.stringify(
+    row.kind === 'note'
+      ? { ...place, note: JSON.parse(body) as unknown }
+      : { ...place, message: await messageIn(store, id, row) },
+  )
+}
+
+const lineOf = async (store: Store, id: string, row: StoredRow, { columns, paint }: Terminal): Promise<string> => {
+  const position = paint('dim', padStart(String(row.position), 5))
+  const time = paint('dim', new Date(row.at).toISOString().slice(11, 19))
+  const room = Math.max(10, columns - 28)
+  if (row.kind === 'note')
+    return `${position}  ${time}  ${paint('dim', padEnd('note', 9))}  ${paint('dim', fit(oneLine(row.body), room))}`
+  const message = await messageIn(store, id, row)
+  const content = message.content.map((part) =>
+    part.type === 'tool_call'
+      ? `▸ ${part.name} ${part.arguments}`
+      : part.type === 'tool_result'
+        ? `◂ ${plainText(part)}`
+        : plainText(part),
+  )
+  const role = paint(message.role === 'user' ? 'bold' : 'none', padEnd(message.role, 9))
+  return `${position}  ${time}  ${role}  ${fit(oneLine(content.join(' ')), room)}`
+}

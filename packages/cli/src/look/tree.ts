@@ -1,0 +1,124 @@
+/** `indelible tree`: which sessions were forked from which. */
+import type { SessionInfo } from 'indelible/session'
+import type { DamagedEntry } from 'indelible/store'
+import { Misuse, type Command, type Terminal } from '../terminal/command.ts'
+import { titleOf } from '../sources/first-words.ts'
+import { marksIn, marksText, type Marks } from '../sources/marks.ts'
+import { storeOption, withStore } from '../sources/place.ts'
+import { counted, fit, oneLine } from '../terminal/screen.ts'
+import { allSessions, sessionOrAdvice } from '../sources/sessions.ts'
+
+export const tree: Command = {
+  name: 'tree',
+  synopsis: 'tree [SESSION]',
+  purpose: 'show which sessions were forked from which',
+  usage: ['tree [SESSION] [options]'],
+  about: `Prints the forks of a store as trees: each session below the one that it was forked from, with the position where
+they part, its own length, and the marks of "indelible list". With SESSION only the tree that it belongs to. A session without forks is left out, unless
+it is named.`,
+  options: {
+    json: { help: 'one JSON object for each session, for programs' },
+    ...storeOption,
+  },
+  examples: ['indelible tree'],
+  run: async (call) => {
+    const { positionals, terminal, values } = call
+    if (positionals.length > 1) throw new Misuse(`tree takes one SESSION, but got ${positionals.length}`)
+    await withStore(call, {}, async (store) => {
+      const named = positionals[0] === undefined ? undefined : await sessionOrAdvice(store, positionals[0], terminal)
+      const infos: SessionInfo[] = []
+      const damaged: DamagedEntry[] = []
+      for await (const info of allSessions(store, damaged)) infos.push(info)
+      const nodes = forest(infos.toReversed(), await marksIn(store, terminal))
+      terminal.tell(damaged.map(({ id, reason }) => `damaged: ${oneLine(id)}: ${reason}`))
+      const roots = named === undefined ? nodes.filter(({ forks }) => forks.length > 0) : [rootOf(nodes, named)]
+      if (values['json'] === true)
+        return terminal.printJson(roots.flatMap((root) => [...flat(root, 0)]).map((each) => JSON.stringify(each)))
+      if (roots.length === 0) return terminal.tell(['no session was forked; "indelible fork SESSION" forks one'])
+      await terminal.print(drawnAll(roots, named, terminal))
+    })
+  },
+}
+
+interface Node {
+  readonly id: string
+  /** Undefined: it was removed, and its forks are here. */
+  readonly info: SessionInfo | undefined
+  readonly marks: Marks
+  readonly forks: Node[]
+}
+
+/** The sessions that no other is the origin of, each with its forks. */
+const forest = (infos: readonly SessionInfo[], marksOf: (info: SessionInfo) => Marks): readonly Node[] => {
+  const nodes = new Map<string, Node>(
+    infos.map((info) => [info.id, { id: info.id, info, marks: marksOf(info), forks: [] }]),
+  )
+  const roots: Node[] = []
+  for (const info of infos) {
+    const node = nodes.get(info.id) as Node
+    const { forkedFrom } = info
+    if (forkedFrom === undefined) {
+      roots.push(node)
+      continue
+    }
+    const origin = nodes.get(forkedFrom.id) ?? { id: forkedFrom.id, info: undefined, marks: {}, forks: [] }
+    if (origin.info === undefined && !nodes.has(origin.id)) {
+      nodes.set(origin.id, origin)
+      roots.push(origin)
+    }
+    origin.forks.push(node)
+  }
+  return roots
+}
+
+const rootOf = (roots: readonly Node[], id: string): Node =>
+  roots.find((root) => [...flat(root, 0)].some((each) => each.id === id)) ?? {
+    id,
+    info: undefined,
+    marks: {},
+    forks: [],
+  }
+
+interface Listed extends Marks {
+  readonly id: string
+  readonly depth: number
+  readonly parent?: string
+  readonly at?: number
+  readonly messages?: number
+  readonly removed?: true
+}
+
+function* flat({ id, info, marks, forks }: Node, depth: number): Generator<Listed> {
+  yield {
+    id,
+    depth,
+    ...(info?.forkedFrom && { parent: info.forkedFrom.id, at: info.forkedFrom.at }),
+    ...(info === undefined ? { removed: true as const } : { messages: info.len }),
+    ...marks,
+  }
+  for (const fork of forks) yield* flat(fork, depth + 1)
+}
+
+function* drawnAll(roots: readonly Node[], named: string | undefined, terminal: Terminal): Generator<string> {
+  for (const root of roots) yield* drawn(root, '', '', named, terminal)
+}
+
+function* drawn(
+  node: Node,
+  before: string,
+  below: string,
+  named: string | undefined,
+  terminal: Terminal,
+): Generator<string> {
+  const { id, info, marks, forks } = node
+  const facts =
+    info === undefined
+      ? 'removed'
+      : `${marksText(marks)}${info.forkedFrom === undefined ? '' : `from ${info.forkedFrom.at}, `}${counted(info.len, 'message')}${info.forkedFrom === undefined && titleOf(info) !== undefined ? `  ${titleOf(info)}` : ''}`
+  const name = oneLine(id)
+  yield `${before}${id === named ? terminal.paint('bold', name) : name}  ${fit(facts, Math.max(10, terminal.columns - before.length - name.length - 2))}`
+  for (const [index, fork] of forks.entries()) {
+    const isLast = index === forks.length - 1
+    yield* drawn(fork, `${below}${isLast ? '└─ ' : '├─ '}`, `${below}${isLast ? '   ' : '│  '}`, named, terminal)
+  }
+}

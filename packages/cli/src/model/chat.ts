@@ -1,0 +1,230 @@
+/** `indelible chat`: a small agent in a terminal, on a durable session. */
+import { randomUUID } from 'node:crypto'
+import { isLeft } from 'indelible/json/kit'
+import { faultMessage } from 'indelible'
+import { assistant, system, textOf, toolCall, type Message } from 'indelible/message'
+import { scriptedModel, turn as takeTurn, type Model, type RunStream, type Tool, type TurnFault } from 'indelible/run'
+import { openOrCreateSession, openSession, type Session } from 'indelible/session'
+import type { Store } from 'indelible/store'
+import { chosenModel } from './chat-model.ts'
+import { withPlace } from '../sources/advice.ts'
+import { Misuse, Unreadable, type Command, type Terminal } from '../terminal/command.ts'
+import { folderTools } from './folder-tools.ts'
+import { counted, oneLine, shellWord } from '../terminal/screen.ts'
+import { keyedStore } from '../sources/key-file.ts'
+import { scopeOf, storeOption } from '../sources/place.ts'
+import { idsFrom, severalText } from '../sources/sessions.ts'
+import { givenStore, openStore } from '../sources/store.ts'
+
+export const chat: Command = {
+  name: 'chat',
+  synopsis: 'chat',
+  purpose: 'chat with a small agent, recorded step by step',
+  usage: ['chat [options]'],
+  about: `Starts a small agent in the terminal. It can list, read and search one folder,
+and it changes nothing. It keeps the conversation in a durable session: each
+step is on disk before the next one starts. Ctrl-C interrupts an answer and
+keeps the part that has arrived, marked as interrupted; Ctrl-C again quits. With
+--session the chat continues where it ended. Your first message creates the
+session. In a terminal, ID may be the beginning of one id, as for other commands;
+elsewhere only a whole id continues a session, so that a script never speaks into
+another one.
+
+Without a key a few fixed rules answer, and say that they are not a model.`,
+  options: {
+    model: {
+      value: 'NAME',
+      help: 'a model of Anthropic or OpenAI (ANTHROPIC_API_KEY or OPENAI_API_KEY must be set), or of a server (--base-url)',
+    },
+    type: {
+      value: 'TYPE',
+      help: 'openai, openai_compatible, openai_responses_compatible, anthropic or anthropic_compatible (default: by the name)',
+    },
+    'base-url': { value: 'URL', help: 'the address of a compatible server' },
+    session: { value: 'ID', help: 'continue this session, or start one with this id if there is none' },
+    ...storeOption,
+    folder: { value: 'DIR', help: 'the folder that the tools see (default: the current one)' },
+    budget: { value: 'N', help: 'the most tokens of a request (default 100000)' },
+    demo: { help: 'play an example conversation' },
+  },
+  examples: ['indelible chat --model claude-opus-5 --session notes'],
+  run: async ({ values, positionals, terminal }) => {
+    if (positionals.length > 0) throw new Misuse(`chat takes no arguments, but got: ${positionals.join(', ')}`)
+    const demo = values['demo'] === true
+    const budget = Number(values['budget'] ?? 100_000)
+    if (!Number.isInteger(budget) || budget <= 0)
+      throw new Misuse(`--budget takes a whole number of tokens, not "${String(values['budget'])}"`)
+    const model = demo
+      ? scriptedModel(demoLines, { name: 'scripted (a demonstration, no model)', pause: 25 })
+      : await chosenModel({ values, terminal })
+    const tools = await toolsOf(values['folder'], terminal)
+    const { store: whole, name } = await openStore(givenStore(values, terminal), true, terminal)
+    let closeKeys = async (): Promise<unknown> => undefined
+    try {
+      const keyed = await keyedStore(whole, { values, terminal })
+      closeKeys = keyed.close
+      const store = scopeOf(keyed.store, values['scope'])
+      const given = values['session']
+      const id = typeof given === 'string' ? await idMeant(store, given, terminal) : randomUUID()
+      let session = await sessionThere(store, id)
+      const state = session === undefined ? 'new session' : 'session'
+      terminal.say(
+        `${state} ${id} in ${name}${session === undefined ? '' : `, after ${counted(session.len, 'message')}`}\nmodel ${model.name}; tools: list, read, search\n`,
+      )
+      if (session !== undefined) tellWhatIsOpen(session, terminal)
+      const begin = async (): Promise<Session> => (session ??= await newSession(store, id))
+      const talk: Talk = { begin, model, tools, budget, terminal }
+      await (demo ? play(talk) : converse(talk))
+      if (session === undefined) return terminal.say('\nyou said nothing, so no session was created\n')
+      terminal.say(
+        `\n${counted(session.len, 'message')} in session ${id}; continue with: ${withPlace(`indelible chat --session ${shellWord(id)}`, values, [chat])}\n`,
+      )
+    } finally {
+      await closeKeys()
+      await whole.close()()
+    }
+  },
+}
+
+interface Talk {
+  /** The session; a new one starts here, with the first thing that is said. */
+  readonly begin: () => Promise<Session>
+  readonly model: Model
+  readonly tools: readonly Tool[]
+  readonly budget: number
+  readonly terminal: Terminal
+}
+
+const instructions =
+  'You are a helpful agent in a terminal. You can look into one folder with the tools list, read and search. Answer briefly.'
+
+const toolsOf = async (folder: unknown, terminal: Terminal): Promise<readonly Tool[]> => {
+  const path = typeof folder === 'string' ? folder : '.'
+  try {
+    return await folderTools(terminal.path(path))
+  } catch {
+    throw new Unreadable(`${path}: there is no such folder`)
+  }
+}
+
+/**
+ * The id of the session to continue, or of a new one. At a terminal the beginning of one id stands for it, as in other
+ * commands; who writes sees which one it is.
+ */
+const idMeant = async (store: Store, given: string, { asks }: Terminal): Promise<string> => {
+  if (given === '') throw new Misuse('--session takes an ID')
+  const ids = asks ? await idsFrom(store, given) : []
+  if (ids.length > 1 && !ids.includes(given)) throw new Unreadable(severalText(ids, given))
+  return ids.length === 1 ? (ids[0] as string) : given
+}
+
+const sessionThere = async (store: Store, id: string): Promise<Session | undefined> => {
+  const opened = await openSession(store, id)()
+  if (!isLeft(opened)) return opened.right
+  if (opened.left._tag === 'NoSuchLog') return undefined
+  throw new Unreadable(faultMessage(opened.left))
+}
+
+const newSession = async (store: Store, id: string): Promise<Session> => {
+  const begun = { metadata: { title: 'chat' }, messages: [system(instructions)] }
+  const made = await openOrCreateSession(store, id, begun)()
+  if (isLeft(made)) throw new Unreadable(faultMessage(made.left))
+  return made.right
+}
+
+/** The next turn records what a crash left open. */
+const tellWhatIsOpen = (session: Session, terminal: Terminal): void => {
+  if (session.openSteps().length > 0 || session.openCalls().length > 0)
+    terminal.say('this session was interrupted; everything that was finished is kept\n')
+}
+
+/** One turn: what the user says, and everything until the model has answered it. */
+const turn = async (
+  talk: Talk,
+  said: string,
+  going: (stream: RunStream<TurnFault> | undefined) => void,
+): Promise<void> => {
+  const { model, tools, budget, terminal } = talk
+  const dim = (text: string): string => terminal.paint('dim', text)
+  const session = await talk.begin()
+  const stream = takeTurn(session, said, { model, tools, budget, holder: 'indelible chat', whenBusy: 'wait' })
+  going(stream)
+  for await (const event of stream) {
+    if (event.type === 'model_event' && event.event.type === 'text_delta') terminal.say(event.event.text)
+    else if (event.type === 'tool_call_start')
+      terminal.say(dim(`\n▸ ${oneLine(`${event.call.name} ${event.call.arguments}`).slice(0, 120)}`))
+    else if (event.type === 'tool_result')
+      terminal.say(dim(`\n◂ ${summaryOf(textOf({ role: 'tool', content: event.result.content }))}\n`))
+    else if (event.type === 'interrupted')
+      terminal.say(
+        dim(`\n[interrupted; ${event.partialText === '' ? 'no text had arrived' : 'the text so far is kept'}]\n`),
+      )
+  }
+  going(undefined)
+  const ended = await stream.result()()
+  terminal.say(isLeft(ended) ? `\n${faultMessage(ended.left)}\n` : '\n')
+}
+
+const summaryOf = (text: string): string => {
+  const lines = text.split('\n').length
+  return `${oneLine(text).slice(0, 80)}${lines > 1 ? ` (${lines} lines)` : ''}`
+}
+
+/** Lines from the terminal until it ends. Ctrl-C cuts what is going on; where nothing is, it quits. */
+const converse = async (talk: Talk): Promise<void> => {
+  const { terminal } = talk
+  const lines = terminal.lines(`${terminal.paint('bold', 'you>')} `)
+  let stream: RunStream<TurnFault> | undefined
+  let quitting = false
+  /** The answer that Ctrl-C has cut: it may not be stored yet when Ctrl-C comes again. */
+  let cut: RunStream<TurnFault> | undefined
+  const interrupt = (): void => {
+    if (stream !== cut && stream?.interrupt({ behavior: 'saveMarked' }) === true) return void (cut = stream)
+    quitting = true
+    if (stream !== cut) stream?.cancel()
+    lines.close()
+  }
+  let open = true
+  lines.on('close', () => void (open = false)) // the end of the input may come while an answer streams
+  lines.on('SIGINT', interrupt)
+  const ignore = terminal.onInterrupt(interrupt)
+  try {
+    if (terminal.asks) lines.prompt()
+    for await (const line of lines) {
+      if (line.trim() !== '') await turn(talk, line, (going) => void (stream = going))
+      if (quitting) break
+      if (terminal.asks && open) lines.prompt()
+    }
+  } finally {
+    ignore()
+    lines.close()
+  }
+}
+
+const demoLines: readonly Message[] = [
+  assistant('I look around first.', toolCall('demo_1', 'list', { path: '.' })),
+  assistant(
+    'There it is. I read it, and something that is not there.',
+    toolCall('demo_2', 'read', { path: 'package.json' }),
+    toolCall('demo_3', 'read', { path: '../secrets' }),
+  ),
+  assistant('It is a package; the other path leads out of the folder, so I was not let there.'),
+  assistant(
+    'Well, it is a long story, and I am going to tell all of it, from the very beginning, when the first version was',
+  ),
+  assistant('As you like. In short: a record that nothing can rewrite.'),
+]
+
+/** The demonstration: two questions, the second answer cut in the middle by what the user says next. */
+const play = async (talk: Talk): Promise<void> => {
+  talk.terminal.say('\nyou> What is in this folder?\n')
+  await turn(talk, 'What is in this folder?', () => undefined)
+  talk.terminal.say('\nyou> Tell me its story.\n')
+  await turn(talk, 'Tell me its story.', (stream) => {
+    if (stream === undefined) return
+    setTimeout(() => {
+      talk.terminal.say('\n\nyou (interrupting)> In one sentence, please.\n')
+      stream.interrupt({ behavior: 'saveMarked', message: 'In one sentence, please.' })
+    }, 300)
+  })
+}

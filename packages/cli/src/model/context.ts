@@ -1,0 +1,165 @@
+/** `indelible context FILE`: the context that a model call would be sent, and why each page is in it as it is. */
+import { faultMessage } from 'indelible'
+import { isLeft } from 'indelible/json/kit'
+import {
+  deriveContext,
+  estimateTokens,
+  paged,
+  window,
+  type ContextSource,
+  type DerivedContext,
+  type Policy,
+} from 'indelible/context'
+import { residencyReason } from 'indelible/context/kit'
+import type { View } from 'indelible/history'
+import type { Message } from 'indelible/message'
+import type { Note } from 'indelible/notes/kit'
+import { minFidelity, type PageKind, type ResidencyLevel } from 'indelible/pages'
+import { Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
+import { namedConversation } from '../sources/conversation.ts'
+import { fileOrSession, oneFile, pathOf } from '../sources/input.ts'
+import { storeOption } from '../sources/place.ts'
+import { policyOf, tokensOf } from './replay.ts'
+import { counted, fit, grouped, oneLine, padEnd, padStart, widthOf, wrapped } from '../terminal/screen.ts'
+
+export const context: Command = {
+  name: 'context',
+  synopsis: 'context FILE|SESSION',
+  purpose: 'print the context that a model would be sent',
+  usage: ['context [options] FILE', 'context [options] SESSION'],
+  about: `Derives the context of the next model call from a conversation and prints its
+messages. Each message has its source: the positions of the record that it
+shows, and how much of them. --explain adds a line for every page (one message
+of the record): its kind, its level in the context, and the reason.
+
+FILE or SESSION means the same as for "indelible show". The pins, page tags and
+summaries of a session are used.`,
+  options: {
+    budget: { value: 'N', help: 'tokens for the messages; 32k is 32,000 (default 32k)' },
+    policy: { value: 'P', help: 'paged or window (default paged)' },
+    at: { value: 'N', help: 'use only the messages before position N' },
+    explain: { help: 'give the reason for the level of every page' },
+    pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },
+    json: { help: 'one JSON object, for programs' },
+    ...storeOption,
+  },
+  examples: ['indelible context session.jsonl --budget 16k --explain'],
+  run: async (call) => {
+    const { values, positionals, terminal } = call
+    const path = oneFile('context', positionals, fileOrSession)
+    const budget = tokensOf(typeof values['budget'] === 'string' ? values['budget'] : '32k')
+    const policy = policyOf(typeof values['policy'] === 'string' ? values['policy'] : 'paged', policies)
+    const at = wholeNumber('--at', values['at'], undefined)
+    const { view: whole, title, notes = [] } = await namedConversation(path, call)
+    const view = whole.slice(0, at === undefined || at < 0 ? at : whole.before(at))
+    const derived = deriveContext(view, {
+      budget,
+      policy,
+      notes: [...notes].filter((note) => speaksOf(note) <= (view.positionAt(view.length) as number)),
+    })
+    if (isLeft(derived)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(derived.left)}`)
+    const explained = values['explain'] === true ? explain(derived.right, view, policy) : undefined
+    if (values['json'] === true)
+      return terminal.printJson([
+        JSON.stringify({
+          ...summaryOf(derived.right),
+          messages: derived.right.messages,
+          sources: derived.right.sources,
+          ...(explained && { pages: explained }),
+        }),
+      ])
+    await terminal.print([title, ...listing(derived.right, view, terminal.columns)])
+    return terminal.print(
+      explained === undefined ? [] : ['', ...explained.flatMap((page) => explanationLines(page, terminal.columns))],
+    )
+  },
+}
+
+/** How long a record must be for a note to speak of it. */
+const speaksOf = (note: Note): number =>
+  note.type === 'summary' ? note.to : 'position' in note ? note.position + 1 : 0
+
+const policies: readonly Policy[] = [paged(), window]
+
+const summaryOf = ({ tokens, budget, length, epoch, provenance, dropped, digest }: DerivedContext): object => ({
+  tokens,
+  budget,
+  length,
+  epoch,
+  provenance,
+  dropped,
+  digest,
+})
+
+function* listing(context: DerivedContext, view: View<Message>, columns: number): Generator<string> {
+  const all = [...view].reduce((sum, message) => sum + estimateTokens(message), 0)
+  yield `context: ${counted(context.messages.length, 'message')}, ${grouped(context.tokens)} of ${grouped(context.budget)} tokens (the record takes ${grouped(all)}); ${context.provenance.join(', ')}`
+  yield ''
+  yield fit(`${padEnd('source', 22)}  ${padEnd('role', 9)}  ${padStart('tokens', 7)}  content`, columns)
+  for (const [index, message] of [...context.messages].entries()) {
+    const source = sourceText(context.sources.at(index) as ContextSource)
+    const said = message.content
+      .map((part) =>
+        part.type === 'tool_call'
+          ? `▸ ${part.name} ${part.arguments}`
+          : part.type === 'tool_result'
+            ? `◂ ${part.content.map((inner) => (inner.type === 'text' ? inner.text : inner.type)).join(' ')}`
+            : part.type === 'text'
+              ? part.text
+              : part.type,
+      )
+      .join(' ')
+    yield fit(
+      `${padEnd(source, 22)}  ${padEnd(message.role, 9)}  ${padStart(grouped(estimateTokens(message)), 7)}  ${oneLine(said)}`,
+      columns,
+    )
+  }
+}
+
+const sourceText = (source: ContextSource): string => {
+  const range = (from: number, to: number): string => (to - from === 1 ? `${from}` : `${from}–${to - 1}`)
+  switch (source.type) {
+    case 'clone':
+      return `${source.position} full${source.mended === true ? ', mended' : ''}`
+    case 'representation':
+      return `${range(source.from, source.to)} ${source.level}`
+    case 'summary':
+      return `${range(source.from, source.to)} summary`
+    case 'synthetic':
+      return `${source.position} ${source.reason}`
+  }
+}
+
+interface Explained {
+  readonly position: number
+  readonly role: Message['role']
+  readonly page: PageKind
+  readonly residency: ResidencyLevel
+  readonly minimum: ResidencyLevel
+  readonly reason: string
+}
+
+/** The reason for the level of each page. */
+const explain = (context: DerivedContext, view: View<Message>, { name }: Policy): readonly Explained[] =>
+  Array.from({ length: view.length }, (_, index) => {
+    const position = view.positionAt(index) as number
+    const page = view.pages.at(index) as PageKind
+    const residency = context.residency.at(position) as ResidencyLevel
+    const minimum = minFidelity(page)
+    const { role } = view.at(index) as Message
+    return { position, role, page, residency, minimum, reason: residencyReason(context, position, page, name) }
+  })
+
+/** One line; where the reason does not fit beside the rest it follows in lines of its own, whole. */
+const explanationLines = (
+  { position, role, page, residency, reason }: Explained,
+  columns: number,
+): readonly string[] => {
+  const facts = `${padStart(String(position), 5)}  ${padEnd(role, 9)}  ${padEnd(page, 12)}  ${padEnd(residency, 10)}`
+  if (widthOf(facts) + 2 + widthOf(reason) <= columns) return [`${facts}  ${reason}`]
+  const indent = ' '.repeat(Math.min(7, Math.max(0, columns - 20)))
+  return [
+    fit(facts.trimEnd(), columns),
+    ...wrapped(reason, columns - indent.length).map((line) => fit(`${indent}${line}`, columns)),
+  ]
+}

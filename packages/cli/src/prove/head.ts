@@ -1,0 +1,26 @@
+/** `indelible head`: what to hold a session to later. */
+import { describeSession } from 'indelible/session'
+import type { Command } from '../terminal/command.ts'
+import { answer, headText, sessionOfCall, shownHead, storeOption } from '../sources/place.ts'
+import { withSession } from '../sources/sessions.ts'
+
+export const head: Command = {
+  name: 'head',
+  synopsis: 'head SESSION',
+  purpose: 'print the head of a session, for a later verify',
+  usage: ['head SESSION [--full] [options]'],
+  about: `Prints the number of rows in the log of a session and their Merkle root, as one
+word: SIZE:ROOT. Keep it where nobody who can write to the store can change it,
+and give it to "indelible verify --head" later. A terminal shows a short root, which is
+enough to compare two by eye; --full prints the whole, as does a pipe or a file.`,
+  options: { full: { help: 'print the whole root on a terminal, too' }, ...storeOption },
+  examples: ['indelible head mine --full'],
+  run: async (call) => {
+    const given = sessionOfCall('head', call)
+    const { terminal, values } = call
+    await withSession(call, given, async (store, id) => {
+      const found = (await answer(describeSession(store, id))).head
+      await terminal.print([values['full'] === true ? headText(found) : shownHead(found, terminal)])
+    })
+  },
+}

@@ -1,0 +1,46 @@
+/** `indelible key new`: a key that signs checkpoints. */
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { newKey } from '@indelible/evidence'
+import { unwritable } from '../sources/input.ts'
+import { Misuse, Unreadable, type Command } from '../terminal/command.ts'
+
+export const key: Command = {
+  name: 'key',
+  synopsis: 'key new NAME',
+  purpose: 'make a key that signs checkpoints',
+  usage: ['key new NAME --out FILE [--witness]'],
+  about: `Makes an Ed25519 key. Writes the private key to FILE, which only you can read,
+and prints the public key, which verifiers need. FILE must not exist yet.
+
+NAME names the key in signatures, such as example.com/agents. It has no spaces
+and no plus signs.`,
+  options: {
+    out: { value: 'FILE', help: 'where the private key goes' },
+    witness: { help: 'a key of a witness, which signs checkpoints of others' },
+  },
+  examples: ['indelible key new example.com/agents --out agents.key'],
+  run: async ({ values, positionals, terminal }) => {
+    const [verb, name, ...others] = positionals
+    if (verb !== 'new' || name === undefined || others.length > 0)
+      throw new Misuse('key takes "new" and a NAME: indelible key new example.com/agents --out agents.key')
+    const out = values['out']
+    if (typeof out !== 'string' || out === '') throw new Misuse('key new needs --out FILE: where the private key goes')
+    if (!/^[^\s+\p{Cc}]+$/u.test(name))
+      throw new Misuse(`key new: NAME ${JSON.stringify(name)} has a space or a plus sign`)
+    const { vkey, skey } = newKey(name, values['witness'] === true ? 'witness' : 'log')
+    try {
+      const file = openSync(terminal.path(out), 'wx', 0o600)
+      try {
+        writeSync(file, `${skey}\n`)
+      } finally {
+        closeSync(file)
+      }
+    } catch (cause) {
+      throw (cause as { readonly code?: unknown }).code === 'EEXIST'
+        ? new Unreadable(`${out} exists already; nothing was written: a key is never overwritten`)
+        : unwritable(out, cause)
+    }
+    await terminal.print([vkey])
+    terminal.tell([`the private key is in ${out}; keep it secret, and give the line above to verifiers`])
+  },
+}

@@ -1,0 +1,220 @@
+/** `indelible ledger`: the ledger of a store, its checkpoints and its witnesses. */
+import {
+  checkCheckpoint,
+  readLedger,
+  rotation,
+  signerOf,
+  signLedger,
+  updateLedger,
+  verifyLedger,
+  witnessLedger,
+  type NoteSigner,
+  type Trust,
+  evidenceFaultMessage,
+} from '@indelible/evidence'
+import { lastCheckpoint, verifierOf, mismatchText } from '@indelible/evidence/kit'
+import { isLeft } from 'indelible/json/kit'
+import type { Head, Store } from 'indelible/store'
+import { optionFile } from '../sources/input.ts'
+import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import { answer, headOfOption, headText, storeOption, withStore } from '../sources/place.ts'
+import { counted } from '../terminal/screen.ts'
+import { signerMemory } from './signer-memory.ts'
+import { trustOf, trustOptions } from '../sources/trust.ts'
+
+export const ledger: Command = {
+  name: 'ledger',
+  synopsis: 'ledger VERB',
+  purpose: 'vouch for all sessions of a store',
+  usage: [
+    'ledger update [options]',
+    'ledger show [options]',
+    'ledger verify [--head SIZE:ROOT | --trust FILE] [options]',
+    'ledger sign --key FILE --origin NAME [options]',
+    'ledger witness URL=VKEY… [options]',
+  ],
+  about: `A ledger is a log that says the head of every session of a store, and which
+sessions were removed. Its own head covers them all. "indelible remove" writes
+to it, too.
+
+  update   record the heads of sessions that are new or have grown. Exit code 1
+           if a session is not what the ledger says; nothing new is recorded of
+           that session
+  show     print what the ledger says, a line for each session
+  verify   compare every row and attachment of every session with the ledger,
+           and the ledger with a head or with its last signed checkpoint. Exit
+           code 1 on any difference. With --heads-only it reads no rows, and
+           finds sessions that were cut, replaced or deleted, no altered rows
+  sign     sign the ledger's head with a key of "indelible key new", and print
+           the checkpoint. The key remembers the last head that it signed, in
+           a file beside it: keep both. Exit code 1 if the ledger does not
+           continue that head, also if the store has lost its checkpoints
+  witness  ask witnesses to sign the last checkpoint, too, and print it. A
+           witness is its address, "=" and its public key. Exit code 1 if one
+           does not sign`,
+  options: {
+    key: { value: 'FILE', many: true, help: 'the file of the private key, for sign; may be given twice' },
+    origin: {
+      value: 'NAME',
+      help: 'the name of this ledger in checkpoints, such as example.com/agents; use another for each store and scope',
+    },
+    next: { value: 'VKEY', help: 'name the next public key of this ledger in the checkpoint' },
+    signed: {
+      value: 'FILE',
+      help: 'where sign remembers the last head that was signed (default: beside the key, KEY.signed)',
+    },
+    head: { value: 'HEAD', help: 'a head of the ledger that you know, for verify' },
+    'heads-only': { help: 'for verify: compare the heads of sessions only, and read no rows' },
+    ...trustOptions,
+    json: { help: 'print JSON' },
+    ...storeOption,
+  },
+  examples: [
+    'indelible key new example.com/agents --out agents.key',
+    'indelible ledger update',
+    'indelible ledger sign --key agents.key --origin example.com/agents',
+  ],
+  run: async (call) => {
+    const [verb, ...rest] = call.positionals
+    const work = verb === undefined ? undefined : verbs[verb]
+    if (work === undefined)
+      throw new Misuse(
+        `ledger takes one of ${Object.keys(verbs).join(', ')}${verb === undefined ? '' : `, not "${verb}"`}`,
+      )
+    if (verb !== 'witness' && rest.length > 0)
+      throw new Misuse(`ledger ${verb} takes nothing more, but got ${rest.join(', ')}`)
+    const ready = work(call, rest) // what is wrong with the arguments is told before a store is opened
+    await withStore(call, {}, ready)
+  },
+}
+
+type Verb = (call: Call, rest: readonly string[]) => (store: Store) => Promise<void>
+
+const update: Verb =
+  ({ terminal, values }) =>
+  async (store) => {
+    const { head, recorded, mismatches } = await terminal.waiting('reading heads', () => answer(updateLedger(store)))
+    if (values['json'] === true) await terminal.printJson([JSON.stringify({ head, recorded, mismatches })])
+    else await terminal.print([`${headText(head)}  ${counted(recorded, 'session')} recorded`])
+    if (mismatches.length === 0) return
+    terminal.tell(mismatches.map(mismatchText))
+    throw new Unreadable(`${counted(mismatches.length, 'session')} not recorded: not what the ledger says`)
+  }
+
+const show: Verb =
+  ({ terminal, values }) =>
+  async (store) => {
+    const { sessions, held, erasures } = await answer(readLedger(store))
+    if (values['json'] === true)
+      return terminal.printJson(
+        [
+          ...sessions.values(),
+          ...Array.from(held.values(), (hold) => Object.assign({ held: true }, hold)),
+          ...erasures.map((erasure) => Object.assign({ erased: true }, erasure)),
+        ].map((said) => JSON.stringify(said)),
+      )
+    await terminal.print(
+      [...sessions.values()].map(({ id, head: { size, root }, at, removed, reason, by }) =>
+        [
+          id,
+          counted(size, 'row'),
+          root.slice(0, 12),
+          timeText(at).trimStart(),
+          removed ? `removed${saidText({ by, reason })}` : '',
+        ]
+          .join('  ')
+          .trimEnd(),
+      ),
+    )
+    await terminal.print([
+      ...[...held.values()].map(({ id, at, ...why }) => `${id}  held${saidText(why)}${timeText(at)}`),
+      ...erasures.map(
+        ({ id, at, rows, ...why }) => `${id}  ${counted(rows.length, 'row')} erased${saidText(why)}${timeText(at)}`,
+      ),
+    ])
+  }
+
+const timeText = (at: number): string => `  ${new Date(at).toISOString()}`
+
+const saidText = ({ by, reason }: { readonly by?: string | undefined; readonly reason?: string | undefined }): string =>
+  `${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : `: ${reason}`}`
+
+const verify: Verb = ({ terminal, values }) => {
+  const trust = trustOf(values, terminal)
+  const given = headOfOption(values['head'])
+  if (trust !== undefined && given !== undefined) throw new Misuse('ledger verify takes --head or --trust, not both')
+  const headsOnly = values['heads-only'] === true
+  return async (store) => {
+    const older = trust === undefined ? given : await signedHead(store, trust)
+    const verified = await terminal.waiting(headsOnly ? 'comparing heads' : 'verifying sessions', () =>
+      verifyLedger(store, older, { headsOnly })(),
+    )
+    if (isLeft(verified) && verified.left._tag === 'LedgerMismatch') {
+      const { mismatches } = verified.left
+      terminal.tell(mismatches.map(mismatchText))
+      throw new Unreadable(`${counted(mismatches.length, 'session')} not as the ledger says`)
+    }
+    const { head, good, removed, held, erased, unrecorded } = await answer(async () => verified)
+    if (values['json'] === true)
+      return terminal.printJson([JSON.stringify({ head, headsOnly, good, removed, held, erased, unrecorded })])
+    await terminal.print([
+      `${headText(head)}  ${counted(good, 'session')} as recorded, ${removed} removed, ${unrecorded.length} not recorded yet${held.length === 0 ? '' : `, ${held.length} held`}${erased === 0 ? '' : `, ${counted(erased, 'row')} erased`}`,
+    ])
+    if (headsOnly) terminal.tell(['only heads were compared: rows that were altered below them are not found'])
+    if (older === undefined)
+      terminal.tell(['the ledger was compared with itself alone: give a head that you know, or --trust'])
+  }
+}
+
+/** The head that the last checkpoint says, if it counts. */
+const signedHead = async (store: Store, trust: Trust): Promise<Head> => {
+  const last = await answer(lastCheckpoint(store))
+  if (last === undefined) throw new Unreadable('the ledger has no checkpoint: "indelible ledger sign" makes one')
+  const checked = checkCheckpoint(last.note, trust)
+  if (isLeft(checked)) throw new Unreadable(evidenceFaultMessage(checked.left))
+  return checked.right.head
+}
+
+const sign: Verb = ({ terminal, values }) => {
+  const files = values['key']
+  const { origin, next } = values
+  if (!Array.isArray(files) || files.length === 0) throw new Misuse('ledger sign needs --key FILE: a private key')
+  if (typeof origin !== 'string' || origin === '' || origin.includes('\n'))
+    throw new Misuse('ledger sign needs --origin NAME: what the ledger is called in checkpoints')
+  const signers = files.map((file) => signerIn(String(file), terminal))
+  const successor = typeof next === 'string' ? verifierOf(next) : undefined
+  if (successor !== undefined && isLeft(successor)) throw new Misuse(`--next: ${evidenceFaultMessage(successor.left)}`)
+  const extensions = typeof next === 'string' ? [rotation(next)] : []
+  const { signed } = values
+  const places = typeof signed === 'string' ? [signed] : files.map((file) => `${String(file)}.signed`)
+  return async (store) => {
+    const memory = places.map((place) => signerMemory(place, terminal))
+    const { note } = await answer(signLedger(store, { origin, signers, memory, extensions }))
+    await terminal.print(note.trimEnd().split('\n'))
+  }
+}
+
+const signerIn = (file: string, terminal: Terminal): NoteSigner => {
+  const signer = signerOf(optionFile('--key', file, terminal))
+  if (isLeft(signer)) throw new Unreadable(`--key ${file}: ${evidenceFaultMessage(signer.left)}`)
+  return signer.right
+}
+
+const witness: Verb = ({ terminal }, rest) => {
+  if (rest.length === 0) throw new Misuse('ledger witness needs witnesses, each as URL=VKEY')
+  const witnesses = rest.map((one) => {
+    const [, url, vkey] = /^(https?:\/\/[^=\s]+)=(\S+)$/.exec(one) ?? []
+    if (url === undefined || vkey === undefined) throw new Misuse(`a witness is URL=VKEY, not "${one}"`)
+    const verifier = verifierOf(vkey)
+    if (isLeft(verifier)) throw new Misuse(`${url}: ${evidenceFaultMessage(verifier.left)}`)
+    return { url, vkey }
+  })
+  return async (store) => {
+    const { note, signedBy, refusals } = await answer(witnessLedger(store, witnesses))
+    await terminal.print(note.trimEnd().split('\n'))
+    terminal.tell(refusals.map(evidenceFaultMessage))
+    if (refusals.length > 0) throw new Unreadable(`${signedBy.length} of ${witnesses.length} witnesses signed`)
+  }
+}
+
+const verbs: { readonly [verb: string]: Verb | undefined } = { update, show, verify, sign, witness }

@@ -1,0 +1,181 @@
+/** `indelible prove` and `indelible check-proof`: one message of a session, proven to somebody without the store. */
+import { faultMessage } from 'indelible'
+import { isLeft, isObject, parseJson } from 'indelible/json/kit'
+import { checkBundle, evidenceFaultMessage, proveInLedger, readBundle } from '@indelible/evidence'
+import {
+  checkErased,
+  checkErasure,
+  checkGrowth,
+  checkProof,
+  proveEntry,
+  proveErased,
+  proveGrowth,
+} from 'indelible/session'
+import type { Erasure, ErasedRow, Head } from 'indelible/store'
+import { Misuse, Unreadable, wholeNumber, type Call, type Command } from '../terminal/command.ts'
+import { oneFile, pathOf, textOf } from '../sources/input.ts'
+import { answer, headOfOption, headText, sessionOfCall, storeOption } from '../sources/place.ts'
+import { withSession } from '../sources/sessions.ts'
+import { counted } from '../terminal/screen.ts'
+import { trustOf, trustOptions } from '../sources/trust.ts'
+
+export const prove: Command = {
+  name: 'prove',
+  synopsis: 'prove SESSION N',
+  purpose: 'print a proof that a session has a message',
+  usage: ['prove SESSION N [options]', 'prove SESSION --consistency --head SIZE:ROOT [options]'],
+  about: `Prints one line of JSON: the message at position N and the hashes that connect
+it to the session's head. Anyone who has the head can check the proof with
+"indelible check-proof", without the store or the rest of the conversation.
+
+N counts from 0; a negative N counts from the end.
+
+Of a message that was erased the output proves that its leaf is in the session,
+and that the ledger says it was erased. Proofs that were made before still hold.
+
+With --ledger the output is a bundle: it also has the ledger's row of that head
+and the last signed checkpoint of the ledger ("indelible ledger sign"). Anyone
+who has the public keys can check it, without any head.
+
+With --consistency the output proves that the record of now still begins with
+the record that had the head of --head: nothing that it had was changed.`,
+  options: {
+    consistency: { help: 'print a proof that the record continues that of an earlier head' },
+    head: { value: 'HEAD', help: 'with --consistency: the earlier head, as "indelible head" printed it' },
+    ledger: { help: "print a bundle for the ledger's last checkpoint" },
+    ...storeOption,
+  },
+  examples: ['indelible prove mine 17 > message-17.json'],
+  run: async (call) => {
+    const given = sessionOfCall('prove', call, 1)
+    const older = headOfOption(call.values['head'])
+    if (call.values['consistency'] === true) return proveContinued(call, given, older)
+    if (older !== undefined)
+      throw new Misuse('prove --head takes --consistency: a proof of a message is for the head now')
+    const position = wholeNumber('prove: N', call.positionals[1], undefined)
+    if (position === undefined) throw new Misuse('prove needs N: the position of a message')
+    await withSession(call, given, async (store, id) => {
+      if (call.values['ledger'] === true)
+        return call.terminal.printJson([JSON.stringify(await answer(proveInLedger(store, id, position)))])
+      const proof = await proveEntry(store, id, position)()
+      const isErased = isLeft(proof) && proof.left._tag === 'MessageErased'
+      await call.terminal.printJson([
+        JSON.stringify(isErased ? await answer(proveErased(store, id, position)) : await answer(async () => proof)),
+      ])
+      if (isErased)
+        call.terminal.tell([
+          `message ${proof.left.position} of ${id} was erased${erasedText(proof.left)}: the proof has its leaf, and the row of the ledger that says so`,
+        ])
+    })
+  },
+}
+
+/** When, by whom and why, as the ledger says it. */
+export const erasedText = ({
+  at,
+  by,
+  reason,
+}: Pick<Erasure, 'by' | 'reason'> & { readonly at?: number | undefined }): string =>
+  `${at === undefined ? '' : ` at ${new Date(at).toISOString()}`}${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : ` (${reason})`}`
+
+const erasedRows = (rows: readonly Pick<ErasedRow, 'kind'>[]): string => {
+  const notes = rows.filter(({ kind }) => kind === 'note').length
+  return `${counted(rows.length - notes, 'message')}${notes === 0 ? '' : ` and ${counted(notes, 'note')}`}`
+}
+
+const proveContinued = async (call: Call, given: string, older: Head | undefined): Promise<void> => {
+  if (call.positionals.length > 1) throw new Misuse('prove --consistency takes no N: it is about the whole record')
+  if (call.values['ledger'] === true) throw new Misuse('prove takes --consistency or --ledger, not both')
+  if (older === undefined) throw new Misuse('prove --consistency needs --head SIZE:ROOT: the earlier head')
+  if (older.size === 0)
+    throw new Misuse('prove --consistency needs a head of at least one row: every record continues an empty one')
+  await withSession(call, given, async (store, id) => {
+    const proof = await proveGrowth(store, id, older)()
+    if (isLeft(proof) && proof.left._tag === 'Diverged')
+      throw new Unreadable(
+        proof.left.actual.size < older.size
+          ? `${id}: has ${counted(proof.left.actual.size, 'row')}, and the head is of ${older.size}: it was cut, or the head is of another session`
+          : `${id}: its first ${counted(older.size, 'row')} do not have that head: they were changed, or the head is of another session`,
+      )
+    await call.terminal.printJson([JSON.stringify(await answer(async () => proof))])
+  })
+}
+
+export const checkProofFile: Command = {
+  name: 'check-proof',
+  synopsis: 'check-proof FILE',
+  purpose: 'check a proof that "prove" printed',
+  usage: ['check-proof FILE [--head SIZE:ROOT]', 'check-proof FILE --trust FILE'],
+  about: `Checks a proof, and prints the proven message as JSON. Without --head the proof
+is only checked against the head that it states itself, so give a head that you
+know. FILE - reads standard input. Exit code 1 if the proof is wrong.
+
+A bundle of "prove --ledger" is checked with --trust: the keys whose signatures
+count. The receipt of "erase --json" is checked with a head of the ledger.`,
+  options: {
+    head: { value: 'HEAD', help: 'the head, as "indelible head" prints it' },
+    ...trustOptions,
+  },
+  run: async ({ values, positionals, terminal }) => {
+    const path = oneFile('check-proof', positionals, 'FILE: the proof')
+    const head = headOfOption(values['head'])
+    const text = await textOf(path, terminal)
+    const value = parseJson(text)
+    if (isLeft(value))
+      throw new Unreadable(`${pathOf(path)}: is not JSON at line ${value.left.line}, column ${value.left.column}`)
+    const trust = trustOf(values, terminal)
+    if (isObject(value.right) && value.right['indelible'] === 'growth') {
+      const grown = checkGrowth(value.right, head)
+      if (isLeft(grown)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(grown.left)}`)
+      const { from, head: now } = grown.right
+      return terminal.print([
+        `the record with the head ${headText(now)} continues ${headText(from)}${head === undefined ? '; compare one of them with a head that you know: --head' : ''}`,
+      ])
+    }
+    if (isObject(value.right) && value.right['indelible'] === 'evidence') {
+      if (trust === undefined) throw new Misuse('check-proof: a bundle needs --trust FILE: whose signatures count')
+      const bundle = readBundle(text)
+      const checked = isLeft(bundle) ? bundle : checkBundle(bundle.right, trust)
+      if (isLeft(checked)) throw new Unreadable(`${pathOf(path)}: ${evidenceFaultMessage(checked.left)}`)
+      const { message, session, row, checkpoint } = checked.right
+      await terminal.printJson([JSON.stringify(message)])
+      return terminal.tell([
+        `row ${row} of session ${JSON.stringify(session)}, in the ledger ${checkpoint.origin} of ${counted(checkpoint.head.size, 'row')}, signed by ${[...checkpoint.signedBy, ...checkpoint.witnessed.map(({ name }) => name)].join(', ')}`,
+      ])
+    }
+    if (isObject(value.right) && value.right['indelible'] === 'erased') {
+      const checked = checkErased(value.right, head)
+      if (isLeft(checked)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(checked.left)}`)
+      const { row, leaf, ledger, said, head: of } = checked.right
+      await terminal.printJson([JSON.stringify({ row, leaf, ...said })])
+      return terminal.tell([
+        `row ${row} of the record of messages and notes with the head ${headText(of)} has this leaf, and was erased${erasedText(said)}, as the ledger with the head ${headText(ledger)} says${head === undefined ? '; compare the heads with those that you know: --head' : ''}`,
+      ])
+    }
+    if (isObject(value.right) && value.right['indelible'] === 'erasure') {
+      const checked = checkErasure(value.right, head)
+      if (isLeft(checked)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(checked.left)}`)
+      const { session, rows, said, ledger } = checked.right
+      await terminal.printJson(rows.map((row) => JSON.stringify(row)))
+      return terminal.tell([
+        `${erasedRows(rows)} erased for ${JSON.stringify(session)}${said.map(({ by, reason }) => `${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : ` (${reason})`}`).join(',')}, in the ledger with the head ${headText(ledger)}${head === undefined ? ', as the receipt itself states; compare it with a head that you know: --head' : ''}`,
+      ])
+    }
+    if (trust !== undefined)
+      throw new Misuse('check-proof: --trust is for a bundle of "prove --ledger", and this is a plain proof')
+    const proven = checkProof(value.right, head)
+    if (isLeft(proven)) {
+      const own = head && checkProof(value.right)
+      const other = own && !isLeft(own) && own.right.head.size !== head.size ? own.right.head : undefined
+      const advice =
+        other && head
+          ? `; if the session grew in between, "indelible prove SESSION --consistency --head ${headText(other.size < head.size ? other : head)}" proves that its record continues this one`
+          : ''
+      throw new Unreadable(`${pathOf(path)}: ${faultMessage(proven.left)}${advice}`)
+    }
+    await terminal.printJson([JSON.stringify(proven.right.message)])
+    terminal.tell([
+      `the message is row ${proven.right.row} of the session with the head ${headText(proven.right.head)}${head === undefined ? '; this head is only what the proof says: give the head that you know with --head' : ''}`,
+    ])
+  },
+}

@@ -1,0 +1,134 @@
+/** `indelible verify`: whether sessions are what was appended. */
+import type { CallbackThrew } from 'indelible'
+import { isLeft } from 'indelible/json/kit'
+import { describeSession, verifySession, type SessionFault, type VerifiedSession } from 'indelible/session'
+import type { DamagedEntry, Head, Store, StoreFault } from 'indelible/store'
+import { findingText } from 'indelible/store/kit'
+import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import {
+  allScopesOption,
+  answer,
+  faultText,
+  headOfOption,
+  headText,
+  sessionOfCall,
+  shownHead,
+  storeOption,
+  withScopes,
+} from '../sources/place.ts'
+import { allSessions, namesOf, scopesBeside, sessionOrAdvice } from '../sources/sessions.ts'
+import { counted, ranges } from '../terminal/screen.ts'
+
+export const verify: Command = {
+  name: 'verify',
+  synopsis: 'verify SESSION',
+  purpose: 'check that nothing in a session was altered',
+  usage: ['verify SESSION [--head SIZE:ROOT] [options]', 'verify --all [--deep] [options]'],
+  about: `Reads a whole session and checks every row and attachment against the Merkle
+tree. If a row is altered, missing or moved, the command names its first such
+position in the log and exits with code 1.
+
+--head also checks that the record continues a head that "indelible head"
+printed earlier. This finds changes even by someone who can write to the store.`,
+  options: {
+    head: { value: 'HEAD', help: 'an earlier head of the session' },
+    all: { help: 'every session of the scope, or with --all-scopes of the store' },
+    deep: {
+      help: 'with --all: also check all tables of the store, in all scopes, against each other and against their checksums',
+    },
+    ...storeOption,
+    ...allScopesOption,
+  },
+  run: async (call) => {
+    const { values, positionals, terminal } = call
+    const head = headOfOption(values['head'])
+    const all = values['all'] === true
+    if (all && (positionals.length > 0 || head !== undefined))
+      throw new Misuse('verify --all takes no SESSION and no --head')
+    if (values['deep'] === true && !all) throw new Misuse('verify --deep takes --all: it looks at the whole store')
+    if (values['all-scopes'] === true && !all) throw new Misuse('verify --all-scopes takes --all')
+    const given = all ? undefined : sessionOfCall('verify', call)
+    await withScopes(call, async (scopes) => {
+      const [store] = scopes
+      if (given !== undefined && store !== undefined) {
+        const problem = await problemOf(store, await sessionOrAdvice(store, given, terminal), head, terminal)
+        if (problem !== undefined) throw new Unreadable(problem)
+      } else await verifyAll(call, scopes)
+    })
+  },
+}
+
+/** Verify every session of these scopes, and with `--deep` the whole store. Throws Unreadable, where something is damaged. */
+const verifyAll = async ({ values, terminal }: Call, scopes: readonly Store[]): Promise<void> => {
+  const [any] = scopes
+  const findings =
+    values['deep'] === true && any !== undefined
+      ? await terminal.waiting('checking the tables of the store', () => answer(any.check()))
+      : []
+  terminal.tell(findings.map(findingText))
+  let [count, bad] = [0, 0]
+  for (const store of scopes) {
+    const damaged: DamagedEntry[] = []
+    const ids: string[] = []
+    for await (const info of allSessions(store, damaged)) ids.push(info.id)
+    for (const id of [...ids, ...damaged.map((each) => each.id)]) {
+      count += 1
+      const problem = await problemOf(store, id, undefined, terminal)
+      if (problem === undefined) continue
+      bad += 1
+      terminal.tell([problem])
+    }
+  }
+  await terminal.print([`${counted(count, 'session')} verified, ${bad} damaged`])
+  const others = values['all-scopes'] === true || any === undefined ? [] : await scopesBeside(any)
+  if (others.length > 0) terminal.tell([`not verified: the sessions in ${namesOf(others)}; --all-scopes verifies all`])
+  if (findings.length > 0)
+    throw new Unreadable(
+      `${counted(findings.length, 'finding')} in the tables of the store: "indelible repair" rebuilds what it can`,
+    )
+  if (bad > 0) throw new Unreadable(`${counted(bad, 'session')} of ${count} ${bad === 1 ? 'is' : 'are'} damaged`)
+}
+
+/** Verify one session: what is wrong with it, or a line that says it is good. */
+const problemOf = async (
+  store: Store,
+  id: string,
+  head: Head | undefined,
+  terminal: Terminal,
+): Promise<string | undefined> => {
+  const info = await describeSession(store, id)()
+  const bar = terminal.progress(`verifying ${id}`, isLeft(info) ? undefined : info.right.head.size, 'rows')
+  const options = { ...(head && { head }), progress: bar.at }
+  const read = await verifySession(store, id, options)()
+  // Without its key, its bytes can still be verified.
+  const bare = isLeft(read) && read.left._tag === 'NoKey' ? store.encryption?.bare : undefined
+  const verified = bare === undefined ? read : await verifySession(bare, id, options)()
+  bar.end()
+  if (isLeft(verified))
+    return verified.left._tag === 'NoSuchLog' ? faultText(verified.left) : `${id}: ${damageText(verified.left)}`
+  const hidden =
+    verified.right.encrypted && (bare !== undefined || store.encryption === undefined)
+      ? '; encrypted, and not read'
+      : ''
+  const { missing } = verified.right
+  if (missing.length > 0)
+    return `${id}: its record is good, but ${counted(missing.length, 'block')} that its receipts name ${missing.length === 1 ? 'is' : 'are'} missing, the first ${missing[0] ?? ''}: what those calls were sent can't be shown; copy the session again from a store that has them`
+  await terminal.print([
+    `${id}: good, ${goodText(verified.right)}, head ${shownHead(verified.right.head, terminal)}${head === undefined ? '' : `, which continues ${head.size}`}${hidden}`,
+  ])
+  return undefined
+}
+
+const goodText = ({ len, erased }: VerifiedSession): string =>
+  erased.length === 0
+    ? counted(len, 'message')
+    : `${erased.length} of ${counted(len, 'message')} erased (${erased.length === 1 ? 'position' : 'positions'} ${ranges(erased)})`
+
+const damageText = (fault: SessionFault | StoreFault | CallbackThrew): string => {
+  if (fault._tag === 'DamagedLog') return `damaged at position ${fault.position} of its log: ${fault.reason}`
+  if (fault._tag !== 'Diverged') return faultText(fault)
+  const { expected, actual } = fault
+  return actual.size < expected.size
+    ? `truncated: it has ${counted(actual.size, 'row')}, but had ${expected.size}`
+    : `rewritten: its first ${expected.size} rows do not have the head ${headText(expected)}`
+}

@@ -1,0 +1,93 @@
+/** The thread of `indelible record` that reads, matches and stores: the one that forwards never waits for it. */
+// oxlint-disable unicorn/require-post-message-target-origin -- a thread's port has no origin
+import { parentPort, workerData } from 'node:worker_threads'
+import { FrameReader, framesIn } from '@indelible/recorder/proxy/kit'
+import { Misuse, Unreadable, wholeNumber, type Call } from '../terminal/command.ts'
+import { terminalOf } from '../terminal/output.ts'
+import { withStore } from '../sources/place.ts'
+import { Recorders, type ScopeSummary } from './recorders.ts'
+import { recordLeft, spoolsNear } from './spools.ts'
+
+/** What the thread is started with. */
+export interface ThreadStart {
+  readonly values: Call['values']
+  readonly env: Call['terminal']['env']
+}
+
+/** Messages to the thread. */
+export type ToThread =
+  | { readonly records: Uint8Array; readonly segment?: { readonly fd: number; readonly key: Uint8Array | undefined } }
+  | { readonly end: true }
+
+/** Messages from the thread. */
+export type FromThread =
+  | { readonly ready: { readonly scope: string; readonly near: string | undefined } }
+  | { readonly failed: { readonly message: string; readonly misuse: boolean; readonly exitCode: number } }
+  | { readonly tell: string }
+  | { readonly reads: string | undefined }
+  | { readonly taken: number }
+  | { readonly over: readonly number[] }
+  | { readonly summaries: readonly ScopeSummary[] }
+
+const { values, env } = workerData as ThreadStart
+const tell = (said: FromThread): void => parentPort?.postMessage(said)
+const nowhere = { write: () => undefined }
+const terminal = terminalOf({
+  stdin: process.stdin,
+  stdout: nowhere,
+  stderr: { write: (text) => tell({ tell: text }) },
+  env,
+  cwd: '.',
+  onInterrupt: () => () => {},
+})
+const call: Call = { values, positionals: [], terminal }
+
+/** Calls that are over, told together. */
+let over: number[] = []
+const isOver = (one: number): void => {
+  if (over.push(one) > 1) return
+  setImmediate(() => {
+    tell({ over })
+    over = []
+  })
+}
+
+try {
+  await withStore(call, { make: true }, async (store) => {
+    const ended = Promise.withResolvers<void>()
+    const reader: FrameReader = new FrameReader((scope) => recorders.of(scope), isOver)
+    const recorders: Recorders = new Recorders(store, call, {
+      sample: Number(values['sample'] ?? 100),
+      days: wholeNumber('--keep-days', values['keep-days'], undefined),
+      now: reader.now,
+      marks: true,
+    })
+    // What was left first: what comes now may continue it.
+    const left = (async () => {
+      for (const reason of await recordLeft(store, call, (reads) => tell({ reads })))
+        terminal.tell([`indelible: ${reason}`])
+      recorders.begin()
+    })()
+    const take = async (said: ToThread): Promise<void> => {
+      await left
+      if ('end' in said) return ended.resolve()
+      for (const frame of framesIn(said.records)) reader.take(frame, said.segment)
+      tell({ taken: said.records.length })
+    }
+    parentPort?.on('message', (said: ToThread) => void take(said))
+    const timer = setInterval(() => recorders.removeOld(), 3_600_000)
+    tell({ ready: { scope: store.scope, near: spoolsNear(values, terminal) } })
+    await ended.promise
+    clearInterval(timer)
+    await recorders.settled()
+    recorders.tellRedacted()
+    tell({ over })
+    tell({ summaries: recorders.summaries() })
+  })
+  parentPort?.close()
+} catch (cause) {
+  if (!(cause instanceof Misuse || cause instanceof Unreadable)) throw cause
+  const exitCode = cause instanceof Unreadable ? cause.exitCode : 2
+  tell({ failed: { message: cause.message, misuse: cause instanceof Misuse, exitCode } })
+  parentPort?.close()
+}

@@ -1,0 +1,249 @@
+/** `indelible record`: any agent, recorded between it and its provider. */
+import { randomBytes } from 'node:crypto'
+import { isLoopback } from '@indelible/recorder/proxy/kit'
+import type { RecorderSummary } from '@indelible/recorder'
+import { startProxy, type Proxy, type Upstream } from '@indelible/recorder/proxy'
+import { vertexUrl } from '@indelible/recorder/proxy/kit'
+import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
+import { storeOption } from '../sources/place.ts'
+import { onTerminate, programEnded } from '../terminal/program.ts'
+import { beginRecording } from './recording.ts'
+import type { ScopeSummary } from './recorders.ts'
+import { counted, shellWord } from '../terminal/screen.ts'
+
+/** For each provider: the address of its API, and the variables by which programs are told another. */
+const providers: readonly (Upstream & { readonly variables: readonly string[] })[] = [
+  { name: 'openai', url: 'https://api.openai.com/v1', variables: ['OPENAI_BASE_URL', 'OPENAI_API_BASE'] },
+  { name: 'anthropic', url: 'https://api.anthropic.com', variables: ['ANTHROPIC_BASE_URL', 'ANTHROPIC_API_URL'] },
+  { name: 'gemini', url: 'https://generativelanguage.googleapis.com', variables: ['GOOGLE_GEMINI_BASE_URL'] },
+  { name: 'vertex', url: 'https://aiplatform.googleapis.com', urlOf: vertexUrl, variables: ['GOOGLE_VERTEX_BASE_URL'] },
+  // What Gemini CLI calls for people who log in with Google.
+  { name: 'codeassist', url: 'https://cloudcode-pa.googleapis.com', variables: ['CODE_ASSIST_ENDPOINT'] },
+]
+
+const names = providers.map(({ name }) => name).join(', ')
+
+export const record: Command = {
+  name: 'record',
+  synopsis: 'record -- COMMAND…',
+  purpose: 'record the conversations of any agent, unchanged',
+  usage: ['record [options] -- COMMAND [ARGUMENT…]', 'record --listen HOST:PORT [options]'],
+  about: `Runs COMMAND with a proxy between it and its model provider, and records each of
+its conversations as a session. COMMAND finds the proxy by the variables
+OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL, ANTHROPIC_API_URL,
+GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL and CODE_ASSIST_ENDPOINT. A value
+that one of them already has is where the proxy sends the calls on to. The calls
+go through unchanged; if recording fails, they go on and you are told. In the
+arguments of COMMAND, {OPENAI_BASE_URL} and the like stand for the address, for
+programs that read no variable:
+  indelible record -- codex -c openai_base_url={OPENAI_BASE_URL}
+The address has the secret of the proxy. Other users of the machine see the
+arguments of programs, and can then call the proxy while COMMAND runs: prefer
+the variables, which they don't see.
+
+Recorded: calls of OpenAI Chat Completions and Responses, of Anthropic Messages
+and of Gemini. Other calls pass and are counted. Headers are never stored, nor
+are fields of a request that are named for a key (api_key, authorization). What
+messages say is stored: --redact takes keys out of it. HTTPS_PROXY and NO_PROXY
+are honoured.
+
+Each call is first written to a spool, a file beside the store that only you can
+read (STORE-spool-…; of a PostgreSQL database, in your data folder), and cut once
+the call is stored. If the recorder is killed, the next one stores what is left. With
+--key-file the spool is encrypted. It has at most 256 MiB. With --redact or
+--no-content there is none: what goes by is written nowhere, and a kill loses the
+calls that are open. A loss of power can lose what was written last.
+
+The exit code is that of COMMAND; 127 if there is no such program, 126 if it
+can't be run. At the end a summary goes to standard error.
+
+With --listen the proxy runs until you stop it, for programs that you start
+yourself. They use http://HOST:PORT/openai, http://HOST:PORT/anthropic and
+http://HOST:PORT/gemini as the address of their provider. Without a token it
+refuses requests of web pages, and those by another name than this machine's,
+such as a container's name for it: give a token for these.`,
+  options: {
+    listen: { value: 'HOST:PORT', help: 'run as a proxy. HOST other than loopback needs --token' },
+    token: {
+      value: 'TOKEN',
+      help: 'what the path of each call must begin with (default: INDELIBLE_TOKEN, which other users do not see)',
+    },
+    upstream: {
+      value: 'NAME=URL',
+      many: true,
+      help: `send the calls of a provider (${names}) elsewhere; may be given for each`,
+    },
+    'scope-header': { value: 'NAME', help: 'record each value of this request header in a scope of its own' },
+    redact: { help: 'take out what looks like an API key, a token, or a password in an address' },
+    'no-content': { help: 'record lengths, digests and figures, and no text' },
+    sample: { value: 'PERCENT', help: 'record so many of a hundred conversations (default 100)' },
+    'keep-days': {
+      value: 'N',
+      help: 'remove recorded sessions that nothing was appended to for N days: at the start, and every hour',
+    },
+    strict: { help: 'exit 1 if a call could not be recorded' },
+    ...storeOption,
+  },
+  examples: ['indelible record -- claude -p "fix the build"'],
+  run: async (call) => {
+    const { values, positionals, terminal } = call
+    const listen = listenOf(values['listen'])
+    const [command, ...args] = positionals
+    if (command === '' || (command === undefined) === (listen === undefined))
+      throw new Misuse('record needs a COMMAND behind --, or --listen HOST:PORT')
+    const token = values['token'] ?? (terminal.env['INDELIBLE_TOKEN'] || undefined)
+    if (token !== undefined && !/^[\w-]{8,}$/.test(String(token)))
+      throw new Misuse('--token takes at least 8 letters, digits, _ and -')
+    if (listen !== undefined && !isLoopback(listen.host) && token === undefined)
+      throw new Misuse(`--listen ${listen.host} can be reached by others: give --token too`)
+    const upstreams = upstreamsOf(values['upstream'], terminal)
+    const sample = wholeNumber('--sample', values['sample'], 100)
+    if (sample < 0 || sample > 100) throw new Misuse('--sample takes a percentage from 0 to 100')
+    const days = wholeNumber('--keep-days', values['keep-days'], undefined)
+    if (days !== undefined && days < 1) throw new Misuse('--keep-days takes at least 1')
+    const recording = await beginRecording(call)
+    let code: number
+    let summaries: readonly ScopeSummary[]
+    try {
+      const proxy = await listening({
+        ...(listen ?? { host: '127.0.0.1', port: 0 }),
+        token: typeof token === 'string' ? token : listen === undefined ? randomBytes(12).toString('hex') : '',
+        upstreams,
+        recorderOf: recording.recorderOf,
+      })
+      try {
+        code =
+          command === undefined
+            ? await untilStopped(proxy, upstreams, terminal)
+            : await programEnded(command, told(args, proxy), environment(proxy, terminal), terminal)
+      } finally {
+        await proxy.close()
+      }
+    } finally {
+      summaries = await recording.settled()
+    }
+    terminal.tell(summaryLines(summaries))
+    const lost = summaries.reduce((sum, one) => sum + one.lost, 0)
+    return code === 0 && lost > 0 && values['strict'] === true ? 1 : code
+  },
+}
+
+interface Place {
+  readonly host: string
+  readonly port: number
+}
+
+const listenOf = (given: unknown): Place | undefined => {
+  if (given === undefined) return undefined
+  const [, host, port] = /^(\[[0-9a-fA-F:]+\]|[^:]+):(\d{1,5})$/.exec(String(given)) ?? []
+  if (host === undefined || Number(port) > 65_535) throw new Misuse(`--listen takes HOST:PORT, not "${String(given)}"`)
+  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
+}
+
+const upstreamsOf = (given: unknown, { env }: Terminal): readonly Upstream[] => {
+  const named = new Map<string, string>()
+  for (const one of (Array.isArray(given) ? given : []) as readonly string[]) {
+    const [, name, url] = /^([a-z]+)=(https?:\/\/.+)$/.exec(one) ?? []
+    if (
+      name === undefined ||
+      url === undefined ||
+      !URL.canParse(url) ||
+      !providers.some((known) => known.name === name)
+    )
+      throw new Misuse(`--upstream takes NAME=URL, where NAME is one of ${names}; not "${one}"`)
+    named.set(name, url)
+  }
+  return providers.map(({ name, url, urlOf, variables }) => {
+    const told = named.get(name) ?? variables.map((variable) => env[variable]).find((value) => value)
+    return told === undefined
+      ? { name, url, ...(urlOf !== undefined && { urlOf }) }
+      : { name, url: told.replace(/\/+$/, '') }
+  })
+}
+
+const listening = async (options: Parameters<typeof startProxy>[0]): Promise<Proxy> => {
+  try {
+    return await startProxy(options)
+  } catch (cause) {
+    throw new Unreadable(`${options.host}:${options.port} can't be listened on: ${(cause as Error).message}`)
+  }
+}
+
+const environment = (proxy: Proxy, { env }: Terminal): { readonly [name: string]: string | undefined } => ({
+  ...env,
+  ...Object.fromEntries(
+    providers.flatMap(({ name, variables }) => variables.map((variable) => [variable, proxy.urlOf(name)])),
+  ),
+  // The proxy itself is reached directly.
+  NO_PROXY: [env['NO_PROXY'] ?? env['no_proxy'], '127.0.0.1', 'localhost'].filter(Boolean).join(','),
+})
+
+/** Arguments, with the address for each name of a variable in braces: for programs that read no variable. */
+const told = (args: readonly string[], proxy: Proxy): readonly string[] =>
+  providers.reduce(
+    (all, { name, variables }) =>
+      variables.reduce((some, variable) => some.map((arg) => arg.replaceAll(`{${variable}}`, proxy.urlOf(name))), all),
+    args,
+  )
+
+/** An address as it is shown. */
+const withoutPassword = (url: string): string => {
+  const shown = new URL(url)
+  shown.username = shown.password = ''
+  return shown.href.replace(/\/$/, '')
+}
+
+const untilStopped = async (proxy: Proxy, upstreams: readonly Upstream[], terminal: Terminal): Promise<number> => {
+  const stopped = new Promise<void>((resolve) => {
+    const ends = [terminal.onInterrupt(() => done()), onTerminate(() => done())]
+    const done = (): void => {
+      for (const end of ends) end()
+      resolve()
+    }
+  })
+  await terminal.print(upstreams.map(({ name, url }) => `${proxy.urlOf(name)}  goes to ${withoutPassword(url)}`))
+  await stopped
+  return 0
+}
+
+/** What was recorded, for people. */
+export const summaryLines = (summaries: readonly ScopeSummary[]): readonly string[] => {
+  const sum = (of: (summary: RecorderSummary) => number): number => summaries.reduce((all, one) => all + of(one), 0)
+  const sessions = summaries.flatMap(({ sessions, scope }) =>
+    sessions.map((id) => `${shellWord(id)}${scope === undefined ? '' : ` --scope ${shellWord(scope)}`}`),
+  )
+  const calls = sum((one) => one.calls)
+  const count = sessions.length + sum((one) => one.moreSessions)
+  const [input, output, cached] = (['input', 'output', 'cacheRead'] as const).map((kind) =>
+    sum(({ usage }) => usage[kind]),
+  ) as [number, number, number]
+  const lost = sum((one) => one.lost)
+  // A thread that died can't say what it recorded.
+  const lines =
+    calls === 0 && lost > 0
+      ? []
+      : [
+          `recorded: ${counted(calls, 'call')} in ${counted(count, 'session')}${sum((one) => one.failed) > 0 ? `, ${sum((one) => one.failed)} failed` : ''}`,
+        ]
+  if (input + output > 0) {
+    const money = sum((one) => one.dollars)
+    const said = money === 0 ? '' : money < 0.0001 ? ', less than $0.0001' : `, about $${money.toFixed(4)}`
+    lines.push(
+      `tokens: ${input.toLocaleString('en')} in (${input === 0 ? 0 : Math.round((cached / input) * 100)} % from cache), ${output.toLocaleString('en')} out${said}${said !== '' && sum((one) => one.unpriced) > 0 ? ' without models of unknown price' : ''}`,
+    )
+  }
+  const silent = sum((one) => one.silent)
+  if (silent > 0) lines.push(`${counted(silent, 'call')} without figures of tokens: the provider told none`)
+  const breaks = summaries.flatMap((one) => one.breaks)
+  lines.push(...breaks.slice(0, 5).map(({ session, because }) => `cache break in ${session}: ${because}`))
+  const moreBreaks = Math.max(0, breaks.length - 5) + sum((one) => one.moreBreaks)
+  if (moreBreaks > 0) lines.push(`and ${moreBreaks} more cache breaks`)
+  const passed = sum((one) => one.passed)
+  if (passed > 0) lines.push(`${counted(passed, 'other request')} passed`)
+  const unanswered = sum((one) => one.unanswered)
+  if (lost > unanswered) lines.push(`${counted(lost - unanswered, 'call')} not recorded`)
+  if (unanswered > 0) lines.push(`${counted(unanswered, 'call')} recorded without the answer`)
+  lines.push(...sessions.slice(0, 10).map((id) => `  indelible show ${id}`))
+  if (count > Math.min(10, sessions.length)) lines.push('  …')
+  return lines
+}

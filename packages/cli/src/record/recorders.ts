@@ -1,0 +1,233 @@
+/** The recorders of a command: one for each scope that is used. */
+import { isLeft } from 'indelible/json/kit'
+import type { Redactor } from 'indelible/redact'
+import { createRecorder, type ObservedCall, type Recorder, type RecorderSummary } from '@indelible/recorder'
+import type { Run } from '@indelible/recorder/proxy'
+import { beginRun, decompress } from '@indelible/recorder/proxy/kit'
+import type { Store } from 'indelible/store'
+import type { Call, Terminal } from '../terminal/command.ts'
+import { answer, scopeOf } from '../sources/place.ts'
+import { redactorIn, tellRedacted } from '../sources/redacted.ts'
+import { removeOld } from './retention.ts'
+import { counted } from '../terminal/screen.ts'
+
+/** What was recorded into one scope; without a name, into that of the call. */
+export interface ScopeSummary extends RecorderSummary {
+  readonly scope?: string
+}
+
+/** What is recorded into one scope. */
+interface Scope {
+  readonly store: Store
+  readonly recorder: Recorder
+  readonly run: Run
+  /** Its calls that are not over. */
+  open: number
+}
+
+/** Scopes that have a recorder: those that were used last, and those with open calls. */
+const mostScopes = 64
+
+/** How recorders work. */
+export interface RecordersOptions {
+  /** Percent of the conversations. */
+  readonly sample: number
+  /** Days that sessions are kept. Default: for ever. */
+  readonly days?: number | undefined
+  /** The clock of the calls that are recorded. */
+  readonly now: () => number
+  /** Whether calls that a killed recorder left open are marked. */
+  readonly marks: boolean
+}
+
+/** A recorder for each scope. */
+export class Recorders {
+  readonly #store: Store
+  readonly #terminal: Terminal
+  readonly #isNamed: boolean
+  readonly #content: boolean
+  readonly #redactor: Redactor | undefined
+  readonly #options: RecordersOptions
+  /** The one that was used last at the end. */
+  readonly #all = new Map<string, Scope>()
+  /** What was recorded by those that have ended. */
+  #past: RecorderSummary | undefined
+  /** What is done beside recording: removing what is old, and ending recorders that are not used. */
+  #beside: Promise<void> = Promise.resolve()
+  #told = 0
+
+  constructor(store: Store, { values, terminal }: Call, options: RecordersOptions) {
+    this.#store = store
+    this.#terminal = terminal
+    this.#isNamed = typeof values['scope-header'] === 'string'
+    this.#content = values['no-content'] !== true
+    this.#redactor = redactorIn(values)
+    this.#options = options
+  }
+
+  /** Begin with the scope of requests that name none. */
+  begin(): void {
+    this.#scope('', this.#store)
+    this.removeOld()
+  }
+
+  /** The recorder of a scope; undefined: there can be none of that name. */
+  of(name: string): Pick<Recorder, 'observe'> | undefined {
+    const scope = this.#scopeOf(name === this.#store.scope ? '' : name)
+    return (
+      scope && {
+        observe: (request, onPlace) => {
+          const call = scope.recorder.observe(request, onPlace)
+          if (call !== undefined) count(scope, call)
+          return call
+        },
+      }
+    )
+  }
+
+  #scopeOf(name: string): Scope | undefined {
+    const known = this.#all.get(name)
+    if (known !== undefined) {
+      this.#all.delete(name)
+      this.#all.set(name, known)
+      return known
+    }
+    const store = name === '' ? undefined : this.#store.scoped(name)
+    if (store !== undefined && isLeft(store)) {
+      this.#tell(`a call is not recorded: ${JSON.stringify(name)} can't be a scope`)
+      return undefined
+    }
+    for (const [other, scope] of this.#all) {
+      if (this.#all.size < mostScopes) break
+      if (other === '' || scope.open > 0) continue
+      this.#all.delete(other)
+      this.#next(() => this.#end(scope))
+    }
+    return this.#scope(name, store?.right ?? this.#store)
+  }
+
+  #scope(name: string, store: Store): Scope {
+    const recorder = createRecorder({
+      store,
+      content: this.#content,
+      ...(this.#redactor !== undefined && { redact: this.#redactor }),
+      sample: this.#options.sample / 100,
+      now: this.#options.now,
+      decompress,
+      onNotice: (notice) =>
+        this.#tell(
+          notice._tag === 'NotRecorded' ? `a call of ${notice.url} is not recorded: ${notice.reason}` : notice.reason,
+        ),
+    })
+    const scope = { store, recorder, run: beginRun(store, this.#options.marks), open: 0 }
+    void this.#tellMarked(scope.run)
+    this.#all.set(name, scope)
+    return scope
+  }
+
+  /** A recorder that is not used any more. */
+  async #end({ recorder, run }: Scope): Promise<void> {
+    await recorder.settled()
+    const summary = recorder.summary()
+    this.#past = this.#past === undefined ? withoutNames(summary) : added(this.#past, summary)
+    await run.end()
+  }
+
+  /** Remove what is old: in the scope of the command, or where requests name theirs, in all of the store. */
+  removeOld(): void {
+    const { days } = this.#options
+    if (days === undefined) return
+    this.#next(async () => {
+      try {
+        const names = !this.#isNamed ? undefined : await answer(this.#store.scopes())
+        const others = names?.filter((name) => name !== this.#store.scope).map((name) => scopeOf(this.#store, name))
+        let removed = 0
+        for (const store of [this.#store, ...(others ?? [])]) removed += await removeOld(store, days)
+        if (removed > 0) this.#terminal.tell([`${counted(removed, 'session')} older than ${days} days removed`])
+      } catch (cause) {
+        this.#tell(`old sessions could not be removed: ${(cause as Error).message}`)
+      }
+    })
+  }
+
+  /** Do it behind what is done beside recording. */
+  #next(work: () => Promise<void>): void {
+    const before = this.#beside
+    this.#beside = (async () => {
+      await before
+      await work()
+    })()
+  }
+
+  async #tellMarked({ marked }: Run): Promise<void> {
+    const count = await marked
+    if (count > 0) this.#tell(`${counted(count, 'call')} of a recorder that was killed: marked as without an answer`)
+  }
+
+  /** Everything is recorded, and nothing more comes. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#all.values()].map(({ recorder }) => recorder.settled()))
+    await this.#beside
+    await Promise.all([...this.#all.values()].map(({ run }) => run.end()))
+  }
+
+  summaries(): readonly ScopeSummary[] {
+    const open = [...this.#all].map(([scope, { recorder }]) =>
+      Object.assign({}, recorder.summary(), scope === '' ? {} : { scope }),
+    )
+    return this.#past === undefined ? open : [...open, this.#past]
+  }
+
+  /** Say what was taken out. */
+  tellRedacted(): void {
+    tellRedacted(this.#redactor, this.#terminal)
+  }
+
+  #tell(line: string): void {
+    this.#told++
+    if (this.#told <= 20) this.#terminal.tell([`indelible: ${line}`])
+  }
+}
+
+/** A scope counts a call until it is over. */
+const count = (scope: Scope, call: ObservedCall): void => {
+  scope.open++
+  void call.over.then(() => void scope.open--)
+}
+
+/** Figures alone: whose sessions they are is not kept for ever. */
+const withoutNames = (summary: RecorderSummary): RecorderSummary => ({
+  ...summary,
+  sessions: [],
+  moreSessions: summary.sessions.length + summary.moreSessions,
+  breaks: [],
+  moreBreaks: summary.breaks.length + summary.moreBreaks,
+  models: new Map(),
+})
+
+const added = (one: RecorderSummary, more: RecorderSummary): RecorderSummary => {
+  const other = withoutNames(more)
+  const figures = [
+    'calls',
+    'failed',
+    'silent',
+    'passed',
+    'lost',
+    'unanswered',
+    'dollars',
+    'unpriced',
+    'moreSessions',
+    'moreBreaks',
+  ] as const
+  const kinds = ['input', 'output', 'cacheRead', 'cacheWrite'] as const
+  return {
+    ...one,
+    ...(Object.fromEntries(figures.map((figure) => [figure, one[figure] + other[figure]])) as Pick<
+      RecorderSummary,
+      (typeof figures)[number]
+    >),
+    usage: Object.fromEntries(
+      kinds.map((kind) => [kind, one.usage[kind] + other.usage[kind]]),
+    ) as RecorderSummary['usage'],
+  }
+}

@@ -1,0 +1,147 @@
+/** What `indelible record` records, in a thread of its own, from a spool that survives a kill. */
+import { renameSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { Worker } from 'node:worker_threads'
+import type { Recorder } from '@indelible/recorder'
+import { carriesConversation } from '@indelible/recorder/kit'
+import { Frames, setAside, Spool, type SpoolKeys } from '@indelible/recorder/proxy/kit'
+import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
+import type { FromThread, ThreadStart, ToThread } from './record-thread.ts'
+import type { ScopeSummary } from './recorders.ts'
+import { spoolKeys } from './spools.ts'
+
+/** What records the calls of a command. */
+export interface Recording {
+  /** What observes a request, in the scope that it names. */
+  readonly recorderOf: (request: IncomingMessage) => Pick<Recorder, 'observe'>
+  /** Everything is recorded, and nothing more comes. */
+  readonly settled: () => Promise<readonly ScopeSummary[]>
+}
+
+/** Begin to record. Throws Misuse or Unreadable, if the store can't be opened. */
+export const beginRecording = async (call: Call): Promise<Recording> => {
+  const { values, terminal } = call
+  const tell = teller(terminal)
+  const isSpooled = values['redact'] !== true && values['no-content'] !== true
+  const keys = isSpooled ? spoolKeys(call) : undefined
+  const header = typeof values['scope-header'] === 'string' ? values['scope-header'].toLowerCase() : undefined
+  const file = import.meta.url.endsWith('.ts') ? './record-thread.ts' : './record-thread.js'
+  const start: ThreadStart = { values, env: { ...terminal.env } }
+  const worker = new Worker(new URL(file, import.meta.url), { workerData: start })
+  const ready = Promise.withResolvers<{ readonly scope: string; readonly near: string | undefined }>()
+  const ended = Promise.withResolvers<readonly ScopeSummary[]>()
+  let isAlive = true
+  /** The thread has said all that it has to say. */
+  let isOver = false
+  let passed = 0
+  let frames: Frames | undefined
+  /** The file of a killed recorder that the thread reads. */
+  let reads: string | undefined
+  worker.on('message', (said: FromThread) => {
+    if ('taken' in said) return frames?.taken(said.taken)
+    if ('over' in said) for (const one of said.over) frames?.over(one)
+    if ('reads' in said) ({ reads } = said)
+    if ('tell' in said) terminal.tell([said.tell.replace(/\n$/, '')])
+    if ('ready' in said) ready.resolve(said.ready)
+    if ('summaries' in said) {
+      isOver = true
+      ended.resolve(said.summaries)
+    }
+    if ('failed' in said) {
+      isOver = true
+      const { message, misuse, exitCode } = said.failed
+      ready.reject(misuse ? new Misuse(message) : new Unreadable(message, exitCode))
+    }
+  })
+  let reason = 'nobody knows why'
+  worker.on('error', (cause: Error) => {
+    ready.reject(cause)
+    reason = cause.message
+  })
+  worker.on('exit', () => {
+    isAlive = false
+    frames?.ended()
+    ready.reject(new Error(reason))
+    ended.resolve([])
+    if (isOver) return
+    tell(
+      `the thread that records has ended (${reason}): nothing more is recorded${isSpooled ? ' until the next start' : ''}`,
+    )
+    if (reads === undefined) return
+    try {
+      renameSync(reads, `${reads}${setAside}`)
+    } catch {
+      tell(`${reads} ended it: move this file away, or the next one ends as well`)
+    }
+  })
+  const { scope, near } = await ready.promise
+  const spool = isSpooled ? madeSpool(near, keys, tell) : undefined
+  const known = (frames = new Frames({
+    spool,
+    post: (records, segment) => {
+      const said: ToThread = { records, ...(segment && { segment: { fd: segment.fd, key: segment.key } }) }
+      worker.postMessage(said, [records.buffer as ArrayBuffer])
+    },
+  }))
+  return {
+    recorderOf: ({ headers }) => ({
+      observe: (request) => {
+        if (carriesConversation(request)) {
+          const found = header === undefined ? undefined : headers[header]
+          return known.observe((Array.isArray(found) ? found[0] : found) || scope, request)
+        }
+        passed++
+        return undefined
+      },
+    }),
+    settled: async () => {
+      known.flush()
+      if (isAlive) worker.postMessage({ end: true } satisfies ToThread) // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread has none
+      const summaries = await ended.promise
+      spool?.close()
+      const beside = { ...nothing, passed, lost: known.open + known.unanswered, unanswered: known.unanswered }
+      return [...summaries, beside]
+    },
+  }
+}
+
+/** The spool of this process, unless it can't be made. */
+const madeSpool = (
+  near: string | undefined,
+  keys: SpoolKeys | undefined,
+  tell: (line: string) => void,
+): Spool | undefined => {
+  try {
+    if (near === undefined) throw new Error("the user's data folder can't be written")
+    return new Spool({ near, keys, onNotice: tell })
+  } catch (cause) {
+    tell(`there is no spool, so a kill loses calls whose answers are not recorded: ${(cause as Error).message}`)
+    return undefined
+  }
+}
+
+/** Tells lines, but not for ever. */
+const teller = (terminal: Terminal): ((line: string) => void) => {
+  let told = 0
+  return (line) => {
+    if (told++ < 20) terminal.tell([`indelible: ${line}`])
+  }
+}
+
+/** Figures of nothing. */
+const nothing: ScopeSummary = {
+  sessions: [],
+  moreSessions: 0,
+  calls: 0,
+  failed: 0,
+  silent: 0,
+  passed: 0,
+  lost: 0,
+  unanswered: 0,
+  usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+  breaks: [],
+  moreBreaks: 0,
+  models: new Map(),
+  dollars: 0,
+  unpriced: 0,
+}

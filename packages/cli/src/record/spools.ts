@@ -1,0 +1,100 @@
+/** The spools of recorders beside a store. */
+import { mkdirSync, realpathSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { dirname, join } from 'node:path'
+import { isLeft } from 'indelible/json/kit'
+import { digestOf } from 'indelible/proof/kit'
+import { isSpooledBefore, replayLeft, type SpoolKeys } from '@indelible/recorder/proxy/kit'
+import type { Store } from 'indelible/store'
+import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
+import { keyFileOf, readKeyFile } from '../sources/key-file.ts'
+import { Recorders } from './recorders.ts'
+import { counted } from '../terminal/screen.ts'
+import { defaultStorePath, givenStore, isAddress } from '../sources/store.ts'
+
+/**
+ * The path that spools of a store begin with. Those of a database are in the user's data folder; undefined: it has none that
+ * can be written.
+ */
+export const spoolsNear = (values: Call['values'], terminal: Terminal): string | undefined => {
+  const given = givenStore(values, terminal)
+  const path = defaultStorePath(terminal.env)
+  try {
+    if (given === undefined || !isAddress(given)) return realpathSync(given === undefined ? path : terminal.path(given))
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    return join(realpathSync(dirname(path)), `postgres-${digestOf(databaseOf(given)).slice(0, 16)}`)
+  } catch {
+    return undefined
+  }
+}
+
+/** The database and schema that an address leads to, whoever goes there: erasure finds the spool of another role's recorder. */
+const databaseOf = (address: string): string => {
+  const { hostname, port, pathname, username, searchParams } = new URL(address)
+  return JSON.stringify([
+    (searchParams.get('host') ?? hostname).toLowerCase(),
+    searchParams.get('port') ?? (port || '5432'),
+    pathname.length > 1 ? pathname : `/${username}`,
+    searchParams.get('schema') ?? 'indelible',
+  ])
+}
+
+/** The keys of a spool, if the call names a key file. */
+export const spoolKeys = ({ values, terminal }: Call): SpoolKeys | undefined => {
+  const given = keyFileOf(values, terminal)
+  if (given === undefined) return undefined
+  const { keys } = readKeyFile(given, terminal)
+  const [current] = keys
+  return current && { current, byId: (id) => keys.find((key) => key.id === id)?.key }
+}
+
+/** Record the calls that killed recorders left in their spools. Gives the files that can't be recorded, and why. */
+export const recordLeft = async (
+  store: Store,
+  call: Call,
+  onFile: (path: string | undefined) => void = () => {},
+): Promise<readonly string[]> => {
+  const near = spoolsNear(call.values, call.terminal)
+  if (near === undefined) return []
+  let now: () => number = Date.now
+  const recorders = new Recorders(store, call, {
+    sample: Number(call.values['sample'] ?? 100),
+    now: () => now(),
+    marks: false,
+  })
+  const failed: string[] = []
+  const calls = await replayLeft({
+    near,
+    keys: spoolKeys(call),
+    storeOf: (scope) => {
+      const scoped = store.scoped(scope)
+      return isLeft(scoped) ? undefined : scoped.right
+    },
+    recorderOf: (scope, clock) => {
+      now = clock
+      return recorders.of(scope)
+    },
+    onFile,
+    onNotice: (reason) => failed.push(reason),
+  })
+  await recorders.settled()
+  if (calls > 0) call.terminal.tell([`indelible: ${counted(calls, 'call')} of a recorder that was killed: recorded`])
+  return failed
+}
+
+/**
+ * Wait until no spool has a call that came before now: its texts are in the store then, or gone.
+ *
+ * Throws  Unreadable with `otherwise`, such as "nothing was erased", if a file of a killed recorder can't be recorded
+ */
+export const afterSpools = async (store: Store, call: Call, otherwise: string): Promise<void> => {
+  const near = spoolsNear(call.values, call.terminal)
+  const now = Date.now()
+  for (let told = false; ; told = true) {
+    const [failed] = await recordLeft(store, call)
+    if (failed !== undefined) throw new Unreadable(`${failed}; ${otherwise}`)
+    if (near === undefined || !isSpooledBefore(near, now)) return
+    if (!told) call.terminal.tell(['waiting for a recorder that has calls it has not stored yet'])
+    await delay(200)
+  }
+}

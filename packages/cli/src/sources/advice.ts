@@ -1,0 +1,79 @@
+/** Advice: the known name that a mistyped one most resembles, and commands that can be pasted as they are printed. */
+import type { Call, Command } from '../terminal/command.ts'
+import { shellWord } from '../terminal/screen.ts'
+import { addressWithoutPassword, isAddress } from './store.ts'
+
+/** The known names nearest to a word, at most three. None where nothing is near. */
+export const nearest = (word: string, known: Iterable<string>): readonly string[] => {
+  const wanted = word.toLowerCase()
+  const most = Math.max(1, Math.floor(wanted.length / 3))
+  const near: { readonly name: string; readonly distance: number }[] = []
+  for (const name of known) {
+    const lower = name.toLowerCase()
+    const begins = wanted.length > 1 && (lower.startsWith(wanted) || wanted.startsWith(lower))
+    const distance = begins ? 1 : distanceOf(wanted, lower, most)
+    if (distance <= most) near.push({ name, distance })
+  }
+  near.sort((a, b) => a.distance - b.distance)
+  return near
+    .filter(({ distance }) => distance === near[0]?.distance)
+    .slice(0, 3)
+    .map(({ name }) => name)
+}
+
+/** `; did you mean "list"?`, or nothing. */
+export const didYouMean = (
+  word: string,
+  known: Iterable<string>,
+  quote: (name: string) => string = JSON.stringify,
+): string => {
+  const names = nearest(word, known).map(quote)
+  return names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`
+}
+
+/**
+ * How many letters must be added, taken away, changed or swapped with their neighbour to make one word of another.
+ * Beyond `most`: any larger number.
+ */
+const distanceOf = (a: string, b: string, most: number): number => {
+  if (Math.abs(a.length - b.length) > most) return most + 1
+  let before: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1]
+      let cost = Math.min((last[j] as number) + 1, (row[j - 1] as number) + 1, (last[j - 1] as number) + (same ? 0 : 1))
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        cost = Math.min(cost, (before[j - 2] as number) + 1)
+      row.push(cost)
+    }
+    ;[before, last] = [last, row]
+  }
+  return last[b.length] as number
+}
+
+/** The options that say which sessions are meant. */
+const placeOptions = ['store', 'scope', 'key-file']
+
+/**
+ * A line with the commands that it advises made whole: with the store, the scope and the key file that this call was given.
+ * A command stands between double quotes, or is the rest of the line.
+ *
+ * @param commands those that take such options
+ */
+export const withPlace = (line: string, values: Call['values'], commands: readonly Command[]): string =>
+  line.replaceAll(/(^ *|")indelible ([a-z-]+)([^"]*)/g, (advice, before: string, name: string, rest: string) => {
+    if (name === 'encryption' && rest.startsWith(' new')) return advice // it makes the file that --key-file names
+    const command = commands.find((known) => known.name === name)
+    const given = placeOptions.flatMap((option) => {
+      const value = values[option]
+      const takes = typeof value === 'string' && command !== undefined && option in command.options
+      return takes && !rest.includes(`--${option} `) && !rest.includes(value) ? [` --${option} ${shown(value)}`] : []
+    })
+    return given.length === 0 ? advice : `${before}indelible ${name}${rest}${given.join('')}`
+  })
+
+/** What a call names, as a line for people may have it. */
+const shown = (value: string): string =>
+  shellWord(URL.canParse(value) && isAddress(value) ? addressWithoutPassword(value) : value)

@@ -1,0 +1,156 @@
+/** The conversation that a command is given the name of: a file's, or a session's. */
+import { existsSync, statSync } from 'node:fs'
+import { isLeft } from 'indelible/json/kit'
+import { createHistory, without } from 'indelible/history'
+import { leftOut } from 'indelible/history'
+import { user, type Message, type Sequence } from 'indelible/message'
+import type { Note } from 'indelible/notes/kit'
+import {
+  describeSession,
+  openSession,
+  readRange,
+  readSession,
+  type DamagedRow,
+  type ReadonlySession,
+  type SealedSession,
+  type Session,
+} from 'indelible/session'
+import type { Lease, Store } from 'indelible/store'
+import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
+import { readConversation, type Conversation } from './input.ts'
+import { answer, faultText, withStore } from './place.ts'
+import { counted } from '../terminal/screen.ts'
+import { sessionNamed } from './sessions.ts'
+import { defaultStorePath, givenStore, isAddress } from './store.ts'
+
+export interface NamedConversation extends Conversation {
+  /** The session; undefined of a file. It reads from memory: its store is closed. */
+  readonly session?: Session | ReadonlySession | SealedSession
+  /** Who is at work on it. */
+  readonly lease?: Lease | undefined
+  /** What is written about it; of a file, nothing. */
+  readonly notes?: Sequence<Note>
+}
+
+/**
+ * A file that is there comes first, unless `--store` or `--scope` asks for a session. Other names are sessions; one that is
+ * called like a file is first looked for as a session, where there is a store.
+ */
+export const namedConversation = (name: string, call: Call): Promise<NamedConversation> =>
+  isFile(name, call)
+    ? readConversation(name, call.values, call.terminal)
+    : withStore(call, {}, async (store) => storedConversation(store, await sessionIn(store, name, call), call))
+
+/** The same, to be looked at, or one message of it: of a fork whose shared messages can't be read any more, its own. */
+export const readableConversation = (name: string, call: Call, position?: number): Promise<NamedConversation> =>
+  isFile(name, call)
+    ? namedConversation(name, call)
+    : withStore(call, {}, async (store) => {
+        const id = await sessionIn(store, name, call)
+        return (await ownOfFork(store, id, call, position)) ?? storedConversation(store, id, call)
+      })
+
+/** The messages that an encrypted fork does not share, if those that it shares can't be read. */
+const ownOfFork = async (
+  store: Store,
+  id: string,
+  { terminal }: Call,
+  position: number | undefined,
+): Promise<NamedConversation | undefined> => {
+  const info = await describeSession(store, id)()
+  if (isLeft(info) || !info.right.encrypted || info.right.forkedFrom === undefined) return undefined
+  const { len, forkedFrom } = info.right
+  const { at } = forkedFrom
+  if (position !== undefined && (position < 0 ? len + position : position) < at) return undefined
+  const shared = await readRange(store, id, 0, 1)()
+  const own = isLeft(shared) && shared.left._tag === 'NoKey' ? await readRange(store, id, at)() : undefined
+  if (own === undefined || isLeft(own)) return undefined
+  const { view, times } = own.right
+  const history = createHistory<Message>()
+  for (let before = 0; before < at; before++) history.append(user('')) // nobody sees them: the others keep their positions
+  for (const message of view) history.append(message)
+  terminal.tell([
+    `${id}: its first ${counted(at, 'message')} can't be read: ${isLeft(shared) ? faultText(shared.left) : ''}`,
+  ])
+  return {
+    view: position === undefined ? without(history.view(), [{ from: 0, to: at }]) : history.view(),
+    left: [],
+    timeOf: (place) => times[place - at],
+    title: `${id}: session, ${counted(len, 'message')}, of which the first ${at}, those of ${forkedFrom.id}, can't be read`,
+  }
+}
+
+/** Whether a file is meant: it is there, or there is no store that could have a session of that name. */
+export const isFile = (path: string, { values, terminal }: Call): boolean => {
+  if (values['store'] !== undefined || values['scope'] !== undefined) return false
+  if (path === '-' || isThere(path, terminal)) return true
+  const store = givenStore(values, terminal)
+  const hasStore = store !== undefined && isAddress(store) ? true : existsSync(store ?? defaultStorePath(terminal.env))
+  return !hasStore
+}
+
+/** Whether a file or a pipe is there. A folder of that name is none. */
+const isThere = (path: string, terminal: Terminal): boolean => isFolder(path, terminal) === false
+
+/** Undefined: there is nothing of that name. */
+const isFolder = (path: string, terminal: Terminal): boolean | undefined => {
+  try {
+    return statSync(terminal.path(path)).isDirectory()
+  } catch {
+    return undefined // whatever it is, it can't be read as a file
+  }
+}
+
+/** The session that is meant. Throws Unreadable; of what is called like a file, with a sentence about both. */
+export const sessionIn = async (store: Store, name: string, { values, terminal }: Call): Promise<string> => {
+  try {
+    return await sessionNamed(store, name)
+  } catch (error) {
+    if (!(error instanceof Unreadable) || values['store'] !== undefined) throw error
+    throw isFolder(name, terminal) === true
+      ? new Unreadable(`${name}: is a folder; expected a file; ${error.message}`)
+      : /\.\w+$|[/\\]/.test(name)
+        ? new Unreadable(`${name}: does not exist as a file, and ${error.message}`)
+        : error
+  }
+}
+
+/** A session, with what runs have left open; of a sealed or damaged one, what can be read. */
+const sessionOf = async (store: Store, id: string): Promise<Session | ReadonlySession | SealedSession> => {
+  const opened = await openSession(store, id)()
+  if (!isLeft(opened)) return opened.right
+  const { _tag } = opened.left
+  return _tag === 'SessionSealed' || _tag === 'DamagedLog' ? answer(readSession(store, id)) : answer(async () => opened)
+}
+
+/** The conversation of a session, with `--all` its record: a view whose pages are what the notes have made of them. */
+export const storedConversation = async (
+  store: Store,
+  id: string,
+  { values, terminal }: Call,
+): Promise<NamedConversation> => {
+  const session = await terminal.waiting(`reading ${id}`, () => sessionOf(store, id))
+  terminal.tell(damageLines(id, session.damaged))
+  const pages = session.pages()
+  const history = createHistory<Message>()
+  for (const message of session.view()) history.append(message, pages[history.len])
+  const notes = session.notes()
+  const [record, retracted] = [history.view(), session.len - session.conversation().length]
+  const left = leftOut(session.conversation())
+  return {
+    session,
+    lease: session.state === 'open' ? await answer(session.leaseOf()) : undefined,
+    left,
+    view: values['all'] === true ? record : without(record, left),
+    notes,
+    timeOf: session.timeOf,
+    title: `${id}: ${session.state === 'sealed' ? 'sealed session' : 'session'}, ${counted(session.len, 'message')}${retracted === 0 ? '' : `, ${retracted} of them retracted`}${notes.length === 0 ? '' : `, ${counted(notes.length, 'note')}`}`,
+  }
+}
+
+/** Says which messages and notes of a session are not what was appended. */
+export const damageLines = (id: string, damaged: readonly DamagedRow[]): readonly string[] =>
+  damaged.map(({ row, position, reason }) => {
+    const place = position === undefined ? `row ${row} of its log` : `message ${position}`
+    return `${id}: ${place} is damaged: ${reason}`
+  })

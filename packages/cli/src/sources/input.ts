@@ -1,0 +1,263 @@
+/** The FILE that a command is given, read as a transcript. */
+import { faultMessage } from 'indelible'
+import { isUtf8 } from 'node:buffer'
+import { readFileSync } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { TranscriptFault } from 'indelible/codecs'
+import { isLeft } from 'indelible/json/kit'
+import { createHistory, without, type Range, type View } from 'indelible/history'
+import { retractedBy } from 'indelible/notes/kit'
+
+import { type Message } from 'indelible/message'
+import {
+  readTranscripts,
+  readTranscriptStream,
+  type Transcript,
+  type TranscriptEvent,
+  type TranscriptOptions,
+} from '@indelible/transcripts'
+import { assembleTranscript } from '@indelible/transcripts/kit'
+import { withResultFiles } from './claude-results.ts'
+import { bytesOfFile } from './codex-base.ts'
+import { Misuse, Unreadable, wholeNumber, type Call, type Terminal } from '../terminal/command.ts'
+import { counted, shellWord } from '../terminal/screen.ts'
+
+/** The one FILE of a command's arguments. Throws Misuse. */
+export const oneFile = (command: string, positionals: readonly string[], what = 'FILE: the conversation'): string => {
+  const [path, ...others] = positionals
+  if (path === undefined) throw new Misuse(`${command} needs a ${what} to read, or - for standard input`)
+  if (others.length > 0)
+    throw new Misuse(
+      `${command} takes one ${what.replace(/:.*/, '')}, but got ${positionals.length}: ${positionals.join(', ')}`,
+    )
+  return path
+}
+
+/** What commands on both are given. */
+export const fileOrSession = 'FILE or SESSION: the conversation'
+
+/** The conversation that `--pick` names. Throws Misuse. */
+export const pickOf = (values: Call['values']): number => {
+  const pick = wholeNumber('--pick', values['pick'], 0)
+  if (pick < 0) throw new Misuse('--pick takes a whole number from 0')
+  return pick
+}
+
+/** What a file is called in errors: its whole path, as it was given. */
+export const pathOf = (path: string): string => (path === '-' ? 'standard input' : path)
+
+/** What a file is called in messages: the last of its path. */
+export const nameOf = (path: string): string => (path === '-' ? 'standard input' : basename(path))
+
+/** Read a file, or standard input for `-`, with a progress bar where a person waits. Throws Unreadable. */
+export const readTranscriptFile = async (
+  path: string,
+  options: TranscriptOptions,
+  terminal: Terminal,
+): Promise<Transcript> => {
+  if (path !== '-' && (await isDatabase(path, terminal))) return readDatabase(path, options, terminal)
+  const events: TranscriptEvent[] = []
+  for await (const event of readTranscriptStream(bytesOf(path, terminal), options)) events.push(event)
+  const transcript = assembleTranscript(events)
+  if (isLeft(transcript)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(transcript.left)}`)
+  return path === '-' ? transcript.right : withResultFiles(terminal.path(path), transcript.right)
+}
+
+const readDatabase = async (path: string, options: TranscriptOptions, terminal: Terminal): Promise<Transcript> => {
+  const { readTranscriptDatabase } = await import('@indelible/transcripts/sqlite')
+  const transcript = readTranscriptDatabase(terminal.path(path), options)
+  if (isLeft(transcript) && (await isStore(terminal.path(path))))
+    throw new Unreadable(
+      `${pathOf(path)}: is a store of sessions, not a conversation; "indelible list --store ${shellWord(path)}" lists them, and --store ${shellWord(path)} with the id of a session names one`,
+    )
+  if (isLeft(transcript)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(transcript.left)}`)
+  return transcript.right
+}
+
+/** Whether a file is a store of ours. */
+const isStore = async (path: string): Promise<boolean> => {
+  const { sqliteStore } = await import('indelible/store/sqlite')
+  const opened = await sqliteStore({ path, create: false })()
+  if (isLeft(opened)) return opened.left._tag === 'NewerStore' || opened.left._tag === 'OlderStore'
+  await opened.right.close()()
+  return true
+}
+
+/** Whether a file begins as one of SQLite does (sqlite.org/fileformat.html, 1.2). */
+const isDatabase = async (path: string, terminal: Terminal): Promise<boolean> => {
+  try {
+    if (!(await stat(terminal.path(path))).isFile()) return false // what is read of a pipe is gone
+    const file = await open(terminal.path(path))
+    try {
+      const { buffer } = await file.read(Buffer.alloc(16), 0, 16, 0)
+      return buffer.toString('latin1') === 'SQLite format 3\0'
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    throw unreadable(path, error)
+  }
+}
+
+/** The conversations of a file. */
+export interface Conversations {
+  /** How many there are. */
+  readonly count: number
+  /** One of them. Throws Unreadable. */
+  readonly at: (pick: number) => Promise<Transcript>
+}
+
+/** The same for whoever reads several conversations of a file, which is read once. Throws Unreadable. */
+export const conversationsOf = async (path: string, terminal: Terminal): Promise<Conversations> => {
+  const isFile = path !== '-'
+  if (isFile && ((await isDatabase(path, terminal)) || (await isLarge(path, terminal)))) {
+    const read = (pick: number): Promise<Transcript> => readTranscriptFile(path, { pick }, terminal)
+    const first = await read(0)
+    return { count: first.count, at: async (pick) => (pick === 0 ? first : read(pick)) }
+  }
+  const pieces: Uint8Array[] = []
+  for await (const piece of bytesOf(path, terminal)) pieces.push(piece)
+  const valueOf = <T>(read: Either<TranscriptFault, T>): T => {
+    if (isLeft(read)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(read.left)}`)
+    return read.right
+  }
+  const { count, at } = valueOf(readTranscripts(Buffer.concat(pieces)))
+  return { count, at: async (pick) => valueOf(at(pick)) }
+}
+
+/** Whether a file is too large to be held beside its conversation. */
+const isLarge = async (path: string, terminal: Terminal): Promise<boolean> => {
+  try {
+    return (await stat(terminal.path(path))).size > largest
+  } catch (error) {
+    throw unreadable(path, error)
+  }
+}
+
+const largest = 2 ** 28
+
+/** What was read, in a few words: name, format, which of several, how many messages. */
+export const titleOf = (path: string, { format, messages, count, pick }: Transcript): string =>
+  `${nameOf(path)}: ${format}${count > 1 ? `, conversation ${pick} of ${count} (--pick 0…${count - 1})` : ''}, ${counted(messages.length, 'message')}`
+
+export interface Conversation {
+  readonly view: View<Message>
+  readonly title: string
+  /** What retractions took out of the record. */
+  readonly left: readonly Range[]
+  /** When the message at a position was stored, in milliseconds since 1970, where that is known. */
+  readonly timeOf?: (position: number) => number | undefined
+}
+
+/** What the notes of an export of ours take out of its conversation. */
+export const retractedIn = ({ notes }: Transcript): readonly Range[] =>
+  notes.flatMap(({ note, position }) => retractedBy(note, position) ?? [])
+
+/** The conversation in a file, as a history's view. Tells of damaged lines. */
+export const readConversation = async (
+  path: string,
+  values: Call['values'],
+  terminal: Terminal,
+): Promise<Conversation> => {
+  const transcript = await readTranscriptFile(path, { pick: pickOf(values) }, terminal)
+  const { messages, pages, moments, damage } = transcript
+  terminal.tellDamage(nameOf(path), damage)
+  const history = createHistory<Message>()
+  messages.forEach((message, position) => history.append(message, pages?.[position]))
+  const left = retractedIn(transcript)
+  const view = values['all'] === true ? history.view() : without(history.view(), left)
+  const timeOf = (position: number): number | undefined => moments?.[position]?.at
+  return { view, title: titleOf(path, transcript), left, timeOf }
+}
+
+/** The text of a file, or of standard input for `-`. Throws Unreadable, also where it is not UTF-8. */
+export const textOf = async (path: string, terminal: Terminal): Promise<string> => {
+  const pieces: Uint8Array[] = []
+  for await (const piece of bytesOf(path, terminal)) pieces.push(piece)
+  const bytes = Buffer.concat(pieces)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new Unreadable(`${pathOf(path)}: byte ${firstBadByte(bytes)} is not UTF-8; expected a text file`)
+  }
+}
+
+async function* bytesOf(path: string, terminal: Terminal): AsyncGenerator<Uint8Array> {
+  let progress: ReturnType<Terminal['progress']> | undefined
+  try {
+    const total = path === '-' ? undefined : (await stat(terminal.path(path))).size
+    progress = terminal.progress(`reading ${nameOf(path)}`, total)
+    const source: AsyncIterable<Uint8Array> =
+      path === '-'
+        ? (terminal.input as unknown as AsyncIterable<Uint8Array>) // nobody has set an encoding
+        : bytesOfFile(terminal.path(path))
+    let done = 0
+    for await (const bytes of source) {
+      yield bytes
+      progress.at((done += bytes.length))
+    }
+  } catch (error) {
+    throw unreadable(path, error)
+  } finally {
+    progress?.end()
+  }
+}
+
+/** What is wrong with a path, from the error that using it gave. */
+export const unreadable = (path: string, error: unknown, option?: string): Unreadable => {
+  const { code } = error as NodeJS.ErrnoException
+  return new Unreadable(
+    `${option === undefined ? '' : `${option} `}${pathOf(path)}: ${code === undefined ? String(error) : (reasons[code] ?? `can't be used (${code})`)}`,
+  )
+}
+
+const reasons: { readonly [code: string]: string } = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'does not exist',
+  EISDIR: 'is a folder; expected a file',
+  EACCES: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EINVAL: 'is no path',
+  ELOOP: 'is a link to itself',
+  ENAMETOOLONG: 'the name is too long',
+}
+
+/** The same of a file that is to be written: it is not there, so its folder is what is missing. */
+export const unwritable = (path: string, error: unknown): Unreadable =>
+  (error as NodeJS.ErrnoException).code === 'ENOENT'
+    ? new Unreadable(`${pathOf(path)}: its folder does not exist`)
+    : unreadable(path, error)
+
+/** The text of a small file that an option names. Throws Unreadable, which names both. */
+export const optionFile = (option: string, path: string, terminal: Pick<Terminal, 'path'>): string => {
+  try {
+    return readFileSync(terminal.path(path), 'utf8')
+  } catch (error) {
+    throw unreadable(path, error, option)
+  }
+}
+
+/** The offset of the first byte that is not part of a UTF-8 character, by halving. */
+const firstBadByte = (bytes: Buffer): number => {
+  const valid = (end: number): boolean => {
+    try {
+      new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, end), { stream: true })
+      return true
+    } catch {
+      return false
+    }
+  }
+  let good = 0
+  let bad = bytes.length + 1
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1
+    if (valid(middle)) good = middle
+    else bad = middle
+  }
+  // Up to there the bytes can be begun characters; the bad one begins with the last that is not finished.
+  while (good > 0 && !isUtf8(bytes.subarray(0, good))) good -= 1
+  return good
+}

@@ -1,0 +1,186 @@
+/** `--key-file`: the host's keys, for stores with encrypted sessions. */
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { platform } from 'node:os'
+import { dirname, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { hostKeyText, keyRing, withKeys, type HostKey, type KeyRing } from '@indelible/encryption'
+import { hostKeyOf } from '@indelible/encryption/kit'
+import type { Store } from 'indelible/store'
+import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import { optionFile, unwritable } from './input.ts'
+import { isAddress, openStore } from './store.ts'
+
+/** The option of every command on sessions. */
+export const keyFileOption: Command['options'] = {
+  'key-file': {
+    value: 'FILE',
+    help: 'keys of encrypted sessions, by "indelible encryption new"; sessions that are made are encrypted (default: INDELIBLE_KEY_FILE, or no keys)',
+  },
+}
+
+/** What a key file says: the keys, the current one first, and where the keys of sessions are kept. */
+export interface KeyFile {
+  readonly path: string
+  readonly keys: readonly HostKey[]
+  readonly keysIn: string | undefined
+}
+
+const placeKey = 'keys-in: '
+
+/** The text of a key file. */
+export const keyFileText = ({ keys, keysIn }: Omit<KeyFile, 'path'>): string =>
+  [
+    '# Keys of encrypted sessions: the first one wraps new session keys. Whoever has this file can read the sessions.',
+    ...(keysIn === undefined ? [] : [`${placeKey}${keysIn}`]),
+    ...keys.map(hostKeyText),
+    '',
+  ].join('\n')
+
+/** Read a key file. Throws Unreadable. */
+export const readKeyFile = (given: string, terminal: Pick<Terminal, 'path' | 'env'>): KeyFile => {
+  const option = terminal.env['INDELIBLE_KEY_FILE'] === given ? 'INDELIBLE_KEY_FILE' : '--key-file'
+  const path = terminal.path(given)
+  const lines = optionFile(option, given, terminal)
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.startsWith('#'))
+  const place = lines.find((line) => line.startsWith(placeKey))?.slice(placeKey.length)
+  try {
+    const keys = lines.filter((line) => !line.startsWith(placeKey)).map(hostKeyOf)
+    keyRing(keys)
+    return { path, keys, keysIn: place === undefined ? undefined : placed(path, place) }
+  } catch (cause) {
+    throw new Unreadable(
+      `${option} ${given}: is not a key file, as "indelible encryption new FILE" makes one: ${(cause as Error).message}`,
+    )
+  }
+}
+
+/** A path is meant from the folder of the key file. */
+const placed = (file: string, place: string): string =>
+  /^[a-z]{2,}:\/\//i.test(place) ? place : resolve(file, '..', place)
+
+/**
+ * Work on a key file that no other process changes meanwhile. `read` returns the file as it is by then; `write` puts another
+ * one in its place.
+ *
+ * The lock is SQLite's, on FILE.lock: the system removes it when a process dies. Throws Unreadable.
+ */
+export const changeKeyFile = async <T>(
+  given: string,
+  terminal: Pick<Terminal, 'path' | 'env'>,
+  work: (file: KeyFile, write: (next: KeyFile) => void) => Promise<T>,
+): Promise<T> => {
+  const { path } = readKeyFile(given, terminal)
+  const lock = lockOf(given, path)
+  try {
+    return await work(readKeyFile(given, terminal), writeKeyFile)
+  } finally {
+    lock.close()
+  }
+}
+
+const sqliteBusy = 5
+
+/** Throws Unreadable. */
+const lockOf = (given: string, path: string): DatabaseSync => {
+  let lock: DatabaseSync | undefined
+  try {
+    lock = new DatabaseSync(`${path}.lock`, { timeout: 0 })
+    lock.exec('begin exclusive')
+    return lock
+  } catch (cause) {
+    lock?.close()
+    throw (cause as { readonly errcode?: unknown }).errcode === sqliteBusy
+      ? new Unreadable(`${given}: another process is changing it; nothing was changed: try again when it has ended`)
+      : unwritable(`${given}.lock`, cause)
+  }
+}
+
+/** Replace a key file: there is always a whole one, also after a power failure. Throws Unreadable. */
+const writeKeyFile = (file: KeyFile): void => {
+  const next = `${file.path}.new`
+  try {
+    rmSync(next, { force: true }) // one that is there keeps who may read it
+    writeFileSync(next, keyFileText(file), { mode: 0o600, flag: 'wx', flush: true })
+    renameSync(next, file.path)
+    syncFolder(dirname(file.path))
+  } catch (cause) {
+    throw unwritable(file.path, cause)
+  }
+}
+
+/** Make names of a folder durable. Windows opens no folders: NTFS keeps a journal of names. */
+export const syncFolder = (path: string): void => {
+  if (platform() === 'win32') return
+  const folder = openSync(path, 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}
+
+/** The path of the key file that a call names, by its option or by INDELIBLE_KEY_FILE. */
+export const keyFileOf = (values: Call['values'], { env }: Pick<Terminal, 'env'>): string | undefined => {
+  const given = values['key-file']
+  if (given === '') throw new Misuse('--key-file takes a FILE')
+  return typeof given === 'string' ? given : env['INDELIBLE_KEY_FILE'] || undefined
+}
+
+/**
+ * A ring of the keys in a file, and what closes the store of the session keys. A file of such a store is made only where
+ * `make` says so: an empty one in its place would hide that it is missing.
+ */
+export const openRing = async (
+  file: KeyFile,
+  terminal: Terminal,
+  make = false,
+): Promise<{ readonly ring: KeyRing; readonly close: () => Promise<unknown> }> => {
+  if (file.keysIn === undefined) return { ring: keyRing(file.keys), close: async () => undefined }
+  if (!isAddress(file.keysIn)) {
+    if (!make && !existsSync(file.keysIn))
+      throw new Unreadable(
+        `${file.keysIn}: does not exist; it keeps the wrapped keys of ${file.path}, and without it nobody can read what they encrypt: put it back, or take another key file`,
+      )
+    ownFile(file.keysIn)
+  }
+  const { store } = await openStore(file.keysIn, true, terminal)
+  return { ring: keyRing(file.keys, { keysIn: store }), close: async () => store.close()() }
+}
+
+/**
+ * Make a file that only its owner may read; SQLite gives the files beside it the same mode. One that an earlier version made
+ * for all to read is theirs no more.
+ */
+const ownFile = (path: string): void => {
+  try {
+    closeSync(openSync(path, 'a', 0o600))
+    for (const each of [path, `${path}-wal`, `${path}-shm`]) {
+      const mode = statSync(each, { throwIfNoEntry: false })?.mode ?? 0
+      if ((mode & 0o007) !== 0) chmodSync(each, mode & 0o770)
+    }
+  } catch {
+    return // opening the store says what is wrong; the mode of somebody else's file is theirs
+  }
+}
+
+/** The store with the keys that a call names, or as it is. */
+export const keyedStore = async (
+  store: Store,
+  { values, terminal }: Pick<Call, 'values' | 'terminal'>,
+): Promise<{ readonly store: Store; readonly close: () => Promise<unknown> }> => {
+  const given = keyFileOf(values, terminal)
+  if (given === undefined) return { store, close: async () => undefined }
+  const { ring, close } = await openRing(readKeyFile(given, terminal), terminal)
+  return { store: withKeys(store, ring, { plain: 'continue' }), close }
+}

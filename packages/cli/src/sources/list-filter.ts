@@ -1,0 +1,61 @@
+/** The option `--where` of lists: which sessions are meant, by what is known of them. */
+import { isObject, type Json } from 'indelible/json/kit'
+import type { SessionInfo } from 'indelible/session'
+import { Misuse, type Call } from '../terminal/command.ts'
+import { titleOf } from './first-words.ts'
+import type { Marks } from './marks.ts'
+import { activityOf } from './sessions.ts'
+
+export const whereHelp =
+  'only sessions of which this holds: FIELD=VALUE, FIELD~TEXT (contains), FIELD>N or FIELD<N; may be given several times. A FIELD is id, title, messages, activity, created, model, fork, held, encrypted (true), erased (how many), or a name in the metadata (from.format)'
+
+/** Whether a session passes every `--where`. Throws Misuse. */
+export const filterOf = (values: Call['values']): ((info: SessionInfo, marks: Marks) => boolean) => {
+  const given = (values['where'] ?? []) as readonly string[]
+  const tests = given.map((text) => {
+    const [, name, operator, wanted] = /^([^=~<>]+)([=~<>])(.*)$/s.exec(text) ?? []
+    if (name === undefined || operator === undefined || wanted === undefined)
+      throw new Misuse(`--where takes FIELD=VALUE, FIELD~TEXT, FIELD>N or FIELD<N, not "${text}"`)
+    return (info: SessionInfo, marks: Marks) =>
+      valuesOf(info, marks, name.trim()).some((value) => holds(value, operator, wanted.trim()))
+  })
+  return (info, marks) => tests.every((test) => test(info, marks))
+}
+
+/** The values of a field: several where the metadata has a list. */
+const valuesOf = (info: SessionInfo, marks: Marks, name: string): readonly Json[] => {
+  const own = Object.hasOwn(fields, name) ? fields[name] : undefined
+  if (own !== undefined) return own(info, marks)
+  let found: Json | undefined = info.metadata as Json
+  for (const step of name.split('.')) found = isObject(found) ? found[step] : undefined
+  return found === undefined ? [] : Array.isArray(found) ? (found as readonly Json[]) : [found]
+}
+
+const fields: { readonly [name: string]: ((info: SessionInfo, marks: Marks) => readonly Json[]) | undefined } = {
+  id: ({ id }) => [id],
+  title: (info) => [titleOf(info) ?? ''],
+  messages: ({ len }) => [len],
+  activity: (info) => [new Date(activityOf(info)).toISOString()],
+  created: ({ created }) => [new Date(created).toISOString()],
+  fork: ({ forkedFrom }) => (forkedFrom === undefined ? [] : [forkedFrom.id]),
+  held: (_, { held = false }) => [held],
+  encrypted: (_, { encrypted = false }) => [encrypted],
+  erased: (_, { erased = 0 }) => [erased],
+  model: ({ metadata }) => {
+    const from = metadata['from']
+    const models = isObject(from) ? from['models'] : undefined
+    return [
+      ...(Array.isArray(models) ? (models as readonly Json[]) : []),
+      ...('model' in metadata ? [metadata['model'] as Json] : []),
+    ]
+  },
+}
+
+const holds = (value: Json, operator: string, wanted: string): boolean => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  if (operator === '=') return text === wanted
+  if (operator === '~') return text.toLowerCase().includes(wanted.toLowerCase())
+  const [a, b] = [Number(text), Number(wanted)]
+  const [left, right] = Number.isNaN(a) || Number.isNaN(b) ? [text, wanted] : [a, b] // times compare as texts do
+  return operator === '>' ? left > right : left < right
+}

@@ -1,0 +1,167 @@
+/** Where sessions are kept: the store and the scope that a command works on. */
+import { isLeft } from 'indelible/json/kit'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { faultMessage } from 'indelible'
+import { evidenceFaultMessage, type AnyEvidenceFault } from '@indelible/evidence'
+import type { SearchOnlyFault } from 'indelible/search'
+import type { Head, Store } from 'indelible/store'
+import { storeNoticeText } from 'indelible/store/kit'
+import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import { counted, shellWord } from '../terminal/screen.ts'
+import { keyedStore, keyFileOption } from './key-file.ts'
+import { givenStore, openStore } from './store.ts'
+
+/** The option of a command on a whole store. */
+export const wholeStoreOption: Command['options'] = {
+  store: {
+    value: 'PATH',
+    help: "the file of the store, or a PostgreSQL database: postgres://USER@HOST/DATABASE?schema=NAME (default: INDELIBLE_STORE, or sessions.db in the user's data folder)",
+  },
+}
+
+/** The options that every command on sessions has. */
+export const storeOption: Command['options'] = {
+  ...wholeStoreOption,
+  ...keyFileOption,
+  scope: { value: 'NAME', help: 'the scope of the store; "indelible scopes" lists them (default: default)' },
+}
+
+/** The option of a command on all sessions. */
+export const allScopesOption: Command['options'] = {
+  'all-scopes': { help: 'the sessions of every scope of the store' },
+}
+
+/**
+ * Do something with the store that `--store` names, or with the user's own, in the scope that `--scope` names, and close
+ * it. One that is not there is made only where `make` says so.
+ */
+export const withStore = async <T>(
+  call: Call,
+  options: { readonly make?: boolean },
+  work: (store: Store) => Promise<T>,
+): Promise<T> => withKeyedStore(call, options, (store) => work(scopeOf(store, call.values['scope'])))
+
+/** The same without keys: rows are as they are stored. */
+export const withBareStore = async <T>(call: Call, work: (store: Store) => Promise<T>): Promise<T> =>
+  withWholeStore(call, {}, (store) => work(scopeOf(store, call.values['scope'])))
+
+/** Each scope of the store that is meant, without keys. */
+export const withBareScopes = async <T>(call: Call, work: (scopes: readonly Store[]) => Promise<T>): Promise<T> =>
+  withWholeStore(call, {}, async (store) => work(await scopesOf(store, call.values)))
+
+/** The same with each scope of the store, where `--all-scopes` asks for them. */
+export const withScopes = async <T>(
+  call: Call,
+  work: (scopes: readonly Store[], all: boolean) => Promise<T>,
+): Promise<T> => {
+  const all = call.values['all-scopes'] === true
+  if (all && call.values['scope'] !== undefined) throw new Misuse('--all-scopes and --scope exclude each other')
+  return withKeyedStore(call, {}, async (store) => work(await scopesOf(store, call.values), all))
+}
+
+/** The scopes that `--scope` and `--all-scopes` name. */
+export const scopesOf = async (store: Store, values: Call['values']): Promise<readonly Store[]> => {
+  if (values['all-scopes'] !== true) return [scopeOf(store, values['scope'])]
+  const names = await answer(store.scopes())
+  if (names === undefined) throw new Unreadable('this kind of store can not list its scopes: name one with --scope')
+  return names.map((name) => scopeOf(store, name))
+}
+
+const withKeyedStore = async <T>(
+  call: Call,
+  options: { readonly make?: boolean },
+  work: (store: Store) => Promise<T>,
+): Promise<T> =>
+  withWholeStore(call, options, async (store) => {
+    const keyed = await keyedStore(store, call)
+    try {
+      return await work(keyed.store)
+    } finally {
+      await keyed.close()
+    }
+  })
+
+const withWholeStore = async <T>(
+  { values, terminal }: Call,
+  { make = false }: { readonly make?: boolean },
+  work: (store: Store) => Promise<T>,
+): Promise<T> => {
+  const given = givenStore(values, terminal)
+  const { store, name } = await openStore(given, make, terminal, (notice) => {
+    if (notice._tag !== 'DamageFound') terminal.tell([storeNoticeText(notice)]) // that is the answer of the command
+  })
+  if (values['store'] === undefined && !told.has(terminal)) terminal.tell([`store: ${name}`])
+  told.add(terminal)
+  try {
+    return await work(store)
+  } finally {
+    await answer(store.close())
+  }
+}
+
+/** Who was told which store is meant: once is enough. */
+const told = new WeakSet<Terminal>()
+
+/** A scope of a store. Throws Misuse, where there can be none of that name. */
+export const scopeOf = (store: Store, name: unknown): Store => {
+  if (typeof name !== 'string' || name === store.scope) return store
+  const scoped = store.scoped(name)
+  if (isLeft(scoped)) throw new Misuse(`--scope: ${faultMessage(scoped.left)}`)
+  return scoped.right
+}
+
+/** What a task gives. Throws Unreadable with the sentence of its fault. */
+export const answer = async <T>(task: TaskEither<AnyEvidenceFault | SearchOnlyFault, T>): Promise<T> => {
+  const given = await task()
+  if (isLeft(given)) throw new Unreadable(faultText(given.left))
+  return given.right
+}
+
+/** A fault as a sentence for somebody at a terminal. */
+export const faultText = (fault: AnyEvidenceFault | SearchOnlyFault): string =>
+  fault._tag === 'NoSuchLog'
+    ? `this store has no session ${JSON.stringify(fault.id)}; "indelible list" shows its sessions`
+    : fault._tag === 'LogExists'
+      ? `this store already has a session ${JSON.stringify(fault.id)}; nothing was changed: choose another id`
+      : fault._tag === 'BeyondEnd'
+        ? `${fault.id}: there is no message ${fault.at}: it has ${counted(fault.size, 'message')}${fault.size === 0 ? '' : `, from 0 to ${fault.size - 1}`}`
+        : fault._tag === 'SessionConflict' && fault.len > fault.expectedLen
+          ? `session ${JSON.stringify(fault.id)} has grown from ${fault.expectedLen} to ${counted(fault.len, 'message')}; nothing was appended: "indelible show ${shellWord(fault.id)} --from ${fault.expectedLen}" shows what is new`
+          : fault._tag === 'NoKey'
+            ? `${faultMessage(fault)}${fault.reason.includes('without keys') ? ': --key-file FILE' : ''}`
+            : fault._tag === 'EmptyQuery'
+              ? faultMessage(fault)
+              : evidenceFaultMessage(fault)
+
+/** The one SESSION of a command's arguments, and `more` others. Throws Misuse. */
+export const sessionOfCall = (command: string, { positionals }: Call, more = 0): string => {
+  const [id] = positionals
+  if (id === undefined || id === '')
+    throw new Misuse(`${command} needs a SESSION: its id, as "indelible list" shows it`)
+  if (positionals.length > 1 + more)
+    throw new Misuse(
+      `${command} takes ${more === 0 ? 'one SESSION' : `a SESSION and ${more} more`}, but got ${positionals.length}: ${positionals.join(', ')}`,
+    )
+  return id
+}
+
+/** A head as one word: its size, a colon, its root. */
+export const headText = ({ size, root }: Head): string => `${size}:${root}`
+
+/** A head for whoever reads it: short on a terminal, whole for a program. */
+export const shownHead = (head: Head, { shows }: Pick<Terminal, 'shows'>): string =>
+  shows ? `${head.size}:${head.root.slice(0, shortRoot)}…` : headText(head)
+
+/** Enough of a root to tell two apart at a glance; for a comparison the whole is needed. */
+const shortRoot = 12
+
+/** The head that an option names. Throws Misuse. */
+export const headOfOption = (given: unknown): Head | undefined => {
+  if (given === undefined) return undefined
+  const [, size, root] = (typeof given === 'string' ? /^(\d{1,15}):([0-9a-f]+)(?:…|\.\.\.)?$/.exec(given) : null) ?? []
+  if (size !== undefined && root !== undefined && root.length < 64)
+    throw new Misuse('--head takes a whole head, and this one is shortened: "indelible head --full" prints the whole')
+  if (size === undefined || root?.length !== 64)
+    throw new Misuse('--head takes a head as "indelible head" prints it: SIZE:ROOT')
+  return { size: Number(size), root }
+}

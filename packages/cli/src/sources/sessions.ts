@@ -1,0 +1,132 @@
+/** The sessions of a store, and which of them a person means. */
+import { existsSync } from 'node:fs'
+import { isLeft, isObject } from 'indelible/json/kit'
+import { describeSession, listSessions, type SessionInfo } from 'indelible/session'
+import type { DamagedEntry, Store } from 'indelible/store'
+import { didYouMean } from './advice.ts'
+import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
+import { answer, withStore } from './place.ts'
+import { counted, shellWord } from '../terminal/screen.ts'
+
+/** Every session of a scope, page by page; and into `damaged` the logs that can't be read. */
+export async function* allSessions(
+  store: Store,
+  damaged: DamagedEntry[] = [],
+  by: 'appended' | 'created' = 'created',
+): AsyncGenerator<SessionInfo> {
+  let after: string | undefined
+  do {
+    const page = await answer(listSessions(store, { by, limit: 500, ...(after !== undefined && { after }) }))
+    yield* page.sessions
+    damaged.push(...(page.damaged ?? []))
+    after = page.next
+  } while (after !== undefined)
+}
+
+/**
+ * When something was said last, in milliseconds since 1970: of an imported conversation that nothing was appended to, the
+ * time that its file tells.
+ */
+export const activityOf = ({ created, appended, metadata, forkedFrom }: SessionInfo): number => {
+  const from = metadata['from']
+  const ended = isObject(from) ? from['ended'] : undefined
+  const time = typeof ended === 'string' && appended <= created && forkedFrom === undefined ? Date.parse(ended) : NaN
+  return Number.isNaN(time) ? appended : time
+}
+
+/** Work on the session that `given` names, in the store that a command's options name. */
+export const withSession = async <T>(
+  call: Call,
+  given: string,
+  work: (store: Store, id: string) => Promise<T>,
+): Promise<T> => withStore(call, {}, async (store) => work(store, await sessionOrAdvice(store, given, call.terminal)))
+
+/** The same as `sessionNamed`; where a file of that name is there, with a word about it. */
+export const sessionOrAdvice = async (store: Store, given: string, { path }: Terminal): Promise<string> => {
+  try {
+    return await sessionNamed(store, given)
+  } catch (error) {
+    if (!(error instanceof Unreadable) || !existsSync(path(given))) throw error
+    const file = shellWord(given)
+    throw new Unreadable(
+      `${given} is a file, and this command takes a SESSION: "indelible import ${file}" stores a conversation as one, and "--store ${file} SESSION" names one of a store`,
+    )
+  }
+}
+
+/** The same for what can't be undone: the whole id is wanted, and told where its beginning was given. Throws Unreadable. */
+export const wholeId = async (store: Store, given: string, terminal: Terminal): Promise<string> => {
+  const id = await sessionOrAdvice(store, given, terminal).catch((error: unknown) => {
+    throw error instanceof Unreadable ? new Unreadable(`${error.message}; nothing was changed`) : error
+  })
+  if (id === given) return id
+  throw new Unreadable(
+    `${JSON.stringify(given)} is only the beginning of an id; did you mean ${id}? This can't be undone, so give the whole id; nothing was changed`,
+  )
+}
+
+/**
+ * The id of the session that a text names: the whole id, or the beginning of one id only. Throws Unreadable, with what may
+ * have been meant, where there is none or more than one.
+ */
+export const sessionNamed = async (store: Store, given: string): Promise<string> => {
+  const whole = await describeSession(store, given)()
+  if (!isLeft(whole) || whole.left._tag !== 'NoSuchLog') return given // what else is wrong, the command says
+  const found = await idsFrom(store, given)
+  if (found.length === 1) return found[0] as string
+  if (found.length > 1) throw new Unreadable(severalText(found, given))
+  const near = didYouMean(given, await idsFrom(store, ''))
+  throw new Unreadable(
+    `this store has no session ${JSON.stringify(given)}${near === '' ? `${await elsewhere(store, given)}; "indelible list" shows its sessions` : near}`,
+  )
+}
+
+/** The ids of a scope that begin so. A list ends a shortened id with an ellipsis. */
+export const idsFrom = async (store: Store, given: string): Promise<readonly string[]> => {
+  const beginning = given.replace(/…$/, '')
+  const ids: string[] = []
+  for await (const { id } of allSessions(store)) if (id.startsWith(beginning)) ids.push(id)
+  return ids
+}
+
+export const severalText = (ids: readonly string[], beginning: string): string =>
+  `${counted(ids.length, 'session')} of this store begin with ${JSON.stringify(beginning)}: ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''}; give more of the id`
+
+/** Where a session of that id is, if it is in another scope. */
+const elsewhere = async (store: Store, id: string): Promise<string> => {
+  for (const other of await otherScopes(store)) {
+    const scoped = store.scoped(other)
+    if (isLeft(scoped)) continue
+    const found = await describeSession(scoped.right, id)()
+    if (!isLeft(found))
+      return ` in the scope "${store.scope}", but one in the scope "${other}": --scope ${shellWord(other)}`
+  }
+  return ''
+}
+
+/** The other scopes that have something. None, where the store can't tell. */
+const otherScopes = async (store: Store): Promise<readonly string[]> =>
+  ((await answer(store.scopes())) ?? []).filter((name) => name !== store.scope)
+
+/** The names of the other scopes that have sessions. Empty, where there are none or the store can't tell. */
+export const scopesBeside = async (store: Store): Promise<readonly string[]> => {
+  const names: string[] = []
+  for (const name of await otherScopes(store)) {
+    const scoped = store.scoped(name)
+    if (isLeft(scoped)) continue
+    const { sessions } = await answer(listSessions(scoped.right, { limit: 1 }))
+    if (sessions.length > 0) names.push(name)
+    if (names.length > mostNamed) break
+  }
+  return names
+}
+
+/** How many scopes are named to a person; the others are only told of. */
+const mostNamed = 5
+
+/** `the scopes "a" and "b"`. */
+export const namesOf = (scopes: readonly string[]): string =>
+  `${scopes.length === 1 ? 'the scope' : 'the scopes'} ${scopes
+    .slice(0, mostNamed)
+    .map((name) => JSON.stringify(name))
+    .join(', ')}${scopes.length > mostNamed ? ' and more' : ''}`

@@ -1,0 +1,129 @@
+/** The store that the commands keep sessions in: a file of the user's, unless another is named. */
+import { faultMessage } from 'indelible'
+import { createReadStream, existsSync, mkdirSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { homedir, platform as platformHere } from 'node:os'
+import { dirname, isAbsolute, join } from 'node:path'
+import { isLeft } from 'indelible/json/kit'
+import { type OnNotice, type Store, type StoreFault } from 'indelible/store'
+import { readTranscriptStream } from '@indelible/transcripts'
+import { assembleTranscript } from '@indelible/transcripts/kit'
+import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
+import { shellWord } from '../terminal/screen.ts'
+
+/**
+ * Where sessions are kept if no `--store` is given.
+ *
+ * Source  XDG Base Directory Specification 0.8; Apple's and Microsoft's places for data of applications
+ */
+export const defaultStorePath = (
+  env: Terminal['env'],
+  platform: string = platformHere(),
+  home: string = (platform !== 'win32' && env['HOME']) || homedir(),
+): string => {
+  const xdg = env['XDG_DATA_HOME']
+  const usual =
+    platform === 'darwin'
+      ? join(home, 'Library', 'Application Support')
+      : platform === 'win32'
+        ? (env['LOCALAPPDATA'] ?? join(home, 'AppData', 'Local'))
+        : join(home, '.local', 'share')
+  // The specification has it that what is not absolute is to be ignored.
+  return join(xdg !== undefined && isAbsolute(xdg) ? xdg : usual, 'indelible', 'sessions.db')
+}
+
+/** The store that a command was given, by its option or by INDELIBLE_STORE. Undefined: the user's own. Throws Misuse. */
+export const givenStore = (values: Call['values'], { env }: Pick<Terminal, 'env'>): string | undefined => {
+  const { store } = values
+  if (store === '') throw new Misuse('--store takes a PATH')
+  return typeof store === 'string' ? store : env['INDELIBLE_STORE'] || undefined
+}
+
+export interface OpenedStore {
+  readonly store: Store
+  /** What to call it to the user: what `--store` takes, without a password. */
+  readonly name: string
+}
+
+/** Whether a store is named by where its server is, and not by a path. Throws Misuse, on what is neither. */
+export const isAddress = (given: string): boolean => {
+  const [scheme] = /^[a-z][a-z0-9+.-]+(?=:\/)/i.exec(given) ?? [] // of two letters and more: C:/ is a drive
+  if (scheme === undefined) return false
+  if (!/^postgres(?:ql)?$/i.test(scheme))
+    throw new Misuse(`--store takes a path or postgres://USER@HOST:PORT/DATABASE; ${scheme}: is neither`)
+  if (!URL.canParse(given) || !/^[a-z]+:\/\//i.test(given))
+    throw new Misuse(
+      'not a valid address; expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, with all but letters and digits of USER and PASSWORD percent-encoded',
+    )
+  return true
+}
+
+/** The store of a path or an address, or the default one; one that is not there is made only if `make` says so. Throws Unreadable. */
+export const openStore = async (
+  given: string | undefined,
+  make: boolean,
+  terminal: Terminal,
+  onNotice: OnNotice = () => {},
+): Promise<OpenedStore> => {
+  if (given !== undefined && isAddress(given)) return openPostgres(given, make)
+  const path = given === undefined ? defaultStorePath(terminal.env) : terminal.path(given)
+  if (make && given === undefined) mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  if (given !== undefined && !existsSync(dirname(path))) throw new Unreadable(`${given}: its folder does not exist`)
+  // What would read it made a store of it, and found nothing wrong.
+  if (!make && (await stat(path).catch(() => undefined))?.size === 0)
+    throw new Unreadable(
+      `${given ?? path} is empty, and a store never is; if it was one, restore it from a backup; "indelible import FILE" makes a new one of it`,
+    )
+  const { sqliteStore } = await import('indelible/store/sqlite')
+  const opened = await sqliteStore({ path, create: make, onNotice })()
+  if (isLeft(opened)) throw (await notAStore(opened.left, path, given ?? path)) ?? unopened(opened.left, path)
+  return { store: opened.right, name: path }
+}
+
+/** What to do with a path that is a conversation or a folder, and no store. */
+const notAStore = async (fault: StoreFault, path: string, given: string): Promise<Unreadable | undefined> => {
+  const stats = await stat(path).catch(() => undefined)
+  if (stats?.isDirectory() === true) return new Unreadable(`${given} is a folder; expected the file of a store`)
+  if (fault._tag !== 'NotAStore' || stats?.isFile() !== true) return undefined
+  const formats = await formatOf(path)
+  return formats === undefined
+    ? undefined
+    : new Unreadable(
+        `${given} is a conversation (${formats}), not a store; "indelible show ${shellWord(given)}" prints it, and "indelible import ${shellWord(given)}" stores it as a session`,
+      )
+}
+
+/** The format of a file that can be read as a conversation. */
+const formatOf = async (path: string): Promise<string | undefined> => {
+  const events = []
+  for await (const event of readTranscriptStream(createReadStream(path))) events.push(event)
+  const transcript = assembleTranscript(events)
+  return isLeft(transcript) ? undefined : transcript.right.format
+}
+
+/** An address as people are shown it: the user, the server, the database and the schema. */
+export const addressWithoutPassword = (given: string): string => {
+  const { username, host, pathname, searchParams } = new URL(given)
+  const schema = searchParams.get('schema')
+  return `postgres://${username === '' ? '' : `${username}@`}${host}${pathname}${schema === null ? '' : `?schema=${encodeURIComponent(schema)}`}`
+}
+
+const openPostgres = async (given: string, make: boolean): Promise<OpenedStore> => {
+  const { postgresStore } = await import('@indelible/postgres').catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new Unreadable(
+      'a store in PostgreSQL needs the package pg, which is not installed; install it beside indelible: npm install pg',
+    )
+  })
+  const opened = await postgresStore({ connectionString: given, create: make })()
+  const name = addressWithoutPassword(given)
+  if (isLeft(opened)) throw unopened(opened.left, name)
+  return { store: opened.right, name }
+}
+
+const unopened = (fault: StoreFault, name: string): Unreadable =>
+  new Unreadable(
+    fault._tag === 'NoStore'
+      ? `${name}: this store does not exist; "indelible import FILE" creates it`
+      : faultMessage(fault),
+  )

@@ -1,0 +1,10 @@
+/** The version of the package that the command is of. */
+import { readFileSync } from 'node:fs'
+import { packageFile } from '../view/package-file.ts'
+
+export const version = (): string => {
+  const found = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as {
+    readonly version: string
+  }
+  return found.version
+}

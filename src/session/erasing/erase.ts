@@ -1,0 +1,288 @@
+/**
+ * Erasing messages: a stub takes the place of each, and of every note that repeats it. Role, page kind, call ids, time and
+ * leaf stay, so every proof of the rest still holds; the ledger of the scope says which, why, by whom and when.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { describe, isArray, isLeft, left, optionsOf, parseJson, right } from '../../json/index.ts'
+import { decodeMessage, type Message } from '../../message/index.ts'
+import { erasedMessage } from '../../message/kit.ts'
+import type { Note } from '../../notes/kit.ts'
+import { decodeRow, erasedBody } from '../../entry/kit.ts'
+import type { Because, Erased, EraseFault, RowsToErase, Store, StoredRow } from '../../store/index.ts'
+import type { Task } from '../../task/index.ts'
+import { sessionTask, type EraseSessionFault } from '../fault.ts'
+import { stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
+import { messagesBefore, noteOf, rowOf, type Mirror } from '../record/mirror.ts'
+import { readMirror, type Opened } from '../record/read.ts'
+import { receiptOf, type ErasureReceipt } from './receipt.ts'
+import { hasContent, repeatsIn, subjectOf, type Subject } from '../record/repeats.ts'
+import type { ToErase } from '../session.ts'
+import { checkStore } from '../record/store-of.ts'
+
+/**
+ * Erase messages of a session, sealed or not: their texts, the notes that repeat them (journals, tool starts, summaries made
+ * of them), the answers that were discarded behind a user's message, and the blocks that nothing else references. Every
+ * session that shares the messages shows them erased.
+ *
+ * A session that is open keeps in memory what it has read: open it again. Erasing the same messages again changes nothing,
+ * removes what an open reader had kept in the file, and gives the receipt.
+ *
+ * Cost    that of opening the session, and a walk over all rows of the store for texts that are equal. SQLite also reads the
+ *         file once, and rewrites it if copies of erased rows are found in it
+ *
+ * @param store the store that keeps the session
+ * @param id the id of the session
+ * @param what the positions of the messages in the record; or messages, inputs, or `{ all: true }`
+ * @param options why, and by whom: the ledger keeps both for good, so don't name in them what was erased
+ * @returns the receipt; or `LogHeld` if the session, or one that shares the messages, is held; `NoSuchLog`, `BeyondEnd`,
+ *          `NoSuchInput`
+ * @example
+ * const receipt = await eraseMessages(store, 'support-1', [3, 4], { reason: 'Art. 17 request 812', by: 'ann' })
+ */
+export const eraseMessages = (
+  store: Store,
+  id: string,
+  what: readonly number[] | ToErase,
+  options?: Because,
+): Task<EraseSessionFault, ErasureReceipt> => {
+  checkStore('eraseMessages', store)
+  return sessionTask(erasing('eraseMessages', store, id, what, options), 'eraseMessages')
+}
+
+/** Copies and checks what is to be erased. @returns what erases it, when its turn has come */
+export const erasing = (
+  call: string,
+  store: Store,
+  id: string,
+  what: readonly number[] | ToErase,
+  options: Because | undefined,
+): (() => Promise<Either<EraseSessionFault, ErasureReceipt>>) => {
+  const because = optionsOf(call, options, known)
+  const asked = askedIn(call, what)
+  return () => erase(store, id, asked, because)
+}
+
+/** Checks and copies what the caller wants erased. Throws TypeError. */
+const askedIn = (call: string, what: readonly number[] | ToErase): Asked => {
+  if (isArray(what)) return { positions: ordered(what as readonly number[]), inputs: [], all: false }
+  const { messages, inputs, all } = optionsOf(call, what as ToErase, knownOfWhat)
+  for (const list of [messages, inputs])
+    if (list !== undefined && !isArray(list))
+      throw new TypeError(`${call} takes lists of messages and inputs, found ${describe(list)}`)
+  const other = inputs?.find((one) => typeof one !== 'string')
+  if (other !== undefined) throw new TypeError(`${call} takes the ids of inputs, found ${describe(other)}`)
+  if (all !== undefined && all !== true)
+    throw new TypeError(`${call} takes \`all: true\`, or no \`all\`, found ${describe(all)}`)
+  if (messages === undefined && inputs === undefined && all === undefined)
+    throw new TypeError(`${call} needs positions, or one of \`messages\`, \`inputs\` and \`all\``)
+  return { positions: ordered(messages ?? []), inputs: [...new Set(inputs)], all: all ?? false }
+}
+
+const ordered = (positions: readonly number[]): readonly number[] =>
+  [...new Set(positions)].toSorted((one, other) => one - other)
+
+/** What a caller wants erased. */
+interface Asked {
+  readonly positions: readonly number[]
+  readonly inputs: readonly string[]
+  readonly all: boolean
+}
+
+/** How often it is tried where the session grows meanwhile, or one that shares its messages is removed. */
+const attempts = 50
+
+const erase = async (
+  store: Store,
+  id: string,
+  asked: Asked,
+  because: Because,
+): Promise<Either<EraseSessionFault, ErasureReceipt>> => {
+  for (let attempt = 1; ; attempt++) {
+    const opened = await readMirror(store, id)
+    if (isLeft(opened)) return opened
+    const { mirror } = opened.right
+    const beyond = asked.positions.find((at) => !(Number.isSafeInteger(at) && at >= 0 && at < mirror.history.len))
+    if (beyond !== undefined) return left({ _tag: 'BeyondEnd', id, at: beyond, size: mirror.history.len })
+    const planned = await planOf(store, opened.right, asked)
+    if (isLeft(planned)) {
+      if (isOutdated(planned.left, id) && attempt < attempts) continue
+      return planned
+    }
+    const { logs, rows, subject, sharing } = planned.right
+    const erased: Either<EraseFault, Erased> = await store.erase({ logs, ...because })()
+    if (!isLeft(erased))
+      return receiptOf(store, opened.right, {
+        positions: [...subject.positions],
+        inputs: [...subject.inputs],
+        rows,
+        texts: [...subject.texts, ...subject.inner],
+        sharing,
+        erased: erased.right,
+      })
+    if (!isOutdated(erased.left, id) || attempt === attempts) return erased
+  }
+}
+
+/** Whether another has grown the session, or removed one that shares its messages, since the plan was begun. */
+const isOutdated = (fault: EraseSessionFault, id: string): boolean =>
+  fault._tag === 'Conflict' || (fault._tag === 'NoSuchLog' && fault.id !== id)
+
+/** What is to be erased, in every log that has it. */
+interface Plan {
+  readonly logs: readonly RowsToErase[]
+  /** The rows of the session itself, also those that were erased before. */
+  readonly rows: readonly number[]
+  readonly subject: Subject
+  readonly sharing: readonly string[]
+}
+
+const planOf = async (store: Store, { mirror }: Opened, asked: Asked): Promise<Either<EraseSessionFault, Plan>> => {
+  const { id, head, noteRows } = mirror
+  const view = mirror.history.view()
+  const messages: readonly Message[] = [...view]
+  const notes = [...mirror.notes.view()]
+  const inputs = inputsOf(notes, asked)
+  const other = asked.inputs.find((input) => !inputs.has(input))
+  if (other !== undefined) return left({ _tag: 'NoSuchInput', id, input: other })
+  const positions = asked.all
+    ? messages.map((_, at) => at)
+    : ordered([...asked.positions, ...[...inputs.values()].flatMap(({ at }) => at)])
+  const steps = stepsIn(
+    notes.map((note, index) => ({ note, len: (noteRows[index] as number) - index })),
+    messages,
+  )
+  const answered = new Set(positions)
+  const ended = asked.all ? steps.ended : steps.ended.filter((step) => goesWith(step, messages, answered))
+  const said = new Map([...inputs].map(([input, { content }]) => [input, content]))
+  const subject = subjectOf(view, positions, { ended, inputs: said })
+  const rows: RowsToErase['rows'][number][] = []
+  for (const at of positions) {
+    const stub = await stubOf(store, mirror, at)
+    if (isLeft(stub)) return stub
+    rows.push({ position: rowOf(mirror, at), stub: stub.right })
+  }
+  const repeats = asked.all
+    ? notes.flatMap((note, index) => (hasContent(note) ? [index] : []))
+    : repeatsIn(notes, subject, steps.open)
+  for (const index of repeats) {
+    const position = noteRows[index] as number // a row for each note
+    if (!mirror.erased.has(position)) rows.push({ position, stub: noteStub(notes[index] as Note) })
+  }
+  const logs: RowsToErase[] = [{ id, expected: head, rows }]
+  const shares = await store.sharing(id)()
+  if (isLeft(shares)) return shares
+  const first = rows.reduce((least, { position }) => Math.min(least, position), Infinity)
+  const sharing = shares.right.filter((one) => one.rows > first)
+  for (const one of sharing) {
+    const others = await rowsBehind(store, one.id, one.rows, messages.slice(0, messagesBefore(mirror, one.rows)))
+    if (isLeft(others)) return others
+    const { head: expected, found, messages: all } = others.right
+    const given = stepsIn(found, all).ended.filter((step) => goesWith(step, all, answered))
+    const there = { ...subject, steps: new Set([...subject.steps, ...given.map(({ step: { step } }) => step)]) }
+    const noted = found.map(({ note }) => note)
+    const own = repeatsIn(noted, there, new Set()).map((index) => {
+      const { position, note } = found[index] as (typeof found)[number]
+      return { position, stub: noteStub(note) }
+    })
+    logs.push({ id: one.id, expected, rows: own })
+  }
+  const before = asked.all ? mirror.erased.keys() : []
+  return right({
+    logs,
+    rows: [...rows.map(({ position }) => position), ...before],
+    subject,
+    sharing: sharing.map((one) => one.id),
+  })
+}
+
+/** The inputs that are wanted: the positions of their messages, and what they say. */
+const inputsOf = (
+  notes: readonly Note[],
+  asked: Asked,
+): ReadonlyMap<string, { readonly at: readonly number[]; readonly content: readonly unknown[] }> => {
+  const wanted = new Set(asked.inputs)
+  const found = new Map<string, { readonly at: number[]; readonly content: unknown[] }>()
+  for (const note of notes) {
+    if (note.type !== 'input' || !(asked.all || wanted.has(note.id))) continue
+    const one = found.get(note.id) ?? { at: [], content: [] }
+    found.set(note.id, one)
+    if (note.state === 'taken' && note.at !== undefined) one.at.push(note.at)
+    const content = note.message?.['content']
+    if (isArray(content)) one.content.push(...(content as readonly unknown[]))
+  }
+  return found
+}
+
+/** Whether a step goes with messages that are erased: with its answer, or, if it was discarded, with what it answered. */
+const goesWith = (
+  { len, answers }: EndedStep,
+  messages: readonly Partial<Message>[],
+  positions: ReadonlySet<number>,
+): boolean => (answers.length > 0 ? answers.some((at) => positions.has(at)) : positions.has(askedBefore(messages, len)))
+
+/** The message that a step answers which begins after so many messages: the user's last, or else the last; -1 if none. */
+const askedBefore = (messages: readonly Partial<Message>[], len: number): number => {
+  for (let at = len - 1; at >= 0; at--) if (messages[at]?.role === 'user') return at
+  return len - 1
+}
+
+/** The body that stands for a message: its page kind as it was appended. */
+const stubOf = async (store: Store, mirror: Mirror, at: number): Promise<Either<EraseSessionFault, string>> => {
+  const position = rowOf(mirror, at)
+  const read = await store.read(mirror.id, { from: position, to: position + 1 })()
+  if (isLeft(read)) return read
+  const [row] = read.right as readonly [StoredRow]
+  const decoded = decodeRow(row.body)
+  if (isLeft(decoded)) return left({ _tag: 'DamagedLog', id: mirror.id, position, reason: `the row ${decoded.left}` })
+  return right(erasedBody(erasedMessage(mirror.history.view().at(at) as Message), decoded.right))
+}
+
+const noteStub = (note: Note): string => JSON.stringify({ type: 'erased', was: note.type } satisfies Note)
+
+interface PlacedNote extends NotePlace {
+  readonly position: number
+}
+
+/** What a log has behind its first rows, which it shares with another. */
+interface Behind {
+  readonly head: RowsToErase['expected']
+  readonly found: readonly PlacedNote[]
+  /** Its messages: those that are shared, and those behind them, without the texts that are in blocks. */
+  readonly messages: readonly Partial<Message>[]
+}
+
+/** @param shared the messages of the rows that are shared */
+const rowsBehind = async (
+  store: Store,
+  id: string,
+  from: number,
+  shared: readonly Message[],
+): Promise<Either<EraseSessionFault, Behind>> => {
+  const info = await store.info(id)()
+  if (isLeft(info)) return info
+  const { head } = info.right
+  const found: PlacedNote[] = []
+  const messages: Partial<Message>[] = [...shared]
+  for (let start = from; start < head.size; start += 1000) {
+    const rows = await store.read(id, { from: start, to: Math.min(start + 1000, head.size) })()
+    if (isLeft(rows)) return rows.left._tag === 'NoKey' ? right({ head, found: [], messages }) : rows // the receipt names it
+    for (const { kind, position, body } of rows.right) {
+      const note = kind === 'note' ? noteOf(body) : undefined
+      if (note === undefined) messages.push(messageOf(body))
+      else if (!isLeft(note)) found.push({ position, note: note.right, len: messages.length })
+    }
+  }
+  return right({ head, found, messages })
+}
+
+/** A message without the texts that are in blocks; nothing of it, where it can't be read. */
+const messageOf = (body: string): Partial<Message> => {
+  const row = decodeRow(body)
+  const parsed = isLeft(row) ? row : parseJson(row.right.text)
+  const message = isLeft(parsed) ? parsed : decodeMessage(parsed.right)
+  return isLeft(message) ? {} : message.right
+}
+
+const known = { reason: true, by: true } as const
+
+const knownOfWhat = { messages: true, inputs: true, all: true } as const

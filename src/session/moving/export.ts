@@ -1,0 +1,48 @@
+/** Exports a session with its notes, times and salts. */
+import { isLeft, right } from '../../json/index.ts'
+import type { Message } from '../../message/index.ts'
+import type { Exported } from '../record/exported.ts'
+import type { Store } from '../../store/index.ts'
+import type { Task } from '../../task/index.ts'
+import { sessionTask, type ReadSessionFault } from '../fault.ts'
+import { rowsIn, type DamagedRow, type Mirror } from '../record/mirror.ts'
+import { readReadable } from '../record/read.ts'
+import type { TimedExport } from './store-rows.ts'
+
+/** A session for an export. */
+export interface ExportedSession extends Exported {
+  /** Rows that are not what was appended: messages that say so stand in their place. Absent if there are none. */
+  readonly damaged?: readonly DamagedRow[]
+}
+
+/**
+ * Read a whole session for an export; `exportLines` writes it. Cost: that of opening the session.
+ *
+ * @param store the store that keeps it
+ * @param id the id of the session
+ * @returns the rows, the metadata and the head, without its root if rows are damaged; or `NoSuchLog`
+ */
+export const exportSession = (store: Store, id: string): Task<ReadSessionFault, ExportedSession> =>
+  sessionTask(async () => {
+    const opened = await readReadable(store, id)
+    if (isLeft(opened)) return opened
+    const { mirror, info } = opened.right
+    const { metadata, erasable } = info
+    const rows = { [Symbol.iterator]: () => rowsOf(mirror) }
+    const { size, root } = mirror.head
+    // The root is that of the encrypted rows, or of rows that are damaged.
+    const head = info.encrypted || mirror.damaged.length > 0 ? { size } : { size, root }
+    const { damaged } = mirror
+    return right({ id, metadata, rows, head, erasable, ...(damaged.length > 0 && { damaged }) })
+  }, 'exportSession')
+
+export function* rowsOf(mirror: Mirror): Generator<TimedExport> {
+  for (const found of rowsIn(mirror, 0, mirror.head.size)) {
+    const { row, at } = found
+    const salt = mirror.salts.get(row)
+    const erased = mirror.erased.get(row)
+    const moment = { at, ...(salt !== undefined && { salt }), ...(erased !== undefined && { erased }) }
+    if (found.kind === 'note') yield { note: found.note, ...moment }
+    else yield { message: found.message as Message, page: found.page, ...moment }
+  }
+}

@@ -1,0 +1,144 @@
+/** Imports a record from its export. */
+import { checkStore } from '../record/store-of.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { describe, isLeft, isObject, left, right, optionsOf, ownFields, own } from '../../json/index.ts'
+import type { JsonObject } from '../../json/index.ts'
+import type { Exported, ExportedHead } from '../record/exported.ts'
+import type { Head, LogInfo, Store, StoreFault, LogFault, StoreFaultOf } from '../../store/index.ts'
+import { againstOwnId, ownStore } from '../../store/kit.ts'
+import type { Task } from '../../task/index.ts'
+import { sessionTask, type ImportFault, type SessionFaultOf } from '../fault.ts'
+import { isPartial, partialMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
+import { momentOf } from '../record/stamp.ts'
+import type { PlacedRow } from './copy-encrypted.ts'
+import { randomId } from '../opening/open.ts'
+import { type ImportOptions, type TimedExport, isTimed, storeRows, withTime } from './store-rows.ts'
+import { type Reasons, rowsErased, sayErased } from './carry-erasures.ts'
+
+/**
+ * Store an exported record as a session, row by row: the same record with the same head, or `OtherHead`, and then nothing
+ * is kept. Rows without a time get that of the import; the root that the record states is not compared then.
+ *
+ * An export does not have the stored files that its messages reference. They must be in the store, or it is
+ * `MissingBlock`.
+ *
+ * The rows go into a log of the import's own, `indelible.import.` and a random UUID. When it is complete, the session is
+ * forked from it and the log is removed. So the session appears at one moment, or not at all. Several imports of one id may
+ * run at once: one stores the session, and the others get `LogExists`. An import removes only the log that it created. A
+ * killed import leaves its log behind; `listUnfinished` names it.
+ *
+ * Cost    O(record), in pieces
+ *
+ * @param given the store to write
+ * @param record the record, as `exportSession` gives it. Its rows are read at once; their messages must not change meanwhile
+ * @param options the id, and a callback for progress
+ * @returns the description of the session; or `LogExists`, `MissingBlock`, `OtherHead`
+ */
+export const importRecord = (
+  given: Store,
+  record: Exported,
+  options: ImportOptions = {},
+): Task<ImportFault, SessionInfo> => {
+  checkStore('importRecord', given)
+  const store = ownStore(given)
+  if (
+    !isObject(record) ||
+    typeof (record.rows as Partial<typeof record.rows> | undefined)?.[Symbol.iterator] !== 'function'
+  )
+    throw new TypeError(`importRecord takes a record, as exportSession gives it, found ${describe(record)}`)
+  const { id, progress } = optionsOf('importRecord', options, knownOfImport)
+  const { head } = record
+  const rows = [...record.rows] // it may give them only once
+  return sessionTask(async () => {
+    const name = id ?? record.id ?? randomId()
+    const problem = againstOwnId(name)
+    if (problem !== undefined) return left(problem)
+    const meta = storedMeta(record.metadata, undefined, own(record, 'erasable'))
+    if (isLeft(meta)) return meta
+    const free = await isFree(store, name)
+    if (isLeft(free)) return free
+    const now = momentOf(store)
+    if (isLeft(now)) return now
+    const log = `${importPrefix}${randomId()}`
+    const created = await store.create({ id: log, meta: partialMeta('import'), encrypt: true })()
+    if (isLeft(created)) return created
+    const timed = { [Symbol.iterator]: () => withTime(rows, now.right) }
+    const stored = await storeImported(store, log, created.right.head, {
+      id: name,
+      head,
+      rows: timed,
+      erased: rowsErased(timed, store),
+      reasons: async () => right(new Map()),
+      progress,
+    })
+    const published = await publish(store, log, stored, {
+      id: name,
+      meta: meta.right,
+      // Encrypted rows have another root, and so have rows that got their time here.
+      root: store.encryption === undefined && isTimed(rows) ? head.root : undefined,
+    })
+    await store.remove(log)() // not what the session shares with it; if it fails, the answer is the same
+    return isLeft(published) ? published : sessionInfo(published.right)
+  }, 'importRecord')
+}
+
+export const importPrefix = 'indelible.import.'
+
+/** What is imported as a session. */
+interface Imported {
+  readonly id: string
+  readonly head: ExportedHead
+  readonly rows: Iterable<TimedExport>
+  /** The rows that were erased. */
+  readonly erased: readonly PlacedRow[]
+  /** Why they were erased, where that is known. */
+  readonly reasons: () => Promise<Either<StoreFault, Reasons>>
+  readonly progress: ImportOptions['progress']
+  /** The store that has the files of the messages. Undefined: the store that is written. */
+  readonly from?: Store
+}
+
+/** Store rows in the log of an import. What stands for erased rows is first encrypted, then said in the ledger. */
+export const storeImported = async (
+  store: Store,
+  own: string,
+  start: Head,
+  imported: Imported,
+): Promise<Head | ImportFault> => {
+  const { id, head, rows, erased, reasons, progress, from } = ownFields(imported)
+  const stubs: PlacedRow[] = []
+  for (const { position, index, row } of erased) {
+    const sealed = store.encryption?.rows(own, { expected: { ...start, size: position }, rows: [row] })
+    if (sealed !== undefined && isLeft(sealed)) return sealed.left
+    stubs.push({ position, index, row: { ...(sealed?.right.rows[0] ?? row), at: row.at } })
+  }
+  const said = await sayErased(store, own, id, head, stubs, reasons)
+  if (isLeft(said)) return said.left
+  return storeRows(store, own, start, rows, progress, from, stubs)
+}
+
+/** A session of the rows that are stored, if they are what they should be. */
+export const publish = async (
+  store: Store,
+  own: string,
+  head: Head | ImportFault,
+  { id, meta, root }: { readonly id: string; readonly meta: JsonObject; readonly root: string | undefined },
+): Promise<Either<ImportFault, LogInfo>> => {
+  if ('_tag' in head) return left(head)
+  if (root !== undefined && head.root !== root) return left({ _tag: 'OtherHead', id, expected: root, found: head.root })
+  return store.fork(own, { id, at: head.size, meta, sameKey: true })()
+}
+
+/** Whether there is no log of that id. */
+const isFree = async (
+  store: Store,
+  id: string,
+): Promise<Either<LogFault | StoreFaultOf<'LogExists'> | SessionFaultOf<'UnfinishedSession'>, void>> => {
+  const found = await store.info(id)()
+  if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? right(undefined) : found
+  return isPartial(found.right)
+    ? left({ _tag: 'UnfinishedSession', id, rows: found.right.head.size })
+    : left({ _tag: 'LogExists', id })
+}
+
+const knownOfImport = { id: true, progress: true } as const

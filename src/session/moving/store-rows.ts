@@ -1,0 +1,147 @@
+/** Stores the rows of an exported record in a log, in pieces. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { describe, isLeft, left, right, ownFields } from '../../json/index.ts'
+import { decodeMessage, isErased, type Message, type MessageFault } from '../../message/index.ts'
+import { classify, isPageKind, pageKinds, type PageKind } from '../../pages/index.ts'
+import type { ExportedRow } from '../record/exported.ts'
+import type { BlockId } from '../../proof/kit.ts'
+import { encodeRow, erasedBody, lacking, termsOf, type EncodedRow } from '../../entry/kit.ts'
+import type { Head, Store, AppendFault, BlockFault } from '../../store/index.ts'
+import type { TimedRow } from '../../store/kit.ts'
+import { called, type CallbackThrew } from '../../task/index.ts'
+import type { SessionFaultOf } from '../fault.ts'
+import { decodeNote, type Note } from '../../notes/kit.ts'
+import { noteFaultText } from '../../notes/fault.ts'
+import type { PlacedRow } from './copy-encrypted.ts'
+import { erasedCause } from '../record/rows.ts'
+import { blocksNamedBy, bringBlocks } from '../erasing/receipt-blocks.ts'
+
+/** How to import a record. */
+export interface ImportOptions {
+  /** The id of the new session. Default: the id in the record, or a random UUID. */
+  readonly id?: string
+  /**
+   * Called while rows are stored.
+   *
+   * @param rows the number of rows stored so far
+   */
+  readonly progress?: (rows: number) => void
+}
+
+/** A row that says when it was written. */
+export type TimedExport = ExportedRow & { readonly at: number }
+
+/** Rows that do not say when they were written are written now. */
+export const withTime = function* (rows: Iterable<ExportedRow>, now: number): Generator<TimedExport> {
+  for (const row of rows) yield { at: now, ...row }
+}
+
+export const isTimed = (rows: Iterable<ExportedRow>): boolean => {
+  for (const { at } of rows) if (at === undefined) return false
+  return true
+}
+
+export const after = function* <T>(values: Iterable<T>, count: number): Generator<T> {
+  let seen = 0
+  for (const value of values) if (seen++ >= count) yield value
+}
+
+/** How many rows, and how many characters of them, are appended at once. */
+export const mostRows = 1000
+
+const mostText = 4_000_000
+
+export type StoringFault = AppendFault | BlockFault | SessionFaultOf<'InvalidMessage' | 'InvalidNote'> | CallbackThrew
+
+export const storeRows = async (
+  store: Store,
+  id: string,
+  start: Head,
+  rows: Iterable<TimedExport>,
+  progress: ImportOptions['progress'],
+  from?: Store,
+  stubs: readonly PlacedRow[] = [],
+): Promise<Head | StoringFault> => {
+  const stubAt = new Map(stubs.map(({ position, row }) => [position, row]))
+  let position = start.size
+  let head = start
+  let waiting: TimedEncoded[] = []
+  let named = new Set<BlockId>()
+  let text = 0
+  const flush = async (): Promise<StoringFault | undefined> => {
+    const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without, the store looks for them itself
+    const brought = await lacking(store, attachments, from)
+    if (isLeft(brought)) return brought.left
+    const appended = await store.append(id, {
+      expected: head,
+      rows: waiting.map(({ row }) => row),
+      blocks: [...waiting.flatMap(({ blocks }) => blocks), ...brought.right],
+      terms: termsOf,
+    })()
+    if (isLeft(appended)) return appended.left
+    const beside = from === undefined ? undefined : await bringBlocks(from, store, [...named])
+    if (beside !== undefined) return beside
+    head = appended.right.head
+    waiting = []
+    named = new Set()
+    text = 0
+    const told = called('progress', () => progress?.(head.size))
+    return isLeft(told) ? told.left : undefined
+  }
+  let index = 0
+  for (const row of rows) {
+    const encoded = encodedOf(row, store)
+    if (isLeft(encoded))
+      return encoded.left._tag === 'InvalidNote' ? encoded.left : { _tag: 'InvalidMessage', index, cause: encoded.left }
+    const stub = stubAt.get(position++)
+    waiting.push(stub === undefined ? encoded.right : { ...encoded.right, row: stub })
+    text += encoded.right.row.body.length + encoded.right.blocks.reduce((sum, block) => sum + block.length, 0)
+    if ('message' in row) index += 1
+    else for (const id of blocksNamedBy(row.note)) named.add(id)
+    const fault = waiting.length >= mostRows || text >= mostText ? await flush() : undefined
+    if (fault !== undefined) return fault
+  }
+  return (waiting.length === 0 ? undefined : await flush()) ?? head
+}
+
+/** A row to store, which says when it was written. */
+type TimedEncoded = EncodedRow & { readonly row: TimedRow }
+
+export const encodedOf = (
+  given: TimedExport,
+  { hash }: Store,
+): Either<MessageFault | SessionFaultOf<'InvalidNote'>, TimedEncoded> => {
+  const row = ownFields(given)
+  const { at, salt, erased } = row
+  const moment = { at, ...(salt !== undefined && { salt }), ...(erased !== undefined && { erased }) }
+  const encoded =
+    'note' in row ? encodedNote(row.note) : encodedMessage(row.message, row.page, erased !== undefined, hash)
+  return isLeft(encoded) ? encoded : right({ ...encoded.right, row: { ...encoded.right.row, ...moment } })
+}
+
+const encodedNote = (note: Note): Either<SessionFaultOf<'InvalidNote'>, EncodedRow> => {
+  const decoded = decodeNote(note)
+  if (isLeft(decoded)) return left({ _tag: 'InvalidNote', reason: noteFaultText(decoded.left) })
+  return right({ row: { kind: 'note', body: JSON.stringify(note) }, blocks: [], attachments: [] })
+}
+
+const encodedMessage = (
+  given: Message,
+  page: PageKind,
+  erased: boolean,
+  hash: Store['hash'],
+): Either<MessageFault, EncodedRow> => {
+  const decoded = decodeMessage(given)
+  if (isLeft(decoded)) return decoded
+  if (!isPageKind(page))
+    return left({
+      _tag: 'UnexpectedShape',
+      path: ['page'],
+      expected: `one of ${pageKinds.join(', ')}`,
+      found: describe(page),
+    })
+  const message = decoded.right
+  const tagged = page !== classify(message)
+  if (!erased) return isErased(message) ? left(erasedCause(message)) : encodeRow(message, page, tagged, hash)
+  return right({ row: { kind: 'entry', body: erasedBody(message, { page, tagged }) }, blocks: [], attachments: [] })
+}

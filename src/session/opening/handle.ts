@@ -1,0 +1,187 @@
+/** The handles of a session: what each of them can do, over one mirror and one writer. */
+import type { View } from '../../history/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, optionsOf, right, type OptionNames } from '../../json/index.ts'
+import {
+  appendOptions,
+  leaseOptions,
+  noteOptions,
+  rebaseOptions,
+  replaceOptions,
+  retractOptions,
+} from '../record/options.ts'
+import type { Message } from '../../message/index.ts'
+import { foldPages, type Note } from '../../notes/kit.ts'
+import type { PageKind } from '../../pages/index.ts'
+import { sliceBounds } from '../../sequence/index.ts'
+import type { LogInfo, Store, StoreFault } from '../../store/index.ts'
+import { ownKeyOf } from '../../store/kit.ts'
+import type { CallbackThrew, TaskFor } from '../../task/index.ts'
+import { Appending } from '../writing/appending.ts'
+import { interruptedIn, lookAtLease, openIn, unfinishedIn } from '../record/cut-off.ts'
+import { Described } from './described.ts'
+import { erasing } from '../erasing/erase.ts'
+import { sessionTask, type SessionFault } from '../fault.ts'
+import { openStepsIn } from '../record/journal.ts'
+import { createHolding } from '../writing/lease.ts'
+import type { SessionInfo } from '../record/metadata.ts'
+import { conversationOf, momentAt, rowsIn, timeOf, type Mirror } from '../record/mirror.ts'
+import type { ReadonlySession, SealedSession, Session, SessionReader } from '../session.ts'
+import { from } from '../record/store-of.ts'
+import { Writer } from '../writing/writer.ts'
+
+/** The session that a mirror is of. `log` is what the store said of it, as a session. */
+export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: SessionInfo): Session => {
+  const { id } = mirror
+  const holding = createHolding(store, id, (number) => {
+    mirror.endedLeases = Math.max(mirror.endedLeases, number)
+  })
+  const writer = new Writer(holding.store, mirror, ownKeyOf(log) ?? null)
+  const appending = new Appending(store, mirror, writer)
+  mirror.erasable = about.erasable === true
+  const described = new Described(holding.store, log, about, mirror.redactor)
+  const reader = readerOf(mirror, described)
+  let closing: Promise<void> | undefined
+  const close = async (): Promise<void> => {
+    await writer.close()
+    await described.idle()
+    await holding.release()
+  }
+  const refresh: Session['refresh'] = () =>
+    sessionTask(async () => {
+      const missed = await writer.refresh()
+      const looked = isLeft(missed) ? missed : await lookAtLease(store, mirror)
+      return isLeft(looked) ? looked : missed
+    }, 'session.refresh')
+  const asking: Pick<ReadonlySession, 'leaseOf' | 'requestStop'> = {
+    leaseOf: () => store.leaseOf(id),
+    requestStop: () => store.requestStop(id),
+  }
+  const note = (given: Note, change: string): ReturnType<Session['note']> =>
+    sessionTask(() => appending.note(given), change)
+
+  return handle<Session>(store, mirror, reader, {
+    state: 'open',
+    append: (given, options) =>
+      writing('session.append', options, appendOptions, (checked) => appending.append(given, checked)),
+    rebase: (make, options) =>
+      writing('session.rebase', options, rebaseOptions, (checked) => appending.rebase(make, checked)),
+    pop: (options) => writing('session.pop', options, retractOptions, (checked) => appending.pop(checked)),
+    rewind: (to, options) =>
+      writing('session.rewind', options, retractOptions, (checked) => appending.replaceTail(to, [], checked)),
+    replaceTail: (from, messages, options) =>
+      writing('session.replaceTail', options, replaceOptions, (checked) =>
+        appending.replaceTail(from, messages, checked),
+      ),
+    clear: (options) =>
+      writing('session.clear', options, retractOptions, (checked) => appending.replaceTail(0, [], checked)),
+    note: (given, options) =>
+      writing('session.note', options, noteOptions, (checked) => appending.note(given, checked)),
+    pin: (position) => note({ type: 'pin', position }, 'session.pin'),
+    unpin: (position) => note({ type: 'unpin', position }, 'session.unpin'),
+    retag: (position, kind) => note({ type: 'page', position, kind }, 'session.retag'),
+    summarize: (summary) => sessionTask(() => appending.summarize(summary), 'session.summarize'),
+    erase: (what, options) => {
+      const erase = erasing('session.erase', holding.store, id, what, options)
+      return sessionTask(() => writer.alone(erase), 'session.erase')
+    },
+    update: (recipe) =>
+      sessionTask(
+        async () => (closing === undefined ? described.update(recipe) : left({ _tag: 'SessionClosed', id })),
+        'session.update',
+      ),
+    lease: (options) => holding.take(optionsOf('session.lease', options, leaseOptions), () => writer.refresh()),
+    interrupted: (reason) => interruptedIn(mirror, reason),
+    unfinished: () => unfinishedIn(mirror),
+    openSteps: () => openStepsIn(mirror),
+    held: holding.held,
+    refresh,
+    ...asking,
+    seal: () =>
+      sessionTask(async () => {
+        const sealed = await appending.seal()
+        return isLeft(sealed) ? sealed : right(handle<SealedSession>(store, mirror, reader, endedRest(store, id)))
+      }, 'session.seal'),
+    readonly: () => handle<ReadonlySession>(store, mirror, reader, { state: 'readonly', refresh, ...asking }),
+    close: () => sessionTask(async () => right(await (closing ??= close())), 'session.close'),
+  })
+}
+
+/** Makes the task of a method with options. Throws TypeError, if these are no object or one of them is unknown. */
+const writing = <O extends object, E extends Either<SessionFault | StoreFault | CallbackThrew, unknown>>(
+  call: string,
+  options: O | undefined,
+  known: OptionNames<O>,
+  work: (options: O) => Promise<E>,
+): TaskFor<E> => {
+  const checked = optionsOf(call, options, known)
+  return sessionTask(() => work(checked), call)
+}
+
+/** The same for a log that has ended. */
+export const sealedOf = (store: Store, mirror: Mirror, log: LogInfo, info: SessionInfo): SealedSession =>
+  handle<SealedSession>(store, mirror, readerOf(mirror, new Described(store, log, info)), endedRest(store, mirror.id))
+
+const endedRest = (store: Store, id: string): Rest<SealedSession> => ({
+  state: 'sealed',
+  erase: (what, options) => sessionTask(erasing('session.erase', store, id, what, options), 'session.erase'),
+})
+
+/** What a handle has, without its brand. */
+type Reading = { readonly [Key in keyof SessionReader]: SessionReader[Key] }
+type Rest<S> = { readonly [Key in Exclude<keyof S, keyof SessionReader>]: S[Key] }
+
+/** The one place where a session is made: what comes from here has the brand. */
+const handle = <S extends SessionReader>(
+  store: Store,
+  { redactor, erased }: Mirror,
+  reading: Reading,
+  rest: Rest<S>,
+): S =>
+  from(
+    { store, redactor, erased: () => erased.size },
+    Object.freeze(
+      Object.defineProperties(
+        {},
+        { ...Object.getOwnPropertyDescriptors(reading), ...Object.getOwnPropertyDescriptors(rest) },
+      ),
+    ) as S,
+  )
+
+const readerOf = (mirror: Mirror, described: Described): Reading => {
+  let folded:
+    | { readonly view: View<Message>; readonly notes: View<Note>; readonly pages: readonly PageKind[] }
+    | undefined
+  return {
+    id: mirror.id,
+    get len() {
+      return mirror.history.len
+    },
+    view: mirror.history.view,
+    conversation: () => conversationOf(mirror),
+    at: ({ size }) => (size > mirror.head.size ? undefined : momentAt(mirror, size)),
+    notes: mirror.notes.view,
+    rows: (from, to) => {
+      const { start, end } = sliceBounds(mirror.head.size, from, to)
+      return { [Symbol.iterator]: () => rowsIn(mirror, start, end) }
+    },
+    timeOf: (position) => timeOf(mirror, position),
+    pages: () => {
+      const [view, notes] = [mirror.history.view(), mirror.notes.view()]
+      if (folded === undefined || folded.view !== view || folded.notes !== notes)
+        folded = { view, notes, pages: effective(view, notes) }
+      return folded.pages
+    },
+    head: () => mirror.head,
+    info: () => Object.freeze({ ...described.info, len: mirror.history.len, head: mirror.head }),
+    metadata: () => described.info.metadata,
+    damaged: Object.freeze([...mirror.damaged]),
+    openCalls: () => openIn(mirror),
+  }
+}
+
+const effective = (view: View<Message>, notes: View<Note>): readonly PageKind[] => {
+  const pages = [...view.pages]
+  for (const [position, kind] of foldPages(notes)) if (kind !== undefined) pages[position] = kind
+  return Object.freeze(pages)
+}

@@ -1,0 +1,47 @@
+/** Opening a session that may not be there yet. */
+import { isLeft, left, optionsOf } from '../../json/index.ts'
+import { createRedactor } from '../../redact/index.ts'
+import type { Store } from '../../store/index.ts'
+import { copyArgument } from '../../store/kit.ts'
+import type { Task } from '../../task/index.ts'
+import { sessionTask, type OpenOrCreateFault } from '../fault.ts'
+import { createSession, openSession, type SessionOptions } from './open.ts'
+import type { Session } from '../session.ts'
+import { checkStore } from '../record/store-of.ts'
+
+/**
+ * Open the session of an id, or create it if the store has none. Of several processes that call it at once, one creates
+ * the session and the others open it.
+ *
+ * Cost    that of `openSession`, or of `createSession`
+ *
+ * @param store the store that keeps it
+ * @param id the id of the session
+ * @param options metadata, first messages and `erasable` of the session if it is created; `redact` in any case
+ * @returns the session; or `SessionSealed` if it has ended, `DamagedLog`, `NewerSession`, `InvalidId`, `InvalidMessage`
+ * @throws TypeError if an option is unknown
+ * @example
+ * const session = await openOrCreateSession(store, 'user-17', { metadata: { user: 'ada' } })
+ */
+export const openOrCreateSession = (
+  store: Store,
+  id: string,
+  options: Omit<SessionOptions, 'id'> = {},
+): Task<OpenOrCreateFault, Session> => {
+  checkStore('openOrCreateSession', store)
+  const { redact, ...creation } = optionsOf('openOrCreateSession', options, known)
+  const opening = redact === undefined ? {} : { redact: createRedactor(redact) }
+  const creating = { id, ...copyArgument(creation), ...opening }
+  return sessionTask(async () => {
+    for (;;) {
+      const opened = await openSession(store, id, opening)()
+      if (!isLeft(opened)) return opened
+      if (opened.left._tag !== 'NoSuchLog') return left(opened.left)
+      const created = await createSession(store, creating)()
+      if (!isLeft(created)) return created
+      if (created.left._tag !== 'LogExists') return left(created.left) // else another process was quicker
+    }
+  }, 'openOrCreateSession')
+}
+
+const known = { metadata: true, messages: true, erasable: true, redact: true } as const

@@ -1,0 +1,166 @@
+/** Starting a session, and opening one again. */
+import { checkStore } from '../record/store-of.ts'
+import { isLeft, left, right, optionsOf } from '../../json/index.ts'
+import type { JsonObject } from '../../json/index.ts'
+import type { Store } from '../../store/index.ts'
+import { planned, rangeAt } from '../../store/kit.ts'
+import { sessionTask, type CreateSessionFault, type OpenSessionFault, type ReadSessionFault } from '../fault.ts'
+import { createRedactor, type Redact, type Redactor } from '../../redact/index.ts'
+import type { Task } from '../../task/index.ts'
+import { Recording, termsOf } from '../../entry/kit.ts'
+import { sealedOf, sessionOf } from './handle.ts'
+import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
+import { lookAtLease } from '../record/cut-off.ts'
+import { addTimes, emptyMirror } from '../record/mirror.ts'
+import { readMirror, readReadable } from '../record/read.ts'
+import { messageRows } from '../record/rows.ts'
+import type { Appendable, ReadonlySession, SealedSession, Session } from '../session.ts'
+import { changedBefore, otherRows } from '../writing/writer.ts'
+import { stamp } from '../record/stamp.ts'
+
+declare const crypto: { readonly randomUUID: () => string }
+
+export const randomId = (): string => crypto.randomUUID()
+
+/** How a session starts. */
+export interface SessionOptions {
+  /** The id: 1 to 255 bytes of UTF-8 without control characters. Default: a random UUID. */
+  readonly id?: string
+  /** Any JSON object. Names that begin with `indelible.` are reserved. Default: `{}`. */
+  readonly metadata?: JsonObject
+  /** The first messages, stored in the same commit. Default: none. */
+  readonly messages?: readonly Appendable[]
+  /** True: every row gets 16 random bytes, so that nobody can find an erased text by guessing. Default: false. */
+  readonly erasable?: boolean
+  /** Takes secrets out of everything that this handle writes: messages, notes and metadata. Default: nothing is taken out. */
+  readonly redact?: Redact
+}
+
+/** How a session is opened. */
+export interface OpenOptions {
+  /** Takes secrets out of everything that this handle writes from now on. It is not stored. Default: nothing is taken out. */
+  readonly redact?: Redact
+}
+
+/** Throws TypeError, if a rule is none. */
+const redactorFor = (redact: Redact | undefined): Redactor | undefined =>
+  redact === undefined ? undefined : createRedactor(redact)
+
+/**
+ * Create a session, empty or with its first messages.
+ *
+ * @param store the store that keeps it
+ * @param options id, metadata and first messages
+ * @returns the session; or `LogExists` if the store has a session with that id, `InvalidId`, `InvalidMessage`
+ * @example
+ * const session = await createSession(store, { metadata: { user: 'ada' } })
+ */
+export const createSession = (store: Store, options: SessionOptions = {}): Task<CreateSessionFault, Session> => {
+  checkStore('createSession', store)
+  const given = optionsOf('createSession', options, known)
+  const redactor = redactorFor(given.redact)
+  return sessionTask(async () => {
+    const { id = randomId(), metadata = {}, messages = [], erasable = false } = given
+    const meta = storedMeta(redactedMeta(redactor, metadata), undefined, erasable)
+    if (isLeft(meta)) return meta
+    const mirror = emptyMirror(store, id, redactor)
+    const step = messageRows(mirror, messages, undefined, store)
+    if (isLeft(step)) return step
+    const stamped = stamp(step.right.rows, store, erasable)
+    if (isLeft(stamped)) return stamped
+    const plan = planned(mirror.range, mirror.head, stamped.right, store)
+    if (isLeft(plan)) return plan
+    const { rows, grown } = plan.right
+    const encrypted = store.encryption !== undefined
+    if (!Recording.isIn(step.right.recording, grown, mirror.range, encrypted)) return left(changedBefore)
+    const log = await store.create({
+      id,
+      meta: meta.right,
+      rows,
+      blocks: step.right.blocks,
+      terms: termsOf,
+      encrypt: true,
+    })()
+    if (isLeft(log)) return log
+    const info = sessionInfo(log.right)
+    if (isLeft(info)) return info
+    step.right.apply(0)
+    addTimes(mirror, plan.right.rows)
+    const { head } = log.right
+    if (!encrypted && head.root !== grown.root) return left({ _tag: 'DamagedLog', id, position: 0, reason: otherRows })
+    const range = head.root === grown.root ? right(grown.range) : await rangeAt(store, id, head.size)()
+    if (isLeft(range)) return left({ _tag: 'Io', operation: 'read the new session', cause: range.left }) // encrypted rows are others than those that were planned
+    mirror.range = range.right
+    mirror.head = head
+    return right(sessionOf(store, mirror, log.right, info.right))
+  }, 'createSession')
+}
+
+/**
+ * Open a session to continue it.
+ *
+ * It repairs nothing. If the last turn was interrupted, append the messages that `session.interrupted()` gives.
+ *
+ * Cost    O(messages), at most twice that of `JSON.parse` (bench: sessions). It compares every row with the
+ *         head, and not with an earlier head: `verifySession` does
+ *
+ * @param store the store that keeps it
+ * @param id the id of the session
+ * @param options how messages are redacted before they are written
+ * @returns the session; or `NoSuchLog`, `SessionSealed` if it has ended, `DamagedLog`, `NewerSession`
+ * @example
+ * const session = await openSession(store, 'notes')
+ */
+export const openSession = (store: Store, id: string, options: OpenOptions = {}): Task<OpenSessionFault, Session> => {
+  checkStore('openSession', store)
+  const { redact } = optionsOf('openSession', options, knownOfOpen)
+  const redactor = redactorFor(redact)
+  return sessionTask(async () => {
+    const opened = await readMirror(store, id, redactor)
+    if (isLeft(opened)) return opened
+    const { mirror, log, info } = opened.right
+    const looked = await lookAtLease(store, mirror)
+    if (isLeft(looked)) return looked
+    return mirror.sealed
+      ? left({ _tag: 'SessionSealed', id, len: mirror.history.len })
+      : right(sessionOf(store, mirror, log, info))
+  }, 'openSession')
+}
+
+/**
+ * Open a session, sealed or not, to read it.
+ *
+ * Where a row is not what was appended, a message that says so stands in its place, and `damaged` names it. Everything
+ * else is there. `openSession` of such a session is `DamagedLog`; fork it before the damage to continue it.
+ *
+ * @param store the store that keeps it
+ * @param id the id of the session
+ * @returns the session without methods that write; or `NoSuchLog`, `NewerSession`
+ */
+export const readSession = (store: Store, id: string): Task<ReadSessionFault, ReadonlySession | SealedSession> => {
+  checkStore('readSession', store)
+  return sessionTask(async () => {
+    const opened = await readReadable(store, id)
+    if (isLeft(opened)) return opened
+    const { mirror, log, info } = opened.right
+    return right(mirror.sealed ? sealedOf(store, mirror, log, info) : sessionOf(store, mirror, log, info).readonly())
+  }, 'readSession')
+}
+
+/**
+ * Describe a session without reading its messages.
+ *
+ * @param store the store that keeps it
+ * @param id the id of the session
+ * @returns length, head, metadata and times; or `NoSuchLog`, `NotASession`
+ */
+export const describeSession = (store: Store, id: string): Task<ReadSessionFault, SessionInfo> => {
+  checkStore('describeSession', store)
+  return sessionTask(async () => {
+    const log = await store.info(id)()
+    return isLeft(log) ? log : sessionInfo(log.right)
+  }, 'describeSession')
+}
+
+const known = { id: true, metadata: true, messages: true, erasable: true, redact: true } as const
+const knownOfOpen = { redact: true } as const

@@ -1,0 +1,143 @@
+/**
+ * Proofs of erased messages: that a row with a certain leaf is in a record, and that the ledger says it was erased. Whoever
+ * has a proof of the message from before, or its text and salt, can compare the leaf.
+ */
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isArray, isLeft, isObject, left, right } from '../../json/index.ts'
+import { verifyInclusion } from '../../proof/kit.ts'
+import type { Erasure, Head, Store, StoreFaultOf } from '../../store/index.ts'
+import { erasureOf, inclusionPath, isLeaf, ledgerContent, sameHead } from '../../store/kit.ts'
+import type { Task } from '../../task/index.ts'
+import { sessionTask, type ReadSessionFault, type SessionFaultOf } from '../fault.ts'
+import { rowOfMessage } from './prove.ts'
+import { isCount, isErasureProof, isHead, proofOf, saidBy, type ErasureProof } from '../erasing/receipt.ts'
+
+/** The proof of an erased message, as JSON. */
+export interface ErasedProof {
+  readonly indelible: 'erased'
+  readonly version: 1
+  /** The id of the session. The proof does not cover it. */
+  readonly session: string
+  /** The position of the message in the log of messages and notes. */
+  readonly row: number
+  /** The leaf that it had, and keeps: 64 hexadecimal digits. */
+  readonly leaf: string
+  /** The head that the proof leads to. A reader must know it from elsewhere. */
+  readonly head: Head
+  /** The hashes on the way from the leaf to the root, bottom up, in hexadecimal. */
+  readonly path: readonly string[]
+  /** The head of the ledger. */
+  readonly ledger: Head
+  /** The row of the ledger that says it was erased. */
+  readonly said: ErasureProof
+}
+
+/** The result of a proof that is right. */
+export interface ProvenErased extends Pick<ErasedProof, 'session' | 'row' | 'leaf' | 'head' | 'ledger'> {
+  /** What the ledger says: the session that it was erased in, when, why and by whom. */
+  readonly said: Pick<Erasure, 'id' | 'reason' | 'by' | 'at'>
+}
+
+/**
+ * Prove that an erased message was in a session, by the leaf that it keeps, and that the ledger says it was erased.
+ *
+ * Cost    O(new rows of the ledger), and O(log length) rows and nodes
+ *
+ * @param store the store that keeps the session
+ * @param id the id of the session
+ * @param position the position of the message in the record; a negative one counts from the end
+ * @returns the proof; or `NoSuchLog`, `BeyondEnd`, `BadProof` if the message is not erased
+ * @example
+ * const proof = await proveErased(store, 'support-1', 0)
+ */
+export const proveErased = (
+  store: Store,
+  id: string,
+  position: number,
+): Task<ReadSessionFault | StoreFaultOf<'BeyondEnd' | 'NotALedger'> | SessionFaultOf<'BadProof'>, ErasedProof> =>
+  sessionTask(async () => {
+    const found = await rowOfMessage(store, id, position)
+    if (isLeft(found)) return found
+    const { row, info } = found.right
+    const content = await ledgerContent(store)
+    if (isLeft(content)) return content
+    const identities = await store.identities(id)()
+    if (isLeft(identities)) return identities
+    const erasure = erasureOf(content.right, row, identities.right, store.hash)
+    const { head: ledger } = content.right
+    if (erasure === undefined || ledger === undefined || row.erased === undefined)
+      return left({ _tag: 'BadProof', reason: `message ${row.index} of ${JSON.stringify(id)} is not erased` })
+    const path = await inclusionPath(store, id, row.position, info.head.size)()
+    if (isLeft(path)) return path
+    const said = await proofOf(store, erasure.row, ledger.size)
+    if (isLeft(said)) return said
+    const proof: ErasedProof = {
+      indelible: 'erased',
+      version: 1,
+      session: id,
+      row: row.position,
+      leaf: row.erased,
+      head: info.head,
+      path: path.right.map(bytesToHex),
+      ledger,
+      said: said.right,
+    }
+    return isLeft(checkErased(proof))
+      ? left({ _tag: 'DamagedLog', id, position: row.position, reason: 'the row does not lead to the head' })
+      : right(Object.freeze(proof))
+  }, 'proveErased')
+
+/**
+ * Check the proof of an erased message, without a store. Give the heads that you know from elsewhere: without them the proof
+ * is only checked against those that it names itself.
+ *
+ * @param proof the proof; untrusted data
+ * @param head a head of the session that you know
+ * @param ledger a head of the ledger that you know
+ * @returns the leaf, its place, and what the ledger says; or `BadProof` with the reason
+ */
+export const checkErased = (
+  proof: unknown,
+  head?: Head,
+  ledger?: Head,
+): Either<SessionFaultOf<'BadProof'>, ProvenErased> => {
+  const bad = (reason: string): Either<SessionFaultOf<'BadProof'>, never> => left({ _tag: 'BadProof', reason })
+  if (!isErasedProof(proof)) return bad('it is not a proof of an erased message')
+  for (const [known, named] of [
+    [head, proof.head],
+    [ledger, proof.ledger],
+  ] as const)
+    if (known !== undefined && !sameHead(known, named))
+      return bad(`it leads to the head ${named.size} ${named.root}, not to ${known.size} ${known.root}`)
+  const { session, row, leaf, head: own, ledger: book } = proof
+  const isIn = verifyInclusion({
+    position: row,
+    size: own.size,
+    leaf: hexToBytes(leaf),
+    proof: proof.path.map(hexToBytes),
+    root: hexToBytes(own.root),
+  })
+  if (!isIn) return bad(`the leaf does not stand at row ${row} of the record with that head`)
+  const read = saidBy(proof.said, book)
+  if (isLeft(read)) return bad(read.left)
+  const { id, rows, reason, by } = read.right
+  if (!rows.some((one) => one.row === row && one.leaf === leaf && one.kind === 'entry'))
+    return bad(`the ledger does not say that row ${row} was erased`)
+  const { at } = proof.said
+  const said = Object.freeze({ id, at, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) })
+  return right(Object.freeze({ session, row, leaf, head: own, ledger: book, said }))
+}
+
+const isErasedProof = (value: unknown): value is ErasedProof =>
+  isObject(value) &&
+  value['indelible'] === 'erased' &&
+  value['version'] === 1 &&
+  typeof value['session'] === 'string' &&
+  isCount(value['row']) &&
+  isLeaf(value['leaf']) &&
+  isHead(value['head']) &&
+  isHead(value['ledger']) &&
+  isArray(value['path']) &&
+  value['path'].every(isLeaf) &&
+  isErasureProof(value['said'])

@@ -1,0 +1,259 @@
+/** Proofs: that one message is in a record with a known head, for somebody who has neither the store nor the rest. */
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { blockIdOf, portableSha256, verifyInclusion, type BlockId } from '../../proof/kit.ts'
+import { createHistory } from '../../history/index.ts'
+import {
+  base64Of,
+  bytesOfBase64,
+  hasOnly,
+  type Immutable,
+  isArray,
+  isLeft,
+  isObject,
+  left,
+  right,
+  optionsOf,
+  own,
+  ownFields,
+} from '../../json/index.ts'
+import type { Message } from '../../message/index.ts'
+import type { PageKind } from '../../pages/index.ts'
+import { decodeRow, isRowText, takeMessage } from '../../entry/kit.ts'
+import type { Head, Store, StoreFaultOf, StoredRow } from '../../store/index.ts'
+import {
+  erasureOf,
+  inclusionPath,
+  isLeaf,
+  isMoment,
+  isSalt,
+  ledgerContent,
+  rangeAt,
+  headOf,
+  rowLeaf,
+} from '../../store/kit.ts'
+import { sessionTask, type ReadSessionFault, type SessionFaultOf } from '../fault.ts'
+import type { Task } from '../../task/index.ts'
+import type { SessionInfo } from '../record/metadata.ts'
+import { describeSession } from '../opening/open.ts'
+import { blocksOf, decodeRows } from '../record/mirror.ts'
+
+/** The proof of one message, as JSON. */
+export interface EntryProof {
+  readonly indelible: 'proof'
+  /** The version of this format. */
+  readonly version: 1
+  /** The id of the session. The proof does not cover it. */
+  readonly session: string
+  /** The position of the message in the log of messages and notes. */
+  readonly row: number
+  /** The stored text of the row. */
+  readonly body: string
+  /** The time of the row, in milliseconds since 1970. */
+  readonly at: number
+  /** The salt of the row. */
+  readonly salt?: string
+  /** The blocks that the row references, in base64, by id. */
+  readonly blocks: { readonly [id: string]: string }
+  /** The head that the proof leads to. A reader must know it from elsewhere. */
+  readonly head: Head
+  /** The hashes on the way from the row to the root, bottom up, in hexadecimal. */
+  readonly path: readonly string[]
+}
+
+/** The result of a proof that is right. */
+export interface Proven {
+  /** The id that the proof names. The proof does not cover it. */
+  readonly session: string
+  /** The position of the row in the log of messages and notes. */
+  readonly row: number
+  /** The head that the proof is for. */
+  readonly head: Head
+  /** The message. */
+  readonly message: Immutable<Message>
+  /** Its page kind. */
+  readonly page: PageKind
+  /** The time of the append by the writer's clock, in milliseconds since 1970. The head covers it. */
+  readonly at: number
+}
+
+/** The head to prove against. */
+export interface ProveOptions {
+  /** The size of an earlier head, in rows. Default: the head of the session now. */
+  readonly size?: number
+}
+
+/**
+ * Prove that a message is in a session.
+ *
+ * Cost    O(log length) rows and nodes, and the blocks of the message
+ *
+ * @param store the store that keeps the session
+ * @param id the id of the session
+ * @param position the position of the message in the record; a negative one counts from the end
+ * @param options the earlier head to prove against
+ * @returns the proof; or `NoSuchLog`, `BeyondEnd`, `MessageErased`, `MessageEncrypted`
+ */
+export const proveEntry = (
+  store: Store,
+  id: string,
+  position: number,
+  options: ProveOptions = {},
+): Task<
+  ReadSessionFault | StoreFaultOf<'BeyondEnd' | 'NotALedger'> | SessionFaultOf<'MessageErased' | 'MessageEncrypted'>,
+  EntryProof
+> => {
+  const { size } = optionsOf('proveEntry', options)
+  return sessionTask(async () => {
+    const found = await rowOfMessage(store, id, position)
+    if (isLeft(found)) return found
+    const { row, info } = found.right
+    const { head: now } = info
+    if (row.erased !== undefined) {
+      const content = await ledgerContent(store)
+      if (isLeft(content)) return content
+      const identities = await store.identities(id)()
+      if (isLeft(identities)) return identities
+      const { at, reason, by } = erasureOf(content.right, row, identities.right, store.hash) ?? {}
+      return left({
+        _tag: 'MessageErased',
+        id,
+        position: row.index,
+        ...(at !== undefined && { at }),
+        ...(reason !== undefined && { reason }),
+        ...(by !== undefined && { by }),
+      })
+    }
+    if (size !== undefined && (!Number.isSafeInteger(size) || size <= row.position || size > now.size))
+      return left({ _tag: 'BeyondEnd', id, at: size, size: now.size })
+    const range = size === undefined ? undefined : await rangeAt(store, id, size)()
+    if (range !== undefined && isLeft(range)) return range
+    if (info.encrypted) return left({ _tag: 'MessageEncrypted', id, position: row.index })
+    const head = range === undefined ? now : headOf(range.right, store.hash)
+    const decoded = decodeRows(id, [row])
+    if (isLeft(decoded)) return decoded
+    const blocks = await blocksOf(store, id, decoded.right)
+    if (isLeft(blocks)) return blocks
+    const path = await inclusionPath(store, id, row.position, head.size)()
+    if (isLeft(path)) return path
+    const proof: EntryProof = {
+      indelible: 'proof',
+      version: 1,
+      session: id,
+      row: row.position,
+      body: row.body,
+      at: row.at,
+      ...saltOf(row),
+      blocks: Object.fromEntries(
+        [...blocks.right]
+          .toSorted(([one], [other]) => (one < other ? -1 : 1))
+          .map(([block, bytes]) => [block, base64Of(bytes)]),
+      ),
+      head,
+      path: path.right.map(bytesToHex),
+    }
+    const checked = checkProof(proof)
+    return isLeft(checked)
+      ? left({ _tag: 'DamagedLog', id, position: row.position, reason: 'the row does not lead to the head' })
+      : right(Object.freeze(proof))
+  }, 'proveEntry')
+}
+
+/** The row of a message of a session. */
+export const rowOfMessage = async (
+  store: Store,
+  id: string,
+  position: number,
+): Promise<
+  Either<ReadSessionFault | StoreFaultOf<'BeyondEnd'>, { readonly row: StoredRow; readonly info: SessionInfo }>
+> => {
+  const info = await describeSession(store, id)()
+  if (isLeft(info)) return info
+  const { len } = info.right
+  const index = position < 0 ? len + position : position
+  const found = await store.read(id, { only: 'entry', from: index, to: index + 1 })()
+  if (isLeft(found)) return found
+  const [row] = found.right
+  return !Number.isInteger(index) || index < 0 || row === undefined || row.index !== index
+    ? left({ _tag: 'BeyondEnd', id, at: position, size: len })
+    : right({ row, info: info.right })
+}
+
+/**
+ * Check a proof, without a store. Give a head that you know from elsewhere: then the message stands in that record.
+ * Without
+ * one, the proof is only checked against the head that it names itself.
+ *
+ * @param proof the proof; untrusted data
+ * @param head a head that you know. Default: the head that the proof names
+ * @returns the message and its place; or `BadProof` with the reason
+ */
+export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'BadProof'>, Proven> => {
+  const bad = (reason: string): Either<SessionFaultOf<'BadProof'>, never> => left({ _tag: 'BadProof', reason })
+  if (!isProof(proof)) return bad('it is not a proof of this library')
+  if (head !== undefined && (head.size !== proof.head.size || head.root !== proof.head.root))
+    return bad(`it leads to the head ${proof.head.size} ${proof.head.root}, not to ${head.size} ${head.root}`)
+  const inclusion = {
+    position: proof.row,
+    size: proof.head.size,
+    leaf: rowLeaf({ kind: 'entry', body: proof.body, at: proof.at, ...saltOf(proof) }, portableSha256),
+    proof: proof.path.map(hexToBytes),
+    root: hexToBytes(proof.head.root),
+  }
+  if (!verifyInclusion(inclusion))
+    return bad(`the message does not stand at row ${proof.row} of the record with that head`)
+  const entry = decodeRow(proof.body)
+  if (isLeft(entry)) return bad(`the row ${entry.left}`)
+  if (!isRowText(proof.body, entry.right)) return bad('the row is not written as this library writes it')
+  const other = Object.keys(proof.blocks).find((id) => !entry.right.blocks.some((block) => block.id === id))
+  if (other !== undefined) return bad(`block ${other} is none of the message`)
+  const bytes = new Map<BlockId, Uint8Array>()
+  for (const { id } of entry.right.blocks) {
+    const content = bytesOfBase64(proof.blocks[id] ?? '?')
+    if (content === undefined || blockIdOf(content, portableSha256) !== id)
+      return bad(`block ${id} is missing or is not what was appended`)
+    bytes.set(id, content)
+  }
+  const history = createHistory<Message>()
+  const reason = takeMessage(history, entry.right, bytes)
+  const message = history.view().at(0)
+  if (reason !== undefined || message === undefined) return bad(reason ?? 'it holds no message')
+  return right(
+    Object.freeze({
+      session: proof.session,
+      row: proof.row,
+      head: proof.head,
+      message,
+      page: entry.right.page,
+      at: proof.at,
+    }),
+  )
+}
+
+const saltOf = (row: Pick<StoredRow, 'salt'>): Pick<EntryProof, 'salt'> => {
+  const salt = own(row, 'salt')
+  return salt === undefined ? {} : { salt }
+}
+
+/** Whether a value has the shape of a proof: these members, and no other. */
+const isProof = (value: unknown): value is EntryProof => {
+  if (!isObject(value)) return false
+  const { indelible, version, session, row, body, at, salt, blocks, head, path } = ownFields(value)
+  return (
+    hasOnly(value, ['indelible', 'version', 'session', 'row', 'body', 'at', 'salt', 'blocks', 'head', 'path']) &&
+    indelible === 'proof' &&
+    version === 1 &&
+    isObject(blocks) &&
+    isObject(head) &&
+    hasOnly(head, ['size', 'root']) &&
+    isArray(path) &&
+    [session, body, ...Object.values(blocks)].every((text) => typeof text === 'string' && text.isWellFormed()) &&
+    [head['root'], ...(path as readonly unknown[])].every(isLeaf) &&
+    isMoment(at) &&
+    (salt === undefined || isSalt(salt)) &&
+    isCount(row) &&
+    isCount(head['size'])
+  )
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0

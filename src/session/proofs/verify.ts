@@ -1,0 +1,160 @@
+/** Verification: whether a session is what was appended, down to the bytes of its blocks. */
+import { checkStore } from '../record/store-of.ts'
+import { isLeft, left, optionsOf, right } from '../../json/index.ts'
+import { createHistory } from '../../history/index.ts'
+import type { BlockId } from '../../proof/kit.ts'
+import type { Message } from '../../message/index.ts'
+import { attachedTo, takeMessage } from '../../entry/kit.ts'
+import { verifyLog, type Head, type InspectRows, type Store, type StoredRow } from '../../store/index.ts'
+import { isEncrypted, ledgerId, readEncrypted, undoneErasures, undoneText } from '../../store/kit.ts'
+import { called, type Task } from '../../task/index.ts'
+import { sessionTask, type VerifySessionFault } from '../fault.ts'
+import { sessionInfo, type SessionInfo } from '../record/metadata.ts'
+import { blocksOf, decodeRows, noteOf, readBlocks, type Damage } from '../record/mirror.ts'
+import { recordedBlocks } from '../erasing/receipt-blocks.ts'
+
+/** How to verify a session. */
+export interface VerifyOptions {
+  /**
+   * An earlier head of the session. The record may have grown since, but must still begin with the rows of that head.
+   */
+  readonly head?: Head
+  /**
+   * Called while rows are read.
+   *
+   * @param rows the number of rows read so far
+   */
+  readonly progress?: (rows: number) => void
+}
+
+/** A session that is what was appended. */
+export interface VerifiedSession extends SessionInfo {
+  /** The positions of the messages that were erased, as the ledger of the scope says. */
+  readonly erased: readonly number[]
+  /**
+   * The blocks that receipts of the recorder name and the store does not have: without them it can't be said what those
+   * calls were sent. The record itself is good. Without keys, those of an encrypted session are not known.
+   */
+  readonly missing: readonly BlockId[]
+}
+
+/**
+ * Read a whole session, and check every row and block against the Merkle tree.
+ *
+ * Without a head from elsewhere, someone who can write to the store can replace the whole record by another valid one.
+ * With
+ * a head, a change of any row that it covers is found.
+ *
+ * Messages that were erased are good where the ledger of the scope says so; then the ledger is checked against its own tree.
+ * A message that the ledger says was erased here, and that has its text, is damage.
+ *
+ * Cost    O(rows + bytes of blocks), in pieces
+ *
+ * @param store the store that keeps it
+ * @param id the id of the session
+ * @param options an earlier head, and a callback for progress
+ * @returns the description of the session; or `DamagedLog` with the first altered, missing or moved position,
+ * `Diverged` if
+ * the record does not continue the head
+ * @example
+ * await verifySession(store, session.id, { head: keptElsewhere })
+ */
+export const verifySession = (
+  store: Store,
+  id: string,
+  options: VerifyOptions = {},
+): Task<VerifySessionFault, VerifiedSession> => {
+  checkStore('verifySession', store)
+  const { head, progress } = optionsOf('verifySession', options, known)
+  return sessionTask(async () => {
+    const erased = new Set<number>() // a log that was made anew meanwhile is read again
+    const named = new Set<BlockId>()
+    const log = await verifyLog(store, id, head, inspector(store, id, progress, erased, named))()
+    if (isLeft(log)) return log
+    const ledger = erased.size === 0 ? undefined : await verifyLog(store, ledgerId)()
+    if (ledger !== undefined && isLeft(ledger)) return ledger
+    const undone = await undoneErasures(store.encryption?.bare ?? store, id)
+    if (isLeft(undone) && (undone.left._tag === 'Io' || undone.left._tag === 'Busy')) return left(undone.left)
+    const [first] = isLeft(undone) ? [] : undone.right.toSorted((one, other) => one.position - other.position)
+    if (first !== undefined)
+      return left({ _tag: 'DamagedLog', id, position: first.position, reason: undoneText(first) })
+    const info = sessionInfo(log.right)
+    if (isLeft(info)) return info
+    const there = named.size === 0 ? right([]) : await store.hasBlocks([...named])()
+    if (isLeft(there)) return left(there.left as VerifySessionFault) // never `DamagedBlock`: no bytes are read
+    const missing = Object.freeze([...named].filter((_, index) => there.right[index] !== true))
+    return right(Object.freeze({ ...info.right, erased: Object.freeze([...erased]), missing }))
+  }, 'verifySession')
+}
+
+const inspector = (
+  store: Store,
+  id: string,
+  progress: VerifyOptions['progress'],
+  erased: Set<number>,
+  named: Set<BlockId>,
+): InspectRows => {
+  let sealed = false
+  let seen = 0
+  return async (rows) => {
+    // Without keys, what is encrypted is only compared with its hashes.
+    const hidden = await readBlocks(store, id, hiddenBlocks(rows))
+    if (isLeft(hidden)) return hidden.left
+    const all = decodeRows(
+      id,
+      rows.filter(({ body }) => !isEncrypted(body)),
+    )
+    if (isLeft(all) && all.left._tag === 'NoKey') return all.left
+    const failed = isLeft(all) ? (all.left as Damage) : undefined
+    // What is wrong with the blocks of an earlier row comes first.
+    const good =
+      failed !== undefined
+        ? decodeRows(
+            id,
+            rows.filter(({ position, body }) => position < failed.position && !isEncrypted(body)),
+          )
+        : all
+    if (isLeft(good)) return good.left
+    const blocks = await blocksOf(store, id, good.right)
+    if (isLeft(blocks)) return blocks.left
+    const history = createHistory<Message>()
+    const attachments = new Map<BlockId, number>() // with the first row that names it
+    let damage: Damage | undefined
+    for (const row of good.right) {
+      const note = row.kind === 'note' ? noteOf(row.body) : undefined
+      const reason =
+        row.kind === 'entry'
+          ? takeMessage(history, row.entry, blocks.right)
+          : note !== undefined && isLeft(note)
+            ? note.left
+            : undefined
+      if (sealed || reason !== undefined) {
+        damage = { _tag: 'DamagedLog', id, position: row.position, reason: reason ?? 'the row stands behind the seal' }
+        break
+      }
+      sealed = note !== undefined && !isLeft(note) && note.right.type === 'seal'
+      if (note !== undefined && !isLeft(note)) for (const block of recordedBlocks(note.right)) named.add(block)
+      if (row.kind === 'entry')
+        for (const block of attachedTo(history.view().at(-1) as Message))
+          if (!attachments.has(block)) attachments.set(block, row.position)
+    }
+    const held = await readBlocks(store, id, attachments)
+    if (isLeft(held)) return held.left
+    if (damage !== undefined) return damage
+    if (isLeft(all)) return all.left
+    for (const { kind, index, erased: leaf } of rows) if (kind === 'entry' && leaf !== undefined) erased.add(index)
+    seen += rows.length
+    const told = called('progress', () => progress?.(seen))
+    return isLeft(told) ? told.left : undefined
+  }
+}
+
+/** The blocks that encrypted rows reference, each with the first row. */
+const hiddenBlocks = (rows: readonly StoredRow[]): ReadonlyMap<BlockId, number> => {
+  const found = new Map<BlockId, number>()
+  for (const { body, position } of rows)
+    for (const block of readEncrypted(body)?.blocks ?? []) if (!found.has(block)) found.set(block, position)
+  return found
+}
+
+const known = { head: true, progress: true } as const

@@ -1,0 +1,87 @@
+/** The traces of an interrupted run: steps that are not recorded, calls without results, and calls that are in no message. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { View } from '../../history/index.ts'
+import { isLeft, right } from '../../json/index.ts'
+import { interruptedResults, openCalls, type Message, type OpenCall } from '../../message/index.ts'
+import {
+  callIdsIn,
+  callsOf,
+  goOnAfter,
+  messagesOf,
+  named,
+  openStepsIn,
+  whyUnanswered,
+  type OpenStep,
+} from './journal.ts'
+import { conversationOf, type Mirror } from './mirror.ts'
+import type { LogFault, Store } from '../../store/index.ts'
+import type { StartedCall } from '../session.ts'
+
+/** The calls that the last assistant message left open, if nothing but results stands behind it. */
+export const openIn = (mirror: Mirror): readonly OpenCall[] => {
+  const conversation = conversationOf(mirror)
+  const turn = conversation.slice(lastTurnOf(conversation))
+  return Object.freeze(
+    openCalls(turn).map((call) => Object.freeze({ ...call, position: turn.positionAt(call.position) as number })),
+  )
+}
+
+/** The index of the last message that is not a tool's; 0, if there is none. */
+const lastTurnOf = (view: View<Message>): number => {
+  let from = view.length - 1
+  while (from > 0 && view.at(from)?.role === 'tool') from -= 1
+  return Math.max(0, from)
+}
+
+/** The steps that nobody is at work on: their runs held no lease, or hold it no more. */
+export const endedStepsIn = (mirror: Mirror): readonly OpenStep[] =>
+  openStepsIn(mirror).filter(({ lease = 0 }) => lease <= mirror.endedLeases)
+
+export const interruptedIn = (mirror: Mirror, reason: string | undefined): readonly Message[] => {
+  const started = new Set<string>()
+  for (const note of mirror.notes.view()) if (note.type === 'tool_started') started.add(note.callId)
+  const said = (call: OpenCall): string =>
+    reason ??
+    (started.has(call.id)
+      ? 'The run was interrupted while this tool was running; it may have had effects.'
+      : 'The run was interrupted before this tool gave a result.')
+  const ended = endedStepsIn(mirror)
+  const callIds = ended.length === 0 ? new Set<string>() : callIdsIn(mirror.history.view())
+  const messages = [
+    ...openIn(mirror).flatMap((call) => interruptedResults([call], said(call))),
+    ...ended.flatMap((step) =>
+      named(step, messagesOf(step, callIds, reason === undefined ? whyUnanswered : () => reason)),
+    ),
+  ]
+  const last = messages.at(-1)
+  return Object.freeze(last?.role === 'assistant' && isCut(last) ? [...messages, goOnAfter(reason)] : messages)
+}
+
+/** The calls that were started and have no known result, of all steps that are not recorded. */
+export const unfinishedIn = (mirror: Mirror): readonly StartedCall[] => {
+  const inSteps = openStepsIn(mirror).flatMap(({ answer, said, started, results }) =>
+    callsOf(answer ?? { role: 'assistant', content: said.filter((part) => typeof part !== 'string') })
+      .filter(({ id }) => started.has(id) && !results.has(id))
+      .map(({ id, name, arguments: given }) => Object.freeze({ callId: id, name, arguments: given })),
+  )
+  return Object.freeze(inSteps)
+}
+
+const isCut = ({ meta }: Message): boolean => {
+  const ours = meta?.['indelible']
+  return typeof ours === 'object' && ours !== null && 'interrupted' in ours
+}
+
+/**
+ * Whether the runs whose steps are open live: they hold the lease. Nothing is asked where no step is open.
+ *
+ * Cost    one question to the store, or none
+ */
+export const lookAtLease = async (store: Store, mirror: Mirror): Promise<Either<LogFault, void>> => {
+  const latest = Math.max(0, ...openStepsIn(mirror).map(({ lease = 0 }) => lease))
+  if (latest <= mirror.endedLeases) return right(undefined)
+  const live = await store.leaseOf(mirror.id)()
+  if (isLeft(live)) return live
+  mirror.endedLeases = Math.max(mirror.endedLeases, live.right === undefined ? latest : live.right.number - 1)
+  return right(undefined)
+}

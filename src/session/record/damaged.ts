@@ -1,0 +1,81 @@
+/** Reading a session some of whose rows are not what was appended: everything else, and a mark in the place of each. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../../json/index.ts'
+import { user } from '../../message/index.ts'
+import { emptyRange, equalBytes, nodeHash, rootOf, hexOf, type CompactRange } from '../../proof/kit.ts'
+import type { LogFault, LogInfo, Store, StoredRow } from '../../store/index.ts'
+import { rangeAt, rowLeaf } from '../../store/kit.ts'
+import { addNote, addTimes, takeRows, type Mirror } from './mirror.ts'
+
+/** Read all rows into an empty mirror. `damaged` of the mirror gets those that are not what was appended. */
+export const readDamaged = async (store: Store, mirror: Mirror, log: LogInfo): Promise<Either<LogFault, LogInfo>> => {
+  const { id, head } = log
+  const nodes: (Uint8Array | undefined)[] = []
+  for (let position = 0; position < head.size; position++) {
+    const found = await rowAt(store, mirror, position)
+    if (isLeft(found)) return found
+    const node = await store.nodes(id, [position])()
+    nodes.push(isLeft(node) ? undefined : node.right[0])
+    const { row, damage } = found.right
+    const reason = damage ?? (isInTree(row, position, nodes, store) ? undefined : altered)
+    const taken = reason === undefined ? await takeRows(store, mirror, position, [row]) : undefined
+    if (taken === undefined || isLeft(taken)) mark(mirror, position, row, reason ?? reasonIn(taken?.left))
+  }
+  const range = await rangeAt(store, id, head.size)()
+  mirror.range = isLeft(range) ? emptyRange : range.right
+  mirror.head = head
+  if (mirror.damaged.length === 0 && rootIn(mirror.range, store) !== head.root)
+    mirror.damaged.push(Object.freeze({ row: head.size, reason: 'the head does not match the rows' }))
+  return right(log)
+}
+
+const altered = 'the row was altered after it was appended'
+const unreadable = 'the row can not be read'
+
+const rootIn = (range: CompactRange, { hash }: Store): string => hexOf(rootOf(range, hash))
+
+const reasonIn = (fault: LogFault | undefined): string => (fault?._tag === 'DamagedLog' ? fault.reason : unreadable)
+
+/** A row as the store has it; of one that can't be read, what it must be. */
+const rowAt = async (
+  store: Store,
+  { id, times }: Mirror,
+  position: number,
+): Promise<Either<LogFault, { readonly row: StoredRow; readonly damage?: string }>> => {
+  const range = { from: position, to: position + 1 }
+  const read = await store.read(id, range)()
+  if (isLeft(read) && read.left._tag !== 'DamagedLog') return left(read.left)
+  const [row] = isLeft(read) ? [] : read.right
+  if (row !== undefined) return right({ row })
+  const bare = isLeft(read) ? await store.encryption?.bare.read(id, range)() : undefined
+  const [stored] = bare === undefined || isLeft(bare) ? [] : bare.right
+  const damage = isLeft(read) ? reasonIn(read.left) : 'the row is missing'
+  const nothing: StoredRow = { position, kind: 'entry', index: 0, body: '', at: times.at(-1) ?? 0 }
+  return right({ row: stored ?? nothing, damage })
+}
+
+/** Whether the tree has the row at this position, as the nodes beside it and before it say. */
+const isInTree = (
+  row: StoredRow,
+  position: number,
+  nodes: readonly (Uint8Array | undefined)[],
+  { hash }: Store,
+): boolean => {
+  let node = rowLeaf(row, hash)
+  for (let rest = position, width = 1; rest % 2 === 1; rest = (rest - 1) / 2, width *= 2) {
+    const before = nodes[position - width]
+    if (before === undefined) return false
+    node = nodeHash(before, node, hash)
+  }
+  const stored = nodes[position]
+  return stored !== undefined && equalBytes(node, stored)
+}
+
+const mark = (mirror: Mirror, row: number, { kind, at }: StoredRow, reason: string): void => {
+  const position = mirror.history.len
+  mirror.damaged.push(Object.freeze(kind === 'note' ? { row, reason } : { row, position, reason }))
+  if (kind === 'note')
+    addNote(mirror, row, Object.freeze({ type: 'application', namespace: 'indelible.damaged', content: { reason } }))
+  else mirror.history.append(user(`[message ${position} is damaged: ${reason}. Its text is not shown.]`), 'evidence')
+  addTimes(mirror, [{ at, salt: undefined, erased: undefined }])
+}

@@ -1,0 +1,40 @@
+/** A record on its way from one store to another, or to a file: its rows, and what it says of them. */
+import type { JsonObject } from '../../json/index.ts'
+import type { Message } from '../../message/index.ts'
+import type { Note } from '../../notes/kit.ts'
+import type { PageKind } from '../../pages/index.ts'
+
+/** What a row of a record says beside its text. */
+export interface RowMoment {
+  /** Milliseconds since 1970. A row without one is given the time of its import. */
+  readonly at?: number
+  /** 32 hexadecimal digits, in erasable sessions. */
+  readonly salt?: string
+  /** The leaf of an erased row, 64 hexadecimal digits. The message or note beside it is a stub without the erased text. */
+  readonly erased?: string
+}
+
+/** A row of a record: a message with its page kind, or a note. */
+export type ExportedRow = RowMoment & ({ readonly message: Message; readonly page: PageKind } | { readonly note: Note })
+
+/** A record to export. */
+export interface Exported {
+  /** The id of the session. */
+  readonly id?: string | undefined
+  /** Its metadata. */
+  readonly metadata: JsonObject
+  /** True if the rows have a salt each, and later rows will have one. */
+  readonly erasable?: true | undefined
+  /** The rows, in the order of the log. */
+  readonly rows: Iterable<ExportedRow>
+  /** The size, and the root if it is known. */
+  readonly head: ExportedHead
+}
+
+/** The size and the root of an exported record. */
+export interface ExportedHead {
+  /** How many rows it had. */
+  readonly size: number
+  /** The Merkle root, in hexadecimal. */
+  readonly root?: string
+}

@@ -1,0 +1,306 @@
+/**
+ * The journal: what runs have finished of steps that are not recorded yet, folded from the notes that they left. A step is
+ * over when a note closes it, when a message of the record says that it comes from it, or when it was retracted.
+ */
+import { hasOwn, isLeft, own } from '../../json/index.ts'
+import {
+  decodeMessage,
+  developer,
+  text,
+  toolCallsOf,
+  type Message,
+  type Part,
+  type ToolCallPart,
+  type Sequence,
+  type ToolResultPart,
+} from '../../message/index.ts'
+import { cutAnswer, resultMessages, toolResultPart, withOwnCallId } from '../../message/kit.ts'
+import { retractedBy, type JournalBlock, type JournalNote, type Note } from '../../notes/kit.ts'
+import type { History } from '../../history/index.ts'
+
+/** A step of a run that is not recorded: its run is at work on it, has died, or waits for an approval. */
+export interface OpenStep {
+  /** The id of the step: that of the delta that it becomes. */
+  readonly step: string
+  /** The fencing number of the lease that the run had. */
+  readonly lease: number | undefined
+  /** The whole answer, as it is to be recorded. Undefined: the model was still at it. */
+  readonly answer: Message | undefined
+  /** What the model had said: whole parts, and text as far as it came. */
+  readonly said: readonly (Part | string)[]
+  /** Whether the results are to be one message. */
+  readonly together: boolean
+  /** The ids of the calls that were started. */
+  readonly started: ReadonlySet<string>
+  /** The results that there are, by the ids of their calls. */
+  readonly results: ReadonlyMap<string, ToolResultPart>
+  /** The ids of the calls that wait for an approval. */
+  readonly waiting: ReadonlySet<string>
+}
+
+/** The calls of an answer that nobody has answered in the same message, in order. */
+export const callsOf = (message: Message): readonly ToolCallPart[] => {
+  const answered = new Set(message.content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
+  return toolCallsOf(message).filter(({ id }) => !answered.has(id))
+}
+
+/** How far the notes and messages of a mirror were folded, and what was open then. */
+export interface JournalFold {
+  notes: number
+  messages: number
+  readonly open: Map<string, Draft>
+}
+
+/** A step while its notes are read. */
+interface Draft {
+  readonly step: string
+  lease: number | undefined
+  answer: JournalNote['answer']
+  together: boolean
+  readonly blocks: Map<number, { text: string; part: JournalBlock['part'] }>
+  readonly started: Set<string>
+  readonly results: Map<string, ToolResultPart>
+  waiting: ReadonlySet<string>
+}
+
+export const emptyFold = (): JournalFold => ({ notes: 0, messages: 0, open: new Map() })
+
+/** What the fold reads: a mirror. */
+interface Log {
+  readonly journal: JournalFold
+  readonly history: History<Message>
+  readonly notes: History<Note>
+  /** Where in the log the notes stand. */
+  readonly noteRows: readonly number[]
+}
+
+/** The steps that are open, in the order in which they began. Cost: O(what is new since it was asked last). */
+export const openStepsIn = ({ journal, notes, noteRows, history }: Log): readonly OpenStep[] => {
+  const [noted, said] = [notes.view(), history.view()]
+  for (; journal.notes < noted.length; journal.notes++) {
+    const index = journal.notes
+    takeNote(journal.open, noted.at(index) as Note, (noteRows[index] as number) - index)
+  }
+  for (; journal.messages < said.length; journal.messages++) {
+    const step = stepNamed(said.at(journal.messages) as Message)
+    if (step !== undefined) journal.open.delete(step)
+  }
+  return Object.freeze([...journal.open.values()].map(openStep))
+}
+
+const takeNote = (open: Map<string, Draft>, note: Note, len: number): void => {
+  if (retractedBy(note, len)?.to === len) open.clear() // what was begun is taken back with its turn
+  if (note.type !== 'journal') return
+  const { step } = note
+  if (note.closed === true) return void open.delete(step)
+  const draft = open.get(step) ?? newDraft(step)
+  open.set(step, draft)
+  addToDraft(draft, note)
+}
+
+const addToDraft = (draft: Draft, note: JournalNote): void => {
+  const { said = [], answer, started = [], results = [], waiting } = note
+  draft.lease = note.lease ?? draft.lease
+  draft.together ||= note.together === true
+  for (const { index, text: piece = '', part, after = 0 } of said) {
+    const before = draft.blocks.get(index)?.text ?? ''
+    const whole =
+      part === undefined || after === 0 ? part : { ...part, text: before.slice(0, after) + String(part['text'] ?? '') }
+    draft.blocks.set(index, { text: before + piece, part: whole })
+  }
+  if (answer !== undefined) draft.answer = answer
+  for (const id of started) draft.started.add(id)
+  if (started.length > 0) draft.waiting = new Set([...draft.waiting].filter((id) => !draft.started.has(id)))
+  for (const result of results) {
+    const [part] = partsOf([result])
+    if (part?.type === 'tool_result') draft.results.set(part.callId, part)
+  }
+  if (waiting !== undefined) draft.waiting = new Set(waiting)
+}
+
+/** A note, and how many messages stand before it. */
+export interface NotePlace {
+  readonly note: Note
+  readonly len: number
+}
+
+/** A step that is over: its answer was recorded, or it was discarded (an attempt that was given up, a turn that was taken back). */
+export interface EndedStep {
+  readonly step: OpenStep
+  /** How many messages stand before its first note. */
+  readonly len: number
+  /** The positions of the answers that have something of it. None: it was discarded. */
+  readonly answers: readonly number[]
+}
+
+/**
+ * The steps of the notes of a log that are open, and those that are over and that no message names.
+ *
+ * Cost    O(notes)
+ *
+ * @param notes the notes, in order
+ * @param messages the messages of the log; of those before the first note, only the number counts
+ */
+export const stepsIn = (
+  notes: Iterable<NotePlace>,
+  messages: readonly Partial<Message>[],
+): { readonly open: ReadonlySet<string>; readonly ended: readonly EndedStep[] } => {
+  const open = new Map<string, Draft>()
+  const all = new Map<string, { readonly draft: Draft; readonly from: number; to: number }>()
+  for (const { note, len } of notes) {
+    takeNote(open, note, len)
+    if (note.type !== 'journal') continue
+    const one = all.get(note.step) ?? { draft: newDraft(note.step), from: len, to: len }
+    all.set(note.step, one)
+    one.to = len
+    addToDraft(one.draft, note)
+  }
+  const named = new Set(messages.flatMap((message) => stepNamed(message) ?? []))
+  const ended = [...all.values()]
+    .filter(({ draft: { step } }) => !open.has(step) && !named.has(step))
+    .map(({ draft, from, to }): EndedStep => {
+      const step = openStep(draft)
+      const answers = messages.slice(from, to).flatMap((message, at) => (isOf(message, step) ? [from + at] : []))
+      return { step, len: from, answers }
+    })
+  return { open: new Set([...open.keys()].filter((step) => !named.has(step))), ended }
+}
+
+/** Whether an answer has something of a step: a text, or a call. Of one that was erased nobody can tell. */
+const isOf = ({ role, content = [] }: Partial<Message>, { answer, said }: OpenStep): boolean =>
+  role === 'assistant' &&
+  (content.some(({ type }) => type === 'erased') ||
+    (answer?.content ?? said).some((one) => {
+      const text = typeof one === 'string' ? one : one.type === 'text' ? one.text : ''
+      return content.some((part) =>
+        typeof one !== 'string' && one.type === 'tool_call'
+          ? part.type === 'tool_call' && part.id === one.id
+          : text !== '' && part.type === 'text' && part.text.includes(text),
+      )
+    }))
+
+const newDraft = (step: string): Draft => ({
+  step,
+  lease: undefined,
+  answer: undefined,
+  together: false,
+  blocks: new Map(),
+  started: new Set(),
+  results: new Map(),
+  waiting: new Set(),
+})
+
+const openStep = ({ step, lease, answer, together, blocks, started, results, waiting }: Draft): OpenStep => {
+  const said = [...blocks]
+    .toSorted(([a], [b]) => a - b)
+    .flatMap(([, block]): readonly (Part | string)[] =>
+      block.part === undefined ? [block.text] : partsOf([block.part]),
+    )
+  return Object.freeze({
+    step,
+    lease,
+    answer: answer === undefined ? undefined : answerOf({ content: said, ...answer }),
+    said: Object.freeze(said),
+    together,
+    started: new Set(started),
+    results: new Map(results),
+    waiting: new Set(waiting),
+  })
+}
+
+/** Why a run can't have written this: its answer is no assistant message, or its results are no results. */
+export const againstJournal = ({ answer, results = [] }: JournalNote): string | undefined => {
+  if (answer !== undefined && answerOf({ content: [], ...answer }) === undefined)
+    return '`answer` of a journal note is no assistant message'
+  const wrong = results.findIndex((result) => !partsOf([result]).some(({ type }) => type === 'tool_result'))
+  return wrong === -1 ? undefined : `results[${wrong}] of a journal note is no tool_result part`
+}
+
+const answerOf = (value: unknown): Message | undefined => {
+  const message = messageOf(value)
+  return message?.role === 'assistant' ? message : undefined
+}
+
+const messageOf = (value: unknown): Message | undefined => {
+  const decoded = decodeMessage(value)
+  return isLeft(decoded) ? undefined : decoded.right
+}
+
+/** What of it is a part of a message: another program may have written the note. */
+const partsOf = (values: readonly unknown[]): readonly Part[] =>
+  values.flatMap((part) => messageOf({ role: 'assistant', content: [part] })?.content ?? [])
+
+/** Why a call has no result of its own. */
+export type Unanswered = (call: ToolCallPart, step: OpenStep) => string
+
+/** Why, where nobody says anything else. */
+export const whyUnanswered: Unanswered = ({ id }, { started, waiting, answer }) => {
+  if (waiting.has(id)) return 'Not run: it waited for an approval that did not come.'
+  if (started.has(id)) return 'The run was interrupted while this tool was running; it may have had effects.'
+  return answer === undefined
+    ? 'Not run: the run was interrupted before the answer was complete.'
+    : 'Not run: the run was interrupted before this tool was started.'
+}
+
+/** The ids of all calls of a record: those of an answer that was cut must be others. Cost: O(record). */
+export const callIdsIn = (messages: Sequence<Message>): Set<string> =>
+  new Set([...messages].flatMap((message) => toolCallsOf(message).map(({ id }) => id)))
+
+/**
+ * A step as messages, settled: the answer or what there is of it, the results that there are, and error results for the
+ * other calls. None, if there is nothing to record.
+ *
+ * @param step the step
+ * @param callIds the ids of the calls that the record has; those of a cut answer are added
+ * @param why the text of the error result of a call that has no result
+ * @returns the messages
+ */
+export const messagesOf = (
+  step: OpenStep,
+  callIds: Set<string>,
+  why: Unanswered = whyUnanswered,
+): readonly Message[] => {
+  const message = step.answer ?? cutOf(step.said, callIds)
+  if (message === undefined) return []
+  const results = callsOf(message).map(
+    (call) =>
+      step.results.get(call.id) ?? toolResultPart(call.id, [text(why(call, step))], { name: call.name, isError: true }),
+  )
+  return [message, ...resultMessages(results, step.together)]
+}
+
+/** Marked, unless nothing would be left but the mark. Its calls have no results, so their ids may still change. */
+const cutOf = (said: OpenStep['said'], callIds: Set<string>): Message | undefined => {
+  if (cutAnswer(said, false) === undefined) return undefined
+  const own = said.map((part) =>
+    typeof part !== 'string' && part.type === 'tool_call' ? withOwnCallId(part, callIds) : part,
+  )
+  return cutAnswer(own, true)
+}
+
+/**
+ * What says after a cut answer that it was cut, and lets the model go on: a provider that is sent an answer as the last
+ * message takes it for the beginning of the next one.
+ */
+export const goOnAfter = (reason = 'The run was interrupted here'): Message => ({
+  ...developer(`[${reason}. The answer above is incomplete.]`),
+  meta: { indelible: { interrupted: true } },
+})
+
+/** The messages of a step, the first of which says which step it is, so that it is known to be recorded. */
+export const named = ({ step }: OpenStep, [first, ...rest]: readonly Message[]): readonly Message[] => {
+  if (first === undefined) return []
+  const meta = own(first, 'meta')
+  const ours = meta && own(meta, 'indelible')
+  const kept = typeof ours === 'object' && ours !== null && !Array.isArray(ours) ? ours : {}
+  return [{ ...first, meta: { ...meta, indelible: { ...kept, step } } }, ...rest]
+}
+
+/** The step that a message says it comes from. */
+export const stepNamed = (message: Partial<Message>): string | undefined => {
+  const meta = own(message, 'meta')
+  const ours = meta && own(meta, 'indelible')
+  if (typeof ours !== 'object' || ours === null || !hasOwn(ours, 'step')) return undefined
+  const { step } = ours as { readonly step?: unknown }
+  return typeof step === 'string' ? step : undefined
+}

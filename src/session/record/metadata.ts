@@ -1,0 +1,123 @@
+/** A session's metadata: the caller's own, and beside it what makes a log a session. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../../json/index.ts'
+import type { JsonObject } from '../../json/index.ts'
+import type { LogInfo, StoreFaultOf } from '../../store/index.ts'
+import { checkMeta, encryptionOf, isEncryptedLog, partialMember, sessionMember } from '../../store/kit.ts'
+import type { Redactor } from '../../redact/index.ts'
+import type { NoSessionFault } from '../fault.ts'
+
+/** The description of a session. */
+export interface SessionInfo {
+  /** The id of the session. */
+  readonly id: string
+  /** The number of messages. */
+  readonly len: number
+  /** The size and root of its log. */
+  readonly head: LogInfo['head']
+  /** The time of creation, in milliseconds since 1970. */
+  readonly created: number
+  /** The time of its last own row, in milliseconds since 1970; `created` if it has none. */
+  readonly appended: number
+  /** Its metadata, without the library's own keys. */
+  readonly metadata: JsonObject
+  /** True if every row has a salt, so that nobody can find an erased text by guessing. */
+  readonly erasable?: true | undefined
+  /** True if it is encrypted. Without its key, `metadata` has only what stands under `clear`. */
+  readonly encrypted?: true | undefined
+  /** The session that it was forked from, and the number of messages that they share. Absent if it is not a fork. */
+  readonly forkedFrom?: ForkPoint | undefined
+}
+
+/** The place of a fork in another session. */
+export interface ForkPoint {
+  /** The id of that session. */
+  readonly id: string
+  /** The number of messages that they share. */
+  readonly at: number
+}
+
+/** The format of the rows that this version writes. */
+const format = 1
+
+const own = 'indelible.'
+/** Under which key the format stands: what `listSessions` asks for. */
+export const formatKey: typeof sessionMember = sessionMember
+const forkKey = 'indelible.fork'
+const erasableKey = 'indelible.erasable'
+/** Under which key it stands that rows are still to come: such a log is no session yet. */
+const partialKey: typeof partialMember = partialMember
+
+/** Who stores the rows that are to come: an import's log is its own, a copy's is everybody's who copies the same. */
+export type PartialOf = 'import' | 'copy'
+
+/** What is stored for a session while it is imported or copied. */
+export const partialMeta = <By extends PartialOf>(by: By): { readonly [partialKey]: By } => ({
+  [partialKey]: by,
+})
+
+export const isPartial = ({ meta }: Pick<LogInfo, 'meta'>): boolean => Object.hasOwn(meta, partialKey)
+
+export const isPartialOf = ({ meta }: Pick<LogInfo, 'meta'>, by: PartialOf): boolean =>
+  isPartial({ meta }) && meta[partialKey] === by
+
+/** Metadata without secrets. What is no JSON stays, and is refused as such. */
+export const redactedMeta = (redactor: Redactor | undefined, given: JsonObject): JsonObject => {
+  if (redactor === undefined) return given
+  const checked = checkMeta(given)
+  return isLeft(checked) ? given : redactor.json(checked.right)
+}
+
+/** What is stored for a session with this metadata. It is checked before it is spread: a text or a date would become an object. */
+export const storedMeta = (
+  given: unknown,
+  forkedFrom?: ForkPoint,
+  erasable = false,
+): Either<StoreFaultOf<'InvalidMeta'>, JsonObject> => {
+  const checked = checkMeta(given)
+  if (isLeft(checked)) return checked
+  const metadata = checked.right
+  const key = Object.keys(metadata).find((key) => key.startsWith(own))
+  if (key !== undefined)
+    return left({ _tag: 'InvalidMeta', path: [key], reason: `is a name that only this library gives (${own}…)` })
+  return right({
+    [formatKey]: format,
+    ...(forkedFrom && { [forkKey]: { ...forkedFrom } }),
+    ...(erasable && { [erasableKey]: true }),
+    ...metadata,
+  })
+}
+
+/** What a log's metadata says of it as a session. */
+export const sessionInfo = ({
+  id,
+  entries,
+  head,
+  created,
+  appended,
+  meta,
+}: LogInfo): Either<NoSessionFault, SessionInfo> => {
+  if (isPartial({ meta })) return left({ _tag: 'UnfinishedSession', id, rows: head.size })
+  const found = Object.hasOwn(meta, formatKey) ? meta[formatKey] : undefined
+  if (typeof found !== 'number') return left({ _tag: 'NotASession', id })
+  if (found > format) return left({ _tag: 'NewerSession', id, found, supported: format })
+  const fork = Object.hasOwn(meta, forkKey) ? (meta[forkKey] as unknown as ForkPoint) : undefined // only `storedMeta` writes it
+  const isHidden = encryptionOf({ meta }) !== undefined // its own part was not read: nobody vouches for what else stands there
+  const metadata = Object.freeze(
+    Object.fromEntries(Object.entries(meta).filter(([key]) => (isHidden ? key === 'clear' : !key.startsWith(own)))),
+  )
+  const isErasable = Object.hasOwn(meta, erasableKey) && meta[erasableKey] === true
+  return right(
+    Object.freeze({
+      id,
+      len: entries,
+      head,
+      created,
+      appended,
+      metadata,
+      forkedFrom: fork,
+      erasable: isErasable ? true : undefined,
+      encrypted: isEncryptedLog({ meta }) ? true : undefined,
+    }),
+  )
+}

@@ -1,0 +1,476 @@
+/** What a session holds in memory: the record as it is stored, up to a head. Never ahead of the store, never beside it. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../../json/index.ts'
+import { createHistory, without, type Immutable, type History, type Range, type View } from '../../history/index.ts'
+import { appendText } from '../../history/kit.ts'
+import { emptyRange, type BlockId, type CompactRange, type Hash } from '../../proof/kit.ts'
+import type { Message } from '../../message/index.ts'
+import { checkNote, decodeNote, isMark, placeNote, retractedBy, type Note } from '../../notes/kit.ts'
+import { noteFaultText } from '../../notes/fault.ts'
+import { emptyFold, type JournalFold } from './journal.ts'
+import type { PageKind } from '../../pages/index.ts'
+import type { Redactor } from '../../redact/index.ts'
+import { againstStub, decodeRow, takeRow, type DecodedRow } from '../../entry/kit.ts'
+import {
+  grow,
+  verifyLog,
+  type Head,
+  type LogInfo,
+  type Store,
+  type StoredRow,
+  type LogFault,
+  type StoreFaultOf,
+  type VerifyFault,
+} from '../../store/index.ts'
+import { headOf, rangeAt, readEncrypted, rowLeaf, withoutKeys } from '../../store/kit.ts'
+
+/** A row of the log that is not what was appended. */
+export interface DamagedRow {
+  /** Its place in the log of messages and notes, from 0; the number of rows if it is none of them but the head. */
+  readonly row: number
+  /** The position of the message that it should have, among the messages. Absent for a note and for the head. */
+  readonly position?: number
+  /** The damage, in words. */
+  readonly reason: string
+}
+
+export interface Mirror {
+  readonly id: string
+  /** Takes secrets out of what this handle appends. */
+  readonly redactor: Redactor | undefined
+  readonly history: History<Message>
+  readonly notes: History<Note>
+  /** Where in the log the notes stand; the messages are in all other places. */
+  readonly noteRows: number[]
+  /** What retractions took out of the conversation, in the order of their notes, and how many notes there were then. */
+  readonly retracted: { readonly range: Range; readonly notes: number }[]
+  /** The conversation of a view, kept until there is more. */
+  conversation: { readonly view: View<Message>; readonly retractions: number; readonly of: View<Message> } | undefined
+  /** When each row was written, and its salt, in the order of the log. */
+  readonly times: number[]
+  readonly salts: Map<number, string>
+  /** The leaves of rows that were erased before they were read, by their place in the log. */
+  readonly erased: Map<number, string>
+  /** Rows that are not what was appended, of a session that is only read. */
+  readonly damaged: DamagedRow[]
+  range: CompactRange
+  head: Head
+  sealed: boolean
+  /** Rows that are appended get a salt. */
+  erasable: boolean
+  /** What runs have finished of steps that are not recorded, as far as it was asked for. */
+  readonly journal: JournalFold
+  /** Leases up to this number are known not to be held any more. */
+  endedLeases: number
+  /** How many rows were read from the store: those of others, and those that stood there when it was opened. */
+  foreign: number
+}
+
+/** A history of notes: their pages say nothing. */
+export const noteHistory = (): History<Note> => createHistory<Note>({ classify: () => 'conversation' })
+
+export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirror => ({
+  id,
+  redactor,
+  history: createHistory<Message>(),
+  notes: noteHistory(),
+  noteRows: [],
+  retracted: [],
+  conversation: undefined,
+  range: emptyRange,
+  head: headOf(emptyRange, store.hash),
+  sealed: false,
+  times: [],
+  salts: new Map(),
+  erased: new Map(),
+  damaged: [],
+  erasable: false,
+  journal: emptyFold(),
+  endedLeases: 0,
+  foreign: 0,
+})
+
+/** How many messages stand before a row. Cost: O(log notes). */
+export const messagesBefore = ({ noteRows }: Mirror, row: number): number => {
+  let low = 0
+  let high = noteRows.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((noteRows[middle] as number) < row) low = middle + 1
+    else high = middle
+  }
+  return row - low
+}
+
+/** Where in the log a message stands, or the end of what is known of it. Cost: O(log notes · log messages). */
+export const rowOf = (mirror: Mirror, position: number): number => {
+  let low = position
+  let high = mirror.range.size
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (messagesBefore(mirror, middle + 1) > position) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/**
+ * Read what the store has beyond the mirror. It must continue what is known: `Diverged` if it does not. After a fault
+ * the mirror may have rows that its head does not count, and is of no more use.
+ *
+ * Cost    O(new rows), in pieces; nothing is read where there are none
+ */
+export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<VerifyFault, LogInfo>> => {
+  const { id, head: known } = mirror
+  const found = await store.info(id)()
+  if (isLeft(found)) return found
+  const { head } = found.right
+  if (head.size === known.size && head.root === known.root) return found
+  if (known.size > 0) {
+    const before = head.size <= known.size ? undefined : await rangeAt(store, id, known.size)()
+    if (before !== undefined && isLeft(before)) return before
+    if (before === undefined || headOf(before.right, store.hash).root !== known.root)
+      return left({ _tag: 'Diverged', id, expected: known, actual: head })
+  }
+  return readUpTo(store, mirror, found.right)
+}
+
+/** Read the rows of a log behind those of the mirror, which it continues. */
+export const readUpTo = async (store: Store, mirror: Mirror, log: LogInfo): Promise<Either<LogFault, LogInfo>> => {
+  const { id, head } = log
+  if (head.size === mirror.head.size && head.root === mirror.head.root) return right(log)
+  let { range } = mirror
+  for (let from = mirror.head.size; from < head.size; from += piece) {
+    const read = await readPiece(store, mirror, range, Math.min(from + piece, head.size))
+    if (isLeft(read)) return read
+    range = read.right
+  }
+  if (headOf(range, store.hash).root !== head.root) return left(await damageIn(store, id, head))
+  mirror.range = range
+  mirror.head = head
+  return right(log)
+}
+
+/** The first row that is not what was appended. */
+const damageIn = async (store: Store, id: string, { size }: Head): Promise<LogFault> => {
+  const verified = await verifyLog(store, id)()
+  return isLeft(verified) && verified.left._tag !== 'Diverged'
+    ? verified.left
+    : { _tag: 'DamagedLog', id, position: size, reason: 'the head does not match the rows' }
+}
+
+/**
+ * The same from what a conflict carries, without a question to the store. False: it does not carry all that the mirror
+ * lacks, or other rows than those of its head.
+ *
+ * Cost    O(missed rows)
+ */
+export const catchUpFrom = async (
+  store: Store,
+  mirror: Mirror,
+  { expected, actual, missed }: Conflict,
+): Promise<Either<LogFault, boolean>> => {
+  const { size, root } = mirror.head
+  if (expected.size !== size || expected.root !== root || missed.length !== actual.size - size) return right(false)
+  const { range } = grow(
+    mirror.range,
+    missed.map((row) => rowLeaf(row, store.hash)),
+    store.hash,
+  )
+  if (headOf(range, store.hash).root !== actual.root) return right(false)
+  const taken = await takeRows(store, mirror, size, missed)
+  if (isLeft(taken)) return taken
+  const { range: after } = grow(mirror.range, taken.right, store.hash)
+  if (headOf(after, store.hash).root !== actual.root) return left(await damageIn(store, mirror.id, actual))
+  mirror.range = after
+  mirror.head = actual
+  return right(true)
+}
+
+export type Conflict = StoreFaultOf<'Conflict'>
+
+/** How many rows are read at once. */
+const piece = 1000
+
+const readPiece = async (
+  store: Store,
+  mirror: Mirror,
+  range: CompactRange,
+  to: number,
+): Promise<Either<LogFault, CompactRange>> => {
+  const from = range.size
+  const rows = await store.read(mirror.id, { from, to })()
+  if (isLeft(rows)) return rows
+  if (rows.right.length !== to - from)
+    return left({ _tag: 'DamagedLog', id: mirror.id, position: from + rows.right.length, reason: 'rows are missing' })
+  const leaves = await takeRows(store, mirror, from, rows.right)
+  return isLeft(leaves) ? leaves : right(grow(range, leaves.right, store.hash).range)
+}
+
+/** Add rows to a mirror, the first of which is at `from`. Returns the leaves of what was added. */
+export const takeRows = async (
+  store: Store,
+  mirror: Mirror,
+  from: number,
+  rows: readonly StoredRow[],
+): Promise<Either<LogFault, readonly Uint8Array[]>> => {
+  const { id } = mirror
+  const { hash } = store
+  const decoded = decodeRows(id, rows)
+  if (isLeft(decoded)) return decoded
+  const blocks = await blocksOf(store, id, decoded.right)
+  if (isLeft(blocks)) return blocks
+  const leaves: Uint8Array[] = []
+  for (let index = 0; index < rows.length; index++) {
+    const row = rows[index] as StoredRow
+    const position = from + index
+    const leaf =
+      row.kind === 'note' ? takeNote(mirror, position, row, hash) : takeRow(mirror.history, row, blocks.right, hash)
+    if (isLeft(leaf)) return left({ _tag: 'DamagedLog', id, position, reason: leaf.left })
+    leaves[index] = leaf.right
+  }
+  addTimes(mirror, rows)
+  mirror.foreign += rows.length
+  return right(leaves)
+}
+
+/** A row, and what it says if it is a message. */
+export type RowToRead =
+  | { readonly kind: 'note'; readonly position: number; readonly body: string }
+  | { readonly kind: 'entry'; readonly position: number; readonly entry: DecodedRow }
+
+/** A row of the log is not as it should be. */
+export type Damage = StoreFaultOf<'DamagedLog'>
+
+/** Rows that are encrypted can't be read by a store without keys. */
+export const decodeRows = (
+  id: string,
+  rows: readonly StoredRow[],
+): Either<Damage | StoreFaultOf<'NoKey'>, readonly RowToRead[]> => {
+  const decoded: RowToRead[] = []
+  for (const { kind, position, body, erased } of rows) {
+    const encrypted = readEncrypted(body)
+    if (encrypted !== undefined) return left(withoutKeys(id, encrypted.key))
+    const stub = erased === undefined ? undefined : againstStub(kind, body)
+    if (stub !== undefined) return left({ _tag: 'DamagedLog', id, position, reason: `the row was erased, and ${stub}` })
+    if (kind === 'note') decoded.push({ kind, position, body })
+    else {
+      const entry = decodeRow(body)
+      if (isLeft(entry)) return left({ _tag: 'DamagedLog', id, position, reason: `the row ${entry.left}` })
+      decoded.push({ kind, position, entry: entry.right })
+    }
+  }
+  return right(decoded)
+}
+
+/** The blocks that the texts of rows stand in, or a fault that names the first row with one that is not as it was. */
+export const blocksOf = async (
+  store: Store,
+  id: string,
+  rows: readonly RowToRead[],
+): Promise<Either<LogFault, ReadonlyMap<BlockId, Uint8Array>>> => {
+  const wanted = new Map<BlockId, number>() // with the first row that has it
+  const keys = new Map<BlockId, string>()
+  for (const row of rows)
+    if (row.kind === 'entry')
+      for (const { id: block, key } of row.entry.blocks) {
+        if (!wanted.has(block)) wanted.set(block, row.position)
+        if (key !== undefined) keys.set(block, key)
+      }
+  const { encryption } = store
+  if (keys.size === 0 || encryption === undefined) return readBlocks(store, id, wanted)
+  const found = await readBlocks(encryption.bare, id, wanted)
+  if (isLeft(found)) return found
+  const plain = new Map(found.right)
+  for (const [block, key] of keys) {
+    const bytes = encryption.block(key, found.right.get(block) as Uint8Array) // it was found
+    if (bytes === undefined)
+      return left({
+        _tag: 'DamagedLog',
+        id,
+        position: wanted.get(block) ?? -1,
+        reason: `block ${block} is not what its key encrypted`,
+      })
+    plain.set(block, bytes)
+  }
+  return right(plain)
+}
+
+/** Blocks, each with the first row that speaks of it, or a fault that names the first row with one that is not as it was. */
+export const readBlocks = async (
+  store: Store,
+  id: string,
+  wanted: ReadonlyMap<BlockId, number>,
+): Promise<Either<LogFault, ReadonlyMap<BlockId, Uint8Array>>> => {
+  const ids = [...wanted.keys()]
+  if (ids.length === 0) return right(new Map())
+  const found = await store.getBlocks(ids)()
+  const damaged = (bad: readonly BlockId[], reason: string): Damage => {
+    const first = ids.find((block) => bad.includes(block))
+    return { _tag: 'DamagedLog', id, position: wanted.get(first as BlockId) ?? -1, reason: `block ${first} ${reason}` }
+  }
+  if (isLeft(found))
+    return left(found.left._tag === 'DamagedBlock' ? damaged(found.left.ids, 'is not what was appended') : found.left)
+  const missing = ids.filter((_, index) => found.right[index] === undefined)
+  if (missing.length > 0) return left(damaged(missing, 'is missing'))
+  return right(new Map(ids.map((block, index) => [block, found.right[index] as Uint8Array])))
+}
+
+const takeNote = (mirror: Mirror, position: number, row: StoredRow, hash: Hash): Either<string, Uint8Array> => {
+  const { body } = row
+  let note: Note | undefined
+  const check = (value: unknown): unknown => {
+    const problem = checkNote(value)
+    if (problem === undefined) note = value as Note
+    return problem
+  }
+  const added = appendText(mirror.notes, body, { page: 'conversation', check })
+  if (isLeft(added) || note === undefined) {
+    const decoded = noteOf(body) // it says what is wrong
+    return left(isLeft(decoded) ? decoded.left : 'the row is not a note')
+  }
+  countNote(mirror, position, note)
+  return right(rowLeaf(row, hash))
+}
+
+/** The note that a row holds, or why it is none. */
+export const noteOf = (body: string): Either<string, Note> => {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    return left('the row is not a note')
+  }
+  const note = decodeNote(value)
+  return isLeft(note) ? left(noteFaultText(note.left)) : note
+}
+
+/** Keep what rows say beside their text: those behind the ones that are known. */
+export const addTimes = (
+  { times, salts, erased }: Mirror,
+  rows: readonly Pick<StoredRow, 'at' | 'salt' | 'erased'>[],
+): void => {
+  for (const { at, salt, erased: leaf } of rows) {
+    if (leaf !== undefined) erased.set(times.length, leaf)
+    if (salt !== undefined) salts.set(times.length, salt)
+    times.push(at)
+  }
+}
+
+/** Count a note that stands at a position of the log. */
+export const addNote = (mirror: Mirror, position: number, note: Note): void => {
+  mirror.notes.append(note)
+  countNote(mirror, position, note)
+}
+
+/** What the last of the notes says of the record. */
+const countNote = (mirror: Mirror, position: number, note: Note): void => {
+  const before = position - mirror.notes.len + 1 // rows that are no notes are messages
+  if (isMark(note) || note.type === 'summary') placeNote(mirror.notes.view().at(-1) as Note, before)
+  const range = retractedBy(note, before)
+  if (range !== undefined) mirror.retracted.push({ range, notes: mirror.notes.len })
+  mirror.noteRows.push(position)
+  if (note.type === 'seal') mirror.sealed = true
+}
+
+/** The record at one head. */
+export interface Moment {
+  /** Every message. */
+  readonly view: View<Message>
+  /** The messages that were not retracted at that time. */
+  readonly conversation: View<Message>
+  /** The notes. */
+  readonly notes: View<Note>
+}
+
+/** What retractions leave of the record. Cost: O(retractions) after an append or a retraction, else O(1). */
+export const conversationOf = (mirror: Mirror): View<Message> => {
+  const { retracted, conversation: known } = mirror
+  const of = mirror.history.view()
+  if (known !== undefined && known.of === of && known.retractions === retracted.length) return known.view
+  const view =
+    retracted.length === 0
+      ? of
+      : without(
+          of,
+          retracted.map(({ range }) => range),
+        )
+  mirror.conversation = { view, of, retractions: retracted.length }
+  return view
+}
+
+/** The record as it was when it had so many rows. Cost: O(retractions). */
+export const momentAt = (mirror: Mirror, rows: number): Moment => {
+  const len = messagesBefore(mirror, rows)
+  const view = mirror.history.view().slice(0, len)
+  const retracted = mirror.retracted.filter(({ notes }) => notes <= rows - len)
+  return Object.freeze({
+    view,
+    conversation: without(
+      view,
+      retracted.map(({ range }) => range),
+    ),
+    notes: mirror.notes.view().slice(0, rows - len),
+  })
+}
+
+/** A row of the record: a message or a note. */
+export type SessionRow = {
+  /** Its place in the log of messages and notes, from 0. */
+  readonly row: number
+  /** When it was appended, by the clock of its writer: milliseconds since 1970. */
+  readonly at: number
+} & (
+  | {
+      readonly kind: 'entry'
+      /** The position of the message among the messages. */
+      readonly position: number
+      /** The message. */
+      readonly message: Immutable<Message>
+      /** The page kind that it was appended with. */
+      readonly page: PageKind
+    }
+  | {
+      readonly kind: 'note'
+      /** The position of the message that the note stands after; -1 if it stands before all of them. */
+      readonly after: number
+      /** The note. */
+      readonly note: Note
+    }
+)
+
+/** The rows from one to another, as they are when the first is asked for. */
+export function* rowsIn(mirror: Mirror, from: number, to: number): Generator<SessionRow> {
+  const [messages, notes] = [mirror.history.view(), mirror.notes.view()]
+  let position = messagesBefore(mirror, from)
+  for (let row = from; row < to; row++) {
+    const index = row - position // of the next note
+    const place = { row, at: mirror.times[row] as number }
+    if (mirror.noteRows[index] === row)
+      yield Object.freeze({ ...place, kind: 'note', after: position - 1, note: notes.at(index) as Note })
+    else {
+      const [message, page] = [messages.at(position) as Message, messages.pages.at(position) as PageKind]
+      yield Object.freeze({ ...place, kind: 'entry', position, message, page })
+      position += 1
+    }
+  }
+}
+
+/** When a message was appended. Throws RangeError beyond the end. */
+export const timeOf = (mirror: Mirror, position: number): number => {
+  const { len } = mirror.history
+  if (!(Number.isSafeInteger(position) && position >= 0 && position < len))
+    throw new RangeError(`timeOf(${String(position)}): the record has ${len} messages`)
+  return mirror.times[rowOf(mirror, position)] as number // each row has one
+}
+
+/** The rows that another writer appended. */
+export interface Missed {
+  /** The messages that were appended. */
+  readonly messages: View<Message>
+  /** The notes that were written. */
+  readonly notes: View<Note>
+}
+
+export const since = ({ history, notes }: Mirror, len: number, noteLen: number): Missed =>
+  Object.freeze({ messages: history.view().slice(len), notes: notes.view().slice(noteLen) })

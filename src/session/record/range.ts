@@ -1,0 +1,53 @@
+/** Reading a part of a long session without the rest. */
+import { isLeft, left, right } from '../../json/index.ts'
+import { createHistory, type View } from '../../history/index.ts'
+import type { Message } from '../../message/index.ts'
+import { takeMessage } from '../../entry/kit.ts'
+import type { LogFault, Store } from '../../store/index.ts'
+import { sessionTask } from '../fault.ts'
+import type { Task } from '../../task/index.ts'
+import { blocksOf, decodeRows } from './mirror.ts'
+
+/** A part of a session. */
+export interface MessageRange {
+  /** The position of the first message of the range. */
+  readonly from: number
+  /** The messages of the range. */
+  readonly view: View<Message>
+  /** When each of them was appended, in milliseconds since 1970. */
+  readonly times: readonly number[]
+}
+
+/**
+ * Read the messages from `from` up to, not including, `to`, by the rules of `Array.prototype.slice`.
+ *
+ * Cost    O(messages read + log length)
+ *
+ * @param store the store that keeps the session
+ * @param id the id of the session
+ * @param from the first position; a negative one counts from the end. Default: 0
+ * @param to the position after the last one; a negative one counts from the end. Default: the end
+ * @returns the messages, and the position of the first one
+ * @example
+ * const { view } = await readRange(store, 'notes', -50) // the last fifty
+ */
+export const readRange = (store: Store, id: string, from?: number, to?: number): Task<LogFault, MessageRange> =>
+  sessionTask(async () => {
+    const rows = await store.read(id, {
+      only: 'entry',
+      ...(from !== undefined && { from }),
+      ...(to !== undefined && { to }),
+    })()
+    if (isLeft(rows)) return rows
+    const decoded = decodeRows(id, rows.right)
+    if (isLeft(decoded)) return decoded
+    const blocks = await blocksOf(store, id, decoded.right)
+    if (isLeft(blocks)) return blocks
+    const history = createHistory<Message>()
+    for (const row of decoded.right) {
+      const reason = row.kind === 'entry' ? takeMessage(history, row.entry, blocks.right) : undefined
+      if (reason !== undefined) return left({ _tag: 'DamagedLog', id, position: row.position, reason })
+    }
+    const times = Object.freeze(rows.right.map(({ at }) => at))
+    return right(Object.freeze({ from: rows.right[0]?.index ?? 0, view: history.view(), times }))
+  }, 'readRange')

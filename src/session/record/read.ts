@@ -1,0 +1,61 @@
+/** Reading a session whole, as it is stored. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../../json/index.ts'
+import type { LogFault, LogInfo, Store } from '../../store/index.ts'
+import { encryptionOf, ownKeyOf, withoutKeys } from '../../store/kit.ts'
+import type { Redactor } from '../../redact/index.ts'
+import type { ReadSessionFault } from '../fault.ts'
+import { sessionInfo, type SessionInfo } from './metadata.ts'
+import { readDamaged } from './damaged.ts'
+import { emptyMirror, readUpTo, type Mirror } from './mirror.ts'
+
+/** A session that was read. */
+export interface Opened {
+  readonly mirror: Mirror
+  readonly log: LogInfo
+  readonly info: SessionInfo
+}
+
+/** The same, also where rows are damaged: the mirror says which. */
+export const readReadable = async (store: Store, id: string): Promise<Either<ReadSessionFault, Opened>> => {
+  const opened = await readMirror(store, id)
+  if (!isLeft(opened) || opened.left._tag !== 'DamagedLog') return opened
+  const log = await store.info(id)()
+  if (isLeft(log)) return log
+  const info = sessionInfo(log.right)
+  if (isLeft(info)) return info
+  const mirror = emptyMirror(store, id)
+  const read = await readDamaged(store, mirror, log.right)
+  return isLeft(read) ? read : right({ mirror, log: log.right, info: info.right })
+}
+
+/** A session as it is stored. */
+export const readMirror = async (
+  store: Store,
+  id: string,
+  redactor?: Redactor,
+): Promise<Either<ReadSessionFault, Opened>> => {
+  const log = await store.info(id)()
+  if (isLeft(log)) return log
+  const info = sessionInfo(log.right)
+  if (isLeft(info)) return info
+  if (info.right.encrypted && store.encryption === undefined) return left(withoutKeys(id, ownKeyOf(log.right)))
+  // Its metadata could not be read. Of an empty log nothing else would tell.
+  const hidden = encryptionOf(log.right)?.keys.at(-1)
+  const key = hidden && (await store.encryption?.keyFor(hidden, id, store.scope)())
+  if (key && isLeft(key)) return key
+  const mirror = emptyMirror(store, id, redactor)
+  const read = await readUpTo(store, mirror, log.right)
+  return isLeft(read)
+    ? left(sharedFault(read.left, info.right, log.right))
+    : right({ mirror, log: log.right, info: info.right })
+}
+
+/** Of a fork whose shared messages can't be read: whose they are, and that its own can. */
+const sharedFault = (fault: LogFault, { forkedFrom }: SessionInfo, log: LogInfo): LogFault =>
+  fault._tag !== 'NoKey' || forkedFrom === undefined || fault.key === ownKeyOf(log)
+    ? fault
+    : {
+        ...fault,
+        reason: `it shares its first ${forkedFrom.at} messages with ${JSON.stringify(forkedFrom.id)}, and of those ${fault.reason}; its own messages, from ${forkedFrom.at} on, can be read (readRange, "indelible show")`,
+      }

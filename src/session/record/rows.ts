@@ -1,0 +1,179 @@
+/** Messages and notes as the rows that are appended for them, and what to do in memory once they are stored. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Range, View } from '../../history/index.ts'
+import { describe, isLeft, left, own, right } from '../../json/index.ts'
+import { decodeMessage, isErased, type Message, type MessageFault } from '../../message/index.ts'
+import { decodeNote, rangeDigest, type Note, type RetractionNote } from '../../notes/kit.ts'
+import { noteFaultText } from '../../notes/fault.ts'
+import { classify, isPageKind } from '../../pages/index.ts'
+import { Recording } from '../../entry/kit.ts'
+import type { Row, Store } from '../../store/index.ts'
+import type { SessionFaultOf } from '../fault.ts'
+import { againstJournal } from './journal.ts'
+import { addNote, conversationOf, type Mirror } from './mirror.ts'
+import type { Appendable, AppendOptions } from '../session.ts'
+import type { StepRows } from './step.ts'
+
+/** Rows of messages, copied and checked now: what the caller does with theirs afterwards changes nothing. */
+export const messageRows = (
+  mirror: Mirror,
+  given: readonly Appendable[],
+  page: AppendOptions['page'],
+  { hash }: Pick<Store, 'hash'>,
+): Either<SessionFaultOf<'InvalidMessage' | 'InvalidPage'>, StepRows> => {
+  const { redactor } = mirror
+  const recording = new Recording()
+  for (let index = 0; index < given.length; index++) {
+    const whole = decodeMessage(given[index])
+    const decoded = redactor === undefined || isLeft(whole) ? whole : decodeMessage(redactor.message(whole.right))
+    if (isLeft(decoded)) return left({ _tag: 'InvalidMessage', index, cause: decoded.left })
+    if (isErased(decoded.right)) return left({ _tag: 'InvalidMessage', index, cause: erasedCause(decoded.right) })
+    const tag = typeof page === 'object' ? own(page, index) : page
+    if (tag !== undefined && !isPageKind(tag)) return left({ _tag: 'InvalidPage', index, found: describe(tag) })
+    const classified = classify(decoded.right)
+    const kind = tag ?? classified
+    const added = Recording.add(recording, decoded.right, kind, kind !== classified, hash)
+    if (isLeft(added)) return left({ _tag: 'InvalidMessage', index, cause: added.left })
+  }
+  const apply = (): void => Recording.addTo(recording, mirror.history)
+  return right({ ...Recording.rowsOf(recording), recording, apply })
+}
+
+/** Why a message with a part that says it was erased can't be appended. */
+export const erasedCause = ({ content }: Message): MessageFault => ({
+  _tag: 'UnexpectedShape',
+  path: ['content', content.findIndex(({ type }) => type === 'erased'), 'type'],
+  expected: 'another one: only erase() makes it',
+  found: '"erased"',
+})
+
+/** Rows of messages, which begin at the position `base`, and notes behind them. */
+export const withNotes = (
+  mirror: Mirror,
+  messages: StepRows,
+  given: readonly Note[],
+  base: number,
+): Either<SessionFaultOf<'InvalidNote'>, StepRows> => {
+  const count = messages.rows.length
+  const notes: Note[] = []
+  for (const one of given) {
+    const decoded = checkedNote(one, mirror)
+    if (isLeft(decoded)) return decoded
+    const note = decoded.right
+    const reason = note.type === 'summary' ? againstNote(note, mirror) : againstReach(note, base + count)
+    if (reason !== undefined) return left({ _tag: 'InvalidNote', reason })
+    notes.push(note)
+  }
+  return right({
+    rows: [...messages.rows, ...notes.map(noteRow)],
+    blocks: messages.blocks,
+    recording: messages.recording,
+    apply: (position) => {
+      messages.apply(position)
+      for (const [index, note] of notes.entries()) addNote(mirror, position + count + index, note)
+    },
+  })
+}
+
+/** The row of one note. */
+export const rowsOfNote = (mirror: Mirror, note: Note): StepRows => ({
+  rows: [noteRow(note)],
+  blocks: [],
+  recording: undefined,
+  apply: (position) => addNote(mirror, position, note),
+})
+
+const noteRow = (note: Note): Row => ({ kind: 'note', body: JSON.stringify(note) })
+
+/** A copy of a note that somebody else may write. */
+export const checkedNote = (
+  given: Note,
+  { redactor }: Pick<Mirror, 'redactor'>,
+): Either<SessionFaultOf<'InvalidNote'>, Note> => {
+  const whole = decodeNote(given)
+  // What a journal says is recorded again as a message, and counted then.
+  const decoded =
+    redactor === undefined || isLeft(whole)
+      ? whole
+      : decodeNote((whole.right.type === 'journal' ? redactor.quiet : redactor).note(whole.right))
+  if (isLeft(decoded)) return left({ _tag: 'InvalidNote', reason: noteFaultText(decoded.left) })
+  const problem = decoded.right.type === 'journal' ? againstJournal(decoded.right) : undefined
+  if (problem !== undefined) return left({ _tag: 'InvalidNote', reason: problem })
+  if (decoded.right.type === 'seal')
+    return left({ _tag: 'InvalidNote', reason: 'seal() writes the note that seals a session' })
+  return decoded.right.type === 'erased'
+    ? left({ _tag: 'InvalidNote', reason: 'only erase() writes the note that stands for an erased one' })
+    : decoded
+}
+
+/** How long the record must be for a note to make sense. */
+export const reachOf = (note: Note): number => {
+  if (note.type === 'page' || note.type === 'pin' || note.type === 'unpin') return note.position + 1
+  if (note.type === 'summary') return note.to
+  return note.type === 'receipt' ? note.len : note.type === 'retraction' ? note.to : 0
+}
+
+const againstReach = (note: Note, len: number): string | undefined =>
+  reachOf(note) > len ? `the note needs ${reachOf(note)} messages, and the session has ${len}` : undefined
+
+/** Why a note can't be written; `undefined` if it can. */
+export const againstNote = (note: Note, mirror: Mirror): string | undefined => {
+  const beyond = againstReach(note, mirror.history.len)
+  if (beyond !== undefined) return beyond
+  if (note.type !== 'summary') return undefined
+  const said = saidIn(mirror, note)
+  if (said.length === 0) return `the messages from ${note.from} to ${note.to} were all retracted`
+  if (rangeDigest(said) !== note.sourceDigest)
+    return `the sourceDigest of the summary is not that of the messages from ${note.from} to ${note.to}`
+  return undefined
+}
+
+/** What the conversation has between two positions of the record. */
+export const saidIn = (mirror: Mirror, { from, to }: Range): View<Message> => {
+  const conversation = conversationOf(mirror)
+  return conversation.slice(conversation.before(from), conversation.before(to))
+}
+
+/** From the conversation, and how many messages the record has: what is to be taken out of it. */
+export type Retract = (conversation: View<Message>, len: number) => Range
+
+/** The last message. */
+export const lastOf: Retract = (conversation, len) => {
+  const from = conversation.positionAt(-1) ?? len
+  return { from, to: from === len ? len : from + 1 }
+}
+
+/** Everything from a position of the record on. */
+export const allFrom =
+  (from: number): Retract =>
+  (_, len) => ({ from, to: len })
+
+/**
+ * One retraction, and behind it the messages that come instead. Nothing, if the conversation has none of the range and
+ * no message comes instead.
+ */
+export const retractionRows = (
+  mirror: Mirror,
+  conversation: View<Message>,
+  retract: Retract,
+  instead?: StepRows,
+): Either<SessionFaultOf<'InvalidNote'>, StepRows> => {
+  const len = conversation.positionAt(conversation.length) as number
+  const { from, to } = retract(conversation, len)
+  if (!Number.isSafeInteger(from) || from < 0 || from > len)
+    return left({
+      _tag: 'InvalidNote',
+      reason: `the conversation can go back to a position from 0 to ${len}, found ${typeof from === 'number' ? from : typeof from}`,
+    })
+  const note: RetractionNote | undefined =
+    conversation.before(to) > conversation.before(from) ? { type: 'retraction', from, to } : undefined
+  return right({
+    rows: [...(note === undefined ? [] : [noteRow(note)]), ...(instead?.rows ?? [])],
+    blocks: instead?.blocks ?? [],
+    recording: instead?.recording,
+    apply: (position) => {
+      if (note !== undefined) addNote(mirror, position, Object.freeze(note))
+      instead?.apply(note === undefined ? position : position + 1)
+    },
+  })
+}

@@ -1,0 +1,42 @@
+/** The store and the redactor that a session handle was opened with: for functions that take a session. */
+import { describe } from '../../json/index.ts'
+import type { Redactor } from '../../redact/index.ts'
+import type { Store } from '../../store/index.ts'
+import type { SessionReader } from '../session.ts'
+
+export interface OpenedWith {
+  readonly store: Store
+  readonly redactor: Redactor | undefined
+  /** How many of its rows were erased before they were read. */
+  readonly erased: () => number
+}
+
+const openedWith = new WeakMap<object, OpenedWith>()
+
+/** Note where a handle is from, and give it. */
+export const from = <S extends SessionReader>(opened: OpenedWith, session: S): S => {
+  openedWith.set(session, opened)
+  return session
+}
+
+/** Throws TypeError, where no store was given: a mistake in the program that types would have found. */
+export const checkStore = (call: string, store: Store): void => {
+  const given: unknown = store
+  if (typeof given === 'function' && 'then' in given)
+    throw new TypeError(`${call} takes a store, found a task: await it`)
+  if (typeof given !== 'object' || given === null || !('append' in given))
+    throw new TypeError(`${call} takes a store, such as memoryStore(), found ${describe(given)}`)
+}
+
+/** Throws TypeError, of what is no handle. */
+export const storeOfSession = (session: SessionReader): Store => {
+  const store = openedWith.get(session)?.store
+  if (store === undefined) throw new TypeError('expected a session, or { store, id }')
+  return store
+}
+
+/** How a handle was opened; undefined of what is none. */
+export const openingOf = (session: object): OpenedWith | undefined => openedWith.get(session)
+
+/** Takes secrets out of what a session appends, if it was opened so. */
+export const redactorOf = (session: object): Redactor | undefined => openedWith.get(session)?.redactor

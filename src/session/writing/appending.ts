@@ -1,0 +1,236 @@
+/** What a session handle appends: each call is one step of its writer. */
+import { called, type CallbackThrew } from '../../task/index.ts'
+import type { Immutable } from '../../history/index.ts'
+import { hasOwn, isArray, isLeft, left, optionsOf, own, right } from '../../json/index.ts'
+import type { Message } from '../../message/index.ts'
+import { rangeDigest, type Note } from '../../notes/kit.ts'
+import type { Store } from '../../store/index.ts'
+import { copyArgument } from '../../store/kit.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { conversationOf, momentAt, type Mirror } from '../record/mirror.ts'
+import { createLine, type Line } from '../record/line.ts'
+import { createPace, type Pace } from './pace.ts'
+import {
+  againstNote,
+  allFrom,
+  checkedNote,
+  lastOf,
+  messageRows,
+  reachOf,
+  retractionRows,
+  rowsOfNote,
+  saidIn,
+  withNotes,
+  type Retract,
+} from '../record/rows.ts'
+import type {
+  Appendable,
+  AppendOptions,
+  NewSummary,
+  NoteOptions,
+  Popped,
+  RetractOptions,
+  Session,
+  Together,
+} from '../session.ts'
+import type { Answered, Continues, Recorded, Step, StepRows } from '../record/step.ts'
+import type { Writer } from './writer.ts'
+
+type Given = Parameters<Session['append']>[0]
+
+export class Appending {
+  readonly #store: Store
+  readonly #mirror: Mirror
+  readonly #writer: Writer
+  readonly #pace: Pace
+  /** The last `rebase` has met others: the next one begins with a turn. */
+  #crowded = false
+
+  constructor(store: Store, mirror: Mirror, writer: Writer) {
+    this.#store = store
+    this.#mirror = mirror
+    this.#writer = writer
+    this.#pace = createPace(() => mirror.foreign)
+  }
+
+  async append(given: Given, options: AppendOptions): Promise<Answered<Recorded>> {
+    const together = togetherOf(given)
+    const { messages } = together
+    const notes = together.notes.length === 0 ? together.notes : copyArgument(together.notes)
+    const { expectedHead, expectedLen, page } = options
+    const said = messageRows(this.#mirror, messages, page, this.#store)
+    if (isLeft(said)) return said
+    const whole = (len: number): ReturnType<Step['rows']> =>
+      notes.length === 0 ? said : withNotes(this.#mirror, said.right, notes, len)
+    const counts = { messages: messages.length, notes: notes.length }
+    if (expectedHead !== undefined)
+      return this.#writer.append(
+        step({ type: 'head', head: { ...expectedHead } }, options, counts, () => whole(this.#mirror.history.len)),
+      )
+    const now = whole(expectedLen ?? this.#writer.len)
+    if (isLeft(now)) return now
+    return this.#writer.append(step({ type: 'len', len: expectedLen }, options, counts, () => now))
+  }
+
+  async rebase(
+    make: Parameters<Session['rebase']>[0],
+    options: Parameters<Session['rebase']>[1],
+  ): Promise<Answered<Recorded> | Either<CallbackThrew, never>> {
+    const page = copyArgument(options?.page)
+    const { turn } = this.#store
+    if (turn === undefined) return this.#rebase(make, page, options, undefined)
+    const line = createLine(() => turn(this.#mirror.id)())
+    try {
+      const entered = this.#crowded ? await line.enter() : undefined
+      return entered !== undefined && isLeft(entered) ? entered : await this.#rebase(make, page, options, line)
+    } finally {
+      line.leave()
+    }
+  }
+
+  /** @param line where writers wait for their turns. Undefined: the store has none, and they pause */
+  async #rebase(
+    make: Parameters<Session['rebase']>[0],
+    page: AppendOptions['page'],
+    options: Parameters<Session['rebase']>[1],
+    line: Line | undefined,
+  ): Promise<Answered<Recorded> | Either<CallbackThrew, never>> {
+    if (line === undefined) await this.#pace.begin()
+    const began = this.#pace.now()
+    for (let tries = 1; ; tries++) {
+      // At the head, not the length: a retraction that was not seen changes what should be said.
+      const [conversation, head] = [conversationOf(this.#mirror), this.#mirror.head]
+      const { called: before } = this.#writer
+      const made = called('make', () => make(conversation))
+      if (isLeft(made)) return made
+      if (this.#writer.called !== before) return left(selfAppending)
+      const rows = messageRows(this.#mirror, listOf(made.right), page, this.#store)
+      if (isLeft(rows)) return rows
+      const counts = { messages: rows.right.rows.length, notes: 0 }
+      const sent = this.#pace.now()
+      const respectTurns = line?.isIn === false
+      const next = step({ type: 'head', head }, options, counts, () => rows)
+      const answer = await this.#writer.append({ ...next, respectTurns })
+      this.#crowded = tries > 1
+      if (!isLeft(answer)) this.#pace.done(began, sent)
+      const gaveWay = respectTurns && isLeft(answer) && answer.left._tag === 'Conflict'
+      if (!isLeft(answer) || !(gaveWay || answer.left._tag === 'SessionConflict')) return answer
+      const waited = line === undefined ? await this.#pace.refused(tries) : await line.enter()
+      if (waited !== undefined && isLeft(waited)) return waited
+    }
+  }
+
+  async pop(options: RetractOptions): Promise<Answered<Popped>> {
+    let popped: { readonly message: Immutable<Message> | undefined; readonly position: number | undefined } = none
+    const last: Retract = (conversation, len) => {
+      const message = conversation.at(-1)
+      popped = message === undefined ? none : { message, position: conversation.positionAt(-1) }
+      return lastOf(conversation, len)
+    }
+    const answer = await this.#retract(last, options)
+    return isLeft(answer) ? answer : right(Object.freeze({ ...answer.right, ...popped }))
+  }
+
+  /** Take everything from a position on out of the conversation, with messages that come instead. */
+  async replaceTail(
+    from: number,
+    messages: Appendable | readonly Appendable[],
+    options: RetractOptions & Pick<AppendOptions, 'page'>,
+  ): Promise<Answered<Recorded>> {
+    const instead = messageRows(this.#mirror, listOf(messages), options.page, this.#store)
+    return isLeft(instead) ? instead : this.#retract(allFrom(from), options, instead.right)
+  }
+
+  #retract(which: Retract, options: RetractOptions, instead?: StepRows): Promise<Answered<Recorded>> {
+    const expectedHead = options.expectedHead && { ...options.expectedHead }
+    const counts = { messages: instead?.rows.length ?? 0, notes: 0 }
+    return this.#writer.append(
+      step({ type: 'head', head: expectedHead }, options, counts, () => {
+        const at = expectedHead === undefined ? undefined : momentAt(this.#mirror, expectedHead.size).conversation
+        return retractionRows(this.#mirror, at ?? conversationOf(this.#mirror), which, instead)
+      }),
+    )
+  }
+
+  async note(given: Note, options: NoteOptions = noOptions): Promise<Answered<Recorded>> {
+    const decoded = checkedNote(given, this.#mirror)
+    return isLeft(decoded) ? decoded : this.#write(() => decoded, reachOf(decoded.right), options)
+  }
+
+  summarize({ ...summary }: NewSummary): Promise<Answered<Recorded>> {
+    const made = (): ReturnType<typeof checkedNote> => {
+      const sourceDigest = rangeDigest(saidIn(this.#mirror, summary))
+      return checkedNote({ type: 'summary', ...summary, sourceDigest }, this.#mirror)
+    }
+    return this.#write(made, summary.to, noOptions)
+  }
+
+  seal(): Promise<Answered<Recorded>> {
+    return this.#writer.append({ ...this.#noteStep(() => right({ type: 'seal' }), noOptions), seals: true })
+  }
+
+  /** A note of messages that are on their way is made and compared with the record when they are there. */
+  async #write(
+    made: () => ReturnType<typeof checkedNote>,
+    reach: number,
+    options: NoteOptions,
+  ): Promise<Answered<Recorded>> {
+    const checked = (): ReturnType<typeof checkedNote> => {
+      const note = made()
+      const reason = isLeft(note) ? undefined : againstNote(note.right, this.#mirror)
+      return reason === undefined ? note : left({ _tag: 'InvalidNote', reason })
+    }
+    const waits = reach > this.#mirror.history.len
+    const now = waits ? undefined : checked()
+    if (now !== undefined && isLeft(now)) return now
+    return this.#writer.append({ ...this.#noteStep(() => now ?? checked(), options), waits })
+  }
+
+  #noteStep(made: () => ReturnType<typeof checkedNote>, options: NoteOptions): Step {
+    const { expectedHead, expectedLen } = options
+    const continues: Continues =
+      expectedHead !== undefined
+        ? { type: 'head', head: { ...expectedHead } }
+        : expectedLen !== undefined
+          ? { type: 'len', len: expectedLen }
+          : { type: 'end' }
+    return step(continues, options, { messages: 0, notes: 1 }, () => {
+      const note = made()
+      return isLeft(note) ? note : right(rowsOfNote(this.#mirror, note.right))
+    })
+  }
+}
+
+const step = (
+  continues: Continues,
+  { operation, respectLease }: Pick<NoteOptions, 'operation' | 'respectLease'> = noOptions,
+  counts: Pick<Step, 'messages' | 'notes'>,
+  rows: Step['rows'],
+): Step => ({ continues, ...counts, operation, respectLease: respectLease === true, rows })
+
+/** No option is given. */
+const noOptions: object = Object.freeze(optionsOf('session', undefined))
+
+const none = Object.freeze({ message: undefined, position: undefined })
+
+/** It would be asked again after each of its own appends, for ever. */
+const selfAppending: CallbackThrew = Object.freeze({
+  _tag: 'CallbackThrew',
+  callback: 'make',
+  cause: new TypeError('it appended to the session that it was asked for: give the messages back instead'),
+})
+
+export const listOf = (messages: Appendable | readonly Appendable[]): readonly Appendable[] =>
+  isArray(messages) ? (messages as readonly Appendable[]) : [messages as Appendable]
+
+const togetherOf = (given: Given): { readonly messages: readonly Appendable[]; readonly notes: readonly Note[] } => {
+  const isTogether =
+    typeof given === 'object' && // else no message, as `decodeMessage` says
+    given !== null &&
+    !isArray(given) &&
+    !hasOwn(given, 'role') &&
+    (hasOwn(given, 'messages') || hasOwn(given, 'notes'))
+  if (!isTogether) return { messages: listOf(given as Appendable | readonly Appendable[]), notes: [] }
+  const together = given as Together
+  return { messages: own(together, 'messages') ?? [], notes: own(together, 'notes') ?? [] }
+}

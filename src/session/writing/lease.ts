@@ -1,0 +1,302 @@
+/** The lease of a session: taking it, renewing it while it is held, carrying its number in every append. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../../json/index.ts'
+import {
+  amount,
+  FaultError,
+  newAbort,
+  systemClock,
+  type Clock,
+  type Signal,
+  type Task,
+  type Timer,
+} from '../../task/index.ts'
+import type { LeaseFault, LogFault, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
+import { storeTask } from '../../store/kit.ts'
+import {
+  sessionFaultText,
+  sessionTask,
+  type LeaseSessionFault,
+  type RefreshFault,
+  type SessionFault,
+  type SessionFaultOf,
+} from '../fault.ts'
+import { leaseStep, type LeaseCommand, type LeaseEvent, type LeaseState } from './lease-machine.ts'
+
+/** The holder of a lease, and its times. */
+export interface LeaseOptions {
+  /** The name of the holder, for others to read: 1 to 255 bytes without control characters. It need not be unique. */
+  readonly holder: string
+  /**
+   * Time to live in milliseconds: if the holder does not renew the lease for that long, others may take it. It is
+   * renewed
+   * after a third. Default: 30,000.
+   */
+  readonly ttl?: number
+  /** How long to wait for another holder, in milliseconds. Default: 0. */
+  readonly wait?: number
+  /** The clock that times renewals and waits. Default: the system's. */
+  readonly clock?: Clock
+}
+
+/** A lease that this handle has. Every append, update and erasure of the handle carries it until it is released. */
+export interface SessionLease {
+  /** The fencing number: greater than that of every earlier lease of this session. */
+  readonly number: number
+  /** The name of the holder, as this handle gave it. */
+  readonly holder: string
+  /** False once the store has said that the lease is lost, or it was released. A paused holder notices late; the store does not. */
+  readonly held: boolean
+  /**
+   * Aborted when another process asks the holder to stop (`StopRequested`), and when the store says that another one has
+   * taken the lease (`LeaseLost`); the reason is a FaultError. Give it to a run. After a request to stop the lease is still
+   * held, so the run can finish its step. While the store gives no answer, nothing is aborted.
+   */
+  readonly signal: Signal
+  /**
+   * Release the lease. The handle then appends without one. Closing the session releases it, too.
+   *
+   * @returns nothing
+   */
+  readonly release: () => Task<LogFault, void>
+}
+
+/** The leases of one handle. */
+export interface Holding {
+  /** The store, with appends, updates and erasures that carry the lease. */
+  readonly store: Store
+  /** @param refresh reads what the holder before has appended; a failure gives the lease back */
+  readonly take: (
+    options: LeaseOptions,
+    refresh: () => Promise<Either<RefreshFault, unknown>>,
+  ) => Task<LeaseSessionFault, SessionLease>
+  readonly release: () => Promise<void>
+  /** The lease that was taken last, unless it was released. */
+  readonly held: () => SessionLease | undefined
+}
+
+/** @param ended told that leases up to a number are not held any more */
+export const createHolding = (store: Store, id: string, ended: (number: number) => void): Holding => {
+  const claims = new Set<Claim>()
+  let current: Claim | undefined
+  let given: SessionLease | undefined
+  let closed = false
+  /** A change under the lease that is held when it is called. */
+  const fenced = <F extends StoreFault, T>(
+    change: string,
+    call: (lease: { readonly number: number } | undefined) => Task<F, T>,
+  ): Task<F, T> => {
+    const claim = current
+    if (claim === undefined) return call(undefined)
+    return storeTask(async () => {
+      const answer = await call({ number: claim.number })()
+      if (isLeft(answer) && answer.left._tag === 'LeaseLost') claim.lose(answer.left)
+      return answer
+    }, change)
+  }
+  const carrying: Store = {
+    ...store,
+    append: (log, append) =>
+      fenced('store.append', (lease) => store.append(log, lease === undefined ? append : { ...append, lease })),
+    update: (log, update) =>
+      fenced('store.update', (lease) => store.update(log, lease === undefined ? update : { ...update, lease })),
+    erase: (request) =>
+      fenced('store.erase', (lease) => {
+        if (lease === undefined) return store.erase(request)
+        return store.erase({ ...request, logs: request.logs.map((log) => (log.id === id ? { ...log, lease } : log)) })
+      }),
+  }
+  const release = async (claim: Claim): Promise<Either<LogFault, void>> => {
+    const released = await claim.release()
+    claims.delete(claim)
+    if (current === claim) current = given = undefined
+    ended(claim.number)
+    return released
+  }
+  return {
+    store: carrying,
+    take: (options, refresh) => {
+      amount('wait', options.wait ?? 0, { unit: 'milliseconds' })
+      return sessionTask(async () => {
+        const claim = new Claim(store, id, options)
+        claims.add(claim)
+        const taken = await claim.take()
+        if (closed && !isLeft(taken)) await claim.release()
+        if (isLeft(taken) || closed) claims.delete(claim)
+        if (closed) return left({ _tag: 'SessionClosed', id })
+        if (isLeft(taken)) return taken
+        current?.end()
+        current = claim
+        given = undefined
+        ended(claim.number - 1)
+        const refreshed = await refresh()
+        if (isLeft(refreshed)) {
+          await release(claim)
+          return refreshed
+        }
+        const { number } = claim
+        return right(
+          (given = Object.freeze<SessionLease>({
+            number,
+            holder: options.holder,
+            get held() {
+              return claim.held
+            },
+            signal: claim.signal,
+            release: () => sessionTask(() => release(claim), 'lease.release'),
+          })),
+        )
+      }, 'session.lease')
+    },
+    held: () => given,
+    release: async () => {
+      closed = true
+      await Promise.all([...claims].map((claim) => claim.release())) // a lease that can't be given back expires
+      if (current !== undefined) ended(current.number)
+      current = given = undefined
+    },
+  }
+}
+
+const defaultTtl = 30_000
+
+/** Milliseconds between two tries for a lease that somebody holds: the first, and the most. */
+const soonest = 10
+const latest = 250
+
+type TakeFault = Exclude<LeaseFault, StoreFaultOf<'LeaseHeld'>> | SessionFaultOf<'SessionBusy'>
+
+/** One claim to the lease: asked for, renewed, given back. `lease-machine.ts` has its states. */
+class Claim {
+  readonly #store: Store
+  readonly #id: string
+  readonly #options: LeaseOptions
+  readonly #ttl: number
+  readonly #clock: Clock
+  readonly #abort = newAbort()
+  #state: LeaseState = 'free'
+  #number = 0
+  #timer: Timer | undefined
+  /** Ends a wait for another holder. */
+  #wake: () => void = () => undefined
+
+  constructor(store: Store, id: string, options: LeaseOptions) {
+    this.#store = store
+    this.#id = id
+    this.#options = options
+    this.#ttl = options.ttl ?? defaultTtl
+    this.#clock = options.clock ?? systemClock
+  }
+
+  get number(): number {
+    return this.#number
+  }
+
+  get held(): boolean {
+    return this.#state === 'ours'
+  }
+
+  get signal(): Signal {
+    return this.#abort.signal
+  }
+
+  #on(event: LeaseEvent): LeaseCommand {
+    const [state, command] = leaseStep(this.#state, event)
+    this.#state = state
+    return command
+  }
+
+  async take(): Promise<Either<TakeFault, void>> {
+    const { holder, wait = 0 } = this.#options
+    const until = this.#clock.now() + wait
+    this.#on('wanted')
+    for (let pause = soonest; ; pause = Math.min(pause * 2, latest)) {
+      const answer = await this.#store.lease(this.#id, { holder, ttl: this.#ttl })()
+      if (!isLeft(answer)) {
+        this.#number = answer.right.number
+        if (this.#on('granted') === 'release') await this.#give()
+        else this.#renewIn(this.#ttl / 3)
+        return right(undefined)
+      }
+      const { left: fault } = answer
+      if (fault._tag !== 'LeaseHeld') {
+        this.#on('failed')
+        return left(fault)
+      }
+      const rest = until - this.#clock.now()
+      if (this.#on('refused') !== 'wait' || rest <= 0) {
+        this.#on('failed')
+        return left(busyOf(fault))
+      }
+      // Not all waiters at the same moment again.
+      await this.#pause(Math.min(pause * (0.5 + Math.random()), fault.remaining + 1, rest))
+    }
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#clock.after(milliseconds, resolve)
+      this.#wake = () => {
+        timer.cancel()
+        resolve()
+      }
+    })
+  }
+
+  /** Give it back; a take that is on its way is given back when it is granted. */
+  async release(): Promise<Either<LogFault, void>> {
+    const command = this.#on('unwanted')
+    this.#wake()
+    this.#timer?.cancel()
+    return command === 'release' ? this.#give() : right(undefined)
+  }
+
+  async #give(): Promise<Either<LogFault, void>> {
+    const released = await this.#store.release(this.#id, this.#number)()
+    this.#on('gone')
+    return released
+  }
+
+  /** Another lease of the same handle takes its place. */
+  end(): void {
+    this.#timer?.cancel()
+    this.#on('unwanted')
+    this.#on('gone')
+  }
+
+  lose(fault: StoreFault): void {
+    this.#timer?.cancel()
+    if (this.#on('lost') === 'tell') this.#tell(fault)
+  }
+
+  #tell(fault: SessionFault | StoreFault): void {
+    this.#abort.abort(new FaultError(fault, sessionFaultText(fault)))
+  }
+
+  #renewIn(milliseconds: number): void {
+    this.#timer = this.#clock.after(milliseconds, () => void this.#renew(), { keeps: false })
+  }
+
+  async #renew(): Promise<void> {
+    const answer = await this.#store.renew(this.#id, { number: this.#number, ttl: this.#ttl })()
+    if (isLeft(answer)) {
+      if (answer.left._tag !== 'Io' && answer.left._tag !== 'Busy') return this.lose(answer.left)
+      if (this.#on('silent') === 'renewSoon') this.#renewIn(this.#ttl / 10)
+      return
+    }
+    const { stopRequested } = answer.right
+    if (this.#on('renewed') !== 'renewLater') return
+    if (stopRequested && !this.signal.aborted && this.#on('stopAsked') === 'tell')
+      this.#tell({ _tag: 'StopRequested', id: this.#id })
+    this.#renewIn(this.#ttl / 3)
+  }
+}
+
+/** What a store says of a log that somebody holds, as a session's fault. */
+export const busyOf = <F extends SessionFault | StoreFault>(
+  fault: F,
+): Exclude<F, { _tag: 'LeaseHeld' }> | SessionFaultOf<'SessionBusy'> => {
+  if (fault._tag !== 'LeaseHeld') return fault as Exclude<F, { _tag: 'LeaseHeld' }> // its tag was compared
+  const { id, holder, expires, remaining } = fault
+  return { _tag: 'SessionBusy', id, holder, until: expires, remaining }
+}

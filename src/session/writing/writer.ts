@@ -1,0 +1,489 @@
+/**
+ * The one writer of a session in this process. Appends are sent in the order in which they are called, without waiting
+ * for each other: each names the head that the one before it will leave, so the store can commit many at once. What is
+ * acknowledged is added to the mirror, in the same order.
+ *
+ * A step that is made from the record (a retraction, an append at a head) waits until nothing is on its way; others may
+ * be sent behind it.
+ *
+ * When one is refused, those behind it continue a head that never was. Then the mirror is brought up to the store, and
+ * each is looked at again: whether it still continues what it was meant for.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { hasOwn, isLeft, left, right } from '../../json/index.ts'
+import { Recording, termsOf } from '../../entry/kit.ts'
+import { consequenceOf } from '../../task/index.ts'
+import type { CompactRange, GrownRows } from '../../proof/kit.ts'
+import type {
+  Append,
+  AppendFault,
+  Appended,
+  Head,
+  Plan,
+  Row,
+  Store,
+  StoreFaultOf,
+  VerifyFault,
+} from '../../store/index.ts'
+import { headOf, planned, rangeAt, sameHead } from '../../store/kit.ts'
+import type { RefreshFault, SessionFaultOf, WriteFault } from '../fault.ts'
+import { busyOf } from './lease.ts'
+import {
+  addTimes,
+  catchUp,
+  catchUpFrom,
+  messagesBefore,
+  rowOf,
+  since,
+  type Conflict,
+  type Mirror,
+  type Missed,
+} from '../record/mirror.ts'
+import { stamp } from '../record/stamp.ts'
+import type { Answered, Recorded, Step, StepRows } from '../record/step.ts'
+
+/** A step whose turn has not come. */
+interface Waiting extends Step {
+  /** The length that it continues; undefined: it goes by a head, or stands anywhere. */
+  expectedLen: number | undefined
+  /** The head that it continues, once that is known. */
+  expectedHead: Head | undefined
+  /** How many messages, and how many notes, it was called behind. */
+  readonly behind: { readonly messages: number; readonly notes: number }
+  /** Why it can't be appended: one that it was to follow has failed. */
+  doomed: WriteFault | undefined
+  readonly resolve: (answer: Answered<Recorded>) => void
+}
+
+/** Why a step does not fit. */
+type Late = SessionFaultOf<'SessionConflict' | 'SessionGap' | 'SessionSealed'>
+
+/** A step that is on its way. */
+interface Sent extends Waiting {
+  readonly plan: Plan
+  readonly grown: GrownRows
+  readonly apply: StepRows['apply']
+  readonly answer: Promise<Either<AppendFault, Appended>>
+}
+
+/** Something to be done while nothing is on its way. */
+interface Pause {
+  readonly pause: () => Promise<void>
+}
+
+const isPause = (step: object): step is Pause => hasOwn(step, 'pause')
+
+export class Writer {
+  readonly #store: Store
+  readonly #mirror: Mirror
+  /** The key of the session that was opened; null: it is not encrypted. Another log of its id has another one. */
+  readonly #ownKey: string | null
+  readonly #waiting: (Waiting | Pause)[] = []
+  readonly #sent: Sent[] = []
+  /** The range that the next append continues. */
+  #ahead: CompactRange
+  /** The record is sealed, or is going to be. */
+  #sealing = false
+  #pausing = false
+  /** The step that is being resolved. */
+  #looking: Waiting | undefined
+  #draining = false
+  /** The last time, the store did not say what it holds. */
+  #stale = false
+  /** The mirror can't be brought up to the store. */
+  #broken: VerifyFault | undefined
+  #closed: Promise<void> | undefined
+  #called = 0
+
+  constructor(store: Store, mirror: Mirror, ownKey: string | null) {
+    this.#store = store
+    this.#ownKey = ownKey
+    this.#mirror = mirror
+    this.#ahead = mirror.range
+  }
+
+  /** How many messages there will be once everything that was called is done. */
+  get len(): number {
+    return this.#behind().messages
+  }
+
+  /** How many steps were called. */
+  get called(): number {
+    return this.#called
+  }
+
+  append(step: Step): Promise<Answered<Recorded>> {
+    return new Promise((resolve) => {
+      if (this.#closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id: this.#mirror.id }))
+      const { continues } = step
+      const behind = this.#behind()
+      this.#called += 1
+      this.#waiting.push({
+        ...step,
+        expectedLen: continues.type === 'len' ? lengthOf(continues.len ?? behind.messages) : undefined,
+        expectedHead: continues.type === 'head' ? continues.head : undefined,
+        behind,
+        doomed: undefined,
+        resolve,
+      })
+      this.#pump()
+    })
+  }
+
+  /** Do something while nothing is on its way; what was called before is done first, what is called later waits. */
+  alone<F, T>(work: () => Promise<Either<F, T>>): Promise<Either<F | SessionFaultOf<'SessionClosed'>, T>> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id: this.#mirror.id }))
+      this.#waiting.push({ pause: () => work().then(resolve, reject) })
+      this.#pump()
+    })
+  }
+
+  /** Read what others have appended. */
+  refresh(): Promise<Either<RefreshFault, Missed>> {
+    return this.alone(() => this.#sync())
+  }
+
+  close(): Promise<void> {
+    return (this.#closed ??= this.alone(async () => right(undefined)).then(() => undefined))
+  }
+
+  #behind(): Waiting['behind'] {
+    let [messages, notes] = [this.#mirror.history.len, this.#mirror.notes.len]
+    const count = (step: Step): void => {
+      messages += step.messages
+      notes += step.notes
+    }
+    for (const step of this.#sent) count(step)
+    if (this.#looking !== undefined) count(this.#looking)
+    for (const step of this.#waiting) if (!isPause(step)) count(step)
+    return { messages, notes }
+  }
+
+  #pump(): void {
+    for (;;) {
+      const next = this.#pausing ? undefined : this.#waiting[0]
+      if (next === undefined) return
+      const now = !isPause(next) && this.#fits(next)
+      if (!now && this.#sent.length > 0) return // the drain calls again
+      this.#waiting.shift()
+      if (isPause(next)) void this.#paused(next.pause)
+      else if (now) this.#send(next)
+      else void this.#paused(() => this.#resolve(next))
+    }
+  }
+
+  async #paused(work: () => Promise<void>): Promise<void> {
+    this.#pausing = true
+    try {
+      await work()
+    } finally {
+      this.#pausing = false
+      this.#pump()
+    }
+  }
+
+  /** Whether a step can be sent behind those that are on their way. If not, it waits for them and is looked at again. */
+  #fits(step: Waiting): boolean {
+    if (this.#stale || this.#broken !== undefined || this.#sealing || step.doomed !== undefined) return false
+    if (step.waits === true && this.#sent.length > 0) return false
+    if (step.continues.type === 'end') return true
+    if (step.expectedLen !== undefined) {
+      const ahead = this.#sent.reduce((sum, { messages }) => sum + messages, this.#mirror.history.len)
+      return step.expectedLen === ahead
+    }
+    return this.#sent.length === 0 && sameHead(this.#headOf(step), this.#mirror.head)
+  }
+
+  /** The head that a step continues: the record's when its turn comes, if it names none. */
+  #headOf(step: Waiting): Head {
+    return (step.expectedHead ??= this.#mirror.head)
+  }
+
+  #send(step: Waiting): void {
+    const made = step.rows()
+    if (isLeft(made)) return this.#fail(step, made.left)
+    const { rows, recording, apply } = made.right
+    const { len } = this.#mirror.history
+    const { head } = this.#mirror
+    if (rows.length === 0 && step.continues.type === 'head')
+      return step.resolve(right(Object.freeze({ from: len, to: len, head })))
+    const before = this.#sent.at(-1)?.plan.head ?? head
+    const ready = this.#ready(before, made.right)
+    if (isLeft(ready)) return this.#fail(step, ready.left)
+    const { rows: toStore, ...rest } = ready.right
+    const plan = this.#plan(before, toStore)
+    if (isLeft(plan)) return this.#fail(step, plan.left)
+    const { expected, grown } = plan.right
+    if (!Recording.isIn(recording, grown, this.#ahead, this.#store.encryption !== undefined))
+      return this.#fail(step, changedBefore)
+    this.#ahead = grown.range
+    this.#sealing = step.seals === true
+    const answer = this.#ask(step, { expected, rows: plan.right.rows, ...rest })
+    this.#sent.push({ ...step, plan: plan.right, grown, apply, answer })
+    void this.#drain()
+  }
+
+  /** Rows as they are to be stored, with their time: encrypted, where the session is. */
+  #ready(
+    expected: Head,
+    { rows, blocks }: Pick<StepRows, 'rows' | 'blocks'>,
+  ): Either<WriteFault, Pick<Append, 'rows' | 'blocks' | 'attached'>> {
+    const { encryption } = this.#store
+    try {
+      const stamped = stamp(rows, this.#store, this.#mirror.erasable)
+      if (isLeft(stamped) || encryption === undefined)
+        return isLeft(stamped) ? stamped : right({ rows: stamped.right, blocks })
+      return encryption.rows(this.#mirror.id, { expected, rows: stamped.right, blocks })
+    } catch (cause) {
+      return left({ _tag: 'Io', operation: 'encrypt the rows', cause })
+    }
+  }
+
+  /** Hashed once. */
+  #plan(expected: Head, rows: readonly Row[]): Either<StoreFaultOf<'InvalidRow' | 'InvalidId' | 'Io'>, Plan> {
+    try {
+      return planned(this.#ahead, expected, rows, this.#store)
+    } catch (cause) {
+      return left({ _tag: 'Io', operation: 'hash the rows', cause })
+    }
+  }
+
+  /** A store of somebody else's may throw where it should answer: that must not stop the writer. */
+  async #ask(
+    { operation, respectLease, respectTurns }: Step,
+    append: Pick<Append, 'expected' | 'rows' | 'blocks' | 'attached'>,
+  ): Promise<Either<AppendFault, Appended>> {
+    try {
+      return await this.#store.append(this.#mirror.id, {
+        ...append,
+        terms: termsOf,
+        ownKey: this.#ownKey,
+        respectLease,
+        ...(respectTurns === true && { respectTurns }),
+        ...(operation !== undefined && { operation }),
+      })()
+    } catch (cause) {
+      return left({ _tag: 'Io', operation: 'append', cause, outcome: 'unknown' })
+    }
+  }
+
+  /** Add what is acknowledged, in order. */
+  async #drain(): Promise<void> {
+    if (this.#draining) return
+    this.#draining = true
+    for (let first = this.#sent[0]; first !== undefined; first = this.#sent[0]) {
+      try {
+        await this.#finish(first)
+      } catch (cause) {
+        this.#lost(first, cause)
+      }
+    }
+    this.#draining = false
+    this.#pump()
+  }
+
+  async #finish(first: Sent): Promise<void> {
+    const answer = await first.answer
+    this.#sent.shift()
+    if (isLeft(answer) || isRepeat(answer.right, first)) return this.#recover(first, answer)
+    if (answer.right.head.root !== first.grown.root) return this.#other(first)
+    first.apply(answer.right.from)
+    addTimes(this.#mirror, first.plan.rows)
+    this.#mirror.range = first.grown.range
+    this.#mirror.head = answer.right.head
+    first.resolve(right(this.#recorded(answer.right, first.messages)))
+  }
+
+  /** Code that replaced built-ins made this throw: nothing is known of what was on its way. */
+  #lost(first: Sent, cause: unknown): void {
+    const fault = { _tag: 'Io', operation: 'append', cause, outcome: 'unknown' } as const
+    this.#broken ??= fault
+    this.#pausing = false
+    first.resolve(left(fault))
+    for (let index = 0; index < this.#sent.length; index++) this.#sent[index]?.resolve(left(fault))
+    this.#sent.length = 0
+  }
+
+  /** The store has appended other rows than it was given. */
+  #other(step: Sent): void {
+    const { id, head } = this.#mirror
+    this.#broken = { _tag: 'DamagedLog', id, position: head.size, reason: otherRows }
+    this.#fail(step, this.#broken)
+  }
+
+  /** One has not been appended where it should have been; neither have those behind it, unless the store says so. */
+  async #recover(first: Sent, answer: Either<AppendFault, Appended>): Promise<void> {
+    this.#pausing = true
+    const all = [{ step: first, answer }]
+    for (const step of this.#sent.splice(0)) all.push({ step, answer: await step.answer })
+    // Where one behind the first was stored after all, there is more than the conflict carries.
+    const conflict =
+      isLeft(answer) && answer.left._tag === 'Conflict' && all.every((one) => isLeft(one.answer))
+        ? answer.left
+        : undefined
+    const synced = await this.#sync(conflict)
+    if (isLeft(answer) && answer.left._tag === 'Diverged') this.#broken ??= answer.left
+    const news = isLeft(synced) || synced.right.messages.length > 0 || synced.right.notes.length > 0
+    this.#waiting.unshift(...all.flatMap(({ step, answer }) => (step !== first && isLeft(answer) ? [step] : [])))
+    for (const { step, answer } of all) {
+      if (!isLeft(answer) && isLeft(synced)) this.#fail(step, synced.left)
+      else if (!isLeft(answer)) this.#repeated(step, this.#recorded(answer.right, step.messages))
+      else if (step === first && answer.left._tag === 'Conflict' && news) this.#waiting.unshift(step)
+      else if (step === first) this.#fail(step, answer.left)
+    }
+    this.#pausing = false
+  }
+
+  /** Answer a step that can't be sent as it is. Nothing is on its way. */
+  async #resolve(step: Waiting): Promise<void> {
+    this.#looking = step
+    try {
+      await this.#settle(step)
+    } finally {
+      this.#looking = undefined
+    }
+  }
+
+  async #settle(step: Waiting): Promise<void> {
+    if (step.doomed !== undefined) return this.#fail(step, step.doomed)
+    if (step.continues.type === 'head') this.#headOf(step) // before others' rows are read
+    if (this.#stale || this.#broken !== undefined || this.#isBeyond(step)) {
+      const synced = await this.#sync()
+      if (isLeft(synced)) return this.#fail(step, synced.left)
+    }
+    if (this.#fits(step)) {
+      this.#looking = undefined // it is counted once
+      return void this.#waiting.unshift(step)
+    }
+    const { operation } = step
+    return operation !== undefined && this.#isLate(step) ? this.#repeat(step) : this.#fail(step, this.#against(step))
+  }
+
+  /** Whether the caller names more than is known here. */
+  #isBeyond({ continues }: Waiting): boolean {
+    const { history, head } = this.#mirror
+    if (continues.type === 'len') return continues.len !== undefined && lengthOf(continues.len) > history.len
+    return continues.type === 'head' && continues.head !== undefined && continues.head.size > head.size
+  }
+
+  /** Whether a step may have happened, by its operation. */
+  #isLate({ continues, expectedLen }: Waiting): boolean {
+    const { sealed, history, head } = this.#mirror
+    if (continues.type === 'head') return continues.head !== undefined && continues.head.size < head.size
+    return sealed || (expectedLen !== undefined && expectedLen < history.len)
+  }
+
+  /** An operation that comes too late to be appended: unless it is what was appended before. */
+  async #repeat(step: Waiting): Promise<void> {
+    const { id, sealed, range } = this.#mirror
+    const made = step.rows()
+    if (isLeft(made)) return this.#fail(step, made.left)
+    const { rows, blocks } = made.right
+    let expected = step.expectedHead
+    if (expected === undefined) {
+      const size = sealed ? range.size - 1 : rowOf(this.#mirror, step.expectedLen ?? 0)
+      const older = await guarded(() => rangeAt(this.#store, id, size)())
+      if (isLeft(older)) return this.#fail(step, older.left)
+      expected = headOf(older.right, this.#store.hash)
+    }
+    const answer = await this.#ask(step, { expected, rows, blocks })
+    if (isLeft(answer)) return this.#fail(step, answer.left._tag === 'Conflict' ? this.#against(step) : answer.left)
+    const synced = answer.right.head.size > this.#mirror.head.size ? await this.#sync() : undefined
+    if (synced !== undefined && isLeft(synced)) return this.#fail(step, synced.left)
+    this.#repeated(step, this.#recorded(answer.right, step.messages))
+  }
+
+  /** Bring the mirror up to the store. */
+  async #sync(conflict?: Conflict): Promise<Either<VerifyFault, Missed>> {
+    if (this.#broken !== undefined) return left(this.#broken)
+    const mirror = this.#mirror
+    const [len, notes] = [mirror.history.len, mirror.notes.len]
+    const synced = await guarded(async (): Promise<Either<VerifyFault, unknown>> => {
+      const carried = conflict === undefined ? right(false) : await catchUpFrom(this.#store, mirror, conflict)
+      return isLeft(carried) || carried.right ? carried : catchUp(this.#store, mirror)
+    })
+    this.#ahead = mirror.range
+    this.#sealing = mirror.sealed
+    this.#stale = isLeft(synced)
+    if (!isLeft(synced)) return right(since(mirror, len, notes))
+    const { _tag } = synced.left
+    if (_tag === 'DamagedLog' || _tag === 'Diverged' || mirror.history.len !== len || mirror.notes.len !== notes)
+      this.#broken = synced.left
+    return synced
+  }
+
+  #answer(step: Waiting, answer: Answered<Recorded>): void {
+    if (this.#looking === step) this.#looking = undefined // what is called from now on is called behind its answer
+    step.resolve(answer)
+  }
+
+  #fail(step: Waiting, given: WriteFault | AppendFault): void {
+    const fault = busyOf(given)
+    this.#answer(step, left(fault))
+    if (step.continues.type !== 'end')
+      for (const follower of this.#followers()) follower.doomed ??= consequenceOf(fault)
+  }
+
+  /** A step that had happened before. Those behind it don't wait for its messages to come. */
+  #repeated(step: Waiting, answer: Recorded): void {
+    this.#answer(step, right(answer))
+    if (answer.to > step.behind.messages) return // somebody else did it since
+    for (const follower of this.#followers()) follower.expectedLen = (follower.expectedLen as number) - step.messages // a follower has one
+  }
+
+  /** Those that were to follow a step: called behind it, without a length of their own. */
+  #followers(): readonly Waiting[] {
+    return this.#waiting.filter(
+      (next): next is Waiting => !isPause(next) && next.continues.type === 'len' && next.continues.len === undefined,
+    )
+  }
+
+  /** Why a step does not fit. */
+  #against({ continues, expectedLen, expectedHead, behind }: Waiting): Late {
+    const { id, sealed, history, head } = this.#mirror
+    const { len } = history
+    if (sealed) return { _tag: 'SessionSealed', id, len }
+    const known =
+      continues.type === 'head' && expectedHead !== undefined
+        ? messagesBefore(this.#mirror, expectedHead.size)
+        : (expectedLen ?? len)
+    const isAhead = expectedHead === undefined ? known >= len : expectedHead.size > head.size
+    if (isAhead || !Number.isSafeInteger(known) || known < 0) {
+      const gap = { _tag: 'SessionGap', id, expectedLen: known, len } as const
+      return expectedHead === undefined && known <= behind.messages ? consequenceOf(gap) : gap // one before it failed
+    }
+    const missed = since(this.#mirror, known, expectedHead === undefined ? behind.notes : expectedHead.size - known)
+    return { _tag: 'SessionConflict', id, expectedLen: known, len, missed: missed.messages, notes: missed.notes }
+  }
+
+  #recorded({ from, head }: Appended, messages: number): Recorded {
+    const position = messagesBefore(this.#mirror, from)
+    return Object.freeze({ from: position, to: position + messages, head })
+  }
+}
+
+/** What comes before a store has lost or changed rows: nothing was sent. */
+export const changedBefore: StoreFaultOf<'Io'> = Object.freeze({
+  _tag: 'Io',
+  operation: 'append',
+  cause: new TypeError('code of this process changed the messages on their way to the store; nothing was appended'),
+})
+
+export const otherRows = 'the store did not append the rows that it was given'
+
+/** Whether the rows are not those that were to follow the mirror: the operation had happened before. */
+const isRepeat = ({ head }: Appended, { plan, operation }: Sent): boolean =>
+  head.size !== plan.head.size || (operation !== undefined && head.root !== plan.head.root)
+
+/** A length that is no number is one that no record has: to compare it could throw, where others wait for the answer. */
+const lengthOf = (given: unknown): number => (typeof given === 'number' ? given : NaN)
+
+/** What a store throws that should answer is its failure. */
+const guarded = async <F, T>(work: () => Promise<Either<F, T>>): Promise<Either<F | StoreFaultOf<'Io'>, T>> => {
+  try {
+    return await work()
+  } catch (cause) {
+    return left({ _tag: 'Io', operation: 'read the session', cause })
+  }
+}

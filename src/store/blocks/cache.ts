@@ -1,0 +1,122 @@
+/** Blocks that were read or written lately, in memory: those used last stay, as many as fit a number of bytes. */
+import { isLeft, right } from '../../json/index.ts'
+import type { BlockId } from '../../proof/kit.ts'
+import { standsFor } from '../rules/block-handle.ts'
+import { storeTask } from '../fault.ts'
+import type { BlockStore } from '../port/store.ts'
+
+declare class BlockCacheBrand {
+  readonly #cache: never
+}
+
+/** A cache for all scopes of one store. Branded: `blockCache` makes one. */
+export interface BlockCache extends BlockCacheBrand {
+  /** The bytes in the cache, counted as for `maxBytes`. */
+  readonly bytes: number
+}
+
+/** The limits of a block cache. */
+export interface BlockCacheOptions {
+  /** The most bytes to keep: the blocks and the overhead of keeping them. Default: 64 MiB. */
+  readonly maxBytes?: number
+}
+
+/**
+ * A cache for {@link cachedBlocks}. It keeps the blocks used last, up to a number of bytes.
+ *
+ * @param options the limit
+ * @returns the cache
+ */
+export const blockCache = ({ maxBytes = 64 * 1024 * 1024 }: BlockCacheOptions = {}): BlockCache => {
+  const lately: Lately = { blocks: new Map(), bytes: 0, maxBytes }
+  const cache = Object.freeze({
+    get bytes() {
+      return lately.bytes
+    },
+  }) as unknown as BlockCache // the one place where one is made
+  insides.set(cache, lately)
+  return cache
+}
+
+/**
+ * A block store that reads only blocks that are not in the cache. A block never gets stale, because its id is the hash
+ * of
+ * its content. A block of one scope is not found in another.
+ *
+ * Cost    O(blocks); a copy of each
+ *
+ * @param store the block store to read from
+ * @param cache the cache, from `blockCache`
+ * @returns the block store with the cache
+ * @throws TypeError if `blockCache` did not make the cache
+ */
+export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore => {
+  const lately = insides.get(cache)
+  if (lately === undefined) throw new TypeError('cachedBlocks needs a cache that was made by blockCache')
+  const keyOf = (id: BlockId): string => `${id}${store.scope}`
+  const cached = Object.freeze<BlockStore>({
+    hash: store.hash,
+    scope: store.scope,
+    ...(store.once !== undefined && { once: store.once }),
+    putBlocks: (given) =>
+      storeTask(async () => {
+        const own = Array.from(given, (bytes) => new Uint8Array(bytes))
+        const ids = await store.putBlocks(own)()
+        if (isLeft(ids)) return ids
+        for (const [index, id] of ids.right.entries()) keep(lately, keyOf(id), own[index] as Uint8Array)
+        return ids
+      }, 'store.putBlocks'),
+    getBlocks: (given) =>
+      storeTask(async () => {
+        const ids = [...given]
+        const found = new Map<BlockId, Uint8Array | undefined>()
+        for (const id of ids) if (!found.has(id)) found.set(id, use(lately, keyOf(id)))
+        const missing = [...found.keys()].filter((id) => found.get(id) === undefined)
+        if (missing.length > 0) {
+          const read = await store.getBlocks(missing)()
+          if (isLeft(read)) return read
+          for (const [index, id] of missing.entries()) {
+            const bytes = read.right[index]
+            found.set(id, bytes)
+            if (bytes !== undefined) keep(lately, keyOf(id), bytes)
+          }
+        }
+        return right(Object.freeze(ids.map((id) => found.get(id)?.slice())))
+      }, 'store.getBlocks'),
+    hasBlocks: (ids) => store.hasBlocks(ids),
+  })
+  standsFor(cached, store)
+  return cached
+}
+
+interface Lately {
+  /** In the order in which they were used. */
+  readonly blocks: Map<string, Uint8Array>
+  readonly maxBytes: number
+  bytes: number
+}
+
+const insides = new WeakMap<BlockCache, Lately>()
+
+/** What it takes to keep a block beside its bytes, about: its key, and its place in the map. */
+const overhead = 256
+
+const use = ({ blocks }: Lately, key: string): Uint8Array | undefined => {
+  const bytes = blocks.get(key)
+  if (bytes === undefined) return undefined
+  blocks.delete(key)
+  blocks.set(key, bytes)
+  return bytes
+}
+
+const keep = (lately: Lately, key: string, bytes: Uint8Array): void => {
+  const { blocks, maxBytes } = lately
+  if (blocks.has(key) || bytes.length + overhead > maxBytes) return
+  blocks.set(key, bytes)
+  lately.bytes += bytes.length + overhead
+  for (const [oldest, { length }] of blocks) {
+    if (lately.bytes <= maxBytes) return
+    blocks.delete(oldest)
+    lately.bytes -= length + overhead
+  }
+}

@@ -1,0 +1,583 @@
+/** A store in memory: for tests, for browsers, and to see what a store does. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right, optionsOf, own, OwnMap } from '../../json/index.ts'
+import { bytesToHex } from '@noble/hashes/utils.js'
+import {
+  portableSha256,
+  emptyRange,
+  equalBytes,
+  peakEnds,
+  type Hash,
+  type BlockId,
+  type CompactRange,
+} from '../../proof/kit.ts'
+import type { JsonObject } from '../../json/index.ts'
+import { momentOf } from '../port/clock.ts'
+import {
+  type Answer,
+  type Block,
+  type CheckedAppend,
+  type CheckedErasure,
+  type CheckedUpdate,
+  cursorText,
+  type CheckedQuery,
+  type Cursor,
+  type StoreDriver,
+} from '../port/driver.ts'
+import type { Erased, RowPlace, Sharing, TextPlaces } from '../port/erasing.ts'
+import { byteFinderOf, finderOf } from '../port/find-texts.ts'
+import { storeOf } from '../rules/handle.ts'
+import type { StoreFault } from '../fault.ts'
+import { againstClaim, changed, type Lease, type LeaseChange, type LeaseRow } from '../port/lease.ts'
+import { matches, positionsOf } from '../rules/lookup.ts'
+import {
+  againstChange,
+  againstFork,
+  conflict,
+  diverged,
+  entriesBefore,
+  growth,
+  hasKey,
+  isLate,
+  logInfo,
+  missedRange,
+  namedElsewhere,
+  notThatRow,
+  olderSize,
+  repeated,
+  sameHead,
+  sharedRows,
+  storedRow,
+} from '../rules/rules.ts'
+import type { Appended, LogInfo, LogPage, RowRange, Store } from '../port/store.ts'
+import type { Head, StoredRow } from '../port/row.ts'
+import { headOf, rowLeaf } from '../port/tree.ts'
+
+/** The options of a memory store. */
+export interface MemoryOptions {
+  /** The scope of the handle. Default: `default`. */
+  readonly scope?: string
+  /** The hash function: SHA-256. Default: SHA-256 in JavaScript. */
+  readonly hash?: Hash
+  /**
+   * The clock of the store. Default: `Date.now`.
+   *
+   * @returns milliseconds since 1970
+   */
+  readonly now?: () => number
+}
+
+/**
+ * A store in memory. Its content is lost when the program ends.
+ *
+ * @param options scope, hash function and clock
+ * @returns the store
+ * @throws TypeError if `scope` is invalid
+ * @example
+ * const session = await createSession(memoryStore(), { id: 'test' })
+ */
+export const memoryStore = (options: MemoryOptions = {}): Store => {
+  const { scope, hash = portableSha256, now = Date.now } = optionsOf('memoryStore', options, knownOptions)
+  const store = storeOf(memoryDriver({ hash, now }), scope)
+  if (isLeft(store)) throw new TypeError(`${JSON.stringify(scope)} can't be a scope`)
+  return store.right
+}
+
+/** The rows that one log has appended. What a fork shares stays with the log that it was forked from. */
+interface Segment {
+  readonly parent: Segment | undefined
+  /** The position of the first row here; those before are the parent's. */
+  readonly base: number
+  readonly rows: StoredRow[]
+  readonly nodes: Uint8Array[]
+  /** The blocks that each row speaks of. */
+  readonly blocks: (readonly BlockId[])[]
+  readonly forks: Set<Segment>
+  /** Its log is removed; it is here for its forks only. */
+  orphan: boolean
+}
+
+interface Log {
+  readonly order: number
+  readonly segment: Segment
+  readonly operations: Map<string, Appended>
+  info: LogInfo
+  range: CompactRange
+  lease: LeaseRow | undefined
+  state: string | undefined
+}
+
+interface Held {
+  readonly bytes: Uint8Array
+  /** How many rows speak of it; one that was put on its own counts as one more. */
+  uses: number
+  kept: boolean
+}
+
+interface Scope {
+  readonly logs: Map<string, Log>
+  /** The logs in the order of their creation and of their last use, as of the last list; since then `changed`, or not. */
+  readonly listed: Record<CheckedQuery['by'], Log[]>
+  changed: boolean
+  readonly blocks: Map<BlockId, Held>
+}
+
+/** All that a driver holds. */
+interface Memory {
+  readonly hash: Hash
+  readonly now: () => number
+  readonly scopes: Map<string, Scope>
+  /** How many logs there have been. */
+  created: number
+}
+
+/**
+ * The driver of `memoryStore`: to wrap in another driver, and as an example of one.
+ *
+ * @param options hash function and clock
+ * @returns the driver
+ */
+export const memoryDriver = ({
+  hash = portableSha256,
+  now = Date.now,
+}: Omit<MemoryOptions, 'scope'> = {}): StoreDriver => {
+  const memory: Memory = { hash, now, scopes: new OwnMap(), created: 0 }
+  return {
+    hash,
+    now,
+    create: async (scope, id, meta, first) => create(memory, scope, id, meta, first),
+    info: (scope, id) => onLog(memory, scope, id, (log) => right(log.info)),
+    list: async (scope, query) => right(page(scopeOf(memory, scope), query)),
+    update: (scope, id, given) => onLog(memory, scope, id, (log) => update(log, given, now)),
+    append: (scope, id, append) =>
+      onLog(memory, scope, id, (log) => appendTo(log, append, scopeOf(memory, scope), hash, now)),
+    read: (scope, id, range) => onLog(memory, scope, id, (log) => right(rowsOf(log, range))),
+    nodes: (scope, id, positions) =>
+      onLog(memory, scope, id, (log) =>
+        right(Object.freeze(positions.map((position) => nodeAt(log.segment, position).slice()))),
+      ),
+    fork: (scope, id, to, at, meta) => onLog(memory, scope, id, (log) => fork(memory, scope, log, to, at, meta)),
+    remove: (scope, id, unchanged) =>
+      onLog(memory, scope, id, (log) => {
+        const own = scopeOf(memory, scope)
+        const problem = unchanged && againstChange(unchanged, own.logs.get(unchanged.id)?.info.head, hash)
+        return problem === undefined ? right(remove(log, own)) : left(problem)
+      }),
+    lease: (scope, id, change) => onLog(memory, scope, id, (log) => lease(log, change, now)),
+    states: {
+      read: (scope, id) => onLog(memory, scope, id, ({ state }) => right(state)),
+      write: (scope, id, text) => onLog(memory, scope, id, (log) => right(void (log.state = text))),
+    },
+    scopes: async () => right([...memory.scopes].flatMap(([name, { logs }]) => (logs.size > 0 ? [name] : []))),
+    putBlocks: async (scope, blocks) => {
+      for (const held of hold(blocks, scopeOf(memory, scope).blocks)) held.kept = true
+      return right(undefined)
+    },
+    getBlocks: async (scope, ids) => right(copied(ids, scopeOf(memory, scope).blocks)),
+    hasBlocks: async (scope, ids) => right(new Set(ids.filter((id) => scopeOf(memory, scope).blocks.has(id)))),
+    erasing: {
+      erase: async (scope, erasure) =>
+        erasure === undefined ? right({ head: undefined, blocks: [], residue: [] }) : erase(memory, scope, erasure),
+      sharing: (scope, id) => onLog(memory, scope, id, (log) => right(sharing(scopeOf(memory, scope), log))),
+      containing: async (scope, texts) => right(containing(scopeOf(memory, scope), texts)),
+      erased: async (scope) => right(placesOf(scopeOf(memory, scope), ({ erased }) => erased !== undefined)),
+    },
+    close: async () => memory.scopes.clear(),
+  }
+}
+
+const scopeOf = ({ scopes }: Memory, name: string): Scope => {
+  const found = scopes.get(name)
+  if (found !== undefined) return found
+  const fresh: Scope = {
+    logs: new OwnMap(),
+    listed: { created: [], appended: [] },
+    changed: false,
+    blocks: new OwnMap(),
+  }
+  scopes.set(name, fresh)
+  return fresh
+}
+
+/** Runs at once, as a whole: there is no other writer between two lines of it. */
+const onLog = async <T>(
+  memory: Memory,
+  scope: string,
+  id: string,
+  work: (log: Log) => Either<StoreFault, T>,
+): Answer<T> => {
+  const log = scopeOf(memory, scope).logs.get(id)
+  return log === undefined ? left({ _tag: 'NoSuchLog', id }) : work(log)
+}
+
+const start = (
+  memory: Memory,
+  scope: string,
+  id: string,
+  range: CompactRange,
+  entries: number,
+  meta: JsonObject,
+  segment: Segment,
+): Log => {
+  const info = logInfo({
+    id,
+    head: headOf(range, memory.hash),
+    entries,
+    created: momentOf(memory.now),
+    appended: undefined,
+    meta,
+    version: 1,
+  })
+  memory.created += 1
+  const log: Log = {
+    order: memory.created,
+    segment,
+    operations: new OwnMap(),
+    info,
+    range,
+    lease: undefined,
+    state: undefined,
+  }
+  const own = scopeOf(memory, scope)
+  own.logs.set(id, log)
+  own.listed.created.push(log)
+  own.listed.appended.push(log)
+  own.changed = true
+  return log
+}
+
+const create = (
+  memory: Memory,
+  scope: string,
+  id: string,
+  meta: JsonObject,
+  first: CheckedAppend,
+): Either<StoreFault, LogInfo> => {
+  const own = scopeOf(memory, scope)
+  if (own.logs.has(id)) return left({ _tag: 'LogExists', id })
+  const missing = lackedBy(first, own.blocks)
+  if (missing !== undefined) return left(missing)
+  const log = start(memory, scope, id, emptyRange, 0, meta, segmentOn(undefined, 0))
+  if (first.rows.length > 0) take(log, first, own, memory.hash)
+  return right(log.info)
+}
+
+const fork = (
+  memory: Memory,
+  scope: string,
+  { segment, info }: Log,
+  to: string,
+  at: number,
+  meta: JsonObject,
+): Either<StoreFault, LogInfo> => {
+  const problem = againstFork(info.id, at, info.head.size)
+  if (problem !== undefined) return left(problem)
+  if (scopeOf(memory, scope).logs.has(to)) return left({ _tag: 'LogExists', id: to })
+  const entries = entriesBefore(at, at === 0 ? undefined : rowAt(segment, at - 1))
+  return right(start(memory, scope, to, rangeAt(segment, at), entries, meta, segmentOn(segment, at)).info)
+}
+
+const update = (log: Log, given: CheckedUpdate, now: () => number): Either<StoreFault, LogInfo> => {
+  const { expected, meta, ownKey } = given
+  const { id, version } = log.info
+  if (!hasKey(log.info.meta, ownKey)) return left({ _tag: 'NoSuchLog', id })
+  const unleased = againstClaim(id, log.lease, given, now())
+  if (unleased !== undefined) return left(unleased)
+  if (version !== expected) return left({ _tag: 'MetaConflict', id, expected, actual: version, meta: log.info.meta })
+  log.info = Object.freeze({ ...log.info, meta, version: version + 1 })
+  return right(log.info)
+}
+
+const remove = ({ info, segment }: Log, scope: Scope): void => {
+  scope.logs.delete(info.id)
+  scope.changed = true
+  segment.orphan = true
+  release(segment, scope.blocks)
+}
+
+const lease = (log: Log, change: LeaseChange, now: () => number): Either<StoreFault, Lease | undefined> => {
+  const outcome = changed(log.info.id, log.lease, change, momentOf(now))
+  if (isLeft(outcome)) return outcome
+  log.lease = outcome.right.row ?? log.lease
+  return right(outcome.right.lease)
+}
+
+/** The contents of those blocks that are held. */
+const copied = (ids: readonly BlockId[], blocks: ReadonlyMap<BlockId, Held>): ReadonlyMap<BlockId, Uint8Array> =>
+  new OwnMap(
+    ids.flatMap((id) => {
+      const held = blocks.get(id)
+      return held === undefined ? [] : [[id, held.bytes.slice()]]
+    }),
+  )
+
+const segmentOn = (parent: Segment | undefined, base: number): Segment => {
+  let owner = parent
+  while (owner !== undefined && base <= owner.base) owner = owner.parent // all that is shared is further up
+  const segment: Segment = { parent: owner, base, rows: [], nodes: [], blocks: [], forks: new Set(), orphan: false }
+  owner?.forks.add(segment)
+  return segment
+}
+
+const ownerOf = (segment: Segment, position: number): Segment => {
+  let owner = segment
+  while (position < owner.base) owner = owner.parent as Segment // rows before the base are a parent's
+  return owner
+}
+
+/** Whether a segment is another, or a fork of it. */
+const isOn = (segment: Segment | undefined, other: Segment): boolean =>
+  segment !== undefined && (segment === other || isOn(segment.parent, other))
+
+const rowAt = (segment: Segment, position: number): StoredRow => {
+  const owner = ownerOf(segment, position)
+  return owner.rows[position - owner.base] as StoredRow
+}
+
+const nodeAt = (segment: Segment, position: number): Uint8Array => {
+  const owner = ownerOf(segment, position)
+  return owner.nodes[position - owner.base] as Uint8Array
+}
+
+const rangeAt = (segment: Segment, size: number): CompactRange => ({
+  size,
+  peaks: peakEnds(size).map((end) => nodeAt(segment, end - 1)),
+})
+
+const rowsOf = (log: Log, range: RowRange): readonly StoredRow[] => {
+  const only = own(range, 'only')
+  const { start, end } = positionsOf(log.info, range, (position) => rowAt(log.segment, position))
+  const rows: StoredRow[] = []
+  for (let position = start; position < end; position++) {
+    const row = rowAt(log.segment, position)
+    if (only === undefined || row.kind === only) rows.push(row)
+  }
+  return Object.freeze(rows)
+}
+
+/** Cost: O(page), and O(logs) for the first page after a change: what is nearly in order is brought into it. */
+const page = (scope: Scope, { limit, after, where, by }: CheckedQuery): LogPage => {
+  if (scope.changed) {
+    const { listed } = scope
+    for (const order of ['created', 'appended'] as const)
+      listed[order] = listed[order].filter(({ segment }) => !segment.orphan)
+    listed.appended.sort((one, other) => one.info.appended - other.info.appended || one.order - other.order)
+    scope.changed = false
+  }
+  const logs = scope.listed[by]
+  const infos: LogInfo[] = []
+  let last: Log | undefined
+  for (let index = (after === undefined ? logs.length : countBehind(logs, after)) - 1; index >= 0; index--) {
+    const log = logs[index] as Log
+    if (!matches(log.info.meta, where)) continue
+    if (last !== undefined && infos.length === limit)
+      return Object.freeze({ logs: Object.freeze(infos), next: cursorText(cursorOf(last, by)) })
+    infos.push(log.info)
+    last = log
+  }
+  return Object.freeze({ logs: Object.freeze(infos) })
+}
+
+const cursorOf = ({ order, info }: Log, by: CheckedQuery['by']): Cursor => ({
+  appended: by === 'appended' ? info.appended : undefined,
+  key: order,
+})
+
+const isBehind = ({ order, info }: Log, { appended = info.appended, key }: Cursor): boolean =>
+  info.appended < appended || (info.appended === appended && order < key)
+
+/** How many logs of a list are behind a cursor: they are its first. */
+const countBehind = (logs: readonly Log[], after: Cursor): number => {
+  let [low, high] = [0, logs.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (isBehind(logs[middle] as Log, after)) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const appendTo = (
+  log: Log,
+  append: CheckedAppend,
+  scope: Scope,
+  hash: Hash,
+  now: () => number,
+): Either<StoreFault, Appended> => {
+  const { expected, rows, operation } = append
+  const { id, head: actual } = log.info
+  if (!hasKey(log.info.meta, append.ownKey)) return left(diverged(id, expected, actual))
+  const before = operation === undefined ? undefined : log.operations.get(operation)
+  if (operation !== undefined && before !== undefined) {
+    const { from, head } = before
+    return repeated(id, { operation, from, head }, rows, rowsOf(log, { from, to: head.size }))
+  }
+  const unleased = againstClaim(id, log.lease, append, now())
+  if (unleased !== undefined) return left(unleased)
+  if (!sameHead(expected, actual)) return left(against(log, expected, hash))
+  const missing = lackedBy(append, scope.blocks)
+  if (missing !== undefined) return left(missing)
+  const appended = take(log, append, scope, hash)
+  if (operation !== undefined) log.operations.set(operation, appended)
+  return right(appended)
+}
+
+const lackedBy = (append: CheckedAppend, held: ReadonlyMap<BlockId, Held>): StoreFault | undefined => {
+  const missing = namedElsewhere(append).filter((block) => !held.has(block))
+  return missing.length > 0 ? { _tag: 'MissingBlock', ids: missing } : undefined
+}
+
+/** Add rows to a log that they continue. */
+const take = (log: Log, append: CheckedAppend, scope: Scope, hash: Hash): Appended => {
+  const { blocks: held } = scope
+  const { head, entries } = log.info
+  hold(append.blocks, held)
+  const grown = growth({ head, entries, peaks: log.range.peaks }, append, hash)
+  for (const { row, position, kind, index, node } of grown.rows) {
+    log.segment.rows.push(storedRow(position, { kind, index }, row.body, row.at, row.salt, row.erased))
+    log.segment.nodes.push(node)
+    log.segment.blocks.push(row.blocks)
+    for (const block of row.blocks) (held.get(block) as Held).uses += 1 // none is missing
+  }
+  log.range = grown.range
+  const { created } = log.info
+  const appended = grown.rows.length === 0 ? log.info.appended : grown.appended
+  log.info = logInfo({ ...log.info, head: grown.head, entries: grown.entries, appended: appended ?? created })
+  scope.changed = true
+  return grown.answer
+}
+
+/** Why rows that expect this head can't be appended. */
+const against = (log: Log, expected: Head, hash: Hash): StoreFault => {
+  const { id, head: actual } = log.info
+  const size = olderSize(expected, actual)
+  return isLate(expected, size === undefined ? undefined : rangeAt(log.segment, size), hash)
+    ? conflict(id, expected, actual, rowsOf(log, missedRange(expected, actual)))
+    : diverged(id, expected, actual)
+}
+
+/** All at once: what can be refused is looked at first. */
+const erase = (
+  memory: Memory,
+  scope: string,
+  { logs: given, ledger }: CheckedErasure,
+): Either<StoreFault, Omit<Erased, 'rows'>> => {
+  const own = scopeOf(memory, scope)
+  const { logs, blocks: held } = own
+  const { hash } = memory
+  for (const { id, expected, rows, ...claim } of given) {
+    const log = logs.get(id)
+    if (log === undefined) return left({ _tag: 'NoSuchLog', id })
+    const unleased = againstClaim(id, log.lease, claim, memory.now())
+    if (unleased !== undefined) return left(unleased)
+    if (!sameHead(expected, log.info.head)) return left(against(log, expected, hash))
+    for (const { position, leaf } of rows)
+      if (!equalBytes(rowLeaf(rowAt(log.segment, position), hash), leaf)) return left(notThatRow(id, position))
+  }
+  const book = logs.get(ledger.id)
+  const { append } = ledger
+  if (book === undefined ? append.expected.size > 0 : !sameHead(append.expected, book.info.head))
+    return left(
+      book === undefined
+        ? { _tag: 'NoSuchLog', id: ledger.id }
+        : conflict(ledger.id, append.expected, book.info.head, []),
+    )
+  const dropped = new Set<BlockId>()
+  for (const { id, rows } of given)
+    for (const { position, leaf, stub } of rows) {
+      const { segment } = logs.get(id) as Log // looked at above
+      const owner = ownerOf(segment, position)
+      for (const log of logs.values()) if (isOn(log.segment, owner)) log.state = undefined
+      const { kind, index, at, erased } = rowAt(segment, position)
+      if (erased !== undefined) continue
+      owner.rows[position - owner.base] = storedRow(position, { kind, index }, stub, at, undefined, bytesToHex(leaf))
+      for (const block of owner.blocks[position - owner.base] ?? []) {
+        dropped.add(block)
+        unuse(block, held)
+      }
+      owner.blocks[position - owner.base] = []
+    }
+  if (book === undefined) create(memory, scope, ledger.id, ledger.meta, append)
+  else take(book, append, own, hash)
+  const blocks = [...dropped].flatMap((block) => {
+    const left = held.get(block)
+    return left === undefined ? [] : [{ block, rows: left.uses, kept: left.kept }]
+  })
+  return right({ head: logs.get(ledger.id)?.info.head, blocks, residue: [] })
+}
+
+/** The segments that hold the rows of a log, in order, each with the row after its last. */
+const stretches = (log: Log): readonly { readonly segment: Segment; readonly to: number }[] => {
+  const found: { readonly segment: Segment; readonly to: number }[] = []
+  let to = log.info.head.size
+  for (let segment: Segment | undefined = log.segment; segment !== undefined; segment = segment.parent) {
+    found.unshift({ segment, to })
+    to = segment.base
+  }
+  return found
+}
+
+const sharing = ({ logs }: Scope, log: Log): readonly Sharing[] => {
+  const own = stretches(log)
+  return [...logs.values()].flatMap((other) => {
+    const rows = other === log ? 0 : sharedRows(own, stretches(other))
+    return rows === 0 ? [] : [{ id: other.info.id, rows }]
+  })
+}
+
+const containing = (scope: Scope, texts: readonly string[]): TextPlaces => {
+  const { blocks } = scope
+  const [isIn, isInBytes] = [finderOf(texts), byteFinderOf(texts)]
+  const hits = new Set([...blocks].flatMap(([id, { bytes }]) => (isInBytes(bytes) ? [id] : [])))
+  const rows = placesOf(scope, ({ body }, named) => isIn(body) || named.some((block) => hits.has(block)))
+  return { rows, blocks: [...hits].filter((id) => blocks.get(id)?.kept === true) }
+}
+
+/** The rows of a scope that are looked for, by what they are and the blocks that they name. */
+const placesOf = (
+  { logs }: Scope,
+  isWanted: (row: StoredRow, named: readonly BlockId[]) => boolean,
+): readonly RowPlace[] => {
+  const seen = new Set<StoredRow>() // a row that several logs share is named once
+  const rows: RowPlace[] = []
+  for (const { info, segment } of logs.values())
+    for (let position = 0; position < info.head.size; position++) {
+      const row = rowAt(segment, position)
+      const owner = ownerOf(segment, position)
+      if (seen.has(row) || !isWanted(row, owner.blocks[position - owner.base] ?? [])) continue
+      seen.add(row)
+      rows.push({ id: info.id, position })
+    }
+  return rows
+}
+
+/** Make sure that blocks are held, and give them. */
+const hold = (blocks: readonly Block[], held: Map<BlockId, Held>): readonly Held[] =>
+  blocks.map(({ id, bytes }) => {
+    const known = held.get(id)
+    if (known !== undefined) return known
+    const fresh: Held = { bytes, uses: 0, kept: false }
+    held.set(id, fresh)
+    return fresh
+  })
+
+/** One row less speaks of it. */
+const unuse = (block: BlockId, held: Map<BlockId, Held>): void => {
+  const used = held.get(block) as Held
+  used.uses -= 1
+  if (used.uses === 0 && !used.kept) held.delete(block)
+}
+
+/** Drop the rows of an orphan that no fork shares, with their blocks, and what is left of it if nothing does. */
+const release = (segment: Segment, held: Map<BlockId, Held>): void => {
+  if (!segment.orphan) return
+  let shared = segment.base
+  for (const fork of segment.forks) shared = Math.max(shared, fork.base)
+  for (const block of segment.blocks.splice(shared - segment.base).flat()) unuse(block, held)
+  segment.rows.length = segment.nodes.length = shared - segment.base
+  if (segment.forks.size > 0 || segment.parent === undefined) return
+  segment.parent.forks.delete(segment)
+  release(segment.parent, held)
+}
+
+const knownOptions = { scope: true, hash: true, now: true } as const

@@ -1,0 +1,64 @@
+/** Looking for many texts at once: each text is looked for by its first characters, in one walk over what is searched. */
+import { utf8Of } from '../../json/index.ts'
+
+/** So many texts are looked for one by one. */
+export const fewTexts = 4
+
+/** The characters of a beginning. */
+const start = 12
+
+/**
+ * A function that says whether a text contains one of some texts.
+ *
+ * Cost    O(text), where there are more than 4 texts of 12 characters and more; else O(text) for each
+ *
+ * @param texts the texts to look for
+ * @returns the function
+ */
+export const finderOf = (texts: readonly string[]): ((text: string) => boolean) => {
+  if (texts.length <= fewTexts) return (text) => texts.some((one) => text.includes(one))
+  const short = texts.filter((one) => one.length < start)
+  const long = new Map<number, string[]>()
+  for (const one of texts) {
+    if (one.length < start) continue
+    let hash = 0
+    for (let index = 0; index < start; index++) hash = (Math.imul(hash, factor) + one.charCodeAt(index)) | 0
+    const known = long.get(hash)
+    if (known === undefined) long.set(hash, [one])
+    else known.push(one)
+  }
+  return (text) => {
+    if (short.some((one) => text.includes(one))) return true
+    let hash = 0
+    for (let index = 0; index < text.length; index++) {
+      hash = (Math.imul(hash, factor) + text.charCodeAt(index)) | 0
+      if (index >= start) hash = (hash - Math.imul(text.charCodeAt(index - start), outgoing)) | 0
+      const known = index < start - 1 ? undefined : long.get(hash)
+      if (known?.some((one) => text.startsWith(one, index - start + 1)) === true) return true
+    }
+    return false
+  }
+}
+
+/**
+ * The same for bytes, which contain a text as UTF-8.
+ *
+ * @param texts the texts to look for
+ * @returns the function
+ */
+export const byteFinderOf = (texts: readonly string[]): ((bytes: Uint8Array) => boolean) => {
+  const find = finderOf(texts.map((text) => charactersOf(utf8Of(text))))
+  return (bytes) => find(charactersOf(bytes))
+}
+
+/** A character for each byte. */
+const charactersOf = (bytes: Uint8Array): string => {
+  let text = ''
+  for (let from = 0; from < bytes.length; from += 8192)
+    text += String.fromCharCode(...bytes.subarray(from, from + 8192))
+  return text
+}
+
+const factor = 0x01000193
+let outgoing = 1
+for (let count = 0; count < start; count++) outgoing = Math.imul(outgoing, factor)

@@ -1,0 +1,45 @@
+/** Ids: what may name a log, an operation or a scope, and the ids of blocks. */
+import { isBlockId } from '../../proof/kit.ts'
+import type { StoreFaultOf } from '../fault.ts'
+
+/** The longest id, in bytes of UTF-8. */
+export const maxIdBytes = 255
+
+/**
+ * Check an id.
+ *
+ * @param what the thing it names
+ * @param id any value
+ * @returns the fault; undefined if the id is valid
+ */
+export const invalidId = (what: 'log' | 'scope' | 'operation', id: unknown): StoreFaultOf<'InvalidId'> | undefined => {
+  const reason = againstId(id)
+  return reason === undefined ? undefined : { _tag: 'InvalidId', what, reason }
+}
+
+/** What is wrong with the first of these that is no block id; undefined if all are good. */
+export const invalidBlockId = (ids: readonly unknown[]): StoreFaultOf<'InvalidId'> | undefined =>
+  ids.every(isBlockId)
+    ? undefined
+    : { _tag: 'InvalidId', what: 'block', reason: 'it is not 64 lowercase hexadecimal digits' }
+
+/** Why a value can't be an id; undefined if it can. */
+export const againstId = (id: unknown): string | undefined => {
+  if (typeof id !== 'string') return `it is ${id === null ? 'null' : typeof id}, not a string`
+  if (id === '') return 'it is empty'
+  if (id.length > maxIdBytes || utf8Length(id) > maxIdBytes) return `it is longer than ${maxIdBytes} bytes`
+  if (!id.isWellFormed()) return `${JSON.stringify(id)} has a lone surrogate`
+  const control = id.search(/\p{Cc}/u)
+  if (control >= 0) return `${JSON.stringify(id)} has a control character at ${control}`
+  return undefined
+}
+
+/** How many bytes of UTF-8 a text is. Counted, so that a sandbox without encoders can check ids. */
+const utf8Length = (text: string): number => {
+  let length = 0
+  for (const character of text) {
+    const point = character.codePointAt(0) as number // a character has one
+    length += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4
+  }
+  return length
+}

@@ -1,0 +1,195 @@
+/**
+ * Leases: who works on a log now. A lease stands beside the log: it is never hashed, forked, copied or exported, and taking
+ * or renewing one touches neither the log nor its head.
+ *
+ * The rules are here, once; a driver reads a lease, asks them, and writes what they say, in one transaction, with the
+ * time of the store's own clock: the server's (PostgreSQL), the machine's (SQLite), its own (memory).
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, own } from '../../json/index.ts'
+import type { StoreFault } from '../fault.ts'
+import { againstId } from './id.ts'
+
+/** A lease, as the store has it when it answers. */
+export interface Lease {
+  /** The fencing number: greater than that of every earlier lease of the log. */
+  readonly number: number
+  /** The name of the holder. */
+  readonly holder: string
+  /** Milliseconds since 1970, by the store's clock. */
+  readonly expires: number
+  /** Milliseconds until it expires. With this nobody has to compare clocks. */
+  readonly remaining: number
+  /** Whether another process has asked the holder to stop. */
+  readonly stopRequested: boolean
+}
+
+/** A lease to take. */
+export interface NewLease {
+  /** The name of the holder, for people and logs: 1 to 255 bytes without control characters. It need not be unique. */
+  readonly holder: string
+  /** Time to live without a renewal, in milliseconds: from 1 to 2,147,483,647. */
+  readonly ttl: number
+}
+
+/** A lease to renew. */
+export interface Renewal {
+  /** The fencing number of the lease. */
+  readonly number: number
+  /** Time to live from now on, in milliseconds. */
+  readonly ttl: number
+}
+
+/** The stored lease of a log. */
+export interface LeaseRow {
+  /** The fencing number of the last lease that was given. */
+  readonly number: number
+  /** The name of the holder. Undefined: the lease was released. */
+  readonly holder: string | undefined
+  /** Milliseconds since 1970. */
+  readonly expires: number
+  /** Whether the holder was asked to stop. */
+  readonly stopRequested: boolean
+}
+
+/** A change of a lease. `look` changes nothing. */
+export type LeaseChange =
+  | ({ readonly type: 'take' } & NewLease)
+  | ({ readonly type: 'renew' } & Renewal)
+  | {
+      readonly type: 'release'
+      /** The fencing number of the lease. */
+      readonly number: number
+    }
+  | { readonly type: 'stop' }
+  | { readonly type: 'look' }
+
+/** The result of a change of a lease. */
+export interface LeaseOutcome {
+  /** The row to store. Undefined: nothing changes. */
+  readonly row: LeaseRow | undefined
+  /** The lease after the change; undefined if there is none. */
+  readonly lease: Lease | undefined
+}
+
+/** The lease of a change: an append, an update of metadata, an erasure. The store checks it in the same transaction. */
+export interface LeaseClaim {
+  /** The lease that the change is made under. `LeaseLost` if somebody has taken another one since, or it was released. */
+  readonly lease?: { readonly number: number } | undefined
+  /** For a change without a lease of its own: `LeaseHeld` if another holder has one. Default: false. */
+  readonly respectLease?: boolean
+}
+
+/**
+ * Whether a lease is the one of this number, and was not released. It may have expired: until somebody takes the next one,
+ * nothing of what its holder knows is old, so a pause, a slow store or a wrong clock cost it nothing.
+ */
+const isOf = (row: LeaseRow | undefined, number: number): row is LeaseRow =>
+  row?.number === number && row.holder !== undefined
+
+/** A lease that nobody else may take: neither released nor expired. */
+const live = (row: LeaseRow | undefined, now: number): Lease | undefined =>
+  row?.holder === undefined || row.expires <= now
+    ? undefined
+    : Object.freeze({
+        number: row.number,
+        holder: row.holder,
+        expires: row.expires,
+        remaining: row.expires - now,
+        stopRequested: row.stopRequested,
+      })
+
+/**
+ * Compute a change of the lease of a log, at a moment of the store's clock.
+ *
+ * @param id the id of the log
+ * @param row the stored lease; undefined if there is none
+ * @param change the change
+ * @param now milliseconds since 1970
+ * @returns the row to store, and the lease; or `LeaseHeld`, `LeaseLost`, `InvalidLease`
+ */
+export const changed = (
+  id: string,
+  row: LeaseRow | undefined,
+  change: LeaseChange,
+  now: number,
+): Either<StoreFault, LeaseOutcome> => {
+  const held = live(row, now)
+  const stored = (next: LeaseRow): Either<StoreFault, LeaseOutcome> => right({ row: next, lease: live(next, now) })
+  switch (change.type) {
+    case 'look':
+      return right({ row: undefined, lease: held })
+    case 'take': {
+      if (held !== undefined) return left(leaseHeld(id, held))
+      const { holder, ttl } = change
+      return stored({ number: (row?.number ?? 0) + 1, holder, expires: now + ttl, stopRequested: false })
+    }
+    case 'renew':
+      if (!isOf(row, change.number)) return left(leaseLost(id, change.number))
+      return stored({ ...row, expires: now + change.ttl })
+    case 'release':
+      if (!isOf(row, change.number)) return right({ row: undefined, lease: held })
+      return stored({ ...row, holder: undefined })
+    case 'stop':
+      return held === undefined ? right({ row: undefined, lease: undefined }) : stored({ ...held, stopRequested: true })
+  }
+}
+
+/**
+ * Why the lease of a log forbids a change.
+ *
+ * @param id the id of the log
+ * @param row the stored lease; undefined if there is none
+ * @param claim the lease of the change
+ * @param now milliseconds since 1970
+ * @returns the fault; undefined if the change is allowed
+ */
+export const againstClaim = (
+  id: string,
+  row: LeaseRow | undefined,
+  { lease, respectLease = false }: LeaseClaim,
+  now: number,
+): StoreFault | undefined => {
+  if (lease !== undefined) return isOf(row, lease.number) ? undefined : leaseLost(id, lease.number)
+  const held = live(row, now)
+  return respectLease && held !== undefined ? leaseHeld(id, held) : undefined
+}
+
+/** Whether a change has to look at the lease. */
+export const claims = ({ lease, respectLease }: LeaseClaim): boolean => lease !== undefined || respectLease === true
+
+/** The claim among other options, copied. */
+export const claimIn = (options: LeaseClaim): LeaseClaim => {
+  const lease = own(options, 'lease')
+  return {
+    lease: lease === undefined ? undefined : { number: lease.number },
+    respectLease: own(options, 'respectLease') === true,
+  }
+}
+
+/** What is wrong with a lease that is asked for; undefined if it is a good one. */
+export const invalidLease = ({ holder, ttl }: NewLease): StoreFault | undefined => {
+  const reason = againstId(holder)
+  return reason === undefined
+    ? invalidTtl(ttl)
+    : { _tag: 'InvalidLease', reason: `the name of its holder is invalid: ${reason}` }
+}
+
+/** What is wrong with the time that a lease should last; undefined if it is a good one. */
+export const invalidTtl = (ttl: unknown): StoreFault | undefined => {
+  if (typeof ttl === 'number' && Number.isInteger(ttl) && ttl >= 1 && ttl < 2 ** 31) return undefined
+  return {
+    _tag: 'InvalidLease',
+    reason: `its ttl is ${String(ttl)}; expected whole milliseconds from 1 to 2,147,483,647`,
+  }
+}
+
+const leaseHeld = (id: string, { holder, expires, remaining }: Lease): StoreFault => ({
+  _tag: 'LeaseHeld',
+  id,
+  holder,
+  expires,
+  remaining,
+})
+
+const leaseLost = (id: string, number: number): StoreFault => ({ _tag: 'LeaseLost', id, number })

@@ -1,0 +1,202 @@
+/** What a ledger's rows say, and what all of them come to. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isArray, isLeft, isObject, left, parseJson, right, type JsonObject, own, ownFields } from '../../json/index.ts'
+import { isLeaf } from './checked-row.ts'
+import type { StoreFaultOf } from '../fault.ts'
+import type { LogIdentity } from './identity.ts'
+import type { Head, Row, RowKind, StoredRow } from './row.ts'
+
+/** The id of a scope's ledger. */
+export const ledgerId = 'indelible.ledger'
+
+/** Why and by whom something was done. */
+export interface Because {
+  /** Why, for the ledger. */
+  readonly reason?: string
+  /** Who, for the ledger. */
+  readonly by?: string
+}
+
+/** A row that was erased, as the ledger names it. */
+export interface ErasedRow {
+  /** The identity of the log that the row is of: a log of the same id that was made later has another. */
+  readonly log: string
+  /** Its position in the log of messages and notes. Logs that share the row have it at the same position. */
+  readonly row: number
+  /** Whether it is a message or a note. */
+  readonly kind: RowKind
+  /** Its place among the rows of its kind: of a message, its position in the session. */
+  readonly index: number
+  /** The leaf that it had, and keeps: 64 hexadecimal digits. */
+  readonly leaf: string
+  /** The leaf of the stub that stands for it: what it says of role, page kind and call ids can't be changed either. */
+  readonly stub: string
+}
+
+/** What a row of a ledger says. Its time is that of the row. */
+export type LedgerRow = Because &
+  /** `head`: a session had this head. `removed`: it was removed, or is being removed. */
+  (
+    | {
+        readonly type: 'head' | 'removed'
+        readonly id: string
+        readonly head: Head
+      }
+    /** `held`: from here on the session may not be erased or removed, until it is `released`. */
+    | { readonly type: 'released'; readonly id: string; readonly head: Head }
+    | { readonly type: 'held'; readonly id: string; readonly head: Head; readonly logs: readonly LogIdentity[] }
+    /** `destroyed`: the key of the session is destroyed, or is being destroyed. */
+    | { readonly type: 'destroyed'; readonly id: string; readonly head: Head; readonly key: string }
+    /** Rows of a session with this head were erased. `copied`: not here, and that is all that is said of it there. */
+    | {
+        readonly type: 'erased'
+        readonly id: string
+        readonly head: Head
+        readonly rows: readonly ErasedRow[]
+        readonly copied?: CopiedClaim
+      }
+  )
+
+/** A row of a ledger as it is stored: a note whose body is JSON. */
+export const ledgerRow = (said: LedgerRow, at: number): Row => {
+  const { type, id, head } = said
+  const { reason, by } = ownFields(said)
+  const more =
+    said.type === 'erased'
+      ? { rows: said.rows, copied: own(said, 'copied') } // JSON leaves out what is undefined
+      : said.type === 'destroyed'
+        ? { key: said.key }
+        : said.type === 'held'
+          ? { logs: said.logs }
+          : {}
+  const because = type === 'head' ? {} : { reason, by }
+  return { kind: 'note', body: JSON.stringify({ type, id, size: head.size, root: head.root, ...more, ...because }), at }
+}
+
+/** Read a row of a ledger. Undefined: a kind of row that a newer version wrote. Errors: `NotALedger`. */
+export const readLedgerRow = ({
+  position,
+  body,
+}: Pick<StoredRow, 'position' | 'body'>): Either<StoreFaultOf<'NotALedger'>, LedgerRow | undefined> => {
+  const bad = (reason: string): Either<StoreFaultOf<'NotALedger'>, never> =>
+    left({ _tag: 'NotALedger', id: ledgerId, reason: `its row ${position} ${reason}` })
+  const parsed = parseJson(body)
+  if (isLeft(parsed) || !isObject(parsed.right)) return bad('is not a JSON object')
+  const { type, id, size, root, reason, by, rows, copied, key, logs } = ownFields(parsed.right)
+  if (typeof type !== 'string') return bad('has no type')
+  if (!isKnownType(type)) return right(undefined)
+  if (typeof id !== 'string' || !isCount(size) || typeof root !== 'string' || !/^[0-9a-f]{64}$/.test(root))
+    return bad('names no session and head')
+  const head = Object.freeze({ size, root })
+  const because = { ...(typeof reason === 'string' && { reason }), ...(typeof by === 'string' && { by }) }
+  if (type === 'destroyed')
+    return typeof key === 'string' ? right(Object.freeze({ type, id, head, key, ...because })) : bad('names no key')
+  if (type === 'held')
+    return isArray(logs) && logs.every(isIdentity)
+      ? right(
+          Object.freeze({ type, id, head, logs: Object.freeze(logs as unknown as readonly LogIdentity[]), ...because }),
+        )
+      : bad('names no log')
+  if (type !== 'erased') return right(Object.freeze({ type, id, head, ...(type === 'head' ? {} : because) }))
+  if (!isArray(rows) || !rows.every(isErasedRow)) return bad('names no erased rows')
+  const erased = Object.freeze((rows as unknown as readonly ErasedRow[]).map((row) => Object.freeze({ ...row })))
+  return right(
+    Object.freeze({ type, id, head, rows: erased, ...because, ...(isObject(copied) && { copied: copiedOf(copied) }) }),
+  )
+}
+
+const types: ReadonlySet<string> = new Set<LedgerRow['type']>([
+  'head',
+  'removed',
+  'held',
+  'released',
+  'destroyed',
+  'erased',
+])
+
+const isKnownType = (type: string): type is LedgerRow['type'] => types.has(type)
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+const isIdentity = (value: unknown): boolean =>
+  isObject(value) && typeof value['log'] === 'string' && isCount(value['from'])
+
+const copiedOf = ({ at, reason, by }: JsonObject): CopiedClaim =>
+  Object.freeze({
+    ...(typeof at === 'number' && { at }),
+    ...(typeof reason === 'string' && { reason }),
+    ...(typeof by === 'string' && { by }),
+  })
+
+const isErasedRow = (value: unknown): value is ErasedRow =>
+  isObject(value) &&
+  typeof value['log'] === 'string' &&
+  isCount(value['row']) &&
+  isCount(value['index']) &&
+  (value['kind'] === 'entry' || value['kind'] === 'note') &&
+  isLeaf(value['leaf']) &&
+  isLeaf(value['stub'])
+
+/** The last that a ledger says of a session. */
+export interface LedgerEntry {
+  /** The id of the session. */
+  readonly id: string
+  /** Where in the ledger it stands. */
+  readonly row: number
+  /** When it was written: milliseconds since 1970, by the writer's clock. */
+  readonly at: number
+  /** The head of the session then. */
+  readonly head: Head
+  /** Whether it says that the session was removed. */
+  readonly removed: boolean
+  /** Why it was removed, if that was said. */
+  readonly reason?: string
+  /** Who removed it, if that was said. */
+  readonly by?: string
+}
+
+/** A hold of a session: it may not be erased or removed until it is released. */
+export interface Hold extends Because {
+  /** The id of the session. */
+  readonly id: string
+  /** The identities of its rows. */
+  readonly logs: readonly LogIdentity[]
+  /** Where in the ledger it stands. */
+  readonly row: number
+  /** When it was written: milliseconds since 1970, by the writer's clock. */
+  readonly at: number
+}
+
+/** The destruction of a key, as the ledger has it. */
+export interface KeyDestroyed extends Because {
+  /** The id of the session that had the key. */
+  readonly id: string
+  /** The id of the key. */
+  readonly key: string
+  /** Where in the ledger it stands. */
+  readonly row: number
+  /** When it was written: milliseconds since 1970, by the writer's clock. */
+  readonly at: number | undefined
+}
+
+/** What another store says of an erasure. */
+export interface CopiedClaim extends Because {
+  /** When it was done, in milliseconds since 1970. */
+  readonly at?: number
+}
+
+/** An erasure, as the ledger has it. */
+export interface Erasure extends Because {
+  /** The id of the session that was erased from. Logs that share its rows are judged by it as well. */
+  readonly id: string
+  /** Where in the ledger it stands. */
+  readonly row: number
+  /** When it was written: milliseconds since 1970, by the writer's clock. */
+  readonly at: number
+  /** The head of the session then. Erasing does not change it. */
+  readonly head: Head
+  /** The rows that were erased. */
+  readonly rows: readonly ErasedRow[]
+  /** What another store says of it, if the session was copied or imported: nobody here vouches for that. */
+  readonly copied?: CopiedClaim
+}

@@ -1,0 +1,53 @@
+/** What a store tells whoever has opened it, beside the answers of its calls. */
+import { storeFaultText, type StoreFault } from '../fault.ts'
+
+/** A report of a store that is not the answer of a call. */
+export type StoreNotice =
+  /** Writing was asked for and is not possible, for this reason; the store can be read. */
+  | { readonly _tag: 'OpenedReadOnly'; readonly path: string; readonly reason: StoreFault }
+  /** The file is on a file system of this type, whose locks several machines can't rely on. */
+  | { readonly _tag: 'NetworkFileSystem'; readonly path: string; readonly type: string }
+  /**
+   * The write-ahead log has so many bytes, and can't be emptied while processes read an earlier state. `readers` has their ids,
+   * where the system tells them. Told again when the log has doubled.
+   */
+  | { readonly _tag: 'LogGrows'; readonly path: string; readonly bytes: number; readonly readers: readonly number[] }
+  /** A call has met damage: the fault that it gives, or one that a list goes on behind. */
+  | { readonly _tag: 'DamageFound'; readonly scope: string; readonly fault: StoreFault }
+
+/**
+ * Receives the reports of a store. If it throws, the error is ignored, so that it can't break a call.
+ *
+ * @param notice the report
+ */
+export type OnNotice = (notice: StoreNotice) => void
+
+/** The same, of which nothing is thrown. */
+export const quietly =
+  (onNotice: OnNotice): OnNotice =>
+  (notice) => {
+    try {
+      onNotice(notice)
+    } catch {
+      // telling must not break the call, and there is nobody else to tell
+    }
+  }
+
+/**
+ * A notice as a sentence for people.
+ *
+ * @param notice the notice
+ * @returns the sentence
+ */
+export const storeNoticeText = (notice: StoreNotice): string => {
+  switch (notice._tag) {
+    case 'OpenedReadOnly':
+      return `${notice.path} is opened for reading only: ${storeFaultText(notice.reason)}`
+    case 'NetworkFileSystem':
+      return `${notice.path} is on a network file system (${notice.type}): SQLite files are not supported there, and can be damaged; use a disk of this machine, or PostgreSQL`
+    case 'LogGrows':
+      return `${notice.path}-wal has grown to ${notice.bytes} bytes, because an earlier state of the file is still read${notice.readers.length === 0 ? '' : ` by process ${notice.readers.join(', ')}`}: end that reading`
+    case 'DamageFound':
+      return `scope ${JSON.stringify(notice.scope)}: ${storeFaultText(notice.fault)}`
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Plans: rows that were checked, hashed and grown onto a head before they are appended. A writer that sends one append
+ * behind the other has to know the next head first; with a plan the store does not compute it all again.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from '../../json/index.ts'
+import { GrownRows, type CompactRange, type Hash } from '../../proof/kit.ts'
+import { checkRows, type CheckedRow, type RowContext } from './checked-row.ts'
+import type { StoreFaultOf } from '../fault.ts'
+import type { Head, Row } from './row.ts'
+
+/** An append that is ready to be made. */
+export interface Plan {
+  /** The head that the rows continue: an append's `expected`. */
+  readonly expected: Head
+  /** The tree before the rows. */
+  readonly before: CompactRange
+  /** The rows of an append. The store recognises the plan by this array. */
+  readonly rows: readonly CheckedRow[]
+  /** The tree after them, and the nodes that are stored beside the rows. */
+  readonly grown: GrownRows
+  /** The head after the rows. */
+  readonly head: Head
+}
+
+/** By their rows, with the hash that was used. */
+const plans = new WeakMap<readonly Row[], { readonly plan: Plan; readonly hash: Hash }>()
+
+/**
+ * Check rows, hash them, and compute the head after them.
+ *
+ * Cost    that of hashing the rows
+ *
+ * @param before the tree before the rows
+ * @param expected its head
+ * @param given the rows
+ * @param context the hash function (SHA-256) and the clock: those of the store
+ * @returns the plan; or `InvalidRow`, `InvalidId`
+ */
+export const planned = (
+  before: CompactRange,
+  expected: Head,
+  given: readonly Row[],
+  context: RowContext,
+): Either<StoreFaultOf<'InvalidRow' | 'InvalidId'>, Plan> => {
+  const { hash } = context
+  const rows = checkRows(given, context)
+  if (isLeft(rows)) return rows
+  const grown = new GrownRows(before, rows.right, hash)
+  const head = Object.freeze({ size: grown.range.size, root: grown.root })
+  const plan: Plan = Object.freeze({ expected, before, rows: rows.right, grown, head })
+  plans.set(plan.rows, { plan, hash })
+  return right(plan)
+}
+
+/** Whether rows are those of a plan. */
+export const isPlanned = (rows: unknown): boolean => plans.has(rows as readonly Row[])
+
+/** The plan that these rows are of, if they are of one. */
+export const planOf = (rows: readonly Row[], hash: Hash): Plan | undefined => {
+  const known = plans.get(rows)
+  return known?.hash === hash ? known.plan : undefined
+}

@@ -1,0 +1,58 @@
+/** Rows, and the head of a log of them. */
+import type { BlockId } from '../../proof/kit.ts'
+
+/** The kind of a row: an entry of the record (a message), or a note about it. Both are leaves of one tree. */
+export type RowKind = 'entry' | 'note'
+
+/** A row to append. */
+export interface Row {
+  /** Whether it is an entry or a note. */
+  readonly kind: RowKind
+  /** The text: well-formed, empty and NUL included. Its UTF-8 is hashed, and it comes back unchanged. */
+  readonly body: string
+  /** The blocks that the text references. They live at least as long as the row. Default: none. */
+  readonly blocks?: readonly BlockId[] | undefined
+  /** The time by the writer's clock, in whole milliseconds since 1970. Part of the leaf. Default: now, by the store's clock. */
+  readonly at?: number
+  /**
+   * 32 lowercase hexadecimal digits: 16 random bytes that are hashed before the text, so that nobody can find an erased text
+   * by hashing guesses. Part of the leaf.
+   */
+  readonly salt?: string | undefined
+  /**
+   * The leaf of a row that was erased, as 64 lowercase hexadecimal digits: the body is the stub that stands for it. Accepted
+   * only where the ledger of the scope says that it was erased. Such a row has no salt and no blocks. Default: not erased.
+   */
+  readonly erased?: string | undefined
+}
+
+/** A row that says when it was written. */
+export type TimedRow = Row & Required<Pick<Row, 'at'>>
+
+/** A row as a store returns it. */
+export interface StoredRow {
+  /** The position among all rows of the log, from 0. */
+  readonly position: number
+  /** Whether it is an entry or a note. */
+  readonly kind: RowKind
+  /** The index among the rows of its kind, from 0. */
+  readonly index: number
+  /** Its text, unchanged. */
+  readonly body: string
+  /** The time by the writer's clock, in milliseconds since 1970. */
+  readonly at: number
+  /** The salt, if the row was appended with one. */
+  readonly salt?: string | undefined
+  /** The leaf of a row that was erased: its body is a stub, and the ledger of the scope says why. */
+  readonly erased?: string | undefined
+  /** The text as it is stored and hashed, of a row that was decrypted. */
+  readonly stored?: string | undefined
+}
+
+/** The length of a log and the Merkle root of its rows. Two logs with equal heads are equal. */
+export interface Head {
+  /** The number of rows. */
+  readonly size: number
+  /** The root of the Merkle tree over its rows: 64 hexadecimal digits. */
+  readonly root: string
+}

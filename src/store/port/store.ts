@@ -1,0 +1,581 @@
+/**
+ * The store port: what the library needs of a place that keeps records. A store knows logs of rows and blocks of
+ * bytes; it knows no message. Whatever passes `storeContract` of `@indelible/testing` is one.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Task } from '../../task/index.ts'
+import type { Hash, BlockId } from '../../proof/kit.ts'
+import type { JsonObject } from '../../json/index.ts'
+import type { StoreFinding, StoreRepair } from './check.ts'
+import type { RowKind, Row, StoredRow, Head } from './row.ts'
+import type { EraseRequest, Erased, Sharing, TextPlaces } from './erasing.ts'
+import type {
+  AppendFault,
+  BlockFault,
+  EraseFault,
+  ForkFault,
+  LeaseFault,
+  ListFault,
+  LogFault,
+  MediumFault,
+  NewLogFault,
+  RemoveFault,
+  RenewFault,
+  StoreFaultOf,
+  UpdateFault,
+} from '../fault.ts'
+import type { LogIdentity } from './identity.ts'
+import type { LeaseClaim, Lease, NewLease, Renewal } from './lease.ts'
+import type { OwnCall } from './own-logs.ts'
+import type { RowIndex, TermsOf } from './row-terms.ts'
+
+/** The description of a log, without its rows. */
+export interface LogInfo {
+  /** Its id, unique in the scope. */
+  readonly id: string
+  /** Its size and root. */
+  readonly head: Head
+  /** The number of entry rows. */
+  readonly entries: number
+  /** The time of creation, in milliseconds since 1970. Logs of the same millisecond keep their order in `list`. */
+  readonly created: number
+  /**
+   * The time of the last append: the `at` of the last row. It is `created` if the log has no row of its own, or that
+   * row has
+   * no `at`.
+   */
+  readonly appended: number
+  /** Its metadata: a JSON object. */
+  readonly meta: JsonObject
+  /** The number of changes of `meta`, from 1. */
+  readonly version: number
+}
+
+/** A log to create. */
+export interface NewLog extends OwnCall {
+  /** Its id: 1 to 255 bytes without control characters. It does not begin with `indelible.`. */
+  readonly id: string
+  /** The metadata: a JSON object. Default: `{}`. */
+  readonly meta?: JsonObject
+  /** The first rows, stored with the log in one commit. Default: none. */
+  readonly rows?: readonly Row[]
+  /** The blocks that the rows reference, as in an append. Default: none. */
+  readonly blocks?: readonly Uint8Array[]
+  /** Gives the terms of a row for the search index, as in an append. Default: none. */
+  readonly terms?: TermsOf
+  /**
+   * Whether the log is encrypted, if the store has keys (`withKeys` of `@indelible/encryption`). Say true for whatever has a
+   * user's text.
+   */
+  readonly encrypt: boolean
+}
+
+/**
+ * Rows to append, the head that they continue, and their blocks.
+ */
+export interface Append extends LeaseClaim, OwnCall {
+  /** The head that the rows continue. */
+  readonly expected: Head
+  /** The rows, in order. At least one. */
+  readonly rows: readonly Row[]
+  /**
+   * Blocks that the rows reference and that the store may lack. They are stored with the rows, or not at all. Default:
+   * none.
+   */
+  readonly blocks?: readonly Uint8Array[]
+  /**
+   * The operation id of this append. After any failure you may retry with it: if the append has already happened, you
+   * get
+   * its first answer, whatever `expected` is. The kinds and bodies of a retry must be equal; `at` and `salt` may
+   * differ, and
+   * are not stored. Default: none.
+   */
+  readonly operation?: string
+  /**
+   * Gives the terms of a row. If the store has a search index, the rows are indexed in the same transaction. Default: the
+   * index lacks the rows until they are added.
+   */
+  readonly terms?: TermsOf
+  /**
+   * Blocks that encrypted rows name in their texts, and that the store must have. Only stores with keys look at it. Default:
+   * none.
+   */
+  readonly attached?: readonly BlockId[]
+  /**
+   * The id of the key that the log's own rows are encrypted by; null: the log is not encrypted. `Diverged` if another log has
+   * the id by now. Default: not compared.
+   */
+  readonly ownKey?: string | null
+  /**
+   * True: give way to writers that have a `turn` or wait for one. That is a `Conflict` that carries no rows. Default: false.
+   */
+  readonly respectTurns?: boolean
+}
+
+/** The result of an append. */
+export interface Appended {
+  /** The position of the first row. */
+  readonly from: number
+  /** The head directly after the last row. */
+  readonly head: Head
+}
+
+/** A range by the rules of `Array.prototype.slice`: `{ from: -50 }` is the last fifty. */
+export interface RowRange {
+  /** The first position; a negative one counts from the end. Default: 0. */
+  readonly from?: number
+  /** The position after the last one; a negative one counts from the end. Default: the end. */
+  readonly to?: number
+  /** Only rows of this kind; `from` and `to` then count these alone. Default: all rows. */
+  readonly only?: RowKind
+}
+
+/** A new log that shares the first rows of another. */
+export interface Fork extends OwnCall {
+  /** The id of the new log. */
+  readonly id: string
+  /** The number of rows to share. */
+  readonly at: number
+  /** Metadata of the new log. Default: `{}`. */
+  readonly meta?: JsonObject
+  /** Whether an encrypted log and its fork have one key, because the log is removed next. Default: false. */
+  readonly sameKey?: boolean
+}
+
+/** New metadata for a log, and the version that it replaces. */
+export interface MetaUpdate extends LeaseClaim, OwnCall {
+  /** The version that `meta` replaces. */
+  readonly expected: number
+  /** The whole new metadata. */
+  readonly meta: JsonObject
+  /** The key of the log, as in an append: `NoSuchLog` if another log has the id by now. Default: not compared. */
+  readonly ownKey?: string | null
+}
+
+/** A filter on metadata: the values that it must have under these keys. An object filters the object under its key. */
+export interface Where {
+  readonly [key: string]: string | number | boolean | null | Where
+}
+
+/** The logs to list. */
+export interface ListQuery {
+  /** The size of a page, from 1 to 1,000. Default: 100. */
+  readonly limit?: number
+  /** The `next` of the page before. Default: the first page. */
+  readonly after?: string
+  /**
+   * Only logs whose metadata has these values. PostgreSQL has an index for it; the other stores check each log.
+   * Default: all.
+   */
+  readonly where?: Where
+  /**
+   * The order: newest first by `created`, or by the last append (`appended`). With `appended`, a log that grows between
+   * two
+   * pages moves to the front, and later pages don't have it. Default: `created`.
+   *
+   * Cost    O(page), by an index, if `where` leaves most logs. With `appended`, the logs of the same moment (a tenth of a
+   *         second on SQLite, a second on PostgreSQL) are sorted for each page. In memory, O(logs) for the first page after
+   *         a change
+   */
+  readonly by?: 'created' | 'appended'
+}
+
+/** A log that can't be read. */
+export interface DamagedEntry {
+  /** Its id, as far as it can be read. */
+  readonly id: string
+  /** The damage, in words. */
+  readonly reason: string
+}
+
+/** One page of a list of logs. */
+export interface LogPage {
+  /** The logs, newest first in the order of the query. */
+  readonly logs: readonly LogInfo[]
+  /** Logs with unreadable metadata, whatever `where` asks for. Remove or repair them. Absent if there are none. */
+  readonly damaged?: readonly DamagedEntry[]
+  /** The cursor of the next page: give it as `after`. Absent on the last page. */
+  readonly next?: string
+}
+
+/**
+ * Small values under names of letters, digits and `/ _ - %`. The first value of a name stays, so processes that share
+ * no
+ * log can agree on it.
+ */
+export interface OnceStore {
+  /**
+   * Read values.
+   *
+   * @param names the names
+   * @returns the values, in the same order; undefined for a name without one
+   */
+  readonly get: (names: readonly string[]) => Task<MediumFault, readonly (Uint8Array | undefined)[]>
+  /**
+   * Store a value, if the name has none. After a fault the value may be stored or not: read it.
+   *
+   * @param name the name
+   * @param value the value
+   * @returns true if it was stored; false if the name already has a value
+   */
+  readonly put: (name: string, value: Uint8Array) => Task<MediumFault, boolean>
+  /**
+   * List names. Absent if the key-value store has no `keys`.
+   *
+   * @param start the beginning of the names. Default: all
+   * @returns the names, in any order
+   */
+  readonly list?: (start?: string) => Task<MediumFault, readonly string[]>
+  /**
+   * Remove values. Absent if the key-value store has no `deletePrefix`.
+   *
+   * @param start the beginning of the names
+   * @returns nothing
+   */
+  readonly remove?: (start: string) => Task<MediumFault, void>
+}
+
+/** Bytes under their SHA-256. */
+export interface BlockStore {
+  /** Values of which the first stays. Only in stores without logs whose key-value store has `putIfAbsent`. */
+  readonly once?: OnceStore
+  /** The store's SHA-256: the fastest one available there. */
+  readonly hash: Hash
+  /** The scope of the blocks. */
+  readonly scope: string
+  /**
+   * Store blocks for good. A block that the store already has is not stored again, unless it is damaged. Blocks that
+   * come
+   * with the rows of a log are removed with them; these are not.
+   *
+   * @param blocks the contents
+   * @returns their ids, in the same order
+   */
+  readonly putBlocks: (blocks: readonly Uint8Array[]) => Task<MediumFault, readonly BlockId[]>
+  /**
+   * Read blocks.
+   *
+   * @param ids their ids
+   * @returns their contents, in the same order; undefined for a missing block. `DamagedBlock` for an altered one
+   */
+  readonly getBlocks: (ids: readonly BlockId[]) => Task<BlockFault, readonly (Uint8Array | undefined)[]>
+  /**
+   * Whether the store has blocks. A damaged block counts as missing: store it again to replace it.
+   *
+   * Cost    the blocks are read, by the store or by its server
+   *
+   * @param ids their ids
+   * @returns true or false for each, in the same order
+   */
+  readonly hasBlocks: (ids: readonly BlockId[]) => Task<BlockFault, readonly boolean[]>
+}
+
+/** What encrypts and decrypts for a store: `withKeys` of `@indelible/encryption` makes it. */
+export interface StoreEncryption {
+  /** The same store without keys: its rows are as they are stored. */
+  readonly bare: Store
+  /**
+   * Encrypt rows that are to be appended to a log. Rows of a log that is not encrypted come back as they are.
+   *
+   * @param id the id of the log, which was read or created through this store
+   * @param append the head that the rows continue, the rows with their times, and their blocks
+   * @returns the rows and blocks to append; or `NoKey`, `InvalidRow`
+   */
+  readonly rows: (
+    id: string,
+    append: Pick<Append, 'expected' | 'rows' | 'blocks'>,
+  ) => Either<StoreFaultOf<'NoKey' | 'InvalidRow'>, Required<Pick<Append, 'rows' | 'blocks' | 'attached'>>>
+  /**
+   * Decrypt a block of a row.
+   *
+   * @param key the key, as the row has it
+   * @param bytes the stored bytes
+   * @returns the content; undefined if it is not that key's
+   */
+  readonly block: (key: string, bytes: Uint8Array) => Uint8Array | undefined
+  /**
+   * Wrap a key for another scope, where it is copied to: a wrapped key opens only in the scope that it was wrapped for.
+   *
+   * @param key the id of the key
+   * @param of the id of the log that it is a key of
+   * @param scope the other scope
+   * @returns the metadata of the log that keeps the key there; or `NoKey`
+   */
+  readonly keyFor: (key: string, of: string, scope: string) => Task<LogFault, JsonObject>
+}
+
+/**
+ * One text beside each log that can be made again from the log: what a run was at. Appends, heads and proofs know nothing of
+ * it. It is encrypted as the log is, and gone with the log, with each erasure of a row of it, and in a fork or a copy.
+ */
+export interface LogStates {
+  /**
+   * Read the text.
+   *
+   * @param id the id of the log
+   * @returns the text as it was written; undefined if there is none
+   */
+  readonly read: (id: string) => Task<LogFault, string | undefined>
+  /**
+   * Write the text, in place of the one before.
+   *
+   * @param id the id of the log
+   * @param text the text
+   * @returns nothing; or `NoSuchLog`
+   */
+  readonly write: (id: string, text: string) => Task<LogFault, void>
+}
+
+/**
+ * A store handle: the logs and blocks of one scope. A method returns a task; nothing happens before the task is run,
+ * and no
+ * method throws.
+ *
+ * Ids of logs, operations and scopes are 1 to 255 bytes of well-formed UTF-8 without control characters. They are
+ * compared
+ * byte by byte, and never become part of a path or of a query's text. Ids that begin with `indelible.` are of the library's
+ * own logs: you may read these, and a call that would change one is `InvalidId`.
+ */
+export interface Store extends BlockStore {
+  /**
+   * The store's clock. Writers take the `at` of new rows from it.
+   *
+   * @returns milliseconds since 1970
+   */
+  readonly now: () => number
+  /**
+   * Create a log, empty or with its first rows.
+   *
+   * @param log the id, metadata and rows
+   * @returns the description of the log; or `LogExists`, `InvalidId`
+   */
+  readonly create: (log: NewLog) => Task<NewLogFault, LogInfo>
+  /**
+   * Describe a log, without its rows.
+   *
+   * @param id the id of the log
+   * @returns head, metadata and counts; or `NoSuchLog`
+   */
+  readonly info: (id: string) => Task<LogFault, LogInfo>
+  /**
+   * The identities of a log's rows: that of the log, and before it those of the logs that it shares rows with. Claims of
+   * erasure name them, so that none counts for another log.
+   *
+   * @param id the id of the log
+   * @returns each identity with its first row; or `NoSuchLog`
+   */
+  readonly identities: (id: string) => Task<LogFault, readonly LogIdentity[]>
+  /**
+   * List the logs of this scope, page by page, newest first.
+   *
+   * @param query a filter, the order, the size of a page, and the cursor. Default: the first 100, by creation
+   * @returns one page
+   */
+  readonly list: (query?: ListQuery) => Task<ListFault, LogPage>
+  /**
+   * Replace the metadata of a log. Members whose names begin with `indelible.` are the library's: they stay as they are, or
+   * it is `InvalidMeta`.
+   *
+   * @param id the id of the log
+   * @param update the new metadata, and the version that it replaces
+   * @returns the description of the log; or `MetaConflict` if another writer changed the metadata first, `LeaseLost`
+   */
+  readonly update: (id: string, update: MetaUpdate) => Task<UpdateFault, LogInfo>
+  /**
+   * Append rows at the expected head: all of them with their blocks, or nothing and a fault. When the task resolves,
+   * they are
+   * as durable as the store promises. Appends that wait together share a commit.
+   *
+   * Cost    one round trip; independent of the length of the log
+   *
+   * @param id the id of the log
+   * @param append the rows, the head that they continue, and an operation id for retries
+   * @returns the position of the first row and the new head; or `Conflict` with the rows you missed,
+   * `OperationMismatch`,
+   * `LeaseLost`, `MissingBlock`
+   */
+  readonly append: (id: string, append: Append) => Task<AppendFault, Appended>
+  /**
+   * Wait for a turn to append to a log. Writers get it in the order in which they ask, and those whose appends have
+   * `respectTurns` wait for each other. `rebase` takes one after a conflict. Absent if this kind of store needs none.
+   *
+   * Cost    a connection while it is waited for and held. A process that is stopped loses its turn after a third of the store's
+   *         `timeout`
+   *
+   * @param id the id of the log
+   * @returns a function that ends the turn; or `Busy`
+   */
+  readonly turn?: (id: string) => Task<LogFault, () => void>
+  /**
+   * Read rows, in order. Cost: O(rows read + log length).
+   *
+   * @param id the id of the log
+   * @param range the first and last position, and the kind. Default: all rows
+   * @returns the rows
+   */
+  readonly read: (id: string, range?: RowRange) => Task<LogFault, readonly StoredRow[]>
+  /**
+   * Read tree nodes. The node of a row is the root of the largest perfect subtree that ends with it. The nodes at
+   * `peakEnds(n)` are the peaks of the log's first `n` rows.
+   *
+   * @param id the id of the log
+   * @param positions the positions of the rows
+   * @returns the nodes, in the same order
+   */
+  readonly nodes: (id: string, positions: readonly number[]) => Task<LogFault, readonly Uint8Array[]>
+  /**
+   * Create a log that shares the first rows of another. Later appends to one don't show in the other, and either can be
+   * removed. Operation ids are not copied.
+   *
+   * Cost    independent of the length of the log
+   *
+   * @param id the log to fork
+   * @param fork the new id, the number of rows to share, and the metadata
+   * @returns the description of the new log; or `NoSuchLog`, `LogExists`, `BeyondEnd`
+   */
+  readonly fork: (id: string, fork: Fork) => Task<ForkFault, LogInfo>
+  /**
+   * Remove a log: its rows, except those that a fork shares, and the blocks that no other row references.
+   *
+   * @param id the id of the log
+   * @param call only for the library's own logs
+   * @returns nothing; or `NoSuchLog`, `LogHeld` if the ledger of the scope says that it is held, `NotALedger` if the ledger
+   * can't be read
+   */
+  readonly remove: (id: string, call?: OwnCall) => Task<RemoveFault, void>
+  /**
+   * Erase rows of logs: stubs take their place, the leaves stay, and the ledger of the scope says which, why, by whom and
+   * when. Every log that shares a row shows the stub. All of it is stored in one step, or nothing.
+   * `eraseMessages` chooses the rows of a session.
+   *
+   * Cost    a transaction; the rows of the ledger, once. SQLite then empties its write-ahead log and looks through the file
+   *
+   * @param request the rows with their stubs, the reason and the person
+   * @returns the head of the ledger, the blocks that remain, and where bytes may still be; or `LogHeld`, `Conflict` if a log
+   * is at another head, `LeaseLost`
+   */
+  readonly erase: (request: EraseRequest) => Task<EraseFault, Erased>
+  /**
+   * The logs that have their first rows in common with a log: its forks, the log that it was forked from, and their forks.
+   *
+   * @param id the id of the log
+   * @returns the other logs, with the number of rows that they share
+   */
+  readonly sharing: (id: string) => Task<EraseFault, readonly Sharing[]>
+  /**
+   * Where the scope contains one of some texts: in the body of a row, or in a block, as UTF-8.
+   *
+   * Cost    O(all rows and blocks of the scope)
+   *
+   * @param texts the texts
+   * @returns the rows with a body or a block that has one, and the blocks that were stored on their own
+   */
+  readonly containing: (texts: readonly string[]) => Task<EraseFault, TextPlaces>
+  /**
+   * Check the whole store, in all scopes: rows against the tree, blocks against their digests, and the store's own
+   * bookkeeping. It changes nothing.
+   *
+   * Cost    O(everything); other processes may read and write meanwhile
+   *
+   * @returns the findings; empty if nothing is damaged
+   */
+  readonly check: () => Task<MediumFault, readonly StoreFinding[]>
+  /**
+   * Rebuild the parts of the store, in all scopes, that follow from its rows and blocks. No row and no block is changed
+   * or
+   * removed.
+   *
+   * Cost    O(everything), in one transaction: other writers wait
+   *
+   * @returns the findings, and the action taken for each
+   */
+  readonly repair: () => Task<MediumFault, readonly StoreRepair[]>
+  /**
+   * Take the lease of a log. An expired lease is taken over.
+   *
+   * A lease does not stop other writers from changing the log without one. Give its number with each append, update and
+   * erasure (`lease`): after you lose the lease such a change fails, however long the process was paused.
+   *
+   * Cost    one transaction beside the log
+   *
+   * @param id the id of the log
+   * @param lease the holder's name and the time to live
+   * @returns the lease; or `LeaseHeld` while another holder has it
+   */
+  readonly lease: (id: string, lease: NewLease) => Task<LeaseFault, Lease>
+  /**
+   * Extend a lease.
+   *
+   * @param id the id of the log
+   * @param renewal the number of the lease, and its new time to live
+   * @returns the lease; or `LeaseLost` if somebody has taken another one since, or it was released. One that has expired can be
+   * renewed until then
+   */
+  readonly renew: (id: string, renewal: Renewal) => Task<RenewFault, Lease>
+  /**
+   * Release a lease. A lost lease stays as it is.
+   *
+   * @param id the id of the log
+   * @param number the number of the lease
+   * @returns nothing
+   */
+  readonly release: (id: string, number: number) => Task<LogFault, void>
+  /**
+   * Ask the holder to stop. It learns of the request at its next renewal.
+   *
+   * @param id the id of the log
+   * @returns the lease; undefined if nobody has one
+   */
+  readonly requestStop: (id: string) => Task<LogFault, Lease | undefined>
+  /**
+   * The current lease of a log.
+   *
+   * @param id the id of the log
+   * @returns the lease; undefined if nobody has one
+   */
+  readonly leaseOf: (id: string) => Task<LogFault, Lease | undefined>
+  /**
+   * Call `wake` whenever the log may have changed: by this handle, another handle of this process, or another process.
+   * Read
+   * the log to see what changed. Several changes may give one call, and a call may come without a change. From the
+   * moment the
+   * task resolves, no change is missed. Closing the store ends it, with a last call. You may watch a log that does not
+   * exist.
+   *
+   * Cost    nothing in memory. SQLite and PostgreSQL poll for changes of other processes: at most 5 times a second for
+   *         all
+   *         logs of a handle, and PostgreSQL once in 5 seconds while its notifications arrive
+   *
+   * @param id the id of the log
+   * @param wake called after changes; it must return quickly
+   * @returns a function that ends it
+   */
+  readonly watch: (id: string, wake: () => void) => Task<MediumFault | StoreFaultOf<'InvalidId'>, () => void>
+  /** What encrypts and decrypts its sessions. Absent if the store was opened without keys. */
+  readonly encryption?: StoreEncryption
+  /** A text beside each log. Absent if this kind of store keeps none. */
+  readonly states?: LogStates
+  /** The search index of the store. Absent if this kind of store keeps none. */
+  readonly index?: RowIndex
+  /**
+   * The scopes that have a log: whoever opens the wrong one can be told.
+   *
+   * Cost    O(scopes)
+   *
+   * @returns their names, sorted; undefined if this kind of store can't list them
+   */
+  readonly scopes: () => Task<MediumFault, readonly string[] | undefined>
+  /**
+   * The same store for another scope.
+   *
+   * @param scope the name of the scope
+   * @returns a handle; or `InvalidId`
+   */
+  readonly scoped: (scope: string) => Either<StoreFaultOf<'InvalidId'>, Store>
+  /**
+   * Finish pending calls, then close this handle. Closing the handle that opened the store closes all its handles.
+   *
+   * @returns nothing
+   */
+  readonly close: () => Task<StoreFaultOf<'Io'>, void>
+}

@@ -1,0 +1,96 @@
+/** What is given to a store, checked and copied before a driver sees it. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isObject, left, optionsOf, right, type Path } from '../../json/index.ts'
+import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
+import { checkRows, type RowContext } from '../port/checked-row.ts'
+import type { Block, CheckedAppend, CheckedQuery, Cursor } from '../port/driver.ts'
+import type { StoreFault } from '../fault.ts'
+import { claimIn } from '../port/lease.ts'
+import { takeHashed } from '../port/hashed-block.ts'
+import { invalidId } from '../port/id.ts'
+import { planOf } from '../port/plan.ts'
+import type { Append, ListQuery, Where } from '../port/store.ts'
+
+/** A query with its defaults. */
+export const checkQuery = ({
+  limit = 100,
+  after,
+  where = {},
+  by = 'created',
+}: ListQuery): Either<StoreFault, CheckedQuery> => {
+  const cursor = after === undefined ? undefined : cursorIn(after, by)
+  if (after !== undefined && cursor === undefined)
+    return left({ _tag: 'InvalidId', what: 'cursor', reason: 'it is not the `next` of a page of this order' })
+  const wanted = checkWhere(where)
+  if (isLeft(wanted)) return wanted
+  return right({ limit: Math.max(1, Math.min(1000, Math.floor(limit) || 1)), after: cursor, where: wanted.right, by })
+}
+
+const cursorIn = (text: string, by: CheckedQuery['by']): Cursor | undefined => {
+  const [, appended, key] = /^(?:(-?\d{1,16})\.)?(\d{1,15})$/.exec(text) ?? []
+  return key === undefined || (appended === undefined) !== (by === 'created')
+    ? undefined
+    : { appended: appended === undefined ? undefined : Number(appended), key: Number(key) }
+}
+
+/** A copy, so that nothing changes it, of what can be found at all: `undefined` would else ask for nothing, and find all. */
+const checkWhere = (given: Where, path: Path = []): Either<StoreFault, Where> => {
+  const copy: [string, Where[string]][] = []
+  for (const [key, value] of Object.entries(given)) {
+    const here = [...path, key]
+    if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+      copy.push([key, value])
+    else if (!isObject(value) || path.length > 100)
+      return left({ _tag: 'InvalidMeta', path: here, reason: 'is no scalar and no object: nothing can be found by it' })
+    else {
+      const inner = checkWhere(value, here)
+      if (isLeft(inner)) return inner
+      copy.push([key, inner.right])
+    }
+  }
+  return right(Object.freeze(Object.fromEntries(copy)))
+}
+
+const none: ReadonlySet<BlockId> = new Set()
+const noBlocks: readonly Block[] = Object.freeze([])
+
+export const checkAppend = (given: Append, context: RowContext): Either<StoreFault, CheckedAppend> => {
+  const append = optionsOf('store.append', given)
+  const { expected, operation } = append
+  const { hash } = context
+  const problem = operation === undefined ? undefined : invalidId('operation', operation)
+  if (problem !== undefined) return left(problem)
+  const plan = planOf(append.rows, hash)
+  const rows = plan === undefined ? checkRows(append.rows, context) : right(plan.rows)
+  if (isLeft(rows)) return rows
+  const { blocks: brought = [] } = append
+  const named = new Set(brought.length === 0 ? [] : rows.right.flatMap((row) => row.blocks))
+  const blocks = brought.length === 0 ? noBlocks : once(ownBlocks(brought, hash, named))
+  const unused = blocks.filter(({ id }) => !named.has(id)).map(({ id }) => id)
+  if (unused.length > 0) return left({ _tag: 'UnusedBlock', ids: unused })
+  const { terms, ownKey } = append
+  return right({
+    expected: { size: expected.size, root: expected.root },
+    rows: rows.right,
+    blocks,
+    operation,
+    plan,
+    terms,
+    ...claimIn(append),
+    ownKey,
+    respectTurns: append.respectTurns === true,
+  })
+}
+
+/** Blocks of bytes: a copy of each with its id. `named`: the ids that rows name, of which some were hashed before. */
+export const ownBlocks = (blocks: readonly Uint8Array[], hash: Hash, named: ReadonlySet<BlockId> = none): Block[] =>
+  Array.from(blocks, (given) => {
+    const hashed = named.size === 0 ? undefined : takeHashed(given, hash, named)
+    if (hashed !== undefined) return hashed
+    const bytes = new Uint8Array(given) // a copy: theirs may change before it is stored
+    return { id: blockIdOf(bytes, hash), bytes }
+  })
+
+export const once = (blocks: readonly Block[]): Block[] => [
+  ...new Map(blocks.map((block) => [block.id, block])).values(),
+]

@@ -1,0 +1,163 @@
+/**
+ * Erasing rows of logs: a stub takes the place of each body, the leaf stays, and a row of the scope's ledger says which,
+ * why, by whom and when. All of it is one transaction of the driver.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { bytesToHex } from '@noble/hashes/utils.js'
+import { isLeft, left, right, ownFields } from '../../json/index.ts'
+import { emptyRange } from '../../proof/kit.ts'
+import { checkAppend } from './checked.ts'
+import type { CheckedErasure, StoreDriver } from '../port/driver.ts'
+import type { Erased, EraseRequest, RowsToErase, Sharing } from '../port/erasing.ts'
+import type { EraseFault } from '../fault.ts'
+import { identitiesIn, identityAt } from '../port/identity.ts'
+import { claimIn } from '../port/lease.ts'
+import { ledgerContent, stubLeaf, type LedgerContent } from './ledger.ts'
+import { ledgerId, ledgerRow, type Because, type ErasedRow, type Hold, type LedgerRow } from '../port/ledger-row.ts'
+import { againstOwnId } from '../port/own-logs.ts'
+import type { StoredRow } from '../port/row.ts'
+import { sameHead } from './rules.ts'
+import type { Store } from '../port/store.ts'
+import { headOf, rowLeaf } from '../port/tree.ts'
+
+/** What an erasure, and the judging of rows that were erased, need of a store. */
+export type InnerStore = Pick<Store, 'info' | 'read' | 'nodes' | 'hash' | 'scope' | 'now'>
+
+/** How often something is tried that the ledger has to agree to, where others append to it at the same time. */
+export const attempts = 50
+
+/** Erase rows by a driver. `store` asks it. */
+export const eraseRows = async (
+  driver: StoreDriver,
+  store: InnerStore,
+  request: EraseRequest,
+): Promise<Either<EraseFault, Erased>> => {
+  const { logs, reason, by, copied } = ownFields(request)
+  const { erasing } = driver
+  if (erasing === undefined) return left({ _tag: 'CannotErase' })
+  for (let attempt = 1; ; attempt++) {
+    const content = await ledgerContent(store)
+    if (isLeft(content)) return content as Either<EraseFault, never>
+    const { head = headOf(emptyRange, store.hash), held } = content.right
+    const checked: CheckedErasure['logs'][number][] = []
+    const said: LedgerRow[] = []
+    for (const one of logs) {
+      const problem = againstOwnId(one.id)
+      if (problem !== undefined) return left(problem)
+      const found = await rowsOf(store, one)
+      if (isLeft(found)) return found
+      const info = await store.info(one.id)()
+      if (isLeft(info)) return info
+      const identities = identitiesIn(info.right.meta)
+      if (held.size > 0 && found.right.length > 0) {
+        const shares = await erasing.sharing(store.scope, one.id)
+        if (isLeft(shares)) return shares as Either<EraseFault, never>
+        const first = found.right.reduce((least, { position }) => Math.min(least, position), Infinity)
+        const keeping = holdsOnRows(held, { id: one.id, rows: Infinity }, shares.right).find(({ rows }) => rows > first)
+        if (keeping !== undefined) return left({ _tag: 'LogHeld', id: keeping.hold.id, ...becauseOf(keeping.hold) })
+      }
+      const stubs = new Map(one.rows.map(({ position, stub }) => [position, stub]))
+      const rows = found.right.map((row) => ({
+        position: row.position,
+        leaf: rowLeaf(row, store.hash),
+        stub: stubs.get(row.position) as string,
+        row,
+      }))
+      checked.push({
+        id: one.id,
+        expected: one.expected,
+        ...claimIn(one),
+        rows: rows.map(({ position, leaf, stub }) => ({ position, leaf, stub })),
+      })
+      if (rows.length === 0) continue
+      const named = rows.map(({ position, leaf, stub, row }): ErasedRow => {
+        const { kind, index, at } = row
+        return {
+          log: identityAt(identities, position),
+          row: position,
+          kind,
+          index,
+          leaf: bytesToHex(leaf),
+          stub: stubLeaf({ kind, body: stub, at }, store.hash),
+        }
+      })
+      said.push({
+        type: 'erased',
+        id: one.id,
+        head: one.expected,
+        rows: named,
+        ...becauseOf({ reason, by }),
+        ...(copied && { copied }),
+      })
+    }
+    if (said.length === 0) {
+      const again = await erasing.erase(store.scope, undefined)
+      return isLeft(again)
+        ? (again as Either<EraseFault, never>)
+        : right(Object.freeze({ ...again.right, head: content.right.head, rows: 0 }))
+    }
+    const at = store.now() // of all: receipts know by it what was erased together
+    const rows = said.map((row) => ledgerRow(row, at))
+    const append = checkAppend({ expected: head, rows }, store)
+    if (isLeft(append)) return append as Either<EraseFault, never>
+    const ledger = { id: ledgerId, meta: { [ledgerId]: 1 } as const, append: append.right }
+    const done = await erasing.erase(store.scope, { logs: checked, ledger })
+    if (!isLeft(done)) {
+      const count = checked.reduce((sum, { rows }) => sum + rows.length, 0)
+      return right(Object.freeze({ ...done.right, rows: count }))
+    }
+    if (done.left._tag !== 'Conflict' || done.left.id !== ledgerId || attempt === attempts)
+      return done as Either<EraseFault, never>
+  }
+}
+
+/**
+ * The holds that keep rows of a log: its own, and those of the logs that share its first rows.
+ *
+ * @param held every hold of the scope
+ * @param log the log, and how many rows it has
+ * @param shares the logs that share rows with it
+ * @returns each hold, and how many of the first rows it keeps
+ */
+export const holdsOnRows = (
+  held: LedgerContent['held'],
+  log: Sharing,
+  shares: readonly Sharing[],
+): readonly { readonly hold: Hold; readonly rows: number }[] =>
+  [log, ...shares].flatMap(({ id, rows }) => {
+    const hold = held.get(id)
+    return hold === undefined ? [] : [{ hold, rows }]
+  })
+
+const becauseOf = ({
+  reason,
+  by,
+}: {
+  readonly reason?: string | undefined
+  readonly by?: string | undefined
+}): Because => ({
+  ...(reason !== undefined && { reason }),
+  ...(by !== undefined && { by }),
+})
+
+/** The rows of a log that are to be erased and are not yet. */
+const rowsOf = async (
+  store: InnerStore,
+  { id, expected, rows }: RowsToErase,
+): Promise<Either<EraseFault, readonly StoredRow[]>> => {
+  const info = await store.info(id)()
+  if (isLeft(info)) return info
+  const { head } = info.right
+  if (!sameHead(head, expected)) return left({ _tag: 'Conflict', id, expected, actual: head, missed: [] })
+  const positions = [...new Set(rows.map(({ position }) => position))].toSorted((one, other) => one - other)
+  const found: StoredRow[] = []
+  for (const position of positions) {
+    if (!Number.isSafeInteger(position) || position < 0 || position >= head.size)
+      return left({ _tag: 'BeyondEnd', id, at: position, size: head.size })
+    const read = await store.read(id, { from: position, to: position + 1 })()
+    if (isLeft(read)) return read
+    const [row] = read.right
+    if (row !== undefined && row.erased === undefined) found.push(row)
+  }
+  return right(found)
+}

@@ -1,0 +1,660 @@
+/**
+ * The store that a driver keeps, for one scope: what is given is checked and copied before the driver is asked, watchers
+ * are told of changes, and a closed handle answers nothing but `Closed`.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Task } from '../../task/index.ts'
+import { isLeft, left, optionsOf, right, own } from '../../json/index.ts'
+import { Lately } from '../../sequence/index.ts'
+import { blockIdOf, emptyRange, type Hash } from '../../proof/kit.ts'
+import { behind, blockHandle, defaultScope, guarded, type Run } from './block-handle.ts'
+import type { StoreFinding } from '../port/check.ts'
+import { checkAppend, checkQuery } from './checked.ts'
+import { copyArgument } from '../port/copy-argument.ts'
+import type { Answer, CheckedAppend, StoreDriver, Unchanged } from '../port/driver.ts'
+import { attempts, eraseRows, type InnerStore } from './erase.ts'
+import type { LogFault, StoreFault, StoreFaultOf } from '../fault.ts'
+import { invalidId } from '../port/id.ts'
+import { againstOwnId, changedOwnMember, isOwnCall, isOwnId, ownMember, type OwnCall } from '../port/own-logs.ts'
+import { ledgerContent, unaccounted } from './ledger.ts'
+import { ledgerId } from '../port/ledger-row.ts'
+import {
+  described,
+  forkedIdentities,
+  identitiesIn,
+  newIdentities,
+  withIdentities,
+  withoutIdentities,
+  type LogIdentity,
+} from '../port/identity.ts'
+import { claimIn, invalidLease, invalidTtl, type Lease } from '../port/lease.ts'
+import { checkMeta } from '../port/meta.ts'
+import { quietly, type OnNotice } from '../port/notice.ts'
+import type { StoredRow } from '../port/row.ts'
+import type { RowIndex, TermsOf } from '../port/row-terms.ts'
+import { signalKey, Signals } from '../port/signals.ts'
+import type { LogInfo, LogStates, Store } from '../port/store.ts'
+import { headOf } from '../port/tree.ts'
+import { undoneErasures, undoneText } from './undone.ts'
+
+/**
+ * Make a store of a driver, for one scope.
+ *
+ * @param driver the driver
+ * @param scope the scope. Default: `default`
+ * @param onNotice receives the reports of the store. Default: they are dropped
+ * @returns the store; or `InvalidId`
+ */
+export const storeOf = (
+  driver: StoreDriver,
+  scope: string = defaultScope,
+  onNotice: OnNotice = () => {},
+): Either<StoreFaultOf<'InvalidId'>, Store> => {
+  const problem = invalidId('scope', scope)
+  return problem === undefined
+    ? right(
+        handle(
+          new Calls(
+            driver,
+            scope,
+            { closed: undefined, pending: new Set(), signals: signalsOf(driver) },
+            undefined,
+            onNotice,
+          ),
+        ),
+      )
+    : left(problem)
+}
+
+/** Of each driver: all handles on it hear of all its changes. */
+const driverSignals = new WeakMap<StoreDriver, Signals>()
+
+const signalsOf = (driver: StoreDriver): Signals => {
+  const signals = driverSignals.get(driver) ?? new Signals()
+  driverSignals.set(driver, signals)
+  return signals
+}
+
+/** Closed handles answer nothing but `Closed`. */
+interface Life {
+  closed: Promise<void> | undefined
+  /** What asks the driver more than once: it is finished before a close. */
+  readonly pending: Set<Promise<unknown>>
+  /** For the watchers of the handle. */
+  readonly signals: Signals
+}
+
+/** How a handle calls its driver. */
+class Calls {
+  readonly driver: StoreDriver
+  readonly scope: string
+  /** Of the handle that the store was opened with. */
+  readonly whole: Life
+  /** Of this handle. */
+  readonly life: Life
+  readonly onNotice: OnNotice
+
+  constructor(driver: StoreDriver, scope: string, whole: Life, own: Life | undefined, onNotice: OnNotice) {
+    this.driver = driver
+    this.scope = scope
+    this.whole = whole
+    this.life = own ?? whole
+    this.onNotice = onNotice
+  }
+
+  tell(fault: StoreFault): void {
+    quietly(this.onNotice)({ _tag: 'DamageFound', scope: this.scope, fault })
+  }
+
+  /** Work that asks the driver more than once. */
+  async longer<T>(work: () => Promise<T>): Promise<T> {
+    const { pending } = this.whole
+    const working = work()
+    pending.add(working)
+    try {
+      return await working
+    } finally {
+      pending.delete(working)
+    }
+  }
+
+  async finished(): Promise<void> {
+    await Promise.allSettled(this.whole.pending)
+  }
+
+  /** A log has changed, or may have. */
+  changed(id: string): void {
+    this.whole.signals.send(signalKey(this.scope, id))
+  }
+
+  readonly run: Run = (operation, work, call) =>
+    guarded(
+      operation,
+      async () => {
+        if (this.whole.closed !== undefined || this.life.closed !== undefined) return left({ _tag: 'Closed' })
+        const answered = await work()
+        if (isLeft(answered) && (answered.left._tag === 'DamagedLog' || answered.left._tag === 'DamagedBlock'))
+          this.tell(answered.left)
+        return answered
+      },
+      call,
+    )
+
+  /** The same for what concerns a log. */
+  onLog<F extends StoreFault, T>(operation: string, id: string, work: () => Answer<T>, call: string): Task<F, T> {
+    return this.run(
+      operation,
+      async () => {
+        const problem = invalidId('log', id)
+        return problem === undefined ? work() : left(problem)
+      },
+      call,
+    )
+  }
+
+  /** The same for a change of a log. Its watchers are told, also of one that may have happened. */
+  changing<F extends StoreFault, T>(operation: string, id: string, work: () => Answer<T>, call: string): Task<F, T> {
+    const telling = async (): Promise<Awaited<Answer<T>>> => {
+      try {
+        return await work()
+      } finally {
+        this.changed(id)
+      }
+    }
+    return this.onLog(operation, id, telling, call)
+  }
+
+  /** The same for a change of rows or metadata. The library's own logs are changed by its own calls only. */
+  change<F extends StoreFault, T>(
+    operation: string,
+    id: string,
+    mark: OwnCall | undefined,
+    work: () => Answer<T>,
+    call: string,
+  ): Task<F, T> {
+    const problem = againstOwnId(id, mark)
+    return this.changing(operation, id, problem === undefined ? work : async () => left(problem), call)
+  }
+}
+
+const handle = (calls: Calls): Store => {
+  const { driver, scope, onNotice, whole, life } = calls
+  const store = Object.freeze<Store>({
+    ...blockHandle(driver, scope, calls.run),
+    ...logCalls(calls),
+    ...leaseCalls(calls),
+    ...indexCalls(calls),
+    ...stateCalls(calls),
+    now: driver.now ?? Date.now,
+    check: () => calls.run('check the store', () => checked(driver), 'store.check'),
+    repair: () => calls.run('repair the store', async () => driver.repair?.() ?? right([]), 'store.repair'),
+    scopes: () =>
+      calls.run(
+        'list the scopes',
+        async () => {
+          const found = (await driver.scopes?.()) ?? right(undefined)
+          return isLeft(found) || found.right === undefined ? found : right(Object.freeze(found.right.toSorted()))
+        },
+        'store.scopes',
+      ),
+    scoped: (name) => {
+      const problem = invalidId('scope', name)
+      if (problem !== undefined) return left(problem)
+      const own = { closed: undefined, pending: whole.pending, signals: new Signals() }
+      return right(handle(new Calls(driver, name, whole, own, onNotice)))
+    },
+    close: () =>
+      guarded(
+        'close',
+        async () => {
+          const first = life.closed === undefined
+          life.closed ??= life === whole ? calls.finished().then(() => driver.close()) : Promise.resolve()
+          if (first) life.signals.send() // whoever reads now is told that it is closed
+          return right(await life.closed)
+        },
+        'store.close',
+      ),
+  })
+  behind.set(store, driver)
+  return store
+}
+
+type LogCalls =
+  | 'create'
+  | 'info'
+  | 'identities'
+  | 'list'
+  | 'update'
+  | 'append'
+  | 'turn'
+  | 'read'
+  | 'nodes'
+  | 'fork'
+  | 'remove'
+  | 'erase'
+  | 'sharing'
+  | 'containing'
+  | 'watch'
+
+const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
+  const { driver, scope } = calls
+  const inner = innerOf(driver, scope)
+  const { hash } = driver
+  return {
+    create: (given) => {
+      const options = optionsOf('store.create', given)
+      const { id, meta = {}, rows = [], blocks = [], terms } = options
+      return calls.change(
+        'create a log',
+        id,
+        options,
+        async () => {
+          const checked = checkMeta(meta)
+          if (isLeft(checked)) return checked
+          const empty = headOf(emptyRange, hash)
+          const first = checkAppend({ expected: empty, rows, blocks, ...(terms !== undefined && { terms }) }, inner)
+          if (isLeft(first)) return first
+          const problem = hasErased(first.right)
+            ? await againstErased(driver, inner, undefined, first.right)
+            : undefined
+          if (problem !== undefined) return left(problem)
+          const kept = withIdentities(withoutIdentities(checked.right), newIdentities())
+          return outside(await driver.create(scope, id, kept, first.right))
+        },
+        'store.create',
+      )
+    },
+    info: (id) => calls.onLog('read a log', id, async () => outside(await driver.info(scope, id)), 'store.info'),
+    identities: (id) => calls.onLog('read a log', id, () => identitiesOf(inner, id), 'store.identities'),
+    list: (given) => {
+      const query = optionsOf('store.list', given)
+      return calls.run(
+        'list logs',
+        async () => {
+          const checked = checkQuery(query)
+          if (isLeft(checked)) return checked
+          const page = await driver.list(scope, checked.right)
+          if (!isLeft(page))
+            for (const { id, reason } of own(page.right, 'damaged') ?? [])
+              calls.tell({ _tag: 'DamagedLog', id, position: 0, reason })
+          return isLeft(page)
+            ? page
+            : right(Object.freeze({ ...page.right, logs: Object.freeze(page.right.logs.map(described)) }))
+        },
+        'store.list',
+      )
+    },
+    update: (id, given) => {
+      const options = optionsOf('store.update', given)
+      const { expected, meta, ownKey } = options
+      return calls.change(
+        'update metadata',
+        id,
+        options,
+        async () => {
+          const checked = checkMeta(meta)
+          if (isLeft(checked)) return checked
+          const found = await inner.info(id)()
+          if (isLeft(found)) return found
+          const { meta: before, version } = found.right
+          const after = withoutIdentities(checked.right)
+          const isPublic = !isOwnCall(options) && version === expected // another version is a conflict
+          const name = isPublic ? changedOwnMember(withoutIdentities(before), after) : undefined
+          if (name !== undefined) return left(ownMember(name))
+          const kept = withIdentities(after, identitiesIn(before))
+          return outside(await driver.update(scope, id, { ...claimIn(options), expected, meta: kept, ownKey }))
+        },
+        'store.update',
+      )
+    },
+    append: (id, given) => {
+      const append = optionsOf('store.append', given)
+      return calls.change(
+        'append',
+        id,
+        append,
+        async () => {
+          const checked = checkAppend(append, inner)
+          if (isLeft(checked)) return checked
+          const problem = hasErased(checked.right) ? await againstErased(driver, inner, id, checked.right) : undefined
+          if (problem !== undefined) return left(problem)
+          const appended = await driver.append(scope, id, checked.right)
+          if (!isLeft(appended) || appended.left._tag !== 'Conflict') return appended
+          const judged = await judgedRows(inner, id, appended.left.missed)
+          return isLeft(judged) ? judged : appended
+        },
+        'store.append',
+      )
+    },
+    ...(driver.turn !== undefined && {
+      turn: (id) =>
+        calls.onLog('wait for a turn', id, () => (driver as Required<StoreDriver>).turn(scope, id), 'store.turn'),
+    }),
+    read: (id, given) => {
+      const range = optionsOf('store.read', given)
+      return calls.onLog(
+        'read rows',
+        id,
+        async () => {
+          const rows = await driver.read(scope, id, range)
+          return isLeft(rows) ? rows : judgedRows(inner, id, rows.right)
+        },
+        'store.read',
+      )
+    },
+    nodes: (id, positions) =>
+      calls.onLog('read nodes', id, () => driver.nodes(scope, id, [...positions]), 'store.nodes'),
+    fork: (id, given) => {
+      const options = optionsOf('store.fork', given)
+      const { id: to, at, meta = {} } = options
+      return calls.change(
+        'fork',
+        id,
+        options,
+        async () => {
+          const problem = invalidId('log', to) ?? againstOwnId(to, options)
+          if (problem !== undefined) return left(problem)
+          const checked = checkMeta(meta)
+          if (isLeft(checked)) return checked
+          const identities = await identitiesOf(inner, id)
+          if (isLeft(identities)) return identities
+          const kept = withIdentities(withoutIdentities(checked.right), forkedIdentities(identities.right, at))
+          const forked = await driver.fork(scope, id, to, at, kept)
+          calls.changed(to)
+          return outside(forked)
+        },
+        'store.fork',
+      )
+    },
+    remove: (id, call) =>
+      calls.change(
+        'remove a log',
+        id,
+        call,
+        () =>
+          calls.longer(async () => {
+            for (let attempt = 1; ; attempt++) {
+              const free = await notHeld(inner, id)
+              if (isLeft(free)) return free
+              const removed = await driver.remove(scope, id, free.right)
+              const isLate = isLeft(removed) && removed.left._tag === 'Conflict' // the ledger has changed meanwhile
+              if (!isLate || attempt === attempts) return removed
+            }
+          }),
+        'store.remove',
+      ),
+    erase: (given) => {
+      const request = copyArgument(optionsOf('store.erase', given))
+      return calls.run(
+        'erase rows',
+        () =>
+          calls.longer(async () => {
+            try {
+              return await eraseRows(driver, inner, request)
+            } finally {
+              for (const { id } of [...request.logs, { id: ledgerId }]) calls.changed(id)
+            }
+          }),
+        'store.erase',
+      )
+    },
+    sharing: (id) =>
+      calls.onLog(
+        'look for forks',
+        id,
+        async () => driver.erasing?.sharing(scope, id) ?? left({ _tag: 'CannotErase' }),
+        'store.sharing',
+      ),
+    containing: (texts) =>
+      calls.run(
+        'look for texts',
+        async () => driver.erasing?.containing(scope, [...texts]) ?? left({ _tag: 'CannotErase' }),
+        'store.containing',
+      ),
+    watch: (id, wake) =>
+      calls.onLog(
+        'watch a log',
+        id,
+        async () => {
+          const key = signalKey(scope, id)
+          const own = new Signals()
+          own.add(key, wake) // whatever is thrown by it stays there
+          const tellOwn = (): void => own.send()
+          const ends = [...new Set([calls.whole.signals, calls.life.signals])].map((signals) =>
+            signals.add(key, tellOwn),
+          )
+          const elsewhere = await driver.watch?.(scope, id, tellOwn)
+          if (elsewhere !== undefined) ends.push(elsewhere)
+          return right(() => {
+            for (const end of ends.splice(0)) end()
+          })
+        },
+        'store.watch',
+      ),
+  }
+}
+
+type LeaseCalls = 'lease' | 'renew' | 'release' | 'requestStop' | 'leaseOf'
+
+const leaseCalls = (calls: Calls): Pick<Store, LeaseCalls> => {
+  const { driver, scope } = calls
+  return {
+    lease: (id, given) => {
+      const { holder, ttl } = optionsOf('store.lease', given)
+      return calls.changing(
+        'take a lease',
+        id,
+        async () => {
+          const problem = invalidLease({ holder, ttl })
+          return problem === undefined
+            ? leased(await driver.lease(scope, id, { type: 'take', holder, ttl }))
+            : left(problem)
+        },
+        'store.lease',
+      )
+    },
+    renew: (id, given) => {
+      const { number, ttl } = optionsOf('store.renew', given)
+      return calls.onLog(
+        'renew a lease',
+        id,
+        async () => {
+          const problem = invalidTtl(ttl)
+          return problem === undefined
+            ? leased(await driver.lease(scope, id, { type: 'renew', number, ttl }))
+            : left(problem)
+        },
+        'store.renew',
+      )
+    },
+    release: (id, number) =>
+      calls.changing(
+        'release a lease',
+        id,
+        async () => {
+          const released = await driver.lease(scope, id, { type: 'release', number })
+          return isLeft(released) ? released : right(undefined)
+        },
+        'store.release',
+      ),
+    requestStop: (id) =>
+      calls.changing('ask a holder to stop', id, () => driver.lease(scope, id, { type: 'stop' }), 'store.requestStop'),
+    leaseOf: (id) => calls.onLog('read a lease', id, () => driver.lease(scope, id, { type: 'look' }), 'store.leaseOf'),
+  }
+}
+
+/** The same terms, of blocks that are what their ids say: an index has no words of others. */
+const intact =
+  (terms: TermsOf, hash: Hash): TermsOf =>
+  (row, block) =>
+    terms(row, (id) => {
+      const bytes = block(id)
+      return bytes === undefined || blockIdOf(bytes, hash) !== id ? undefined : bytes
+    })
+
+const stateCalls = (calls: Calls): Pick<Store, 'states'> => {
+  const { driver, scope } = calls
+  const states = own(driver, 'states')
+  if (states === undefined) return {}
+  return {
+    states: Object.freeze<LogStates>({
+      read: (id) => calls.onLog('read a state', id, () => states.read(scope, id), 'store.states.read'),
+      write: (id, text) =>
+        calls.onLog('write a state', id, () => states.write(scope, id, String(text)), 'store.states.write'),
+    }),
+  }
+}
+
+const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
+  const index = own(driver, 'index')
+  if (index === undefined) return {}
+  return {
+    index: Object.freeze<RowIndex>({
+      find: (given) => {
+        const query = copyArgument(optionsOf('store.index.find', given))
+        const limit = Math.max(1, Math.min(1000, Math.floor(query.limit ?? 100) || 1))
+        return run('search the index', () => index.find(scope, { ...query, limit }), 'store.index.find')
+      },
+      findIn: (logs, term) =>
+        run('search the index', () => index.findIn(scope, [...new Set(logs)], term), 'store.index.findIn'),
+      encrypted: () =>
+        run('list encrypted logs', async () => index.encrypted?.(scope) ?? right([]), 'store.index.encrypted'),
+      make: () => run('make the index', () => index.make(), 'store.index.make'),
+      add: (terms, most) =>
+        run('add to the index', () => index.add(intact(terms, driver.hash), most), 'store.index.add'),
+      drop: () => run('drop the index', () => index.drop(), 'store.index.drop'),
+    }),
+  }
+}
+
+/** Of a change that leaves a lease. */
+const leased = (answered: Either<StoreFault, Lease | undefined>): Either<StoreFault, Lease> =>
+  isLeft(answered) ? answered : right(answered.right as Lease) // `take` and `renew` leave one
+
+/** By driver and scope: what is known of a ledger is kept with it. */
+const inners = new WeakMap<StoreDriver, Lately<string, InnerStore>>()
+
+/** A driver, asked as a part of another question: also while a handle is closing. */
+const innerOf = (driver: StoreDriver, scope: string): InnerStore => {
+  const known = inners.get(driver) ?? new Lately<string, InnerStore>(1000)
+  inners.set(driver, known)
+  const { hash, now = Date.now } = driver
+  const inner = known.get(scope) ?? {
+    hash,
+    scope,
+    now,
+    info: (id) => guarded('read a log', () => driver.info(scope, id), 'store.info'),
+    read: (id, range = {}) => guarded('read rows', () => driver.read(scope, id, range), 'store.read'),
+    nodes: (id, positions) => guarded('read nodes', () => driver.nodes(scope, id, positions), 'store.nodes'),
+  }
+  known.set(scope, inner)
+  return inner
+}
+
+/** Rows that are read: one without a text is damage, unless the ledger says that it was erased. */
+const judgedRows = async (
+  store: InnerStore,
+  id: string,
+  rows: readonly StoredRow[],
+): Promise<Either<StoreFault, readonly StoredRow[]>> => {
+  const first = rows.find(({ erased }) => erased !== undefined)
+  if (first === undefined) return right(rows)
+  const damaged = ({ position }: StoredRow, reason: string): StoreFault => ({
+    _tag: 'DamagedLog',
+    id,
+    position,
+    reason,
+  })
+  const content = id === ledgerId ? right({ erased: new Map() }) : await ledgerContent(store)
+  const identities = await identitiesOf(store, id)
+  if (isLeft(identities)) return identities
+  if (isLeft(content))
+    return content.left._tag === 'DamagedLog' || content.left._tag === 'NotALedger'
+      ? left(damaged(first, `its text is missing, and the ledger can't be read: ${content.left.reason}`))
+      : content
+  const bad = unaccounted(content.right, rows, identities.right, store.hash)
+  return bad === undefined
+    ? right(rows)
+    : left(damaged(bad, 'its text is missing, and the ledger does not say that it was erased'))
+}
+
+const hasErased = ({ rows }: Pick<CheckedAppend, 'rows'>): boolean => rows.some(({ erased }) => erased !== undefined)
+
+/** Why rows without a text can't be appended. */
+const againstErased = async (
+  driver: StoreDriver,
+  store: InnerStore,
+  id: string | undefined,
+  { expected, rows }: Pick<CheckedAppend, 'expected' | 'rows'>,
+): Promise<StoreFault | undefined> => {
+  const index = rows.findIndex(({ erased }) => erased !== undefined)
+  if (index === -1) return undefined
+  if (driver.erasing === undefined)
+    return { _tag: 'InvalidRow', index, reason: 'was erased, which this store can not keep' }
+  const content = await ledgerContent(store)
+  if (isLeft(content)) return content.left
+  const placed = rows.map((row, offset) => ({ ...row, position: expected.size + offset, index: 0 }))
+  const identities = id === undefined ? right([]) : await identitiesOf(store, id) // a new log has none that was ever named
+  if (isLeft(identities)) return identities.left
+  const bad = unaccounted(content.right, placed, identities.right, store.hash)
+  return bad === undefined
+    ? undefined
+    : {
+        _tag: 'InvalidRow',
+        index: bad.position - expected.size,
+        reason: 'was erased, and the ledger of this store does not say so',
+      }
+}
+
+/** The identities of a log. */
+const identitiesOf = async (store: InnerStore, id: string): Promise<Either<LogFault, readonly LogIdentity[]>> => {
+  const found = await store.info(id)()
+  return isLeft(found) ? found : right(Object.freeze(identitiesIn(found.right.meta)))
+}
+
+/** A log as it is described outside: also in the fault of an update. */
+const outside = (answer: Either<StoreFault, LogInfo>): Either<StoreFault, LogInfo> =>
+  !isLeft(answer)
+    ? right(described(answer.right))
+    : answer.left._tag === 'MetaConflict'
+      ? left({ ...answer.left, meta: withoutIdentities(answer.left.meta) })
+      : answer
+
+/** What a driver finds, and the rows of each scope that its ledger says were erased and that have their text. */
+const checked = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => {
+  const found = (await driver.check?.()) ?? right([])
+  const scopes = (await driver.scopes?.()) ?? right([])
+  if (isLeft(found)) return found
+  if (isLeft(scopes)) return scopes
+  const findings = [...found.right]
+  for (const scope of scopes.right) {
+    const inner = innerOf(driver, scope)
+    const tell = (id: string, position: number, what: string): void => {
+      const where = `${JSON.stringify(id)} of scope ${JSON.stringify(scope)} at ${position}`
+      findings.push(Object.freeze({ table: 'row', where, what, repairable: false }))
+    }
+    const undone = await undoneErasures(inner)
+    if (!isLeft(undone)) for (const one of undone.right) tell(one.erasure.id, one.position, undoneText(one)) // of a ledger that can't be read the driver tells
+    const erased = await driver.erasing?.erased?.(scope)
+    if (erased !== undefined && isLeft(erased)) return erased
+    for (const { id, position } of erased?.right ?? []) {
+      if (id === '') continue // no log has it
+      const read = await driver.read(scope, id, { from: position, to: position + 1 })
+      const judged = isLeft(read) ? read : await judgedRows(inner, id, read.right)
+      if (!isLeft(read) && isLeft(judged) && judged.left._tag === 'DamagedLog') tell(id, position, judged.left.reason)
+    }
+  }
+  return right(Object.freeze(findings))
+}
+
+/** The ledger as it was when it held no log of that id: then it may be removed. */
+const notHeld = async (store: InnerStore, id: string): Promise<Either<StoreFault, Unchanged | undefined>> => {
+  if (isOwnId(id)) return right(undefined) // the function that made it asks the ledger, where it has to
+  const content = await ledgerContent(store)
+  if (isLeft(content)) return content
+  const { head, held } = content.right
+  const hold = held.get(id)
+  if (hold === undefined) return right({ id: ledgerId, head })
+  const { reason, by } = hold
+  return left({ _tag: 'LogHeld', id, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) })
+}

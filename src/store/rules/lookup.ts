@@ -1,0 +1,65 @@
+/** Finding rows and logs: what every driver computes alike. */
+import { isObject, type JsonObject, ownFields } from '../../json/index.ts'
+import { sliceBounds } from '../../sequence/index.ts'
+import type { Placed } from './rules.ts'
+import type { LogInfo, RowRange, Where } from '../port/store.ts'
+import type { RowKind } from '../port/row.ts'
+
+/** A range of positions, from `start` up to, not including, `end`. */
+export interface Positions {
+  /** The first position. */
+  readonly start: number
+  /** The position after the last one. */
+  readonly end: number
+}
+
+/**
+ * The positions of a range over a log.
+ *
+ * @param log the head and the counts of the log
+ * @param range the range
+ * @param rowAt looks up a row; called O(log length) times, and only if the range is of one kind
+ * @returns the positions
+ */
+export const positionsOf = (
+  log: Pick<LogInfo, 'head' | 'entries'>,
+  range: RowRange,
+  rowAt: (position: number) => Placed,
+): Positions => {
+  const { from, to, only } = ownFields(range)
+  const { size } = log.head
+  if (only === undefined) return sliceBounds(size, from, to)
+  const { start, end } = sliceBounds(only === 'entry' ? log.entries : size - log.entries, from, to)
+  if (start === end) return { start: 0, end: 0 }
+  return { start: positionOf(only, start, size, rowAt), end: positionOf(only, end - 1, size, rowAt) + 1 }
+}
+
+/** The position of the row of a kind with this index among them. There must be one. */
+const positionOf = (kind: RowKind, index: number, size: number, rowAt: (position: number) => Placed): number => {
+  let low = index // as many rows of its kind come before it
+  let high = size - 1
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const row = rowAt(middle)
+    const throughMiddle = row.kind === kind ? row.index + 1 : middle - row.index // how many of the kind up to there
+    if (throughMiddle > index) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/**
+ * Whether metadata passes a filter.
+ *
+ * @param meta the metadata of a log
+ * @param where the filter
+ * @returns true if it has the same value under each key of the filter
+ */
+export const matches = (meta: JsonObject, where: Where): boolean =>
+  Object.keys(where).every((key) => {
+    if (!Object.hasOwn(meta, key)) return false
+    const [found, wanted] = [meta[key], where[key]]
+    return isWhere(wanted) ? isObject(found) && matches(found, wanted) : found === wanted
+  })
+
+const isWhere = (wanted: Where[string] | undefined): wanted is Where => typeof wanted === 'object' && wanted !== null

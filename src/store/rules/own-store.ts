@@ -1,0 +1,23 @@
+/** The library's own door to a store. */
+import { standsFor } from './block-handle.ts'
+import { ownCall } from '../port/own-logs.ts'
+import type { Store } from '../port/store.ts'
+
+/**
+ * The same store, whose calls may change the library's own logs.
+ *
+ * @param store the store
+ * @returns a handle for the library's own calls
+ */
+export const ownStore = (store: Store): Store => {
+  const own = Object.freeze<Store>({
+    ...store,
+    create: (log) => store.create({ ...log, ...ownCall }),
+    update: (id, update) => store.update(id, { ...update, ...ownCall }),
+    append: (id, append) => store.append(id, { ...append, ...ownCall }),
+    fork: (id, fork) => store.fork(id, { ...fork, ...ownCall }),
+    remove: (id) => store.remove(id, ownCall),
+  })
+  standsFor(own, store)
+  return own
+}

@@ -1,0 +1,101 @@
+/** Proofs about a log, from the nodes that the store keeps beside its rows: no leaf but a few is read. */
+import { isLeft, left, right } from '../../json/index.ts'
+import { nodeHash, peakEnds, rootOf, siblingsOf, subtreesBetween, type Subtree } from '../../proof/kit.ts'
+import type { Task } from '../../task/index.ts'
+import { storeTask, type LogFault } from '../fault.ts'
+import type { Store } from '../port/store.ts'
+import { rowLeaf } from '../port/tree.ts'
+
+/**
+ * The hashes that lead from a row to the root of the log's first `size` rows, bottom up.
+ *
+ * Cost    O(log size) nodes and rows
+ *
+ * @param store the store
+ * @param id the id of the log
+ * @param row the position of the row, below `size`
+ * @param size a number of rows, at most the size of the log
+ * @returns the hashes
+ */
+export const inclusionPath = (
+  store: Store,
+  id: string,
+  row: number,
+  size: number,
+): Task<LogFault, readonly Uint8Array[]> => subtreeRoots(store, id, siblingsOf(row, size))
+
+/**
+ * The hashes that prove that the log's first `size` rows continue its first `oldSize`.
+ *
+ * Cost    O(log size) nodes and rows
+ *
+ * @param store the store
+ * @param id the id of the log
+ * @param oldSize the earlier size, from 1 to `size`
+ * @param size a number of rows, at most the size of the log
+ * @returns the hashes
+ */
+export const consistencyPath = (
+  store: Store,
+  id: string,
+  oldSize: number,
+  size: number,
+): Task<LogFault, readonly Uint8Array[]> => subtreeRoots(store, id, subtreesBetween(oldSize, size))
+
+/** The roots of subtrees of a log. */
+const subtreeRoots = (store: Store, id: string, subtrees: readonly Subtree[]): Task<LogFault, readonly Uint8Array[]> =>
+  storeTask(async () => {
+    const pieces = subtrees.map(perfectPieces)
+    const needed = pieces.flat().flatMap(partsOf)
+    const leaves = needed.filter(({ leaf }) => leaf).map(({ position }) => position)
+    const ends = needed.filter(({ leaf }) => !leaf).map(({ position }) => position)
+    const nodes = await store.nodes(id, ends)()
+    if (isLeft(nodes)) return nodes
+    const known = new Map(ends.map((end, index) => [`node ${end}`, nodes.right[index] as Uint8Array]))
+    for (const position of leaves) {
+      const read = await store.read(id, { from: position, to: position + 1 })()
+      if (isLeft(read)) return read
+      const [found] = read.right
+      if (found === undefined) return left({ _tag: 'DamagedLog', id, position, reason: 'the row is missing' })
+      known.set(`leaf ${position}`, rowLeaf(found, store.hash))
+    }
+    const rootOfPiece = (piece: Subtree): Uint8Array => {
+      const hashes = partsOf(piece).map(
+        ({ position, leaf }) => known.get(`${leaf ? 'leaf' : 'node'} ${position}`) as Uint8Array,
+      )
+      return hashes.reduceRight((root, left) => nodeHash(left, root, store.hash))
+    }
+    return right(
+      subtrees.map(({ start, end }, index) =>
+        rootOf({ size: end - start, peaks: (pieces[index] as readonly Subtree[]).map(rootOfPiece) }, store.hash),
+      ),
+    )
+  }, 'consistencyPath')
+
+/** The perfect subtrees that a subtree falls into, from left to right. */
+const perfectPieces = ({ start, end }: Subtree): readonly Subtree[] => {
+  let from = start
+  return peakEnds(end - start).map((width) => {
+    const piece = { start: from, end: start + width }
+    from = piece.end
+    return piece
+  })
+}
+
+interface KnownHash {
+  /** A leaf is hashed from its row; a node is kept beside the row at this position. */
+  readonly leaf: boolean
+  readonly position: number
+}
+
+/**
+ * What a perfect subtree's root is made of: beside the row that ends a left child, the store keeps that child's root. A
+ * right child falls into a left child and a right one of half its size, down to a leaf.
+ */
+const partsOf = ({ start, end }: Subtree): readonly KnownHash[] => {
+  const width = end - start
+  if ((start / width) % 2 === 0) return [{ leaf: false, position: end - 1 }]
+  if (width === 1) return [{ leaf: true, position: start }]
+  const middle = start + width / 2
+  return [{ leaf: false, position: middle - 1 }, ...partsOf({ start: middle, end })]
+}

@@ -1,0 +1,243 @@
+/**
+ * The rules that every store follows, written once: what an append does to a log, what a conflict is, when an operation
+ * repeats one that has happened, where a fork begins. They read nothing: a driver says what it found, and is told what it
+ * means.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, type JsonObject } from '../../json/index.ts'
+import { emptyRange, equalBytes, type BlockId, type CompactRange, type Hash } from '../../proof/kit.ts'
+import type { CheckedRow } from '../port/checked-row.ts'
+import type { CheckedAppend, Unchanged } from '../port/driver.ts'
+import { ownKeyIn, ownKeyOf } from '../port/encrypted.ts'
+import type { StoreFault } from '../fault.ts'
+import type { Plan } from '../port/plan.ts'
+import type { Appended, LogInfo } from '../port/store.ts'
+import type { Head, RowKind, StoredRow } from '../port/row.ts'
+import { grow, headOf } from '../port/tree.ts'
+
+/** The most rows that a `Conflict` carries. */
+export const maxMissed = 1000
+
+/** Where a row stands among its kind. */
+export interface Placed {
+  /** Whether the row is an entry or a note. */
+  readonly kind: RowKind
+  /** Its place among the rows of its kind, from 0. */
+  readonly index: number
+}
+
+/** A place as one number: the index, doubled, and 1 more for a note. */
+export const placeOf = ({ kind, index }: Placed): number => index * 2 + (kind === 'note' ? 1 : 0)
+
+/** The place that a number stands for. */
+export const placed = (place: number): Placed => ({
+  kind: place % 2 === 1 ? 'note' : 'entry',
+  index: Math.floor(place / 2),
+})
+
+/** A row as it is given back, with all its fields: none is read from a prototype. */
+export const storedRow = (
+  position: number,
+  { kind, index }: Placed,
+  body: string,
+  at: number,
+  salt: string | undefined,
+  erased?: string,
+): StoredRow => Object.freeze({ position, kind, index, body, at, salt, erased, stored: undefined })
+
+/**
+ * Whether two heads are those of one record.
+ *
+ * @param one a head
+ * @param other another head
+ * @returns true if size and root are equal
+ */
+export const sameHead = (one: Head, other: Head): boolean => one.size === other.size && one.root === other.root
+
+/** What a log is continued from. */
+export interface Grounds {
+  readonly head: Head
+  readonly entries: number
+  /** The compact range of its head. */
+  readonly peaks: readonly Uint8Array[]
+}
+
+/** A log after an append. */
+export interface Growth extends Grounds {
+  readonly range: CompactRange
+  readonly rows: readonly GrownRow[]
+  readonly answer: Appended
+  /** The `at` of the last row; undefined if there is none. */
+  readonly appended: number | undefined
+}
+
+/** A row, and what is stored beside it. */
+export interface GrownRow extends Placed {
+  readonly row: CheckedRow
+  readonly position: number
+  readonly node: Uint8Array
+}
+
+/** A log with the rows of an append, which continues its head. Where they were planned for it, nothing is hashed again. */
+export const growth = (log: Grounds, { rows, plan }: Pick<CheckedAppend, 'rows' | 'plan'>, hash: Hash): Growth => {
+  const { size } = log.head
+  const isPlanned = isPlanFor(plan, log)
+  const { range, nodes } = isPlanned
+    ? plan.grown
+    : grow(
+        { size, peaks: log.peaks },
+        rows.map((row) => row.leaf),
+        hash,
+      )
+  const head = isPlanned ? plan.head : rows.length === 0 ? log.head : headOf(range, hash)
+  let { entries } = log
+  const grown = rows.map((row, offset): GrownRow => {
+    const position = size + offset
+    const index = row.kind === 'entry' ? entries++ : position - entries
+    return { row, position, kind: row.kind, index, node: nodes[offset] as Uint8Array } // a node for each leaf
+  })
+  return {
+    head,
+    entries,
+    peaks: range.peaks,
+    range,
+    rows: grown,
+    answer: Object.freeze({ from: size, head }),
+    appended: rows.at(-1)?.at,
+  }
+}
+
+/** Whether a plan continues this log, as it is with these peaks. Then the peaks are those of the head. */
+export const isPlanFor = (plan: Plan | undefined, { head, peaks }: Omit<Grounds, 'entries'>): plan is Plan =>
+  plan !== undefined && sameHead(plan.expected, head) && samePeaks(plan.before.peaks, peaks)
+
+const samePeaks = (one: readonly Uint8Array[], other: readonly Uint8Array[]): boolean =>
+  one.length === other.length && one.every((peak, index) => equalBytes(peak, other[index] as Uint8Array))
+
+/** How many rows the log had when its head was `expected`, if it ever was. Undefined: it never was. */
+export const olderSize = (expected: Head, actual: Head): number | undefined => {
+  const { size } = expected
+  return Number.isInteger(size) && size >= 0 && size < actual.size ? size : undefined
+}
+
+/** Why rows can't be appended: `older` is the range that the log had at the expected size, `undefined` where it had none. */
+export const isLate = (expected: Head, older: CompactRange | undefined, hash: Hash): boolean =>
+  older !== undefined && headOf(older, hash).root === expected.root
+
+/** The rows of a conflict. */
+export const missedRange = (expected: Head, actual: Head): { readonly from: number; readonly to: number } => ({
+  from: expected.size,
+  to: Math.min(actual.size, expected.size + maxMissed),
+})
+
+/** Another writer was quicker. */
+export const conflict = (id: string, expected: Head, actual: Head, missed: readonly StoredRow[]): StoreFault => ({
+  _tag: 'Conflict',
+  id,
+  expected,
+  actual,
+  missed: Object.freeze(missed),
+})
+
+/** A log that was looked at has changed since. */
+export const againstChange = (
+  { id, head: expected }: Unchanged,
+  actual: Head | undefined,
+  hash: Hash,
+): StoreFault | undefined => {
+  const none = headOf(emptyRange, hash)
+  const isSame = expected === undefined || actual === undefined ? expected === actual : sameHead(expected, actual)
+  return isSame ? undefined : conflict(id, expected ?? none, actual ?? none, [])
+}
+
+/**
+ * Whether a log is the one that is meant: no two logs that were made have one key.
+ *
+ * @param meta the metadata of the log, as an object or as it is stored
+ * @param ownKey the id of its key; null: it is not encrypted; undefined: any log is meant
+ * @returns true if it has that key
+ */
+export const hasKey = (meta: JsonObject | string, ownKey: string | null | undefined): boolean =>
+  ownKey === undefined || ownKey === ((typeof meta === 'string' ? ownKeyIn(meta) : ownKeyOf({ meta })) ?? null)
+
+/** It is another record. */
+export const diverged = (id: string, expected: Head, actual: Head): StoreFault => ({
+  _tag: 'Diverged',
+  id,
+  expected,
+  actual,
+})
+
+/** An operation that has happened. */
+export interface Happened {
+  readonly operation: string
+  readonly from: number
+  readonly head: Head
+}
+
+/**
+ * What an append is told whose operation has happened: the first answer, if it has the same kinds and bodies. `at` and
+ * `salt` are of the moment, so a retry has others. Of a row that was erased nobody knows the body any more: any is equal.
+ *
+ * @param stored the rows that the operation appended
+ */
+export const repeated = (
+  id: string,
+  { operation, from, head }: Happened,
+  given: readonly CheckedRow[],
+  stored: readonly Pick<StoredRow, 'kind' | 'body' | 'erased'>[],
+): Either<StoreFault, Appended> =>
+  given.length === stored.length &&
+  stored.every(
+    ({ kind, body, erased }, index) =>
+      given[index]?.kind === kind && (erased !== undefined || given[index].body === body),
+  )
+    ? right(Object.freeze({ from, head: Object.freeze(head) }))
+    : left({ _tag: 'OperationMismatch', id, operation, from, head: Object.freeze(head) })
+
+/** The blocks that rows speak of and that don't come with them: they must be there. */
+export const namedElsewhere = ({ rows, blocks }: Pick<CheckedAppend, 'rows' | 'blocks'>): readonly BlockId[] => {
+  const named = new Set<BlockId>()
+  for (const row of rows) for (const block of row.blocks) named.add(block)
+  for (const { id } of blocks) named.delete(id)
+  return [...named]
+}
+
+/** Why a log can't be forked there. */
+export const againstFork = (id: string, at: number, size: number): StoreFault | undefined =>
+  Number.isInteger(at) && at >= 0 && at <= size ? undefined : { _tag: 'BeyondEnd', id, at, size }
+
+/** How many entries there are among the first `at` rows, the last of which is `last`. */
+export const entriesBefore = (at: number, last: Placed | undefined): number =>
+  last === undefined ? 0 : last.kind === 'entry' ? last.index + 1 : at - 1 - last.index
+
+/** A log as it is told of. `appended` is that of its own last row, if it has one. */
+export const logInfo = ({
+  appended,
+  created,
+  ...log
+}: Omit<LogInfo, 'appended'> & { readonly appended: number | undefined }): LogInfo =>
+  Object.freeze({ ...log, created, appended: appended ?? created })
+
+/** How many of their first rows two logs have in common, by the segments that hold them: each with the row after its last. */
+export const sharedRows = <Segment>(
+  one: readonly { readonly segment: Segment; readonly to: number }[],
+  other: readonly { readonly segment: Segment; readonly to: number }[],
+): number => {
+  let shared = 0
+  for (const [index, { segment, to }] of one.entries()) {
+    const theirs = other[index]
+    if (theirs === undefined || theirs.segment !== segment) break
+    shared = Math.min(to, theirs.to)
+    if (to !== theirs.to) break
+  }
+  return shared
+}
+
+/** What a driver that finds another leaf than it was given says. */
+export const notThatRow = (id: string, position: number): StoreFault => ({
+  _tag: 'DamagedLog',
+  id,
+  position,
+  reason: 'the row is not the one that was to be erased',
+})

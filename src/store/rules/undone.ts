@@ -1,0 +1,50 @@
+/** Rows that the ledger says were erased, and that have their text: an older state of them was put back. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { bytesToHex } from '@noble/hashes/utils.js'
+import { isLeft, right } from '../../json/index.ts'
+import type { LogFault, StoreFaultOf } from '../fault.ts'
+import { ledgerContent } from './ledger.ts'
+import type { Erasure } from '../port/ledger-row.ts'
+import type { Store } from '../port/store.ts'
+import { rowLeaf } from '../port/tree.ts'
+
+/** A row whose erasure was undone. */
+export interface Undone {
+  /** The position of the row in the log that the erasure names. */
+  readonly position: number
+  /** What the ledger says. */
+  readonly erasure: Erasure
+}
+
+/**
+ * The rows that the ledger of a scope says were erased and that have the text that they had.
+ *
+ * Cost    O(rows of the ledger), and a read for each row that it says was erased
+ *
+ * @param store the store
+ * @param id only in this log. Default: in all
+ * @returns the rows; or `NotALedger`
+ */
+export const undoneErasures = async (
+  store: Pick<Store, 'info' | 'read' | 'nodes' | 'hash'>,
+  id?: string,
+): Promise<Either<LogFault | StoreFaultOf<'NotALedger'>, readonly Undone[]>> => {
+  const content = await ledgerContent(store)
+  if (isLeft(content)) return content
+  const undone = new Map<string, Undone>()
+  for (const erasure of content.right.erasures) {
+    if (id !== undefined && erasure.id !== id) continue
+    for (const { row: position, leaf } of erasure.rows) {
+      const read = await store.read(erasure.id, { from: position, to: position + 1 })()
+      if (isLeft(read) && (read.left._tag === 'Io' || read.left._tag === 'Busy')) return read
+      const [row] = isLeft(read) ? [] : read.right // a log that is gone or damaged is told of elsewhere
+      if (row === undefined || row.erased !== undefined || bytesToHex(rowLeaf(row, store.hash)) !== leaf) continue
+      undone.set(`${position} ${erasure.id}`, { position, erasure })
+    }
+  }
+  return right([...undone.values()])
+}
+
+/** What is wrong with such a row, as a clause. */
+export const undoneText = ({ erasure: { at, reason } }: Undone): string =>
+  `the ledger says that it was erased${at === undefined ? '' : ` at ${new Date(at).toISOString()}`}${reason === undefined ? '' : ` (${reason})`}, and its text is there: an older state of it was put back; erase it again`

@@ -1,0 +1,184 @@
+/** Verification: whether a log's rows are what was appended. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../../json/index.ts'
+import type { CallbackThrew, Task } from '../../task/index.ts'
+import { appendLeaf, emptyRange, equalBytes, peakEnds, type CompactRange } from '../../proof/kit.ts'
+import { storeTask, type LogFault, type VerifyFault } from '../fault.ts'
+import type { LogInfo, Store } from '../port/store.ts'
+import type { Head, StoredRow } from '../port/row.ts'
+import { headOf, rowLeaf } from '../port/tree.ts'
+
+/**
+ * Read a whole log, and check every row against the tree.
+ *
+ * Cost    O(log length), in pieces; three hashes a row
+ *
+ * @param store the store
+ * @param id the id of the log
+ * @param older an earlier head that the log must continue. Default: none
+ * @returns the description of the log; or `DamagedLog` with the first wrong position, `Diverged` if the log does not
+ * continue
+ * `older`
+ */
+export function verifyLog(store: Store, id: string, older?: Head): Task<VerifyFault, LogInfo>
+/**
+ * Read a whole log, and check every row against the tree and with a function of your own.
+ *
+ * Cost    O(log length), in pieces; three hashes a row
+ *
+ * @param store the store
+ * @param id the id of the log
+ * @param older an earlier head that the log must continue; undefined for none
+ * @param inspect receives the rows that are right, in pieces, and may find more that is wrong
+ * @returns the description of the log; or `DamagedLog`, `Diverged`, a fault of `inspect`, `CallbackThrew`
+ */
+export function verifyLog(
+  store: Store,
+  id: string,
+  older: Head | undefined,
+  inspect: InspectRows,
+): Task<VerifyFault | CallbackThrew, LogInfo>
+export function verifyLog(
+  store: Store,
+  id: string,
+  given?: Head,
+  inspect?: InspectRows,
+): Task<VerifyFault | CallbackThrew, LogInfo> {
+  const older = given && { ...given }
+  return storeTask(async () => {
+    const found = await store.info(id)()
+    if (isLeft(found)) return found
+    const looking = inspect === undefined ? undefined : guarded(inspect)
+    const verified = await verifyAt(store, found.right, older, looking)
+    if (!isLeft(verified) || verified.left._tag !== 'DamagedLog') return verified
+    // Another process may have removed it meanwhile, and made it again: that is no damage, but another log.
+    const again = await store.info(id)()
+    if (isLeft(again) || isSameLog(found.right, again.right)) return isLeft(again) ? again : verified
+    return verifyAt(store, again.right, older, looking)
+  }, 'verifyLog')
+}
+
+/** What `inspect` throws is a fault. */
+const guarded =
+  (inspect: InspectRows): InspectRows =>
+  async (rows) => {
+    try {
+      return await inspect(rows)
+    } catch (cause) {
+      return { _tag: 'CallbackThrew', callback: 'inspect', cause }
+    }
+  }
+
+/** Whether it is the log that was looked at, which may have grown. */
+const isSameLog = (before: LogInfo, after: LogInfo): boolean =>
+  before.created === after.created && before.head.size <= after.head.size
+
+const verifyAt = async (
+  store: Store,
+  found: LogInfo,
+  older: Head | undefined,
+  inspect: InspectRows | undefined,
+): Promise<Either<VerifyFault | CallbackThrew, LogInfo>> => {
+  const { id, head, entries } = found
+  const walk: Walk = {
+    id,
+    range: emptyRange,
+    entries: 0,
+    older,
+    inspect,
+    olderFound: older?.size === 0 ? headOf(emptyRange, store.hash) : undefined,
+  }
+  while (walk.range.size < head.size) {
+    const fault = await verifyPiece(store, walk, Math.min(walk.range.size + piece, head.size))
+    if (fault !== undefined) return left(fault)
+  }
+  if (headOf(walk.range, store.hash).root !== head.root || walk.entries !== entries)
+    return left({ _tag: 'DamagedLog', id, position: head.size, reason: 'the head does not match the rows' })
+  if (older !== undefined && walk.olderFound?.root !== older.root)
+    return left({ _tag: 'Diverged', id, expected: older, actual: head })
+  return right(found)
+}
+
+/**
+ * Checks rows that match the tree.
+ *
+ * @param rows a piece of the log
+ * @returns the fault; undefined if nothing is wrong
+ */
+export type InspectRows = (rows: readonly StoredRow[]) => Promise<VerifyFault | CallbackThrew | undefined>
+
+/**
+ * The tree of the first `size` rows of a log, from the nodes beside them. Cost: O(log size).
+ *
+ * @param store the store
+ * @param id the id of the log
+ * @param size the number of rows
+ * @returns the tree; or `BeyondEnd`
+ */
+export const rangeAt = (store: Pick<Store, 'nodes'>, id: string, size: number): Task<LogFault, CompactRange> =>
+  storeTask(async () => {
+    const peaks = await store.nodes(
+      id,
+      peakEnds(size).map((end) => end - 1),
+    )()
+    return isLeft(peaks) ? peaks : right(Object.freeze({ size, peaks: peaks.right }))
+  }, 'rangeAt')
+
+/** How many rows are read at once. */
+const piece = 500
+
+interface Walk {
+  readonly id: string
+  readonly older: Head | undefined
+  readonly inspect: InspectRows | undefined
+  range: CompactRange
+  entries: number
+  /** The head that the log had at the size of the older one. */
+  olderFound: Head | undefined
+}
+
+const verifyPiece = async (store: Store, walk: Walk, to: number): Promise<VerifyFault | CallbackThrew | undefined> => {
+  const from = walk.range.size
+  const read = await pieceOf(store, walk.id, from, to)
+  if (isLeft(read)) {
+    // A row that can't be read may stand behind one that was changed: the first is what is asked for.
+    const fault = read.left
+    if (fault._tag !== 'DamagedLog' || fault.position <= from || fault.position >= to) return fault
+    return (await verifyPiece(store, walk, fault.position)) ?? fault
+  }
+  const { rows, nodes } = read.right
+  for (const [offset, row] of rows.entries()) {
+    const position = from + offset
+    const index = row.kind === 'entry' ? walk.entries : position - walk.entries
+    walk.range = appendLeaf(walk.range, rowLeaf(row, store.hash), store.hash)
+    if (row.kind === 'entry') walk.entries += 1
+    const node = walk.range.peaks.at(-1) as Uint8Array
+    if (row.position !== position || row.index !== index || !equalBytes(node, nodes[offset] as Uint8Array)) {
+      const earlier = await walk.inspect?.(rows.slice(0, offset))
+      return (
+        earlier ?? { _tag: 'DamagedLog', id: walk.id, position, reason: 'the row was altered after it was appended' }
+      )
+    }
+    if (walk.range.size === walk.older?.size) walk.olderFound = headOf(walk.range, store.hash)
+  }
+  const found = await walk.inspect?.(rows)
+  if (found !== undefined) return found
+  return rows.length === to - from
+    ? undefined
+    : { _tag: 'DamagedLog', id: walk.id, position: from + rows.length, reason: 'rows are missing' }
+}
+
+interface Piece {
+  readonly rows: readonly StoredRow[]
+  readonly nodes: readonly Uint8Array[]
+}
+
+const pieceOf = async (store: Store, id: string, from: number, to: number): Promise<Either<LogFault, Piece>> => {
+  const rows = await store.read(id, { from, to })()
+  if (isLeft(rows)) return rows
+  const nodes = await store.nodes(
+    id,
+    Array.from({ length: to - from }, (_, offset) => from + offset),
+  )()
+  return isLeft(nodes) ? nodes : right({ rows: rows.right, nodes: nodes.right })
+}
