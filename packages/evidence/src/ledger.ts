@@ -57,7 +57,16 @@ export const readLedger = (store: Store, size?: number): EvidenceTask<Ledger> =>
     if (isLeft(found)) return found
     const { head, sessions, held, destroyed, erasures } = found.right
     if (head === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
-    return right(Object.freeze({ head, sessions, held, destroyed, erasures }))
+    // Maps of the caller's own: those that were read stay as they are.
+    return right(
+      Object.freeze({
+        head,
+        sessions: new Map(sessions),
+        held: new Map(held),
+        destroyed: new Map(destroyed),
+        erasures,
+      }),
+    )
   }, 'readLedger')
 
 /** What an update of a ledger did. */
@@ -74,7 +83,8 @@ export interface LedgerUpdate {
  * Bring the ledger of a scope up to date: a row for each session whose head is not the last that the ledger says. The
  * first update makes the ledger. A session that does not continue what the ledger says is left as it is and reported.
  *
- * Cost    O(rows of the ledger + sessions); O(log rows) nodes for each session that has grown
+ * Cost    O(rows of the ledger that were not read yet + sessions); O(log rows) nodes for each session that has grown. With
+ *         `sessions`, only those are looked up
  * Errors  `NotALedger`; store faults. Two updates at once: one of them tries again
  * @param store the store with the sessions
  * @param sessions only these sessions. Default: all of the scope
@@ -332,8 +342,9 @@ const compare = async (
     else if (entry === undefined || entry.removed || entry.head.size !== head.size)
       news.push({ type: 'head', id, head })
   }
-  for (const { id, head, removed } of ledger.values())
-    if (!removed && !sessions.right.has(id) && (ids === undefined || ids.includes(id))) {
+  const entries = ids === undefined ? ledger.values() : [...new Set(ids)].flatMap((id) => ledger.get(id) ?? [])
+  for (const { id, head, removed } of entries)
+    if (!removed && !sessions.right.has(id)) {
       const info = await describeSession(store, id)() // a list passes over a session whose description can't be read
       if (isLeft(info) && (info.left._tag === 'Io' || info.left._tag === 'Busy')) return info
       const damage = isLeft(info) && isDamageOf(id, info.left) ? info.left : undefined

@@ -4,7 +4,7 @@ import type { Block, CheckedAppend } from 'indelible/store/kit'
 import { claims } from 'indelible/store/kit'
 import { growth, hasKey, placeOf, sameHead, type Growth, type GrownRow } from 'indelible/store/kit'
 import type { Document } from './documents.ts'
-import { joined, type Log } from './log.ts'
+import { joined, usedAt, type Log } from './log.ts'
 import { escaped } from './rows.ts'
 
 /** What a log is going to be: from `before`, by one append after the other. */
@@ -85,7 +85,8 @@ const appendText = (schema: string, { operations, blocks, claims, turns, documen
       select * from unnest(${parameters(afterClaims, ['bigint', 'bigint'])}) as t (log, turn)
     )`,
     `grown as (
-      update ${schema}.log l set size = g.new_size, root = g.new_root, entries = g.entries, peaks = g.peaks, appended = g.appended
+      update ${schema}.log l set size = g.new_size, root = g.new_root, entries = g.entries, peaks = g.peaks, appended = g.appended,
+        used = ${usedAt('coalesce(g.appended, l.created)')}
       from given g
       where l.scope = $1::text and l.key = g.log and l.size = g.size and l.root = g.root
         ${blocks ? `and not exists (select 1 from gave join ${schema}.block b on b.scope = $1::text and b.id = gave.id where gave.log = g.log and b.bytes <> gave.bytes)` : ''}

@@ -7,6 +7,7 @@ import { verifyLog } from 'indelible/store/kit'
 import type { Hash } from 'indelible/proof/kit'
 import type { JsonObject } from 'indelible/json/kit'
 import type { Query } from './database.ts'
+import { usedAt } from './log.ts'
 import { createdSum, metaSum } from './sum.ts'
 import { termsOf } from './terms.ts'
 
@@ -17,6 +18,8 @@ interface Rule {
   readonly find: (schema: string) => string
   readonly repair?: { readonly text: (schema: string) => string; readonly done: string }
 }
+
+const lastUsed = usedAt('coalesce(appended, created)')
 
 const rules: readonly Rule[] = [
   {
@@ -56,6 +59,15 @@ const rules: readonly Rule[] = [
     find: (s) =>
       `select l.scope, l.id as name from ${s}.log l join ${s}.segment g on g.scope = l.scope and g.key = l.key
        where l.size <> g.base + (select count(*) from ${s}.row r where r.scope = l.scope and r.segment = l.key)`,
+  },
+  {
+    table: 'log',
+    what: 'it is not listed at the time of its last use',
+    find: (s) => `select scope, id as name from ${s}.log where used <> ${lastUsed}`,
+    repair: {
+      text: (s) => `update ${s}.log set used = ${lastUsed} where used <> ${lastUsed}`,
+      done: 'it was listed at the time of its last row',
+    },
   },
   {
     table: 'row',

@@ -6,10 +6,10 @@ import { cursorText, type CheckedQuery, type Cursor } from 'indelible/store/kit'
 import { matches } from 'indelible/store/kit'
 import type { DamagedEntry, LogInfo, LogPage } from 'indelible/store/kit'
 import type { Query, Rows } from './database.ts'
-import { infoOf, logColumns, readable } from './log.ts'
+import { infoOf, logColumns, readable, usedAt } from './log.ts'
 import { termsOf } from './terms.ts'
 
-/** How many logs one statement looks through for those that have the wanted metadata. */
+/** How many logs a statement gives that looks for more with the wanted metadata. */
 const listPiece = 1000
 
 export const listed = async (
@@ -25,19 +25,33 @@ export const listed = async (
     logs: Object.freeze(logs),
     ...(damaged.length > 0 && { damaged: Object.freeze(damaged) }),
   })
-  const order = by === 'appended' ? 'coalesce(appended, created)' : 'key'
   const terms = termsOf(scope, where as JsonObject, hash)
-  const wanted = terms.length === 0 ? '' : ' and terms @> $5::bigint[]'
-  const text = `select ${logColumns} from ${schema}.log where scope = $1::text and (${order}, key) < ($2::bigint, $3::bigint)${wanted} order by ${order} desc, key desc limit $4::bigint`
-  const many = terms.length === 0 && Object.keys(where).length === 0 ? limit + 1 : listPiece
+  const isByUse = by === 'appended'
+  const lastUse = 'coalesce(appended, created)'
+  const [behind, order] = isByUse
+    ? [
+        `used <= ${usedAt('$4::bigint')} and (${lastUse}, key) < ($4::bigint, $3::bigint)`,
+        `used desc, ${lastUse} desc, key desc`,
+      ]
+    : ['key < $3::bigint', 'key desc']
+  const wanted = terms.length === 0 ? '' : ` and terms @> $${isByUse ? 5 : 4}::bigint[]`
+  const text = `select ${logColumns} from ${schema}.log where scope = $1::text and ${behind}${wanted} order by ${order} limit $2::bigint`
   const orderOf = (row: Rows[number]): Cursor => ({
-    appended: by === 'appended' ? Number(row['appended'] ?? row['created']) : undefined,
+    appended: isByUse ? Number(row['appended'] ?? row['created']) : undefined,
     key: Number(row['key']),
   })
   let last: Cursor = { appended: undefined, key: 0 }
-  for (let before: Cursor = after ?? { appended: undefined, key: Number.MAX_SAFE_INTEGER }; ;) {
-    const from = by === 'appended' ? (before.appended ?? Number.MAX_SAFE_INTEGER) : before.key
-    const found = await query(text, [scope, from, before.key, many, ...(terms.length === 0 ? [] : [terms])])
+  let before: Cursor = after ?? { appended: undefined, key: Number.MAX_SAFE_INTEGER }
+  // Most pages are full after the first piece: the terms leave out what is not wanted, but for a chance.
+  for (let many = limit + 1; ; many = listPiece) {
+    const time = before.appended ?? Number.MAX_SAFE_INTEGER
+    const found = await query(text, [
+      scope,
+      many,
+      before.key,
+      ...(isByUse ? [time] : []),
+      ...(terms.length === 0 ? [] : [terms]),
+    ])
     for (const row of found) {
       const log = readable(row)
       if (!(log instanceof Damaged) && !matches(log.meta, where)) continue

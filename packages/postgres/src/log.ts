@@ -44,6 +44,12 @@ export const infoOf = ({ id, head, entries, created, appended, meta, version }: 
 /** A compact range's peaks as they are kept: one after the other. */
 export const joined = (peaks: readonly Uint8Array[]): Buffer => Buffer.concat(peaks)
 
+/**
+ * The time by which a log is listed, as SQL: of its last use, in seconds. An append in the same second changes no column of
+ * an index, so the server writes nothing to any index of the log. Logs of the same second are sorted when they are listed.
+ */
+export const usedAt = (time: string): string => `(${time}) / 1000`
+
 /** Bytes of our own: a driver's may stand in a buffer that more is in. */
 export const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 

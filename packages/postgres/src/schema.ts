@@ -12,7 +12,7 @@ import type { Format } from 'indelible/store/kit'
 /** The formats, in order, for the schema of that quoted name: format 1 is the first. */
 export const formatsFor = (schema: string): readonly Format[] => [
   {
-    fingerprint: 'bd6314e32ca5ee65d06bc1ac7459c4bb27c7286e2bee310ae3fe93038263946b',
+    fingerprint: '117bc11119146f3b64522244043d465ab0fc2c1f0ce210da5b1563280373bde4',
     sql: `
   create table if not exists ${schema}.scope (name text primary key, last bigint not null);
 
@@ -28,6 +28,7 @@ export const formatsFor = (schema: string): readonly Format[] => [
     root bytea not null,
     appended bigint,             -- the time of its own last row; null: it has none
     created bigint not null,     -- milliseconds since 1970
+    used bigint not null,        -- the time of its last use, by which it is listed: appended or created, in seconds
     meta text not null,
     changes bigint not null,     -- the version of meta
     terms bigint[] not null,     -- what its metadata says, each as a part of a digest
@@ -36,6 +37,7 @@ export const formatsFor = (schema: string): readonly Format[] => [
     primary key (scope, id),
     unique (scope, key)
   );
+  create index if not exists log_used on ${schema}.log (scope, used);
   create index if not exists log_terms on ${schema}.log using gin (terms);
 
   create table if not exists ${schema}.segment (

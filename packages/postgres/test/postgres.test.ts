@@ -1,4 +1,4 @@
-import { faultMessage } from 'indelible'
+import { createSession, faultMessage } from 'indelible'
 import { execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -9,10 +9,11 @@ import { Client, Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { blockIdOf } from '../../../src/proof/kit.ts'
 import { verifyLog, type Head, type Row, type Store, type StoreFault } from 'indelible/store'
-import { findingText, storeTask } from '../../../src/store/kit.ts'
+import { findingText, sessionMember, storeTask } from '../../../src/store/kit.ts'
 import { postgresStore, type PostgresOptions } from '@indelible/postgres'
 import { storeContract, type StorePlace } from '@indelible/testing'
 import { cancelStatement } from '../src/cancel.ts'
+import { listed } from '../src/list.ts'
 import { Database, type PostgresClient, type PostgresPool } from '../src/database.ts'
 import { endingProxy } from './postgres-ending-proxy.ts'
 import { bouncerVersion, hasTransactionMode, startBouncer, type Bouncer } from './pgbouncer.ts'
@@ -67,6 +68,15 @@ const sql = async (text: string): Promise<readonly Readonly<Record<string, unkno
   } finally {
     await client.end()
   }
+}
+
+/** A step of a plan, as the server explains it. */
+interface Plan {
+  readonly 'Relation Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Rows Removed by Index Recheck'?: number
+  readonly Plans?: readonly Plan[]
 }
 
 const row = (body: string): Row => ({ kind: 'entry', body })
@@ -962,8 +972,14 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     expect(await found('update @segment set state = 1 where key = 1')).toEqual([
       'segment "1" of scope "default": it is marked as that of a removed log, and its log is there',
     ])
+    expect(await found('update @log set used = used - 1 where key = 2')).toContainEqual(
+      'log "b" of scope "default": it is not listed at the time of its last use',
+    )
     await done(store.remove('fork'))
-    expect((await done(store.repair())).map(({ done: mended }) => mended)).toEqual(['the mark was taken away'])
+    expect((await done(store.repair())).map(({ done: mended }) => mended)).toEqual([
+      'the mark was taken away',
+      'it was listed at the time of its last row',
+    ])
     expect(await done(store.check())).toEqual([])
     await done(verifyLog(store, 'a'))
     for (const [change, back, says] of [
@@ -1024,6 +1040,63 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     }
     await done(store.close())
   })
+
+  it.each(['created', 'appended'] as const)(
+    'a page by %s reads the logs that it gives, and sorts no others',
+    async (by) => {
+      const schema = fresh()
+      const store = await open({ schema })
+      await createSession(store, { id: 'first' })
+      const logs = 20_000
+      const limit = 20
+      const columns = 'scope, segments, bases, size, entries, peaks, root, meta, changes, terms, created_sum, meta_sum'
+      // Twenty a second, and a third of them was appended to later, in another order.
+      await sql(`insert into ${quoted(schema)}.log (${columns}, id, key, created, appended, used)
+      select ${columns}, 's' || n, n + 1, created + n * 50, nullif(created + ${logs * 50} + n * 7919 % ${logs} * 50, case when n % 3 = 0 then -1 else created + ${logs * 50} + n * 7919 % ${logs} * 50 end), 0
+      from ${quoted(schema)}.log, generate_series(1, ${logs - 1}) as n`)
+      await sql(`update ${quoted(schema)}.log set used = coalesce(appended, created) / 1000`)
+      await sql(`analyze ${quoted(schema)}.log`)
+      const client = new Client({ connectionString: url })
+      await client.connect()
+      let visited = 0
+      const query = async (
+        text: string,
+        values: readonly unknown[] = [],
+      ): Promise<readonly Readonly<Record<string, unknown>>[]> => {
+        const explained = await client.query(`explain (analyze, format json) ${text}`, [...values])
+        const visit = (plan: Plan): void => {
+          if (plan['Relation Name'] === 'log')
+            visited +=
+              plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0) + (plan['Rows Removed by Index Recheck'] ?? 0)
+          plan.Plans?.forEach(visit)
+        }
+        visit(
+          (explained.rows[0] as { 'QUERY PLAN': readonly { readonly Plan: Plan }[] })['QUERY PLAN'][0]?.Plan as Plan,
+        )
+        return (await client.query(text, [...values])).rows as Readonly<Record<string, unknown>>[]
+      }
+      const where = { [sessionMember]: 1 } // as a list of sessions asks
+      const ids = new Set<string>()
+      let after: string | undefined
+      for (let page = 0; page < 30; page++) {
+        visited = 0
+        const cursor = after?.split('.').map(Number)
+        const found = await listed(query, quoted(schema), store.hash, 'default', {
+          limit,
+          by,
+          where,
+          after: cursor && { appended: by === 'appended' ? cursor[0] : undefined, key: cursor.at(-1) as number },
+        })
+        for (const { id } of found.logs) ids.add(id)
+        // Those of the seconds that the page begins and ends in are read as a whole.
+        expect(visited).toBeLessThanOrEqual(limit + 1 + (by === 'appended' ? 2 * limit : 0))
+        after = found.next
+      }
+      expect(ids.size).toBe(30 * limit)
+      await client.end()
+      await done(store.close())
+    },
+  )
 
   /** Does something while another transaction holds what `statement` takes, until so many of the store's wait for it. */
   const held = async (

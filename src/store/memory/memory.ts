@@ -21,6 +21,7 @@ import {
   type CheckedUpdate,
   cursorText,
   type CheckedQuery,
+  type Cursor,
   type StoreDriver,
 } from '../port/driver.ts'
 import type { Erased, RowPlace, Sharing, TextPlaces } from '../port/erasing.ts'
@@ -115,6 +116,9 @@ interface Held {
 
 interface Scope {
   readonly logs: Map<string, Log>
+  /** The logs in the order of their creation and of their last use, as of the last list; since then `changed`, or not. */
+  readonly listed: Record<CheckedQuery['by'], Log[]>
+  changed: boolean
   readonly blocks: Map<BlockId, Held>
 }
 
@@ -143,10 +147,10 @@ export const memoryDriver = ({
     now,
     create: async (scope, id, meta, first) => create(memory, scope, id, meta, first),
     info: (scope, id) => onLog(memory, scope, id, (log) => right(log.info)),
-    list: async (scope, query) => right(page(scopeOf(memory, scope).logs.values(), query)),
+    list: async (scope, query) => right(page(scopeOf(memory, scope), query)),
     update: (scope, id, given) => onLog(memory, scope, id, (log) => update(log, given, now)),
     append: (scope, id, append) =>
-      onLog(memory, scope, id, (log) => appendTo(log, append, scopeOf(memory, scope).blocks, hash, now)),
+      onLog(memory, scope, id, (log) => appendTo(log, append, scopeOf(memory, scope), hash, now)),
     read: (scope, id, range) => onLog(memory, scope, id, (log) => right(rowsOf(log, range))),
     nodes: (scope, id, positions) =>
       onLog(memory, scope, id, (log) =>
@@ -185,7 +189,12 @@ export const memoryDriver = ({
 const scopeOf = ({ scopes }: Memory, name: string): Scope => {
   const found = scopes.get(name)
   if (found !== undefined) return found
-  const fresh: Scope = { logs: new OwnMap(), blocks: new OwnMap() }
+  const fresh: Scope = {
+    logs: new OwnMap(),
+    listed: { created: [], appended: [] },
+    changed: false,
+    blocks: new OwnMap(),
+  }
   scopes.set(name, fresh)
   return fresh
 }
@@ -229,7 +238,11 @@ const start = (
     lease: undefined,
     state: undefined,
   }
-  scopeOf(memory, scope).logs.set(id, log)
+  const own = scopeOf(memory, scope)
+  own.logs.set(id, log)
+  own.listed.created.push(log)
+  own.listed.appended.push(log)
+  own.changed = true
   return log
 }
 
@@ -240,12 +253,12 @@ const create = (
   meta: JsonObject,
   first: CheckedAppend,
 ): Either<StoreFault, LogInfo> => {
-  const { logs, blocks } = scopeOf(memory, scope)
-  if (logs.has(id)) return left({ _tag: 'LogExists', id })
-  const missing = lackedBy(first, blocks)
+  const own = scopeOf(memory, scope)
+  if (own.logs.has(id)) return left({ _tag: 'LogExists', id })
+  const missing = lackedBy(first, own.blocks)
   if (missing !== undefined) return left(missing)
   const log = start(memory, scope, id, emptyRange, 0, meta, segmentOn(undefined, 0))
-  if (first.rows.length > 0) take(log, first, blocks, memory.hash)
+  if (first.rows.length > 0) take(log, first, own, memory.hash)
   return right(log.info)
 }
 
@@ -275,10 +288,11 @@ const update = (log: Log, given: CheckedUpdate, now: () => number): Either<Store
   return right(log.info)
 }
 
-const remove = ({ info, segment }: Log, { logs, blocks }: Scope): void => {
-  logs.delete(info.id)
+const remove = ({ info, segment }: Log, scope: Scope): void => {
+  scope.logs.delete(info.id)
+  scope.changed = true
   segment.orphan = true
-  release(segment, blocks)
+  release(segment, scope.blocks)
 }
 
 const lease = (log: Log, change: LeaseChange, now: () => number): Either<StoreFault, Lease | undefined> => {
@@ -341,27 +355,52 @@ const rowsOf = (log: Log, range: RowRange): readonly StoredRow[] => {
   return Object.freeze(rows)
 }
 
-const page = (logs: Iterable<Log>, { limit, after, where, by }: CheckedQuery): LogPage => {
-  const found = [...logs].filter((log) => isBehind(log, after) && matches(log.info.meta, where)).toReversed()
-  if (by === 'appended') found.sort((one, other) => other.info.appended - one.info.appended || other.order - one.order)
-  const shown = found.slice(0, limit)
-  const infos = Object.freeze(shown.map(({ info }) => info))
-  const last = found.length > limit ? shown.at(-1) : undefined
-  if (last === undefined) return Object.freeze({ logs: infos })
-  const appended = by === 'appended' ? last.info.appended : undefined
-  return Object.freeze({ logs: infos, next: cursorText({ appended, key: last.order }) })
+/** Cost: O(page), and O(logs) for the first page after a change: what is nearly in order is brought into it. */
+const page = (scope: Scope, { limit, after, where, by }: CheckedQuery): LogPage => {
+  if (scope.changed) {
+    const { listed } = scope
+    for (const order of ['created', 'appended'] as const)
+      listed[order] = listed[order].filter(({ segment }) => !segment.orphan)
+    listed.appended.sort((one, other) => one.info.appended - other.info.appended || one.order - other.order)
+    scope.changed = false
+  }
+  const logs = scope.listed[by]
+  const infos: LogInfo[] = []
+  let last: Log | undefined
+  for (let index = (after === undefined ? logs.length : countBehind(logs, after)) - 1; index >= 0; index--) {
+    const log = logs[index] as Log
+    if (!matches(log.info.meta, where)) continue
+    if (last !== undefined && infos.length === limit)
+      return Object.freeze({ logs: Object.freeze(infos), next: cursorText(cursorOf(last, by)) })
+    infos.push(log.info)
+    last = log
+  }
+  return Object.freeze({ logs: Object.freeze(infos) })
 }
 
-const isBehind = ({ order, info }: Log, after: CheckedQuery['after']): boolean => {
-  if (after === undefined) return true
-  const { appended = info.appended, key } = after
-  return info.appended < appended || (info.appended === appended && order < key)
+const cursorOf = ({ order, info }: Log, by: CheckedQuery['by']): Cursor => ({
+  appended: by === 'appended' ? info.appended : undefined,
+  key: order,
+})
+
+const isBehind = ({ order, info }: Log, { appended = info.appended, key }: Cursor): boolean =>
+  info.appended < appended || (info.appended === appended && order < key)
+
+/** How many logs of a list are behind a cursor: they are its first. */
+const countBehind = (logs: readonly Log[], after: Cursor): number => {
+  let [low, high] = [0, logs.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (isBehind(logs[middle] as Log, after)) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 const appendTo = (
   log: Log,
   append: CheckedAppend,
-  held: Map<BlockId, Held>,
+  scope: Scope,
   hash: Hash,
   now: () => number,
 ): Either<StoreFault, Appended> => {
@@ -376,9 +415,9 @@ const appendTo = (
   const unleased = againstClaim(id, log.lease, append, now())
   if (unleased !== undefined) return left(unleased)
   if (!sameHead(expected, actual)) return left(against(log, expected, hash))
-  const missing = lackedBy(append, held)
+  const missing = lackedBy(append, scope.blocks)
   if (missing !== undefined) return left(missing)
-  const appended = take(log, append, held, hash)
+  const appended = take(log, append, scope, hash)
   if (operation !== undefined) log.operations.set(operation, appended)
   return right(appended)
 }
@@ -389,7 +428,8 @@ const lackedBy = (append: CheckedAppend, held: ReadonlyMap<BlockId, Held>): Stor
 }
 
 /** Add rows to a log that they continue. */
-const take = (log: Log, append: CheckedAppend, held: Map<BlockId, Held>, hash: Hash): Appended => {
+const take = (log: Log, append: CheckedAppend, scope: Scope, hash: Hash): Appended => {
+  const { blocks: held } = scope
   const { head, entries } = log.info
   hold(append.blocks, held)
   const grown = growth({ head, entries, peaks: log.range.peaks }, append, hash)
@@ -403,6 +443,7 @@ const take = (log: Log, append: CheckedAppend, held: Map<BlockId, Held>, hash: H
   const { created } = log.info
   const appended = grown.rows.length === 0 ? log.info.appended : grown.appended
   log.info = logInfo({ ...log.info, head: grown.head, entries: grown.entries, appended: appended ?? created })
+  scope.changed = true
   return grown.answer
 }
 
@@ -421,7 +462,8 @@ const erase = (
   scope: string,
   { logs: given, ledger }: CheckedErasure,
 ): Either<StoreFault, Omit<Erased, 'rows'>> => {
-  const { logs, blocks: held } = scopeOf(memory, scope)
+  const own = scopeOf(memory, scope)
+  const { logs, blocks: held } = own
   const { hash } = memory
   for (const { id, expected, rows, ...claim } of given) {
     const log = logs.get(id)
@@ -456,7 +498,7 @@ const erase = (
       owner.blocks[position - owner.base] = []
     }
   if (book === undefined) create(memory, scope, ledger.id, ledger.meta, append)
-  else take(book, append, held, hash)
+  else take(book, append, own, hash)
   const blocks = [...dropped].flatMap((block) => {
     const left = held.get(block)
     return left === undefined ? [] : [{ block, rows: left.uses, kept: left.kept }]

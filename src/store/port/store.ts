@@ -173,7 +173,9 @@ export interface ListQuery {
    * two
    * pages moves to the front, and later pages don't have it. Default: `created`.
    *
-   * Cost    `appended` sorts all logs that `where` leaves, for each page
+   * Cost    O(page), by an index, if `where` leaves most logs. With `appended`, the logs of the same moment (a tenth of a
+   *         second on SQLite, a second on PostgreSQL) are sorted for each page. In memory, O(logs) for the first page after
+   *         a change
    */
   readonly by?: 'created' | 'appended'
 }

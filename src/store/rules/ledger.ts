@@ -17,6 +17,7 @@ import {
   type LedgerRow,
 } from '../port/ledger-row.ts'
 import { ownStore } from './own-store.ts'
+import { LayeredMap } from './layered-map.ts'
 import type { Head, StoredRow } from '../port/row.ts'
 import type { Store } from '../port/store.ts'
 import { headOf, rowLeaf } from '../port/tree.ts'
@@ -96,11 +97,7 @@ const readOn = async (
   base: LedgerContent,
   head: Head,
 ): Promise<Either<LedgerFault, LedgerContent & { readonly head: Head }>> => {
-  const sessions = new Map(base.sessions)
-  const held = new Map(base.held)
-  const destroyed = new Map(base.destroyed)
-  const erasures = [...base.erasures]
-  const erased = new Map(base.erased)
+  const news: { readonly said: LedgerRow; readonly place: { readonly row: number; readonly at: number } }[] = []
   for (let from = base.head?.size ?? 0; from < head.size; from += 1000) {
     const rows = await store.read(ledgerId, { from, to: Math.min(from + 1000, head.size) })()
     if (isLeft(rows)) return rows
@@ -108,23 +105,33 @@ const readOn = async (
       const read = readLedgerRow(row)
       if (isLeft(read)) return read
       const said = read.right
-      if (said === undefined) continue
-      const { type, ...rest } = said
-      const place = { row: row.position, at: row.at }
-      if (said.type === 'erased') {
-        const { type: _, ...content } = said
-        const by: Erasure = Object.freeze({ ...content, ...place })
-        erasures.push(by)
-        for (const one of said.rows) if (!isHeldRow(held, one)) erased.set(keyOf(one), by)
-      } else if (said.type === 'held')
-        held.set(said.id, Object.freeze({ ...becauseOf(said), id: said.id, logs: said.logs, ...place }))
-      else if (type === 'released') held.delete(said.id)
-      else if (said.type === 'destroyed')
-        destroyed.set(said.key, Object.freeze({ ...becauseOf(said), id: said.id, key: said.key, ...place }))
-      else sessions.set(said.id, Object.freeze({ ...rest, ...place, removed: type === 'removed' }))
+      if (said !== undefined) news.push({ said, place: { row: row.position, at: row.at } })
     }
   }
-  return right(Object.freeze({ head, sessions, held, destroyed, erasures: Object.freeze(erasures), erased }))
+  // Only what the new rows are about is copied.
+  const types = new Set(news.map(({ said }) => said.type))
+  const sessions = new Map<string, LedgerEntry>()
+  const held = types.has('held') || types.has('released') ? new Map(base.held) : (base.held as Map<string, Hold>)
+  const destroyed = types.has('destroyed') ? new Map(base.destroyed) : (base.destroyed as Map<string, KeyDestroyed>)
+  const [erasures, erased] = types.has('erased')
+    ? [[...base.erasures], new Map(base.erased)]
+    : [base.erasures as Erasure[], base.erased as Map<string, Erasure>]
+  for (const { said, place } of news) {
+    const { type, ...rest } = said
+    if (said.type === 'erased') {
+      const { type: _, ...content } = said
+      const by: Erasure = Object.freeze({ ...content, ...place })
+      erasures.push(by)
+      for (const one of said.rows) if (!isHeldRow(held, one)) erased.set(keyOf(one), by)
+    } else if (said.type === 'held')
+      held.set(said.id, Object.freeze({ ...becauseOf(said), id: said.id, logs: said.logs, ...place }))
+    else if (type === 'released') held.delete(said.id)
+    else if (said.type === 'destroyed')
+      destroyed.set(said.key, Object.freeze({ ...becauseOf(said), id: said.id, key: said.key, ...place }))
+    else sessions.set(said.id, Object.freeze({ ...rest, ...place, removed: type === 'removed' }))
+  }
+  const all = LayeredMap.grown(base.sessions, sessions)
+  return right(Object.freeze({ head, sessions: all, held, destroyed, erasures: Object.freeze(erasures), erased }))
 }
 
 const becauseOf = (said: { readonly reason?: string; readonly by?: string }): Pick<Hold, 'reason' | 'by'> => {

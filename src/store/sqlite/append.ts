@@ -25,7 +25,7 @@ import type { Appended, LogInfo } from '../port/store.ts'
 import { rangeOf } from '../port/tree.ts'
 import type { Blocks } from './blocks.ts'
 import type { Leases } from './leases.ts'
-import { headIn, headIsSound, headSum, joined, split, type LogRow } from './log.ts'
+import { headIn, headIsSound, headSum, joined, split, usedAt, type LogRow, type RawLog } from './log.ts'
 import type { Logs } from './logs.ts'
 import { prepared, type Prepared } from './prepared.ts'
 import type { Rows } from './rows.ts'
@@ -47,6 +47,7 @@ export class Appender {
   readonly #parts: Parts
   readonly #hash: Hash
   readonly #grow: Prepared
+  readonly #move: Prepared
   readonly #operation: Prepared
   readonly #addOperation: Prepared
 
@@ -57,6 +58,7 @@ export class Appender {
       db,
       'update log set size = ?, entries = ?, peaks = ?, root = ?, appended = ?, sum = ? where key = ?',
     )
+    this.#move = prepared(db, 'update log set used = ? where key = ?')
     this.#operation = prepared(db, 'select base, size, root, sum from operation where log = ? and id = ?')
     this.#addOperation = prepared(
       db,
@@ -82,12 +84,12 @@ export class Appender {
       // What is appended to a log whose head is not as it was written might not be found again.
       if (!headIsSound(raw, log)) throw new Damaged(log.size, 'its head is not as it was written')
       return hasKey(String(raw['meta']), given.ownKey)
-        ? this.#appendTo(scope, log, given)
+        ? this.#appendTo(scope, log, raw, given)
         : left(diverged(id, given.expected, headIn(log)))
     })
   }
 
-  #appendTo(scope: string, log: LogRow, given: CheckedAppend): Either<StoreFault, Appended> {
+  #appendTo(scope: string, log: LogRow, raw: RawLog, given: CheckedAppend): Either<StoreFault, Appended> {
     const { scopes, rows, leases } = this.#parts
     const { expected, operation } = given
     const before = operation === undefined ? undefined : this.#answered(log, operation, given.rows)
@@ -104,7 +106,7 @@ export class Appender {
     if (problem !== undefined) return left(problem)
     const grown = growth({ head, entries: log.entries, peaks }, given, this.#hash)
     this.#store(key, log.segment, grown, given)
-    this.#advance(log, grown, operation)
+    this.#advance(log, raw, grown, operation)
     return right(grown.answer)
   }
 
@@ -158,13 +160,16 @@ export class Appender {
   }
 
   /** Give a log its new head, and remember the operation that grew it. */
-  #advance(log: LogRow, grown: Growth, operation: string | undefined): void {
+  #advance(log: LogRow, raw: RawLog, grown: Growth, operation: string | undefined): void {
     const { size } = grown.range
     const { entries } = grown
     const [peaks, root] = [joined(grown.peaks), Buffer.from(grown.head.root, 'hex')]
     const appended = grown.rows.length === 0 ? log.appended : (grown.appended ?? null)
     const sum = headSum({ ...log, size, entries, peaks, root, appended })
     this.#grow().run(size, entries, peaks, root, appended, sum, log.key)
+    // Its place in the index of lists is changed only if it is another: that writes two pages more.
+    const used = grown.appended === undefined ? undefined : usedAt(grown.appended)
+    if (used !== undefined && raw['used'] !== BigInt(used)) this.#move().run(used, log.key)
     if (operation === undefined) return
     const mark = sumOf(log.key, operation, log.size, size, root)
     this.#addOperation().run(log.key, operation, log.size, size, root, mark)

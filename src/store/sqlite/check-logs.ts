@@ -4,7 +4,7 @@ import { Damaged } from '../port/damaged.ts'
 import { placeOf } from '../rules/rules.ts'
 import { found, isUnreadable, shown, type Beside, type Facts, type Found, type SegmentRows } from './check-facts.ts'
 import { rowsOf } from './check-rows.ts'
-import { headIsSound, headSum, infoIn, logIn, metaIsSound, selectLog, type LogRow, type RawLog } from './log.ts'
+import { headIsSound, headSum, infoIn, logIn, metaIsSound, selectLog, usedAt, type LogRow, type RawLog } from './log.ts'
 import { fits } from './sum.ts'
 
 export function* checkScopes(facts: Facts): Generator<Found | undefined> {
@@ -31,6 +31,11 @@ export function* checkLogs(facts: Facts): Generator<Found | undefined> {
       const info = infoIn(raw)
       if (!metaIsSound(raw, info))
         yield found('log', facts.logName(log), 'its metadata, or when it was created, is not what was stored')
+      else if (headIsSound(raw, log) && raw['used'] !== BigInt(usedAt(info.appended)))
+        yield found('log', facts.logName(log), 'it is not listed at the time of its last use', () => {
+          facts.db.prepare('update log set used = ? where key = ?').run(usedAt(info.appended), log.key)
+          return 'it was listed at the time of its last row'
+        })
     } catch (error) {
       if (!(error instanceof Damaged)) throw error
       yield found('log', shown(raw['id']), error.reason)

@@ -31,7 +31,7 @@ export type RawLog = Readonly<Record<string, unknown>>
 export const selectLog = (db: DatabaseSync, condition: string): Prepared => {
   const select = prepared(
     db,
-    `select key, scope, id, segment, size, entries, peaks, root, appended, created, meta, changes as version, sum, meta_sum from log ${condition}`,
+    `select key, scope, id, segment, size, entries, peaks, root, appended, created, used, meta, changes as version, sum, meta_sum from log ${condition}`,
   )
   return () => {
     const statement = select()
@@ -61,6 +61,12 @@ export const headIsSound = (raw: RawLog, log: LogRow): boolean => raw['sum'] ===
 
 export const headSum = ({ scope, id, segment, size, entries, peaks, root, appended }: Omit<LogRow, 'key'>): number =>
   sumOf(scope, id, segment, size, entries, peaks, root, ...(appended === null ? [] : [appended]))
+
+/**
+ * The time by which a log is listed, of the time of its last use: in tenths of a second, so that appends that follow each
+ * other closely don't move it in the index. Logs of the same tenth are sorted when they are listed.
+ */
+export const usedAt = (time: number): number => Math.floor(time / 100)
 
 /** What is known of a log beside its rows. Throws Damaged. */
 export const infoIn = (raw: RawLog): LogInfo => {

@@ -22,6 +22,7 @@ import {
   metaIsSound,
   metaSum,
   selectLog,
+  usedAt,
   type LogRow,
   type RawLog,
 } from './log.ts'
@@ -82,10 +83,11 @@ export class Logs {
   list(scope: string, query: CheckedQuery): LogPage {
     const key = this.#scopes.keyOf(scope)
     const { after } = query
+    const last = after?.appended ?? Number.MAX_SAFE_INTEGER
     const found =
       query.by === 'created'
         ? this.#statements.list().iterate(key, after?.key ?? Number.MAX_SAFE_INTEGER)
-        : this.#statements.recent().iterate(key, after?.appended ?? Number.MAX_SAFE_INTEGER, after?.key ?? 0)
+        : this.#statements.recent().iterate(key, usedAt(last), last, after?.key ?? 0)
     return listed(found as IterableIterator<unknown> as IterableIterator<RawLog>, query)
   }
 
@@ -105,7 +107,21 @@ export class Logs {
     const metaMark = metaSum(scope, id, created, text, 1)
     this.#statements
       .addLog()
-      .run(scope, id, segment, size, entries, peaks, root, created, text, appended ?? null, headMark, metaMark)
+      .run(
+        scope,
+        id,
+        segment,
+        size,
+        entries,
+        peaks,
+        root,
+        created,
+        usedAt(appended ?? created),
+        text,
+        appended ?? null,
+        headMark,
+        metaMark,
+      )
     return logInfo({ id, head, entries, created, appended, meta, version: 1 })
   }
 
@@ -220,7 +236,7 @@ const statements = (db: DatabaseSync): Statements => ({
   list: selectLog(db, 'where scope = ? and key < ? order by key desc'),
   recent: selectLog(
     db,
-    'where scope = ? and (coalesce(appended, created), key) < (?, ?) order by coalesce(appended, created) desc, key desc',
+    'where scope = ? and used <= ? and (coalesce(appended, created), key) < (?, ?) order by used desc, coalesce(appended, created) desc, key desc',
   ),
   // Of the segment that holds the first rows, the forks, and theirs.
   family: selectLog(
@@ -230,7 +246,7 @@ const statements = (db: DatabaseSync): Statements => ({
   ),
   addLog: prepared(
     db,
-    'insert into log (scope, id, segment, size, entries, peaks, root, created, meta, changes, appended, sum, meta_sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)',
+    'insert into log (scope, id, segment, size, entries, peaks, root, created, used, meta, changes, appended, sum, meta_sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)',
   ),
   addSegment: prepared(db, 'insert into segment (scope, parent, base, sum) values (?, ?, ?, ?)'),
   addFork: prepared(db, 'update segment set forks = forks + 1 where key = ?'),

@@ -12,7 +12,7 @@ import type { Format } from '../port/format.ts'
 /** The formats, in order: format 1 is the first. */
 export const formats: readonly Format[] = [
   {
-    fingerprint: '025576e368ec5a48f1df2da7a198882ffffbd787893866c2842785d3e611cadd',
+    fingerprint: 'a86e6f296400f17579bb8e65a9cf90530bb65142e866080e8fa4e1a41a8727a7',
     sql: `
   create table format (fingerprint text not null) strict; -- one row: of the newest of these formats that the file has
 
@@ -45,6 +45,7 @@ export const formats: readonly Format[] = [
     root blob not null,
     appended integer,          -- the time of its own last row; null: it has none
     created integer not null,  -- milliseconds since 1970
+    used integer not null,     -- the time of its last use, by which it is listed: appended or created, in tenths of a second
     meta text not null,
     changes integer not null,  -- the version of meta
     sum integer not null,      -- of scope, id, segment, size, entries, peaks, root, and appended if there is one
@@ -52,6 +53,8 @@ export const formats: readonly Format[] = [
     unique (scope, id)
   ) strict;
   create index log_segment on log (segment);
+  create index log_created on log (scope); -- and by key
+  create index log_used on log (scope, used);
 
   create table row (
     id integer primary key, -- segment << 32 | position

@@ -13,9 +13,10 @@ import type { Overview } from './protocol.ts'
 /** Overviews of sessions, each kept until its session grows or is erased from. */
 export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<readonly Overview[]>) => {
   const known = new Map<string, { readonly state: string; readonly overview: Overview }>()
-  const looked = async (id: string, ledger: Pick<LedgerContent, 'held' | 'erasures'>): Promise<Overview> => {
+  let erased: { readonly of: LedgerContent['erasures']; readonly rows: ErasedRows } = { of: [], rows: new Map() }
+  const looked = async (id: string, ledger: Pick<LedgerContent, 'held'>, erasedRows: ErasedRows): Promise<Overview> => {
     const info = await describeSession(store, id)
-    const erased = await erasedOf(store, info, ledger)
+    const erased = await erasedOf(store, info, erasedRows)
     const state = `${info.head.root} ${erased}`
     const hold = ledger.held.get(id)
     const held = hold && {
@@ -40,10 +41,11 @@ export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<
   return async (ids) => {
     const found = await ledgerContent(store)
     const ledger = isLeft(found) ? noLedger : found.right
+    if (erased.of !== ledger.erasures) erased = { of: ledger.erasures, rows: erasedRowsIn(ledger.erasures) }
     const overviews: Overview[] = []
     for (let from = 0; from < ids.length; from += together) {
       const some = ids.slice(from, from + together).map((id) =>
-        looked(id, ledger).catch((cause: unknown): Overview => {
+        looked(id, ledger, erased.rows).catch((cause: unknown): Overview => {
           known.delete(id)
           return { ...empty, id, unreadable: reasonOf(cause) }
         }),
@@ -61,38 +63,30 @@ const together = 16
 const noLedger: Pick<LedgerContent, 'held' | 'erasures'> = { held: new Map(), erasures: [] }
 const empty: Omit<Overview, 'id'> = { words: '', models: [], calls: 0, input: 0, cached: 0, output: 0 }
 
-/**
- * How many messages of a session were erased. The ledger names those that were erased for it. Forks share rows, so what was
- * erased for another session of the same root is looked up.
- */
-const erasedOf = async (
-  store: Store,
-  info: SessionInfo,
-  { erasures }: Pick<LedgerContent, 'erasures'>,
-): Promise<number> => {
-  if (erasures.length === 0) return 0
-  const own = await rootOf(store, info.id)
-  const rows = new Map<number, boolean>()
-  for (const { id, rows: erased } of erasures) {
-    if (id !== info.id && (await rootOf(store, id)) !== own) continue
-    for (const { row, kind } of erased) if (kind === 'entry') rows.set(row, id === info.id || rows.get(row) === true)
-  }
-  let count = 0
-  for (const [row, sure] of rows)
-    if (sure || (await store.read(info.id, { from: row, to: row + 1 }))[0]?.erased !== undefined) count += 1
-  return count
+/** The positions of erased messages, by the identity of the log that they are of. */
+type ErasedRows = ReadonlyMap<string, ReadonlySet<number>>
+
+const erasedRowsIn = (erasures: LedgerContent['erasures']): ErasedRows => {
+  const found = new Map<string, Set<number>>()
+  for (const { rows } of erasures)
+    for (const { log, row, kind } of rows) {
+      if (kind !== 'entry') continue
+      const of = found.get(log) ?? new Set()
+      found.set(log, of.add(row))
+    }
+  return found
 }
-/** The id that a chain of forks begins with, as far as it is known. */
-const rootOf = async (store: Store, id: string): Promise<string> => {
-  const seen = new Set<string>()
-  let at = id
-  while (!seen.has(at)) {
-    seen.add(at)
-    const info = await describeSession(store, at)()
-    if (isLeft(info) || info.right.forkedFrom === undefined) return at
-    at = info.right.forkedFrom.id
+
+/** How many messages of a session were erased, also for another session that it shares rows with. */
+const erasedOf = async (store: Store, { id, head }: SessionInfo, erased: ErasedRows): Promise<number> => {
+  if (erased.size === 0) return 0
+  const identities = await store.identities(id)
+  let count = 0
+  for (const [index, { log, from }] of identities.entries()) {
+    const to = identities[index + 1]?.from ?? head.size
+    for (const row of erased.get(log) ?? []) if (row >= from && row < to) count += 1
   }
-  return at
+  return count
 }
 
 /** Whether its last row ends it. */
