@@ -23,7 +23,7 @@ const written = async (name: string, options: Partial<HtmlOptions> = {}): Promis
 }
 
 const fromDisk = async (path: string, hash = ''): Promise<Page> => {
-  const context = await here.browser.newContext({ offline: true })
+  const context = await here.browser.newContext({ offline: true, viewport: { width: 1280, height: 1000 } })
   const page = heard(await context.newPage(), complaints)
   await page.goto(pathToFileURL(path).href + hash)
   return page
