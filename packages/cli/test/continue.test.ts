@@ -84,7 +84,8 @@ const madeHome = () => {
     utimesSync(original, changed, changed)
   }
   write(lines)
-  const env = { HOME: home, PATH: `${join(home, 'bin')}:/usr/bin:/bin` }
+  // What Node compiled would be files in the home, too.
+  const env = { HOME: home, PATH: `${join(home, 'bin')}:/usr/bin:/bin`, NODE_DISABLE_COMPILE_CACHE: '1' }
   const files = (): readonly string[] =>
     readdirSync(home, { recursive: true, encoding: 'utf8' })
       .filter((path) => statSync(join(home, path)).isFile())
