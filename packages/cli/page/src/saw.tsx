@@ -96,18 +96,19 @@ const OneCall = ({
 }): VNode => {
   const call = calls[index] as ModelCall
   const before = calls[index - 1]
-  const policy = useSignal<string>('paged')
+  // What was sent is shown first, where somebody recorded it: nothing else is derived while it is read.
+  const policy = useSignal<string>(call.receipt === undefined ? 'paged' : 'as sent')
   const budget = useSignal(defaultBudget)
   const chosen = useSignal<number | undefined>(undefined)
   const { value: recorded, fault } = useLoaded(
     async () => ({ of: call, context: await recordedContext(source, record, call, before) }),
     [call],
   )
-  // What was sent is shown first, where somebody recorded it.
   const first = useRef(true)
   useEffect(() => {
-    if (first.current && recorded?.context !== undefined) policy.value = 'as sent'
-    if (recorded !== undefined) first.current = false
+    if (recorded === undefined) return
+    if (first.current) policy.value = recorded.context === undefined ? 'paged' : 'as sent'
+    first.current = false
   }, [recorded])
   const tokens = budgets[budget.value] as number
   const own = policies.find(({ name }) => name === policy.value)
