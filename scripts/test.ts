@@ -25,12 +25,12 @@ const programs: Step = ['what tests start, bundled', node, ['scripts/programs.ts
 const packed: Step = ['the packed package', node, ['scripts/smoke.ts']]
 const checks: readonly Step[] = [
   ['format', 'oxfmt', ['--check']],
-  ['lint', 'oxlint', ['--deny-warnings']],
   ['types', 'tsc', ['-p', 'tsconfig.json', '--singleThreaded']],
   ['types without Node', 'tsc', ['-p', 'tsconfig.portable.json', '--singleThreaded']],
   ['types in a browser', 'tsc', ['-p', 'packages/cli/page/tsconfig.json', '--singleThreaded']],
   ...(isFull ? ([['types of benches', 'tsc', ['-p', 'bench/tsconfig.json']]] satisfies Step[]) : []),
 ]
+const lint: Step = ['lint', 'oxlint', ['--deny-warnings']]
 const tests: Step = [
   'tests',
   'vitest',
@@ -54,13 +54,16 @@ const check = async (one: Step): Promise<void> => {
 
 await check(examples)
 let testsEndedWell = false
+const built = check(build)
 const buildAndTest = async (): Promise<void> => {
-  await check(build) // some tests serve the built page
+  await built // some tests serve the built page
   if (!isFull) await check(programs)
   testsEndedWell = await step(tests, 'inherit') // counted one by one, below
 }
 const checkAll = async (): Promise<void> => {
   for (const one of checks) await check(one)
+  await built // the linter follows imports of packages into what is built
+  await check(lint)
 }
 await Promise.all([buildAndTest(), checkAll()])
 if (isFull) await check(packed)
