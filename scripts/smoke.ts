@@ -69,7 +69,7 @@ try {
   }
 
   for (const path of tarballs.values()) output('publint', [path, '--strict'])
-  // All entries are of one form, below; two stand for them. Each is imported and type-checked further down, too.
+  // All entries have the same form, which is checked below, so `attw` looks at two. Later each one is imported and type-checked.
   output('attw', [tarball, '--profile', 'esm-only', '--entrypoints', '.', 'store/sqlite'])
 
   // The optional peers too, at the versions that the tests use: their entries are imported like all others.

@@ -98,7 +98,7 @@ interface Imported {
   readonly from?: Store
 }
 
-/** Store rows in the log of an import. What stands for erased rows is first encrypted, then said in the ledger. */
+/** Store rows in the log of an import. Stubs of erased rows are encrypted first, and then written to the ledger. */
 export const storeImported = async (
   store: Store,
   own: string,

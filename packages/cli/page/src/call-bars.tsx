@@ -11,7 +11,7 @@ import { besideOf, type SessionBeside } from './session-beside.ts'
 import { compact, counted, dollarsText, grouped, oneLine, sentence, tokensText } from './shown.ts'
 import type { Source } from './source.ts'
 
-/** So many bars at most. Beyond, each stands for several calls. */
+/** The largest number of bars. With more calls, one bar stands for several. */
 const mostBars = 1000
 /** A bar is at most this wide, with the gap beside it, in pixels. */
 const widest = 32

@@ -1,4 +1,4 @@
-/** Starts the page, from a server or from the file that it stands in. */
+/** Starts the page. Its sessions come from a server, or from the exported file that holds the page. */
 import { render, type VNode } from 'preact'
 import { App, Fault } from './app.tsx'
 import { embeddedSource } from './embedded.ts'

@@ -1,4 +1,4 @@
-/** A session that the recorder wrote: calls whose provider counts their tokens as it is told. */
+/** Records a session: a local provider answers its calls with the token counts that the test chooses. */
 import OpenAI from 'openai'
 import type { Store } from 'indelible'
 import { recordingFetch } from '@indelible/recorder'
