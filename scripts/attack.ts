@@ -1,37 +1,14 @@
 /**
  * `npm run attack`: every suite that plays an attacker, at full size, closed by the minutes of each. `INDELIBLE_ROUNDS` is the
- * share of that size (see test/rounds.ts). A new suite is a line below. CONTRIBUTING.md says which command runs which tests.
+ * share of that size (see test/rounds.ts). Its list is scripts/attacks.ts. CONTRIBUTING.md says which command runs which tests.
  */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { suites } from './attacks.ts'
 import { summaryPath, type Summary } from './reporter.ts'
 import { isBuilt, root, run, runAside } from './run.ts'
 
 process.env['INDELIBLE_ROUNDS'] ??= 'full'
-
-/** What each suite attacks, and its files. */
-const suites: { readonly [what: string]: readonly string[] } = {
-  'a record, with patched built-ins and from inside of the process': [
-    'history/attack',
-    'history/doors',
-    'history/patched',
-  ],
-  'stored rows and blocks': ['session/tamper', 'store/flips', 'store/zeroed-page', 'store/check'],
-  'a session, with patched built-ins and polluted names': ['session/patched', 'session/polluted'],
-  "the library's own logs, and names": ['store/own-logs', 'store/half-pairs'],
-  'a recorder: framing, odd requests, large ones': [
-    ...['recorder/hostile', 'recorder/bounds', 'recorder/budgets', 'recorder/linear'],
-    ...['recorder/proxy/framing.property', 'recorder/proxy/proxy', 'recorder/proxy/spool'],
-  ],
-  'parsers of what others wrote': ['transcript/hostile', 'records/hostile', 'codecs/gemini-hostile', 'redact/hidden'],
-  'encrypted sessions': ['encryption/attacks', 'encryption/every-log'],
-  'erasure and its receipts': ['session/erase', 'session/erase-files', 'session/erased-elsewhere', 'store/erase'],
-  'holds, ledgers, signers, bundles': [
-    ...['evidence/holds', 'evidence/holds.property', 'evidence/ledger', 'evidence/signer', 'evidence/signed-note'],
-    ...['evidence/bundle-grammar', 'evidence/go'],
-  ],
-  'the page and its files': ['view/html', 'view/server', 'page/markdown'],
-}
 
 /** Scripts that attack, and need more than Node. */
 const scripts: { readonly [what: string]: string } = { 'bundles, by two verifiers': 'scripts/verifiers.ts' }
@@ -43,7 +20,7 @@ rmSync(summaryPath, { force: true })
 if (!isBuilt() && !run(process.execPath, ['scripts/build.ts'])) process.exit(1) // the page's files are of the built page
 
 let isGood = true
-const files = Object.values(suites).flatMap((names) => names.map((name) => `test/${name}.test.ts`))
+const files = Object.values(suites).flat()
 const reporters = ['--reporter=default', '--reporter=./scripts/reporter.ts']
 const tests = await runAside('vitest', ['run', '--silent=passed-only', ...reporters, ...files], 'inherit')
 if (!tests.good) isGood = false
@@ -51,7 +28,7 @@ const { passed, failed, leftOut, files: timed } = JSON.parse(readFileSync(summar
 const seconds = new Map<string, number>()
 for (const [path, milliseconds] of timed) seconds.set(path, (seconds.get(path) ?? 0) + milliseconds / 1000)
 for (const [what, names] of Object.entries(suites)) {
-  const all = names.map((name) => seconds.get(`test/${name}.test.ts`))
+  const all = names.map((name) => seconds.get(name))
   const missing = names.filter((_, index) => all[index] === undefined)
   if (missing.length > 0) isGood = false
   const sum = all.reduce<number>((total, one) => total + (one ?? 0), 0)

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { suites } from '../scripts/attacks.ts'
 import { entriesOf, packages } from '../scripts/packages.ts'
 import { root } from '../scripts/run.ts'
 
@@ -328,4 +329,12 @@ it('the version is the same in every package, in what they ask of each other, an
   expect(readFileSync(join(root, 'CHANGELOG.md'), 'utf8')).toMatch(
     new RegExp(`^## ${version.replaceAll('.', '\\.')}$`, 'm'),
   )
+})
+
+it('has each suite that `npm run attack` names', () => {
+  expect(
+    Object.values(suites)
+      .flat()
+      .filter((path) => !existsSync(join(root, path))),
+  ).toEqual([])
 })
