@@ -6,8 +6,6 @@ import type { Faults } from './faults.ts'
  * A driver whose every call is a step that can be struck. `storeOf` makes a store of it.
  *
  * @param driver the driver to wrap
- * @param faults the faults
- * @returns the driver
  * @example
  * const faults = injectFaults({ seed: 1 })
  * const store = storeOf(faultyDriver(memoryDriver(), faults))

@@ -26,7 +26,6 @@ export interface BlockCacheOptions {
  * A cache for {@link cachedBlocks}. It keeps the blocks used last, up to a number of bytes.
  *
  * @param options the limit
- * @returns the cache
  */
 export const blockCache = ({ maxBytes = 64 * 1024 * 1024 }: BlockCacheOptions = {}): BlockCache => {
   const lately = new Lately<string, Uint8Array>(maxBytes, ({ length }) => length + overhead)

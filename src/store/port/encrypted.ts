@@ -27,7 +27,6 @@ const beginning = '{"encrypted":"'
  * Whether the text of a row is encrypted.
  *
  * @param body the text of a row, as a store without keys gives it
- * @returns true if it is
  */
 export const isEncrypted = (body: string): boolean => body.startsWith(beginning)
 

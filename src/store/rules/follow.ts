@@ -26,10 +26,7 @@ const batch = 500
  *
  * Cost    a read of up to 500 rows for each signal; at rest that of `Store.watch`
  *
- * @param store the store
- * @param id the id of the log
  * @param options the first position, and a signal that ends the iteration
- * @returns the rows
  * @throws TypeError if `from` is not a whole number of at least 0. While iterating, a FaultError with the store's
  * fault:
  * `NoSuchLog` when the log is removed, `Closed` when the store is closed

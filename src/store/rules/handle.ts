@@ -41,7 +41,6 @@ import { undoneErasures, undoneText } from './undone.ts'
 /**
  * Make a store of a driver, for one scope.
  *
- * @param driver the driver
  * @param scope the scope. Default: `default`
  * @param onNotice receives the reports of the store. Default: they are dropped
  * @returns the store; or `InvalidId`
