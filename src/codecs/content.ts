@@ -1,0 +1,24 @@
+/** Content as most wires have it: one plain text is written as a string. */
+import { isObject } from '../json/index.ts'
+
+/** Parts as a wire has them: one plain text as a string, unless it stood as a part. */
+export const asContent = <Part>(parts: Part[], asParts: boolean, type = 'text'): string | Part[] => {
+  const [only] = parts
+  return !asParts &&
+    parts.length === 1 &&
+    isObject(only) &&
+    only['type'] === type &&
+    typeof only['text'] === 'string' &&
+    Object.keys(only).length === 2
+    ? only['text']
+    : parts
+}
+
+/** The JSON that a text is; undefined if it is none. */
+export const jsonIn = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
