@@ -1,5 +1,6 @@
 /** Content as most wires have it: one plain text is written as a string. */
-import { isObject } from '../json/index.ts'
+import { isObject, type Path } from '../json/index.ts'
+import type { ResultPart, ToolResultPart } from '../message/index.ts'
 
 /** Parts as a wire has them: one plain text as a string, unless it stood as a part. */
 export const asContent = <Part>(parts: Part[], asParts: boolean, type = 'text'): string | Part[] => {
@@ -13,6 +14,14 @@ export const asContent = <Part>(parts: Part[], asParts: boolean, type = 'text'):
     ? only['text']
     : parts
 }
+
+/** What a result answers, part by part. A part of which nothing can be written is left out. */
+export const answersOf = <Written>(
+  { content }: ToolResultPart,
+  path: Path,
+  write: (answer: ResultPart, path: Path) => Written | undefined,
+): Written[] =>
+  content.map((answer, index) => write(answer, [...path, 'content', index])).filter((written) => written !== undefined)
 
 /** The JSON that a text is; undefined if it is none. */
 export const jsonIn = (text: string): unknown => {

@@ -13,7 +13,7 @@ import type {
 } from '../../message/index.ts'
 import { erasedMark } from '../../message/kit.ts'
 import type { CallIds } from '../call-ids.ts'
-import { asContent } from '../content.ts'
+import { answersOf, asContent } from '../content.ts'
 import { keptBy, restore, thaw, type Fresh as Block, type Kept } from '../residual.ts'
 import { writtenSource } from './decode.ts'
 import { inputOf, valueOf } from '../input.ts'
@@ -163,15 +163,13 @@ const writeCall = (part: ToolCallPart, place: Place): Block => {
 
 const writeResult = (part: ToolResultPart, saying: Saying, place: Place): Block => {
   const { path, kept, asFound } = place
-  const content: Block[] = []
-  part.content.forEach((answer, index) => {
+  const content = answersOf(part, path, (answer, at) => {
     // A result without content is a result: an empty text in it is not lost.
     if (answer.type === 'text' && answer.text === '' && !(saying.exact && marked(keptBy(format, answer), 'exact')))
-      return
+      return undefined
     if (part.isError === true && !asFound && answer.type !== 'text')
-      return lost(place, 'an error result of Anthropic holds only text', 'content', index)
-    const block = writePart(answer, { ...saying, role: 'user' }, [...path, 'content', index])
-    if (block !== undefined) content.push(block)
+      return void saying.writing.lose(at, 'an error result of Anthropic holds only text')
+    return writePart(answer, { ...saying, role: 'user' }, at)
   })
   if (content.length === 0 && part.isError === true && !asFound) {
     content.push({ type: 'text', text: 'error' })

@@ -6,7 +6,7 @@ import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type { Message, Part, Role, ToolResultPart } from '../../message/index.ts'
-import { asContent as blocksOrText } from '../content.ts'
+import { answersOf, asContent as blocksOrText } from '../content.ts'
 import { keptBy, restore, thaw, type Fresh, type Kept } from '../residual.ts'
 import * as wires from './fields.ts'
 import { format, type Spelling } from './fields.ts'
@@ -67,9 +67,7 @@ const writeResult = (
   writing: Writing,
   path: Path,
 ): Fresh => {
-  const content = part.content.flatMap(
-    (answer, index) => writeBlock(answer, writing, [...path, 'content', index]) ?? [],
-  )
+  const content = answersOf(part, path, (answer, at) => writeBlock(answer, writing, at))
   const fields = wires.fieldsOf('tool', {
     id: message?.id,
     name: part.name,
@@ -169,6 +167,8 @@ const writeBlock = (
     case 'provider':
       if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
       return thaw(part.raw) as Fresh
+    case 'erased':
+      return undefined // `standIn` leaves none
   }
 }
 

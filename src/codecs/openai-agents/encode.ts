@@ -6,7 +6,7 @@ import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type { Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
-import { jsonIn } from '../content.ts'
+import { answersOf, jsonIn } from '../content.ts'
 import { asContent, both, pictureOf, said } from '../items-writing.ts'
 import { keptBy, restore, thaw, type Fresh, type Kept } from '../residual.ts'
 import * as items from './items.ts'
@@ -210,9 +210,7 @@ const writeAnswer = (
     ]
   }
   if (kind.call === 'apply_patch_call' && !isOwn) return said(part, writing, path)
-  const content = part.content.flatMap(
-    (answer, index) => writeContent(answer, writing, [...path, 'content', index]) ?? [],
-  )
+  const content = answersOf(part, path, (answer, at) => writeContent(answer, writing, at))
   const [only] = content
   if (as === 'one' && content.length === 1 && only !== undefined) return only
   return asContent(content, as === 'parts' || as === 'one')

@@ -8,7 +8,7 @@ import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type { Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
-import { asContent } from '../content.ts'
+import { answersOf, asContent } from '../content.ts'
 import { valueOf } from '../input.ts'
 import { keptBy, restore, thaw, type Fresh } from '../residual.ts'
 import { urlOf } from '../source.ts'
@@ -98,9 +98,7 @@ const contentOf = (parts: Fresh[], asParts: boolean, silent: string | null): unk
 const writeResult = (part: ToolResultPart, writing: Writing, path: Path, { ids, legacy }: Calls): Fresh => {
   if (part.isError === true)
     writing.lose([...path, 'isError'], 'chat has no mark for a result that is an error; only the text says so')
-  const content = part.content.flatMap(
-    (answer, index) => writeContent(answer, 'tool', writing, [...path, 'content', index]) ?? [],
-  )
+  const content = answersOf(part, path, (answer, at) => writeContent(answer, 'tool', writing, at))
   const kept = keptBy(format, part)
   const said = contentOf(content, kept?.as?.endsWith('parts') === true, '')
   const called = legacy.get(part.callId) ?? (kept?.as?.startsWith('function') === true ? part.name : undefined)
@@ -188,6 +186,8 @@ const writeContent = (part: Content, role: string, writing: Writing, path: Path)
     }
     case 'reasoning':
       return writing.lose(path, 'chat has no field for reasoning')
+    case 'erased':
+      return undefined // `standIn` leaves none
   }
 }
 

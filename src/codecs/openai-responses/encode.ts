@@ -18,7 +18,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../message/index.ts'
-import { jsonIn } from '../content.ts'
+import { answersOf, jsonIn } from '../content.ts'
 import { asContent, both, pictureOf, said } from '../items-writing.ts'
 import { keptBy, restore, thaw, type Fresh } from '../residual.ts'
 import { format } from './decode.ts'
@@ -210,9 +210,6 @@ const writeContent = (part: Content, writing: Writing, path: Path): Fresh | unde
   }
 }
 
-const contentOf = ({ content }: ToolResultPart, writing: Writing, path: Path): Fresh[] =>
-  content.flatMap((answer, index) => writeContent(answer, writing, [...path, 'content', index]) ?? [])
-
 const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, path: Path): Fresh => {
   const kept = keptBy(format, part)
   const kind = kindOfCall.get(kept?.as) ?? functionCall
@@ -300,7 +297,10 @@ const writeAnswer = (
       return said(part, writing, path)
     default: {
       unmarked()
-      return asContent(contentOf(part, writing, path), as === 'parts')
+      return asContent(
+        answersOf(part, path, (answer, at) => writeContent(answer, writing, at)),
+        as === 'parts',
+      )
     }
   }
 }
