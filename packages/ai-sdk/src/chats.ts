@@ -1,6 +1,6 @@
 /** Chats of the AI SDK kept as records: the functions that its persistence guide asks for. */
 import type { UIMessage } from 'ai'
-import { isLeft, jsonEqual, type Json, type JsonObject } from 'indelible/json/kit'
+import { isLeft, jsonEqual, type Json, type JsonObject, liveOf, plainOf, type Tag } from 'indelible/json/kit'
 import { codecs, type CodecFault } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/codecs/kit'
 import type { Message } from 'indelible/message'
@@ -16,7 +16,6 @@ import {
 import type { Store, Where } from 'indelible/store'
 import { pagesOf, FaultError } from 'indelible/task/kit'
 import { keptSessions, marked, type Mark } from 'indelible/session/kit'
-import { liveOf, plainOf, type Tag } from 'indelible/json/kit'
 import { reasoningId } from './stream.ts'
 
 /** How a chat begins. */

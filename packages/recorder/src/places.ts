@@ -4,8 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, parseJson, right } from 'indelible/json/kit'
-import { digestOf } from 'indelible/proof/kit'
-import { emptyRange } from 'indelible/proof/kit'
+import { digestOf, emptyRange } from 'indelible/proof/kit'
 import type { Head, Store, StoreFault } from 'indelible/store'
 import { headOf, ownStore } from 'indelible/store/kit'
 

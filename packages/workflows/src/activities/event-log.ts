@@ -7,8 +7,7 @@ import { isLeft, parseJson } from 'indelible/json/kit'
 import { Lately } from 'indelible/sequence/kit'
 import { digestOfName } from 'indelible/proof/kit'
 import { followLog, type Head, type Store, type StoredRow, type StoreFault } from 'indelible/store'
-import { ownStore } from 'indelible/store/kit'
-import { storeFaultText } from 'indelible/store/kit'
+import { ownStore, storeFaultText } from 'indelible/store/kit'
 import type { EventSink, StreamEvent } from './event.ts'
 
 /** An event with its number. */

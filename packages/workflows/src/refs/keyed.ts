@@ -126,7 +126,7 @@ export const adoptHistory = (
         keys.map((key) => parts.get(key) as Part),
       ),
     ) // none is missing
-    return right(createPendingHistory({ scope, ...(session !== undefined && { session }), from }))
+    return right(createPendingHistory({ scope, session, from }))
   }, 'adoptHistory')
 }
 

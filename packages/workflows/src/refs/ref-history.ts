@@ -4,10 +4,10 @@
  *
  * Nothing here asks for the time, for randomness or for anything outside: it may run in a deterministic sandbox.
  */
-import { describe, formatPath } from 'indelible/json/kit'
+import { describe, formatPath, Unexpected } from 'indelible/json/kit'
 import type { Position } from 'indelible/history'
 import { defaultScope, invalidId } from 'indelible/store/kit'
-import { isRefProblem, refOf, type MessageRef } from './ref.ts'
+import { refOf, type MessageRef } from './ref.ts'
 import { isRefTree, type RefTree } from './ref-tree.ts'
 
 declare class RefHistoryBrand {
@@ -110,13 +110,13 @@ export interface RefHistoryOptions {
   /** The scope of the store. Default: `default`. */
   readonly scope?: string
   /** The session that the messages belong to. Default: none. */
-  readonly session?: string
+  readonly session?: string | undefined
   /** The tree with the first refs. Default: none. */
-  readonly tree?: RefTree
+  readonly tree?: RefTree | undefined
   /** The first refs, after those of the tree. Default: none. */
   readonly from?: Iterable<MessageRef>
   /** Messages that came during a step, which is then still running. Default: no step is running. */
-  readonly inbox?: Iterable<MessageRef>
+  readonly inbox?: Iterable<MessageRef> | undefined
 }
 
 /**
@@ -207,11 +207,13 @@ const none: readonly MessageRef[] = Object.freeze([])
 const copyOf = ({ id, len }: RefTree): RefTree => Object.freeze({ id, len })
 
 const checked = (given: MessageRef): MessageRef => {
-  const ref = refOf(given)
-  if (!isRefProblem(ref)) return ref
-  throw new TypeError(
-    `${formatPath([...ref.at]) || 'it'} should be ${ref.expected}, found ${describe(ref.value)}; nothing was appended`,
-  )
+  try {
+    return refOf(given)
+  } catch (error) {
+    if (!(error instanceof Unexpected)) throw error
+    const { path, expected, found } = error
+    throw new TypeError(`${formatPath(path) || 'it'} should be ${expected}, found ${found}; nothing was appended`)
+  }
 }
 
 /** What a reference history is written as. */

@@ -7,12 +7,22 @@
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { describe, isLeft, isObject, left, parseJson, right, textOfUtf8, type Json } from 'indelible/json/kit'
+import {
+  describe,
+  isLeft,
+  isObject,
+  left,
+  parseJson,
+  right,
+  textOfUtf8,
+  Unexpected,
+  type Json,
+} from 'indelible/json/kit'
 import { isBlockId, type BlockId } from 'indelible/proof/kit'
 import type { BlockStore, MediumFault } from 'indelible/store'
 import type { Task } from 'indelible/task/kit'
 import { refsTask, type RefsFaultOf, type TreeFault } from './fault.ts'
-import { isRefProblem, refOf, type MessageRef } from './ref.ts'
+import { refOf, type MessageRef } from './ref.ts'
 import type { RefTree } from './ref-tree.ts'
 import type { RefHistory } from './ref-history.ts'
 
@@ -188,13 +198,12 @@ const decoded = (bytes: Uint8Array, height: number): Node | string => {
   if (!Array.isArray(list) || list.length === 0 || list.length > width)
     return `should have 1 to ${width} ${height === 0 ? 'refs' : 'nodes'}, found ${describe(list)}`
   if (height > 0) return list.every(isBlockId) ? { nodes: list } : 'should name blocks'
-  const refs: MessageRef[] = []
-  for (const item of list as readonly Json[]) {
-    const ref = refOf(item)
-    if (isRefProblem(ref)) return `has a ref that is none: ${ref.expected} expected`
-    refs.push(ref)
+  try {
+    return { refs: list.map(refOf) }
+  } catch (error) {
+    if (!(error instanceof Unexpected)) throw error
+    return `has a ref that is none: ${error.expected} expected`
   }
-  return { refs }
 }
 
 const put = (store: BlockStore, nodes: readonly Node[]): Promise<Either<MediumFault, readonly BlockId[]>> =>
