@@ -52,10 +52,8 @@ export interface ChatStore {
   readonly loadChat: <M extends UIMessage = UIMessage>(id: string) => Promise<M[]>
   /**
    * Make these the messages of the chat, in one append: what is new is appended, and from the first message that
-   * changed
-   * on the old ones are retracted. The record keeps all of them. Saving what is there already appends nothing. A chat
-   * that
-   * is not there is created.
+   * changed on the old ones are retracted. The record keeps all of them. Saving what is there already appends nothing.
+   * A chat that is not there is created.
    *
    * Cost    one append, of the messages that changed; O(chat) to read and compare the given messages
    *

@@ -29,9 +29,8 @@ export interface AgentsSessionOptions {
  * A `Session` of `@openai/agents-core` over a store: `run(agent, input, { session })` keeps the conversation there.
  *
  * Items come back deeply equal. Pops, clears and rewrites retract, and the record keeps what was said. Two handles,
- * also
- * in two processes, may use one session: each change is one append to the conversation as it is then. Reading creates
- * nothing.
+ * also in two processes, may use one session: each change is one append to the conversation as it is then. Reading
+ * creates nothing.
  *
  * Throws  a `FaultError` if the store fails; a TypeError naming the path for an item that can't be stored (a function,
  *         a map)

@@ -49,7 +49,6 @@ export function* exportLines({ id, metadata, erasable, rows, head }: Exported): 
 /**
  * A transcript as an export. If it comes from another format, its metadata says so, and it has no root.
  *
- * @param transcript the transcript
  * @returns the record to export
  */
 export const exportOf = (transcript: Transcript): Exported => {

@@ -155,8 +155,6 @@ export interface ChatOptions extends Pick<StreamInput, 'model' | 'tools' | 'para
 export interface Chat {
   /**
    * Tell it something, at any time: from a signal handler, or from `wait` and `poll`.
-   *
-   * @param signal the signal
    */
   readonly signal: (signal: ChatSignal) => void
   /**

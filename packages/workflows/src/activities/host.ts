@@ -36,16 +36,13 @@ import type { HistoryInput } from './input.ts'
 export interface ActivityOptions {
   /**
    * A store of logs, or of blocks alone. To give exactly one answer for each action, it needs logs, or a key-value
-   * store with
-   * `putIfAbsent`. Without either, each process remembers its own actions until it ends: an answer lost on the way is
-   * then
-   * made twice, and its end is published twice.
+   * store with `putIfAbsent`. Without either, each process remembers its own actions until it ends: an answer lost on
+   * the way is then made twice, and its end is published twice.
    */
   readonly store: Store | BlockStore
   /**
    * The scopes that inputs may name: `own`, only that of the store, or `any`. Inputs name their scope, so with `any`
-   * everyone
-   * who can call an activity reads and writes all scopes. Default: `own`.
+   * everyone who can call an activity reads and writes all scopes. Default: `own`.
    */
   readonly scopes?: 'own' | 'any'
   /** The models. */
@@ -54,8 +51,7 @@ export interface ActivityOptions {
   readonly events?: EventSink
   /**
    * Called while an answer streams: every `heartbeatEvery` milliseconds, and at every event of the model. It is not
-   * awaited.
-   * Default: nothing.
+   * awaited. Default: nothing.
    *
    * @param beat the action and its progress
    * @returns anything
@@ -67,8 +63,7 @@ export interface ActivityOptions {
   readonly publishWithin?: number
   /**
    * Gives what the engine knows of the current call; asked at its start. Default: the store counts attempts, and
-   * nothing is
-   * cancelled.
+   * nothing is cancelled.
    *
    * @returns the attempt, and how the engine ends it
    */
@@ -77,7 +72,6 @@ export interface ActivityOptions {
    * Receives each failure with its cause, which the thrown error leaves out: for your log. It is not awaited. Default:
    * nothing.
    *
-   * @param fault the fault
    * @returns anything
    */
   readonly onFailure?: (fault: ActivityFault) => unknown

@@ -58,12 +58,10 @@ export interface PendingHistory extends Content<'pending'> {
   /**
    * Append a message and return its position.
    *
-   * @param message the message
    * @param page its page kind. Default: classified
    * @returns the position
    * @throws TypeError naming the path, if it is not a message, is a placeholder, or the page kind is unknown; the
-   * history is
-   * unchanged
+   * history is unchanged
    */
   readonly append: (message: Message | Immutable<Message>, page?: PageKind) => Position
 }

@@ -25,17 +25,14 @@ export interface RefHistory extends RefHistoryBrand {
   /**
    * Append a ref. Its blocks need not exist yet; `hydrate` reads them.
    *
-   * @param ref the ref
    * @returns its position
    * @throws TypeError if it is not a ref; the history is unchanged
    */
   readonly append: (ref: MessageRef) => Position
   /**
    * Take a message from outside, such as a signal, at any time. It is appended at once, or after the current step: a
-   * message
-   * that the model has not seen comes after the model's answer.
+   * message that the model has not seen comes after the model's answer.
    *
-   * @param ref the ref
    * @returns its position; undefined while it waits
    * @throws TypeError if it is not a ref; the history is unchanged
    */
@@ -61,10 +58,8 @@ export interface RefHistory extends RefHistoryBrand {
   readonly tree?: RefTree
   /**
    * Note that the first `tree.len` refs are stored as this tree. `toReference` then names the tree instead of them. An
-   * activity
-   * stores it; see `StreamInput.tree`.
+   * activity stores it; see `StreamInput.tree`.
    *
-   * @param tree the tree
    * @throws TypeError if it is not a tree, has more refs than the history, or fewer than the known tree
    */
   readonly keep: (tree: RefTree) => void
@@ -207,13 +202,15 @@ const none: readonly MessageRef[] = Object.freeze([])
 const copyOf = ({ id, len }: RefTree): RefTree => Object.freeze({ id, len })
 
 const checked = (given: MessageRef): MessageRef => {
+  let wrong: Unexpected
   try {
     return refOf(given)
   } catch (error) {
     if (!(error instanceof Unexpected)) throw error
-    const { path, expected, found } = error
-    throw new TypeError(`${formatPath(path) || 'it'} should be ${expected}, found ${found}; nothing was appended`)
+    wrong = error
   }
+  const { path, expected, found } = wrong
+  throw new TypeError(`${formatPath(path) || 'it'} should be ${expected}, found ${found}; nothing was appended`)
 }
 
 /** What a reference history is written as. */
