@@ -560,7 +560,9 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const cancel = (client: PostgresClient): void => {
       if (++requests > 1) cancelStatement(client)
     }
-    const sleeping = new Database(pool, { timeout: 50, cancel }).write('select pg_sleep(60)')
+    const sleeping = new Database(pool, { name: '', schema: '', timeout: 50 }, { timeout: 50, cancel }).write(
+      'select pg_sleep(60)',
+    )
     await expect(sleeping).rejects.toMatchObject({ code: '57014' })
     await pool.end()
   })
@@ -1082,7 +1084,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       for (let page = 0; page < 30; page++) {
         visited = 0
         const cursor = after?.split('.').map(Number)
-        const found = await listed(query, quoted(schema), store.hash, 'default', {
+        const found = await listed(query, quoted(schema), 'default', {
           limit,
           by,
           where,
