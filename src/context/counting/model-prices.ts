@@ -59,16 +59,6 @@ export const pricesOf = (model: string): ModelPrices | undefined => {
 export const unitsOf = ({ input, cacheRead, cacheWrite }: Rates): Prices =>
   Object.freeze({ cached: cacheRead / input, fresh: cacheWrite / input })
 
-/** What one call's input costs, in US dollars: so many tokens, so many of them in the cached prefix. */
-export const inputDollars = (prices: ModelPrices, tokens: number, cached: number): number => {
-  const { cacheRead, cacheWrite } = ratesAt(prices, tokens)
-  return (cached * cacheRead + (tokens - cached) * cacheWrite) / 1e6
-}
-
-/** What one call's answer costs, in US dollars. */
-export const outputDollars = (prices: ModelPrices, inputTokens: number, outputTokens: number): number =>
-  (outputTokens * ratesAt(prices, inputTokens).output) / 1e6
-
 /**
  * The price of one call, by the tokens that its provider counted.
  *
@@ -100,7 +90,8 @@ export const usageDollars = (model: string | undefined, usage: Usage, calls = 1)
   return callDollars(calls === 1 ? prices : short, usage)
 }
 
-const ratesAt = (prices: ModelRates, inputTokens: number): Rates =>
+/** The rates of a request with so many input tokens. */
+export const ratesAt = (prices: ModelRates, inputTokens: number): Rates =>
   prices.long !== undefined && inputTokens > prices.long.above ? prices.long : prices
 
 const rates = (input: number, output: number, cacheRead: number, cacheWrite = input): Rates => ({

@@ -1,10 +1,9 @@
 /** Replays on all cores: each of them is work of its own, and none needs another. */
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import type { Replay } from 'indelible/context'
 import type { View } from 'indelible/history'
 import type { Message } from 'indelible/message'
-import { doReplay, sentOf, type ReplayJob, type SentConversation } from './replay-job.ts'
+import { doReplay, sentOf, type PricedReplay, type ReplayJob, type SentConversation } from './replay-job.ts'
 
 /** A conversation shorter than this is replayed sooner than a thread starts. */
 const short = 200
@@ -18,7 +17,7 @@ export async function* replaysOf(
   view: View<Message>,
   jobs: readonly ReplayJob[],
   progress: (done: number) => void,
-): AsyncGenerator<Replay> {
+): AsyncGenerator<PricedReplay> {
   const done = jobs.map(() => 0)
   const tell = (index: number, messages: number): void => {
     done[index] = messages
@@ -29,7 +28,7 @@ export async function* replaysOf(
     for (const [index, job] of jobs.entries()) yield doReplay(view, job, (messages) => tell(index, messages))
     return
   }
-  const results = jobs.map(() => Promise.withResolvers<Replay>())
+  const results = jobs.map(() => Promise.withResolvers<PricedReplay>())
   for (const { promise } of results) promise.catch(() => undefined) // whoever awaits it is told
   const conversation = sentOf(view)
   let next = 0
@@ -56,11 +55,11 @@ export async function* replaysOf(
 interface Work {
   readonly next: () => { readonly index: number; readonly job: ReplayJob } | undefined
   readonly progress: (index: number, messages: number) => void
-  readonly done: (index: number, replay: Replay) => void
+  readonly done: (index: number, replay: PricedReplay) => void
   readonly failed: (error: unknown) => void
 }
 
-type Said = { readonly done: number } | { readonly replay: Replay }
+type Said = { readonly done: number } | { readonly replay: PricedReplay }
 
 /** A thread that takes the next job whenever it has done one. */
 const threadOf = (conversation: SentConversation, work: Work): Worker => {
