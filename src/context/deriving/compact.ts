@@ -284,8 +284,8 @@ const ownerOf = (segment: Segment): Unit | undefined =>
 const isInMarker = (unit: Unit, { asked, renderer }: Compaction): boolean =>
   canBeInMarker(unit, renderer) && !asksIn(unit, asked)
 
-const canBeInMarker = (unit: Unit, { factsOf }: Renderer): boolean =>
-  unit.said.length > 0 && factsOf(unit).minimum === 'pointer'
+const canBeInMarker = (unit: Unit, renderer: Renderer): boolean =>
+  unit.said.length > 0 && renderer.factsOf(unit).minimum === 'pointer'
 
 const levelsBetween = (level: ResidencyLevel, least: ResidencyLevel): readonly ResidencyLevel[] =>
   pathsDown[rankOf(level)]?.[rankOf(least)] ?? []
@@ -296,15 +296,11 @@ const pathsDown: readonly (readonly (readonly ResidencyLevel[])[])[] = residency
 
 /** `folds`: whether a line is measured as if the one before it in the record stood before it. */
 const candidatesOf = (segments: readonly Segment[], compaction: Compaction, folds: boolean): readonly Candidate[] =>
-  segments.map((segment, index) =>
-    segment.type === 'unit'
-      ? new UnitCandidate(
-          segment,
-          compaction,
-          folds && segments[index - 1]?.type === 'unit' ? segments[index - 1] : undefined,
-        )
-      : rangeCandidate(segment, compaction),
-  )
+  segments.map((segment, index) => {
+    if (segment.type !== 'unit') return rangeCandidate(segment, compaction)
+    const before = segments[index - 1]
+    return unitCandidate(segment, compaction, folds && before?.type === 'unit' ? before : undefined)
+  })
 
 const rangeCandidate = (segment: Exclude<Segment, ShownUnit>, compaction: Compaction): Candidate => {
   const { activeFrom, settledTo, renderer } = compaction
@@ -337,48 +333,35 @@ const rangeCandidate = (segment: Exclude<Segment, ShownUnit>, compaction: Compac
   }
 }
 
-/** A class, because an object with getters of its own takes a microsecond to make, and a compaction makes one for each unit. */
-class UnitCandidate implements Candidate {
-  readonly from: number
-  readonly to: number
-  readonly level: ShownLevel
-  readonly levels: readonly ResidencyLevel[]
-  readonly active: boolean
-  readonly kept: boolean
-  readonly settled: boolean
-  readonly asked: boolean
-  readonly kinds: readonly PageKind[]
-  readonly inMarker: boolean
-  readonly messages: readonly Message[]
-  readonly tokens: (choice: Choice) => number
-
-  constructor(segment: ShownUnit, compaction: Compaction, before: Segment | undefined) {
-    const { renderer, policy, asked, activeFrom, settledTo } = compaction
-    const { from, to, unit, level, longest } = segment
-    const { kinds, messages, minimum } = renderer.factsOf(unit)
-    this.from = from
-    this.to = to
-    this.level = level
-    this.asked = asksIn(unit, asked)
-    this.levels = levelsBetween(level, this.asked && rankOf(level) <= rankOf('compressed') ? 'compressed' : minimum)
-    this.active = to > activeFrom
-    this.kept = isKept(unit, policy)
-    this.settled = to <= settledTo
-    this.kinds = kinds
-    this.inMarker = !this.asked && canBeInMarker(unit, renderer)
-    this.messages = messages
-    const { inMarker } = this
-    const now = renderer.at(unit, level, longest).tokens
-    let line: number | undefined
-    this.tokens = (choice) => {
+const unitCandidate = (segment: ShownUnit, compaction: Compaction, before: Segment | undefined): Candidate => {
+  const { renderer, policy, activeFrom, settledTo } = compaction
+  const { from, to, unit, level } = segment
+  const { kinds, messages, minimum } = renderer.factsOf(unit)
+  const asked = asksIn(unit, compaction.asked)
+  const inMarker = !asked && canBeInMarker(unit, renderer)
+  const now = renderer.at(unit, segment).tokens
+  let line: number | undefined
+  return {
+    from,
+    to,
+    level,
+    levels: levelsBetween(level, asked && rankOf(level) <= rankOf('compressed') ? 'compressed' : minimum),
+    active: to > activeFrom,
+    kept: isKept(unit, policy),
+    settled: to <= settledTo,
+    asked,
+    kinds,
+    inMarker,
+    messages,
+    tokens: (choice) => {
       if (choice === 'pointer') return 0
       if (choice === level) return now
       if (choice === 'structured' && inMarker)
         return (line ??= renderer.briefTokens(renderer.brief(unit), before && briefsOf(before, renderer).at(-1)))
       const cut = cutOf(segment, choice, compaction)
-      if (cut !== undefined) return renderer.at(unit, cut.level, cut.longest).tokens
-      return typeof choice === 'string' ? renderer.at(unit, choice).tokens : Infinity
-    }
+      if (cut !== undefined) return renderer.at(unit, cut).tokens
+      return typeof choice === 'string' ? renderer.at(unit, { level: choice }).tokens : Infinity
+    },
   }
 }
 
@@ -437,16 +420,16 @@ const keptFits = (selection: Selection): boolean =>
 /** The most and the least that a marker takes here, by the estimator at hand. */
 const markerSizes = (
   segments: readonly Segment[],
-  { estimate, recall, factsOf }: Renderer,
+  renderer: Renderer,
 ): readonly [largest: number, smallest: number] => {
   const length = segments.at(-1)?.to ?? 0
   const kinds = new Set<PageKind>()
   for (const segment of segments)
-    for (const kind of segment.type === 'unit' ? factsOf(segment.unit).kinds : segment.hidden.kinds.keys())
+    for (const kind of segment.type === 'unit' ? renderer.factsOf(segment.unit).kinds : segment.hidden.kinds.keys())
       kinds.add(kind)
   const counts = (count: number) => new Map<PageKind, number>([...kinds].map((kind) => [kind, count]))
   const marker = (from: number, to: number, kinds: ReadonlyMap<PageKind, number>, tokens: number): number =>
-    estimate(markerFor({ from, to, kinds, tokens }, recall))
+    renderer.estimate(markerFor({ from, to, kinds, tokens }, renderer.recall))
   return [marker(length, 2 * length + 2, counts(length), largestCount), marker(0, 1, new Map([['plan', 1]]), 0)]
 }
 
