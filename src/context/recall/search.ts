@@ -16,9 +16,6 @@ export interface RecallSearch {
   /**
    * Find the positions that match a query.
    *
-   * @param view the record or its conversation
-   * @param query the words to search for
-   * @param limit the most results
    * @returns the results, best first; empty if nothing matches. A failure throws
    */
   readonly search: (view: View<Message>, query: string, limit: number) => readonly Found[]
@@ -34,11 +31,7 @@ export interface Found {
   readonly words: readonly string[]
 }
 
-/**
- * A search by words, empty until its first query. Keep it beside the record that it searches.
- *
- * @returns the search
- */
+/** A search by words, empty until its first query. Keep it beside the record that it searches. */
 export const lexicalSearch = (): RecallSearch => {
   let index = emptyIndex()
   return Object.freeze<RecallSearch>({

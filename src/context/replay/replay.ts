@@ -88,9 +88,6 @@ export interface Replay {
  *
  * Cost    O(calls × record): every context is checked against everything recorded before it, at a byte a message
  *
- * @param view the recorded conversation
- * @param options budget, policy and prices
- * @returns the measurements
  * @example
  * replay(view, { budget: 32_000, policy: window }).cacheable // the share of a cached prefix, from 0 to 1
  */

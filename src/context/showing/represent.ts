@@ -47,14 +47,12 @@ export interface Recorded {
   /**
    * The name of the tool that a call used.
    *
-   * @param callId the id of the call
    * @returns the name; undefined if the call is unknown
    */
   readonly toolOf?: (callId: string) => string | undefined
   /**
    * The earlier position of an equal result in the same context.
    *
-   * @param result a tool result
    * @returns the position; undefined if there is none
    */
   readonly sameAs?: (result: ToolResultPart) => number | undefined
@@ -65,9 +63,6 @@ export interface Recorded {
 /**
  * A message at a level. At `full` it is the message itself. A `pointer` is not a message; markers stand for it.
  *
- * @param message a recorded message
- * @param level the level
- * @param recorded its position, page kind and tools
  * @returns the shortened message; it shares unchanged parts with the recorded one
  */
 export const represent = (message: Message, level: Exclude<ResidencyLevel, 'pointer'>, recorded: Recorded): Message => {
@@ -99,9 +94,7 @@ export const longestIn = (message: Message): number =>
 /**
  * The typed fields of a tool result. Cost: O(characters).
  *
- * @param result a tool result
  * @param tool the name of the tool. Default: the name in the result
- * @returns the fields
  */
 export const structuredResult = (result: ToolResultPart, tool: string = result.name ?? 'tool'): StructuredResult => {
   const whole = result.content.map(plain).join('\n')
