@@ -10,7 +10,7 @@ import { isObject } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import { user, type Message } from '../../message/index.ts'
 import { standIn } from '../../message/kit.ts'
-import { kindIn, placeOf, type Note, type PageFold, type SummaryNote } from '../../notes/kit.ts'
+import { placeOf, type Note, type PageFold, type SummaryNote } from '../../notes/kit.ts'
 import { pageKinds, type PageKind } from '../../pages/index.ts'
 import { digestOf } from '../../proof/kit.ts'
 import type { Sequence } from '../../sequence/index.ts'
@@ -135,10 +135,9 @@ const trackFrom = (
     if (placeOf(note) <= lastAt && ['summary', 'page', 'pin', 'unpin'].includes(note.type)) return undefined
   }
   const pages: PageFold = { tagged: new Map(tagged), pinned: new Set(pinned) }
-  const kinds = new Map([...pages.tagged.keys(), ...pinned].map((position) => [position, kindIn(pages, position)]))
   const summaries = stored.summaries.map((at): NumberedSummary => ({ note: notes.at(at) as SummaryNote, at }))
   const last = notes.at(count - 1)
-  const track = trackOf(settings, { count, last, counts, applied, base, pages, kinds, summaries }, new Map(), {
+  const track = trackOf(settings, { count, last, counts, applied, base, pages, summaries }, new Map(), {
     ...{ length, lineFrom: length, recentFrom: length, lastAt, settledTo: lastAt + 1 },
     ...{ compactAt, declined: { left: stored.declined, price: 0 }, factor, activeFrom, asked },
   })

@@ -30,12 +30,12 @@ import {
 import type { RecallName } from '../showing/marker.ts'
 import { markedAs } from '../policies/marks.ts'
 import type { Policy } from '../policies/policy.ts'
-import { endOf, indexIn } from './positions.ts'
+import { countWhile, endOf, indexIn } from './positions.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
 import { heardNothing, type Heard } from '../policies/talk.ts'
 import { isSpoken, isSubstantive } from './substantive.ts'
 import { remembering, type Estimator } from '../counting/tokens.ts'
-import { rankOf, Renderer, type Unit } from './unit.ts'
+import { rankOf, Renderer, type Retagged, type Unit } from './unit.ts'
 
 export interface Settings {
   readonly policy: Policy
@@ -105,7 +105,7 @@ export interface ReadNotes {
   readonly base: number
   readonly pages: PageFold
   /** The kinds of pages that they name; replaced, and never changed. */
-  kinds: ReadonlyMap<number, PageKind | undefined>
+  kinds: Retagged
   readonly summaries: NumberedSummary[]
 }
 
@@ -167,13 +167,14 @@ export const continued = (
   notes: Sequence<Note>,
   settings: Settings,
 ): Track | undefined => {
-  const { policy, budget, estimate, recall, reserved, model } = track.settings
+  const { policy } = track.settings
   // Policies that choose anew at each call leave nothing in a track.
-  const isSame = policy === settings.policy || (policy.choose === 'always' && settings.policy.choose === 'always')
-  if (!isSame || budget !== settings.budget) return undefined
-  if (estimate !== settings.estimate || recall !== settings.recall) return undefined
-  if (reserved !== settings.reserved || model !== settings.model) return undefined
-  return isOf(track, from, view) ? broughtTo(track, view, notes) : undefined
+  const isSame =
+    (policy === settings.policy || (policy.choose === 'always' && settings.policy.choose === 'always')) &&
+    (['budget', 'estimate', 'recall', 'reserved', 'model'] as const).every(
+      (name) => track.settings[name] === settings[name],
+    )
+  return isSame && isOf(track, from, view) ? broughtTo(track, view, notes) : undefined
 }
 
 /** A track of a record, brought to the end of a view; undefined where it must begin again from the beginning. */
@@ -203,7 +204,6 @@ export const compactNow = (track: Track, view: View<Message>, policy: Policy, bu
     record: view,
     renderer: line.renderer,
     heard: track.heard,
-    fitting: new Map(),
     gaps: new Map(),
     epoch: line.epoch + 1,
   })
@@ -219,44 +219,29 @@ export const roomOf = ({ budget, reserved }: Settings, factor: number): number =
 
 /** The segment of a position among the first `count`. */
 export const segmentAt = (segments: readonly Segment[], count: number, position: number): Segment | undefined => {
-  let low = 0
-  let high = count - 1
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if ((segments[middle] as Segment).from <= position) low = middle
-    else high = middle - 1
-  }
-  const found = count === 0 ? undefined : segments[low]
-  return found !== undefined && position >= found.from && position < found.to ? found : undefined
+  const found = segments[countWhile(count, (index) => (segments[index] as Segment).from <= position) - 1]
+  return found !== undefined && position < found.to ? found : undefined
 }
 
 /** A track that has read nothing. */
 const begin = (settings: Settings, notes: Sequence<Note>, base: number, late: LateResults): Track => {
   const pages = noPages()
-  const kinds = new Map<number, PageKind | undefined>()
-  for (let index = 0; index < base; index++) {
-    const position = foldPage(pages, notes.at(index) as Note)
-    if (position !== undefined) kinds.set(position, kindIn(pages, position))
-  }
-  return trackOf(
-    settings,
-    { count: 0, last: undefined, counts: [], applied: 0, base, pages, kinds, summaries: [] },
-    late,
-  )
+  for (let index = 0; index < base; index++) foldPage(pages, notes.at(index) as Note)
+  return trackOf(settings, { count: 0, last: undefined, counts: [], applied: 0, base, pages, summaries: [] }, late)
 }
 
 /** A track that has read nothing, but for what is `known`. */
 export const trackOf = (
   settings: Settings,
-  notes: ReadNotes,
+  notes: Omit<ReadNotes, 'kinds'>,
   late: LateResults,
   known: Partial<Track> = {},
 ): Track => ({
   settings,
   settling: settling(late),
-  line: emptyLine(0, lineRenderer(settings, notes)),
+  line: emptyLine(0, lineRenderer(settings, kindsIn(notes.pages))),
   late,
-  notes,
+  notes: { ...notes, kinds: kindsIn(notes.pages) },
   begun: undefined,
   length: 0,
   lastAt: -1,
@@ -277,7 +262,10 @@ export const trackOf = (
   ...known,
 })
 
-const lineRenderer = ({ estimate, recall }: Settings, { kinds }: ReadNotes): Renderer =>
+const kindsIn = (pages: PageFold): Retagged =>
+  new Map([...pages.tagged.keys(), ...pages.pinned].map((position) => [position, kindIn(pages, position) as PageKind]))
+
+const lineRenderer = ({ estimate, recall }: Settings, kinds: Retagged): Renderer =>
   new Renderer(remembering(estimate), kinds, recall)
 
 /** Read what a view has more. Gives what must be known from the beginning, if something must: late results, or so many notes. */
@@ -452,10 +440,10 @@ const annotate = (track: Track, view: View<Message>, notes: Sequence<Note>, befo
     if (note.type === 'summary') read.summaries.push({ note, at: read.applied })
     const position = read.applied < read.base ? undefined : foldPage(read.pages, note)
     if (position === undefined) continue
-    read.kinds = new Map(read.kinds).set(position, kindIn(read.pages, position))
+    read.kinds = kindsIn(read.pages)
     if (isUnderMinimum(track, view, position)) return read.applied + 1
   }
-  if (read.kinds !== kinds) track.line = { ...track.line, renderer: lineRenderer(track.settings, read) }
+  if (read.kinds !== kinds) track.line = { ...track.line, renderer: lineRenderer(track.settings, read.kinds) }
   return undefined
 }
 
@@ -467,7 +455,7 @@ const isUnderMinimum = ({ line, lastAt, notes, settings }: Track, view: View<Mes
   if (segment === undefined) return false
   // A line in a marker is less than what a rule keeps: a message of its own.
   return segment.type === 'unit'
-    ? rankOf(levelIn(segment, position, lineRenderer(settings, notes))) > rankOf(minFidelity(kind))
+    ? rankOf(levelIn(segment, position, lineRenderer(settings, notes.kinds))) > rankOf(minFidelity(kind))
     : minFidelity(kind) !== 'pointer'
 }
 

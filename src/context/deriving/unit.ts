@@ -80,7 +80,7 @@ export const rankOf = (level: ResidencyLevel): number => ranks.get(level) ?? -1
 const ranks: ReadonlyMap<ResidencyLevel, number> = new Map(residencyLevels.map((level, rank) => [level, rank]))
 
 /** What notes have made of pages, by position. */
-export type Retagged = ReadonlyMap<number, PageKind | undefined>
+export type Retagged = ReadonlyMap<number, PageKind>
 
 /** Reads units at levels, each once. */
 export class Renderer {

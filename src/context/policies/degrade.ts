@@ -38,7 +38,7 @@ interface Row {
   readonly to: ResidencyLevel | 'cut'
 }
 
-const isOutside = ({ active, kept }: Candidate): boolean => !active && !kept
+export const isOutside = ({ active, kept }: Candidate): boolean => !active && !kept
 const isOfTurn = ({ active, kept }: Candidate): boolean => active && !kept
 const isFree = (candidate: Candidate, isNewest: boolean): boolean => !isNewest && !isProtected(candidate)
 const isLast = (candidate: Candidate, isNewest: boolean): boolean =>

@@ -1,7 +1,7 @@
 /** Replay, the judge: a recorded conversation, and what a policy would have sent at each of its answers. */
 import { isLeft, optionsOf } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
-import { toolCallsOf, type Message } from '../../message/index.ts'
+import { toolCallsOf, type Message, type ToolCallPart } from '../../message/index.ts'
 import { foldPages, type Note } from '../../notes/kit.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
@@ -10,7 +10,6 @@ import { defaultPrices, deriveContext, type DerivedContext, type Prices } from '
 import { absent, judgeOf, type ContextFaults } from './judge.ts'
 import { paged } from '../policies/paged.ts'
 import type { Policy } from '../policies/policy.ts'
-import { callKey } from './repeats.ts'
 import { estimateTokens, remembering, type Estimator } from '../counting/tokens.ts'
 import { rankOf } from '../deriving/unit.ts'
 
@@ -186,6 +185,25 @@ const answersIn = (recording: readonly Message[]): ReadonlyMap<string, readonly 
       }
     }
   return answers
+}
+
+/** Equal for calls that ask the same: the name, and the arguments as JSON. */
+const callKey = ({ name, arguments: given }: ToolCallPart): string => {
+  try {
+    return `${name} ${JSON.stringify(sorted(JSON.parse(given)))}`
+  } catch {
+    return `${name} ${given.trim()}`
+  }
+}
+
+const sorted = (value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(sorted)
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, field]) => [name, sorted(field)]),
+  )
 }
 
 /** Of sorted numbers, the one that so many are not above; 0 of none. */
