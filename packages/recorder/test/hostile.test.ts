@@ -188,7 +188,7 @@ describe('a session that can not be read', () => {
   const system = { role: 'system', content: 'be brief' }
   const ring = keyRing([newHostKey()])
   const cases: readonly (readonly [string, (bare: Store, id: string) => Promise<unknown>, RegExp])[] = [
-    ['as its key was destroyed', (bare, id) => ok(destroyKey(bare, id, ring)), /is encrypted, and can't be used/],
+    ['as its key was destroyed', (bare, id) => ok(destroyKey(bare, id, ring)), /is encrypted and can't be read/],
     [
       'as it is damaged',
       async (bare, id) => {
