@@ -66,6 +66,8 @@ describe('what a provider streams', () => {
 
   it.each([
     ['no choice', { choices: [null, 7] }],
+    ['no JSON', '{"choices":'],
+    ['no object', '7'],
     ['no call', { choices: [{ delta: { tool_calls: [null, 7, 'x'] } }] }],
     ['a call at no place', { choices: [{ delta: { tool_calls: [{ index: -1 }, { index: 0.5 }, { index: 'x' }] } }] }],
   ])('may be %s', async (_, event) => {
