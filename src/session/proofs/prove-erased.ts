@@ -118,7 +118,7 @@ export const checkErased = (
     proof: proof.path.map(hexToBytes),
     root: hexToBytes(own.root),
   })
-  if (!isIn) return bad(`the leaf does not stand at row ${row} of the record with that head`)
+  if (!isIn) return bad(`the leaf is not at row ${row} of the record with that head`)
   const read = saidBy(proof.said, book)
   if (isLeft(read)) return bad(read.left)
   const { id, rows, reason, by } = read.right

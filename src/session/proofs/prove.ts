@@ -200,8 +200,7 @@ export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'
     proof: proof.path.map(hexToBytes),
     root: hexToBytes(proof.head.root),
   }
-  if (!verifyInclusion(inclusion))
-    return bad(`the message does not stand at row ${proof.row} of the record with that head`)
+  if (!verifyInclusion(inclusion)) return bad(`the message is not at row ${proof.row} of the record with that head`)
   const entry = decodeRow(proof.body)
   if (isLeft(entry)) return bad(`the row ${entry.left}`)
   if (!isRowText(proof.body, entry.right)) return bad('the row is not written as this library writes it')

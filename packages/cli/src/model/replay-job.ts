@@ -18,6 +18,12 @@ export interface SentConversation {
   readonly pages: readonly PageKind[]
 }
 
+/** What a thread is started with. */
+export interface SentJob {
+  readonly conversation: SentConversation
+  readonly job: ReplayJob
+}
+
 /** The policies that a replay can judge. */
 export const judged: readonly Policy[] = [paged(), window]
 

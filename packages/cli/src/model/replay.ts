@@ -54,7 +54,7 @@ SESSION means the same as for "indelible show".`,
       bar.pause()
       if (replay.epochs > 0 || replay.unfit > 0) fits = false
       if (values['json'] === true) {
-        await terminal.printJson([JSON.stringify(replay)])
+        await terminal.printJson([replay])
         continue
       }
       done.push(replay)
