@@ -36,6 +36,7 @@ export {
   own,
   ownFields,
   parseJson,
+  present,
   readEach,
   readIn,
   right,
