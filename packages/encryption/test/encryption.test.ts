@@ -71,7 +71,13 @@ const places: readonly { readonly name: string; readonly fresh: () => Promise<St
         {
           name: 'PostgreSQL',
           fresh: async () =>
-            ok(postgresStore({ connectionString: server.url, schema: `keys ${process.pid} ${++count}` })),
+            ok(
+              postgresStore({
+                timeout: 600_000,
+                connectionString: server.url,
+                schema: `keys ${process.pid} ${++count}`,
+              }),
+            ),
         },
       ]),
 ]

@@ -1,7 +1,8 @@
 /** What the model saw: the context of each call beside the record, as it was sent or as a policy would have sent it. */
 import { useSignal } from '@preact/signals'
 import { estimateTokens, pricesOf, type ContextSource } from 'indelible/context'
-import { defaultPrices, residencyReason } from 'indelible/context/kit'
+import { defaultPrices } from 'indelible/context/kit'
+import { residencyReason } from '../../src/model/residency-reason.ts'
 
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'

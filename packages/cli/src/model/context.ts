@@ -10,7 +10,6 @@ import {
   type DerivedContext,
   type Policy,
 } from 'indelible/context'
-import { residencyReason } from 'indelible/context/kit'
 import type { View } from 'indelible/history'
 import type { Message } from 'indelible/message'
 import type { Note } from 'indelible/notes/kit'
@@ -18,6 +17,7 @@ import { minFidelity, type PageKind, type ResidencyLevel } from 'indelible/pages
 import { Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
 import { fileOrSession, oneFile, pathOf } from '../sources/input.ts'
+import { residencyReason } from './residency-reason.ts'
 import { storeOption } from '../sources/place.ts'
 import { policyOf, tokensOf } from './replay.ts'
 import { counted, fit, grouped, padEnd, padStart, widthOf, wrapped } from '../terminal/screen.ts'

@@ -1,10 +1,9 @@
 /** Replays on all cores: each of them is work of its own, and none needs another. */
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import type { Replay } from 'indelible/context'
 import type { View } from 'indelible/history'
 import type { Message } from 'indelible/message'
-import { doReplay, sentOf, type ReplayJob, type SentJob } from './replay-job.ts'
+import { doReplay, sentOf, type PricedReplay, type ReplayJob, type SentJob } from './replay-job.ts'
 
 /** A conversation shorter than this is replayed sooner than a thread starts. */
 const short = 200
@@ -18,7 +17,7 @@ export async function* replaysOf(
   view: View<Message>,
   jobs: readonly ReplayJob[],
   progress: (done: number) => void,
-): AsyncGenerator<Replay> {
+): AsyncGenerator<PricedReplay> {
   const done = jobs.map(() => 0)
   const tell = (index: number, messages: number): void => {
     done[index] = messages
@@ -31,16 +30,16 @@ export async function* replaysOf(
   }
   const conversation = sentOf(view)
   const workers = new Set<Worker>()
-  const replays: Promise<Replay>[] = []
+  const replays: Promise<PricedReplay>[] = []
   const begin = (): void => {
     const index = replays.length
     const job = jobs[index]
     if (job === undefined) return
-    const { promise, resolve, reject } = Promise.withResolvers<Replay>()
+    const { promise, resolve, reject } = Promise.withResolvers<PricedReplay>()
     const file = import.meta.url.endsWith('.ts') ? './replay-thread.ts' : './replay-thread.js'
     const worker = new Worker(new URL(file, import.meta.url), { workerData: { conversation, job } satisfies SentJob })
     workers.add(worker)
-    worker.on('message', (said: number | Replay) => {
+    worker.on('message', (said: number | PricedReplay) => {
       if (typeof said === 'number') return tell(index, said)
       tell(index, view.length)
       resolve(said)
@@ -53,7 +52,7 @@ export async function* replaysOf(
   }
   for (let thread = 0; thread < threads; thread++) begin()
   try {
-    for (let index = 0; index < jobs.length; index++) yield await (replays[index] as Promise<Replay>)
+    for (let index = 0; index < jobs.length; index++) yield await (replays[index] as Promise<PricedReplay>)
   } finally {
     await Promise.all([...workers].map((worker) => worker.terminate()))
   }

@@ -1,7 +1,6 @@
 /** Why a derived context shows a page as it does, in words. */
-import { minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
-import type { DerivedContext } from './derive.ts'
-import type { ContextSource } from './source.ts'
+import type { ContextSource, DerivedContext } from 'indelible/context'
+import { minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from 'indelible/pages'
 
 /** What of a derived context the reasons follow from. */
 interface ReasonedContext extends Pick<DerivedContext, 'epoch' | 'activeFrom'> {
