@@ -57,12 +57,7 @@ export const contextSentences: Sentences<ContextFault | SummaryFault> = {
     `the summarizer failed on positions ${fault.from}–${fault.to - 1}: ${reasonOf(fault.cause)}; ${made(fault.done.length)}`,
 }
 
-/**
- * A context fault as a sentence for people.
- *
- * @param fault the fault
- * @returns what happened, where, and what to do next
- */
+/** A context fault as a sentence for people. */
 export const contextFaultText: (fault: ContextFault | SummaryFault) => string = sentencesOf(contextSentences)
 
 /** What is to be done with the summaries that were made before one failed. */
@@ -128,12 +123,7 @@ export const recallSentences: Sentences<RecallFault> = {
 const asked = (request: RecallRequest): string =>
   'position' in request ? `position ${request.position}` : `"${request.query}"`
 
-/**
- * A recall fault as a sentence, for people and models.
- *
- * @param fault the fault
- * @returns what was asked for, why nothing was recalled, and what else to try
- */
+/** A recall fault as a sentence, for people and models. */
 export const recallFaultText: (fault: RecallFault) => string = sentencesOf(recallSentences)
 
 /** Makes a task of preparing summaries. */

@@ -36,10 +36,7 @@ export {
   type RecallTool,
   type RecallToolOptions,
 } from './recall/recall.ts'
-export { countedIn, timeIn } from './replay/counted.ts'
-export { claudeTokens, openaiTokens } from './counting/provider-tokens.ts'
-
-export { replay, type AgainstProvider, type ProviderCount, type Replay, type ReplayOptions } from './replay/replay.ts'
+export { replay, type Replay, type ReplayOptions } from './replay/replay.ts'
 export { lexicalSearch, type Found, type RecallSearch } from './recall/search.ts'
 export type { ContextSource } from './deriving/source.ts'
 export type { Span } from './deriving/span.ts'

@@ -55,4 +55,4 @@ export {
 export { optionsOf, type OptionNames } from './options.ts'
 export { endOfString, parseJson, type JsonTextProblem } from './text.ts'
 export { maxDepth, NotJson, ownSnapshot, snapshot, withoutPrototypes } from './snapshot.ts'
-export { base64Of, base64OfText, bytesOfBase64, textOfBase64, textOfUtf8, utf8Of } from './base64.ts'
+export { base64Of, base64OfText, bytesOfBase64, joinBytes, textOfBase64, textOfUtf8, utf8Of } from './base64.ts'

@@ -29,6 +29,7 @@ export {
   isLeft,
   isObject,
   isRight,
+  joinBytes,
   jsonEqual,
   left,
   objectAt,

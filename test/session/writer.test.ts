@@ -73,8 +73,8 @@ describe('one mechanism for every append', () => {
       () => session.pop({ respectLease }),
       () => session.pop({ respectLease, expectedHead }),
       () => session.rewind(1, { respectLease }),
-      () => session.replaceTail(1, user('x'), { respectLease }),
-      () => session.clear({ respectLease }),
+      () => session.rewind(1, { instead: user('x'), respectLease }),
+      () => session.rewind(0, { respectLease }),
       () => session.note({ type: 'pin', position: 0 }, { respectLease }),
       () => session.note({ type: 'pin', position: 0 }, { respectLease, expectedHead }),
     ]) {

@@ -14,7 +14,7 @@ import {
   type Together,
 } from 'indelible/session'
 import type { Store, Where } from 'indelible/store'
-import { FaultError } from 'indelible/task/kit'
+import { pagesOf, FaultError } from 'indelible/task/kit'
 import { keptSessions, marked, type Mark } from 'indelible/session/kit'
 import { liveOf, plainOf, type Tag } from 'indelible/json/kit'
 import { reasoningId } from './stream.ts'
@@ -127,12 +127,8 @@ export const chatStore = (store: Store): ChatStore => {
       return count
     },
     exportChats: async function* () {
-      let after: string | undefined
-      do {
-        const page = await listSessions(store, { where: mark as Where, ...(after !== undefined && { after }) })
-        for (const { id } of page.sessions) yield { id, messages: live(encoded((await openChat(id)).conversation())) }
-        after = page.next
-      } while (after !== undefined)
+      for await (const { sessions } of pagesOf((from) => listSessions(store, { where: mark as Where, ...from })))
+        for (const { id } of sessions) yield { id, messages: live(encoded((await openChat(id)).conversation())) }
     },
   })
 }

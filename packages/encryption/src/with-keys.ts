@@ -1,6 +1,6 @@
 /** A store whose sessions are encrypted: rows are encrypted before they are hashed, and decrypted after they are read. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Task } from 'indelible/task/kit'
+import { pagesOf, type Task } from 'indelible/task/kit'
 import { describe, isLeft, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { BlockId } from 'indelible/proof/kit'
@@ -588,9 +588,7 @@ class Encrypting {
       places: new Map(),
     }
     const unread: string[] = []
-    let after: string | undefined
-    do {
-      const page = await this.#inner.list({ limit: 500, ...(after !== undefined && { after }) })()
+    for await (const page of pagesOf((from) => this.#inner.list({ limit: 500, ...from })())) {
       if (isLeft(page)) return page
       for (const log of page.right.logs) {
         if (!isEncryptedLog(log)) continue
@@ -599,8 +597,7 @@ class Encrypting {
         if (!isUnreadable(looked.left)) return looked
         unread.push(log.id)
       }
-      after = page.right.next
-    } while (after !== undefined)
+    }
     return right(
       Object.freeze({
         rows: Object.freeze([...found.right.rows, ...looking.places.values()]),

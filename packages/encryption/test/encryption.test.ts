@@ -71,7 +71,13 @@ const places: readonly { readonly name: string; readonly fresh: () => Promise<St
         {
           name: 'PostgreSQL',
           fresh: async () =>
-            ok(postgresStore({ connectionString: server.url, schema: `keys ${process.pid} ${++count}` })),
+            ok(
+              postgresStore({
+                timeout: 600_000,
+                connectionString: server.url,
+                schema: `keys ${process.pid} ${++count}`,
+              }),
+            ),
         },
       ]),
 ]
@@ -141,7 +147,7 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
     await ok(session.append(said.slice(1), { operation: 'turn-1', page: 'evidence' }))
     await ok(session.note({ type: 'application', namespace: 'x', content: { deep: word } }))
     await ok(session.note({ type: 'journal', step: 'st', said: [{ index: 0, text: word }] }))
-    await ok(session.pin(0))
+    await ok(session.note({ type: 'pin', position: 0 }))
     await ok(session.summarize({ from: 0, to: 2, text: `about ${word}` }))
     await ok(session.update((metadata) => void (metadata['more'] = word)))
     const [file1] = await ok(store.putBlocks([Buffer.from(`an attachment: ${word}`)]))

@@ -26,6 +26,7 @@ import {
   type LedgerContent,
   type LedgerRow,
 } from 'indelible/store/kit'
+import { pagesOf } from 'indelible/task/kit'
 import { evidenceTask, type AnyEvidenceFault, type EvidenceTask, type LedgerMismatch } from './fault.ts'
 
 /** What a ledger says. */
@@ -369,13 +370,11 @@ type Sessions = ReadonlyMap<string, Pick<SessionInfo, 'id' | 'head'>>
 
 const allSessions = async (store: Store): Promise<Either<AnyEvidenceFault, Sessions>> => {
   const sessions = new Map<string, SessionInfo>()
-  for (let after: string | undefined; ;) {
-    const page = await listSessions(store, { limit: 1000, ...(after !== undefined && { after }) })()
+  for await (const page of pagesOf((from) => listSessions(store, { limit: 1000, ...from })())) {
     if (isLeft(page)) return page
     for (const session of page.right.sessions) sessions.set(session.id, session)
-    after = page.right.next
-    if (after === undefined) return right(sessions)
   }
+  return right(sessions)
 }
 
 const theseSessions = async (store: Store, ids: readonly string[]): Promise<Either<AnyEvidenceFault, Sessions>> => {

@@ -26,6 +26,7 @@ import type { Message } from 'indelible/message'
 import { listSessions, type Session } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { idOfParts, keptSessions, removeMarked, type KeptSession, type Mark } from 'indelible/session/kit'
+import { pagesOf } from 'indelible/task/kit'
 import { jsonOf, messageOf, refTo, textOf, type Item } from './items.ts'
 import { Reviver } from './revive.ts'
 import {
@@ -444,16 +445,9 @@ export class IndelibleSaver extends BaseCheckpointSaver {
 
   /** The threads of the store. */
   async *#all(): AsyncGenerator<string> {
-    let after: string | undefined
-    do {
-      const page = await listSessions(this.#store, {
-        where: { [namespace]: 'thread' },
-        limit: 1000,
-        ...(after !== undefined && { after }),
-      })
-      for (const { metadata } of page.sessions) yield String(metadata['thread_id'])
-      after = page.next
-    } while (after !== undefined)
+    const threads = { where: { [namespace]: 'thread' }, limit: 1000 }
+    for await (const { sessions } of pagesOf((from) => listSessions(this.#store, { ...threads, ...from })))
+      for (const { metadata } of sessions) yield String(metadata['thread_id'])
   }
 
   async #read(threadId: string): Promise<Thread | undefined> {

@@ -1,11 +1,19 @@
 /** Appends as one statement: heads are compared, logs grown, rows, operations and blocks stored, or none of it, a log each. */
-import type { Hash } from 'indelible/proof/kit'
-import type { Block, CheckedAppend } from 'indelible/store/kit'
-import { claims } from 'indelible/store/kit'
-import { growth, hasKey, placeOf, sameHead, type Growth, type GrownRow } from 'indelible/store/kit'
+import {
+  type Block,
+  type CheckedAppend,
+  claims,
+  type GrownRow,
+  growth,
+  type Growth,
+  hasKey,
+  placeOf,
+  sameHead,
+} from 'indelible/store/kit'
 import type { Document } from './documents.ts'
 import { joined, usedAt, type Log } from './log.ts'
 import { escaped } from './rows.ts'
+import { hash } from './sum.ts'
 
 /** What a log is going to be: from `before`, by one append after the other. */
 export interface Growths {
@@ -23,11 +31,7 @@ interface Step {
 export type DocumentsOf = (append: CheckedAppend, rows: readonly GrownRow[]) => readonly Document[] | undefined
 
 /** A log with one more append. Undefined: it does not continue it. */
-export const grown = (
-  { before, after: log, steps }: Growths,
-  append: CheckedAppend,
-  hash: Hash,
-): Growths | undefined => {
+export const grown = ({ before, after: log, steps }: Growths, append: CheckedAppend): Growths | undefined => {
   if (!sameHead(append.expected, log.head) || !hasKey(log.meta, append.ownKey)) return undefined
   const step = growth(log, append, hash)
   const { head, entries, peaks } = step

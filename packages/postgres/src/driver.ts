@@ -1,50 +1,50 @@
 /** The store driver over PostgreSQL: each method a fixed number of statements, whatever it is given. */
 import { isLeft, left, right } from 'indelible/json/kit'
-import type { Hash } from 'indelible/proof/kit'
-import type { StoreRepair } from 'indelible/store/kit'
-import type { Answer, StoreDriver, Unchanged } from 'indelible/store/kit'
-import { storeFaultText } from 'indelible/store/kit'
-import { storeOf } from 'indelible/store/kit'
-import { signalKey } from 'indelible/store/kit'
-import type { Store } from 'indelible/store/kit'
-import { rangeOf } from 'indelible/store/kit'
+import {
+  type Answer,
+  rangeOf,
+  signalKey,
+  type Store,
+  type StoreDriver,
+  storeFaultText,
+  storeOf,
+  type StoreRepair,
+  type Unchanged,
+} from 'indelible/store/kit'
 import { Blocks } from './blocks.ts'
 import { Calls } from './calls.ts'
 import { checkSchema, rebuild } from './check.ts'
-import type { Database, Query } from './database.ts'
+import type { Database } from './database.ts'
 import type { Documents } from './documents.ts'
 import { Elsewhere } from './elsewhere.ts'
 import { Eraser } from './erase.ts'
-import type { Place } from './fault.ts'
 import { Leases } from './leases.ts'
 import { listed } from './list.ts'
 import { infoOf } from './log.ts'
 import { Logs } from './logs.ts'
 import { Search } from './search.ts'
+import { hash } from './sum.ts'
 import { Sweeper } from './sweep.ts'
 import { Turns } from './turns.ts'
 import { Writer } from './writer.ts'
 
 export const postgresDriver = (
   db: Database,
-  place: Place,
-  hash: Hash,
   now: () => number,
   end: () => Promise<void>,
   documents: Documents,
 ): StoreDriver => {
-  const { schema } = place
-  const calls = new Calls(db, place)
-  const blocks = new Blocks(db, schema, hash)
-  const search = new Search(db, schema, documents, calls, blocks)
-  const leases = new Leases(db, schema)
-  const turns = new Turns(db, place)
-  const writer = new Writer(db, place, hash, leases, documents, turns)
-  const logs = new Logs(db, schema, writer, leases, documents, hash, now)
-  const sweeper = new Sweeper(db, place)
-  const elsewhere = new Elsewhere(db, schema)
-  const eraser = new Eraser(db, place, logs, leases, hash)
-  const query: Query = (text, values) => db.read(text, values)
+  const { schema } = db
+  const calls = new Calls(db)
+  const blocks = new Blocks(db)
+  const search = new Search(db, documents, calls, blocks)
+  const leases = new Leases(db)
+  const turns = new Turns(db)
+  const writer = new Writer(db, leases, documents, turns)
+  const logs = new Logs(db, writer, leases, documents, now)
+  const sweeper = new Sweeper(db)
+  const elsewhere = new Elsewhere(db)
+  const eraser = new Eraser(db, logs, leases)
   const driver: StoreDriver = {
     hash,
     now,
@@ -54,7 +54,7 @@ export const postgresDriver = (
         rangeOf(log.head, log.peaks, hash)
         return right(infoOf(log))
       }),
-    list: (scope, given) => calls.run('list logs', async () => right(await listed(query, schema, hash, scope, given))),
+    list: (scope, given) => calls.run('list logs', async () => right(await listed(db.read, schema, scope, given))),
     update: (scope, id, given) => calls.run('update metadata', () => logs.update(scope, id, given)),
     append: (scope, id, append) =>
       db.track(async () => {
@@ -85,7 +85,7 @@ export const postgresDriver = (
     scopes: () =>
       calls.run('list the scopes', async () => {
         const used = `select name from ${schema}.scope s where exists (select 1 from ${schema}.log where scope = s.name)`
-        return right((await query(used, [])).map(({ name }) => String(name)))
+        return right((await db.read(used, [])).map(({ name }) => String(name)))
       }),
     erasing: {
       erase: (scope, erasure) => calls.run('erase rows', () => eraser.erase(scope, erasure)),
@@ -94,14 +94,14 @@ export const postgresDriver = (
     },
     check: () =>
       calls.run('check the store', async () =>
-        right(await checkSchema(query, schema, hash, (scope) => storeFor(driver, scope))),
+        right(await checkSchema(db.read, schema, (scope) => storeFor(driver, scope))),
       ),
-    repair: () => calls.run('repair the store', async () => right(await repaired(db, place, driver))),
+    repair: () => calls.run('repair the store', async () => right(await repaired(db, driver))),
     index: search,
     states: {
       read: (scope, id) =>
         calls.onLog('read a state', scope, id, async ({ key }) => {
-          const found = await query(`select text from ${schema}.state where scope = $1::text and log = $2::bigint`, [
+          const found = await db.read(`select text from ${schema}.state where scope = $1::text and log = $2::bigint`, [
             scope,
             key,
           ])
@@ -157,16 +157,11 @@ const removed = async (
   return left({ _tag: 'Io', operation: 'delete the rows of a removed log', cause, outcome: 'unknown' })
 }
 
-const repaired = async (db: Database, { schema }: Place, driver: StoreDriver): Promise<readonly StoreRepair[]> => {
+const repaired = async (db: Database, driver: StoreDriver): Promise<readonly StoreRepair[]> => {
   const repairs: StoreRepair[] = []
-  for (const finding of await checkSchema(
-    (text, values) => db.read(text, values),
-    schema,
-    driver.hash,
-    (scope) => storeFor(driver, scope),
-  )) {
+  for (const finding of await checkSchema(db.read, db.schema, (scope) => storeFor(driver, scope))) {
     const { repairable: _repairable, ...found } = finding
-    repairs.push(Object.freeze({ ...found, done: await rebuild((text) => db.write(text), schema, finding) }))
+    repairs.push(Object.freeze({ ...found, done: await rebuild(db.write, db.schema, finding) }))
   }
   return Object.freeze(repairs)
 }

@@ -1,10 +1,16 @@
 /** Rows of a log in the database: reading them, whichever segments hold them, in a fixed number of statements. */
-import { isMoment } from 'indelible/store/kit'
-import { positionsOf, type Positions } from 'indelible/store/kit'
-import { Damaged } from 'indelible/store/kit'
-import { placed, storedRow, type Placed } from 'indelible/store/kit'
-import type { RowRange } from 'indelible/store/kit'
-import type { RowKind, StoredRow } from 'indelible/store/kit'
+import {
+  Damaged,
+  isMoment,
+  placed,
+  type Placed,
+  type Positions,
+  positionsOf,
+  type RowKind,
+  type RowRange,
+  type StoredRow,
+  storedRow,
+} from 'indelible/store/kit'
 import type { Query } from './database.ts'
 import { plain, type Log } from './log.ts'
 

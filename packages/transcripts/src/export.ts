@@ -106,7 +106,7 @@ export const indelibleExport: LineFormat = {
       },
       end: () => {
         if (!closed) sink.damage(last, 'is the last row, and no head follows it: the export is not whole')
-        return { count: 1, dropped: [] }
+        return {}
       },
     }
   },

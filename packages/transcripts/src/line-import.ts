@@ -17,6 +17,7 @@ import type { LineFormat, LineReader, Sink } from './line-format.ts'
 import type { Line } from './lines.ts'
 import { OriginDraft } from './origin.ts'
 import type { Damage, TranscriptOptions } from './transcript.ts'
+import { shouldBe } from './unread.ts'
 
 export interface LineImport {
   /** The events of a line. After a fault there are none. */
@@ -69,8 +70,15 @@ export const createLineImport = (
       item(line, value, (note, item) => ({ type: 'note', item, line, note, ...(moment !== undefined && { moment }) })),
     summary: (line, value) => item(line, value, (summary, item) => ({ type: 'summary', item, line, summary })),
     damage: (line, reason) => damaged({ line, reason }),
-    unexpected: (line, { path, expected, found }) =>
-      damaged({ line, reason: `${formatPath(path) || 'the entry'} should be ${expected}, found ${found}` }),
+    entry: (line, content) => sink.note(line, { type: 'application', namespace: format, content }),
+    attempt: (line, read) => {
+      try {
+        read()
+      } catch (error) {
+        if (!(error instanceof Unexpected)) throw error
+        damaged({ line, reason: shouldBe(error) })
+      }
+    },
     loss: (line, path, reason) => void events.push({ type: 'loss', loss: Object.freeze({ line, path, reason }) }),
     aside: (kind) => origin.aside(kind),
   }
@@ -97,13 +105,10 @@ export const createLineImport = (
     if (!isObject(value) && list === undefined)
       return damaged({ line: number, reason: `is ${describe(value)}, not an entry` })
     for (const { path, line, reason } of parsed.right.findings) sink.loss(number + line - 1, path, reason)
-    try {
+    sink.attempt(number, () => {
       if (isObject(value)) entries.read(value, number)
       else if (list !== undefined) entries.readList?.(list, number)
-    } catch (error) {
-      if (!(error instanceof Unexpected)) throw error
-      sink.unexpected(number, error)
-    }
+    })
   }
 
   const flush = (): readonly TranscriptEvent[] => {
@@ -120,12 +125,12 @@ export const createLineImport = (
     },
     end: () => {
       if (fault !== undefined) return []
-      const { count, dropped } = entries.end()
+      const { count = 1, dropped = [] } = entries.end?.() ?? {}
       if (pick >= count && !(pick === 0 && count === 0)) fault ??= { _tag: 'NoSuchConversation', pick, count }
       events.push({ type: 'end', origin: origin.done(), count: Math.max(count, 1), pick, dropped })
       return flush()
     },
-    count: () => entries.end().count,
+    count: () => entries.end?.().count ?? 1,
   }
 }
 

@@ -7,19 +7,16 @@ import type { ResidencyLevel } from '../../pages/index.ts'
 import { folded, type Brief } from '../showing/brief.ts'
 import { markerFor, summaryFor, type Hidden, type RecallName } from '../showing/marker.ts'
 import type { ContextSource, Sourced } from './source.ts'
-import { levelOfPage, type Renderer, type ShownLevel, type Unit } from './unit.ts'
+import { levelOfPage, type Renderer, type Shown, type ShownLevel, type Unit } from './unit.ts'
 
 /** What stands for a run of positions. */
 export type Segment = ShownUnit | Gap | Summed
 
-export interface ShownUnit {
+export interface ShownUnit extends Shown {
   readonly type: 'unit'
   readonly from: number
   readonly to: number
   readonly unit: Unit
-  readonly level: ShownLevel
-  /** Of a cut: how much of each text is there; see `Shown`. */
-  readonly longest?: number | undefined
 }
 
 /** A range that only a marker stands for, with some of its messages in short. */
@@ -69,6 +66,19 @@ export const emptyLine = (epoch: number, renderer: Renderer): Line => ({
   renderer,
 })
 
+/** The beginning of a line that may grow: so many of its segments and messages. */
+export interface LinePart {
+  readonly line: Line
+  readonly segments: number
+  readonly messages: number
+}
+
+export const allOf = (line: Line): LinePart => ({
+  line,
+  segments: line.segments.length,
+  messages: line.messages.length,
+})
+
 export const tokensOf = (line: Line): number => line.sums[line.messages.length] as number
 
 export const shown = (unit: Unit, level: ShownLevel = 'full', longest?: number): ShownUnit => {
@@ -77,13 +87,14 @@ export const shown = (unit: Unit, level: ShownLevel = 'full', longest?: number):
 }
 
 /** A unit whose answers stand at their calls, in another: as much of it is there as of those. */
-export const lentTo = (owner: ShownUnit, unit: Unit, { at }: Renderer): ShownUnit => {
-  const { level, longest } = owner
+export const lentTo = (owner: ShownUnit, unit: Unit, renderer: Renderer): ShownUnit => {
   const said = owner.unit.said.findIndex(({ page }) => unit.pages.some(({ position }) => position === page.position))
-  const isWhole =
-    longest !== undefined && at(owner.unit, level, longest).items[said]?.message === owner.unit.said[said]?.message
-  return shown(unit, isWhole ? 'full' : level)
+  return shown(unit, owner.longest !== undefined && isWhole(owner, said, renderer) ? 'full' : owner.level)
 }
+
+/** Whether a unit that is cut says one of its messages as it was recorded. */
+const isWhole = (segment: ShownUnit, said: number, renderer: Renderer): boolean =>
+  renderer.at(segment.unit, segment).items[said]?.message === segment.unit.said[said]?.message
 
 export const gap = (hidden: Hidden, briefs: readonly Brief[] = []): Gap => ({
   type: 'gap',
@@ -120,15 +131,12 @@ export const itemsOf = (segment: Segment, renderer: Renderer, given?: Map<string
   if (segment.type === 'gap') return [markerOf(segment, renderer)]
   if (segment.type === 'summary')
     return [{ message: segment.message, source: freeze({ type: 'summary', from, to, model: segment.model }) }]
-  return (
-    given === undefined
-      ? renderer.at(segment.unit, segment.level, segment.longest)
-      : renderer.beside(segment.unit, segment.level, segment.longest, given)
-  ).items
+  return (given === undefined ? renderer.at(segment.unit, segment) : renderer.beside(segment.unit, segment, given))
+    .items
 }
 
 /** How much of a position a segment shows. */
-export const levelIn = (segment: Segment, position: number, { kindOf, at }: Renderer): ResidencyLevel => {
+export const levelIn = (segment: Segment, position: number, renderer: Renderer): ResidencyLevel => {
   if (segment.type === 'gap')
     return segment.briefs.some(({ positions }) => positions.includes(position)) ? 'structured' : 'pointer'
   if (segment.type !== 'unit') return 'pointer'
@@ -136,9 +144,9 @@ export const levelIn = (segment: Segment, position: number, { kindOf, at }: Rend
   const page = unit.pages.find((page) => page.position === position)
   const said = unit.said.findIndex((said) => said.page === page)
   if (page === undefined || (said === -1 && unit.strays.includes(position))) return 'pointer'
-  if (longest === undefined) return levelOfPage(level, kindOf(page))
+  if (longest === undefined) return levelOfPage(level, renderer.kindOf(page))
   // Of a unit that is cut, the messages without long texts are there as they were recorded.
-  return at(unit, level, longest).items[said]?.message === unit.said[said]?.message ? 'full' : level
+  return isWhole(segment, said, renderer) ? 'full' : level
 }
 
 /** What a marker would say of a segment. */
@@ -148,7 +156,7 @@ export const hiddenOf = (segment: Segment, renderer: Renderer): Hidden =>
 /** What a segment takes as it stands. */
 export const tokensIn = (segment: Segment, renderer: Renderer): number =>
   segment.type === 'unit'
-    ? renderer.at(segment.unit, segment.level, segment.longest).tokens
+    ? renderer.at(segment.unit, segment).tokens
     : renderer.estimate(segment.type === 'gap' ? markerOf(segment, renderer).message : segment.message)
 
 /** The marker of a gap: made once, so that a gap that a compaction leaves is the same message, and counted once. */

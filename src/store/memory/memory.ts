@@ -1,6 +1,6 @@
 /** A store in memory: for tests, for browsers, and to see what a store does. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, optionsOf, own, OwnMap } from '../../json/index.ts'
+import { isLeft, type JsonObject, left, optionsOf, own, OwnMap, right } from '../../json/index.ts'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import {
   portableSha256,
@@ -11,7 +11,6 @@ import {
   type BlockId,
   type CompactRange,
 } from '../../proof/kit.ts'
-import type { JsonObject } from '../../json/index.ts'
 import { momentOf } from '../port/clock.ts'
 import {
   type Answer,

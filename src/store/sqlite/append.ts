@@ -27,7 +27,7 @@ import type { Blocks } from './blocks.ts'
 import type { Leases } from './leases.ts'
 import { headIn, headIsSound, headSum, joined, split, usedAt, type LogRow, type RawLog } from './log.ts'
 import type { Logs } from './logs.ts'
-import { prepared, type Prepared } from './prepared.ts'
+import { preparedAll } from './prepared.ts'
 import type { Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
 import type { Search } from './search.ts'
@@ -46,24 +46,12 @@ interface Parts {
 export class Appender {
   readonly #parts: Parts
   readonly #hash: Hash
-  readonly #grow: Prepared
-  readonly #move: Prepared
-  readonly #operation: Prepared
-  readonly #addOperation: Prepared
+  readonly #sql: ReturnType<typeof statements>
 
   constructor(db: DatabaseSync, parts: Parts, hash: Hash) {
     this.#parts = parts
     this.#hash = hash
-    this.#grow = prepared(
-      db,
-      'update log set size = ?, entries = ?, peaks = ?, root = ?, appended = ?, sum = ? where key = ?',
-    )
-    this.#move = prepared(db, 'update log set used = ? where key = ?')
-    this.#operation = prepared(db, 'select base, size, root, sum from operation where log = ? and id = ?')
-    this.#addOperation = prepared(
-      db,
-      'insert into operation (log, id, base, size, root, sum) values (?, ?, ?, ?, ?, ?)',
-    )
+    this.#sql = statements(db)
   }
 
   /** A log and its first rows. */
@@ -123,7 +111,7 @@ export class Appender {
   }
 
   #answered(log: LogRow, operation: string, given: CheckedAppend['rows']): Either<StoreFault, Appended> | undefined {
-    const found = this.#operation().get(log.key, operation) as
+    const found = this.#sql.operation().get(log.key, operation) as
       | { readonly base: number; readonly size: number; readonly root: Uint8Array; readonly sum: number | null }
       | undefined
     if (found === undefined) return undefined
@@ -166,12 +154,20 @@ export class Appender {
     const [peaks, root] = [joined(grown.peaks), Buffer.from(grown.head.root, 'hex')]
     const appended = grown.rows.length === 0 ? log.appended : (grown.appended ?? null)
     const sum = headSum({ ...log, size, entries, peaks, root, appended })
-    this.#grow().run(size, entries, peaks, root, appended, sum, log.key)
+    this.#sql.grow().run(size, entries, peaks, root, appended, sum, log.key)
     // Its place in the index of lists is changed only if it is another: that writes two pages more.
     const used = grown.appended === undefined ? undefined : usedAt(grown.appended)
-    if (used !== undefined && raw['used'] !== BigInt(used)) this.#move().run(used, log.key)
+    if (used !== undefined && raw['used'] !== BigInt(used)) this.#sql.move().run(used, log.key)
     if (operation === undefined) return
     const mark = sumOf(log.key, operation, log.size, size, root)
-    this.#addOperation().run(log.key, operation, log.size, size, root, mark)
+    this.#sql.addOperation().run(log.key, operation, log.size, size, root, mark)
   }
 }
+
+const statements = (db: DatabaseSync) =>
+  preparedAll(db, {
+    grow: 'update log set size = ?, entries = ?, peaks = ?, root = ?, appended = ?, sum = ? where key = ?',
+    move: 'update log set used = ? where key = ?',
+    operation: 'select base, size, root, sum from operation where log = ? and id = ?',
+    addOperation: 'insert into operation (log, id, base, size, root, sum) values (?, ?, ?, ?, ?, ?)',
+  })

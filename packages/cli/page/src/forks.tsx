@@ -2,18 +2,18 @@
 import { useSignal } from '@preact/signals'
 import type { ViewedRow, ViewedSession } from '../../src/view/protocol.ts'
 import type { VNode } from 'preact'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import { positionsOf } from './filter.ts'
 import { useLoaded, useSessions } from './loaded.ts'
 import { SourceContext } from './media.tsx'
 import { MessageItem } from './message.tsx'
-import { SessionRecord } from './record.ts'
+import { SessionRecord, type Entry } from './record.ts'
 import { hrefOf } from './route.ts'
 import { Trouble } from './session.tsx'
 import { counted, oneLine, sentence, shown } from './shown.ts'
 import type { Source } from './source.ts'
-import { titleOf } from './title.ts'
-import { useVirtual } from './virtual.ts'
+import { titleOf, useTitle } from './title.ts'
+import { VirtualFeed } from './virtual-feed.tsx'
 
 export const ForksView = ({
   source,
@@ -38,9 +38,7 @@ export const ForksView = ({
     },
     [records],
   )
-  useEffect(() => {
-    document.title = 'Forks · Indelible'
-  }, [])
+  useTitle('Forks')
   if (b === '') return <Chooser source={source} id={a} />
   return (
     <>
@@ -141,20 +139,12 @@ const Column = ({
   readonly common: number
   readonly name: string
 }): VNode => {
-  const scroller = useRef<HTMLDivElement>(null)
   const version = record.version.value
   const positions = useMemo(() => {
     const all = positionsOf(record, 'all', '')
     const parted = all.findIndex((position) => position >= common)
     return all.slice(Math.max(0, (parted === -1 ? all.length : parted) - 1))
   }, [record, version, common])
-  const list = useVirtual({
-    count: positions.length,
-    scroller: () => scroller.current,
-    estimate: () => 110,
-    keyOf: (index) => positions[index] ?? index,
-    version: positions,
-  })
   const info = record.info.value
   return (
     <section class="column" aria-label={name}>
@@ -167,27 +157,21 @@ const Column = ({
         </a>
         {info.forkedFrom === undefined ? null : <span class="quiet"> fork at {info.forkedFrom.at}</span>}
       </h2>
-      <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label={`messages of the ${name}`}>
-        <div class="feed" role="list" style={{ height: `${list.height}px` }}>
-          {list.items.map(({ index, key, start }) => {
-            const entry = record.entries[positions[index] as number]
-            return entry === undefined ? null : (
-              <div
-                key={key}
-                ref={list.measure}
-                data-index={index}
-                role="listitem"
-                class={`item${entry.position < common ? ' common' : ''}`}
-                style={{ transform: `translateY(${start}px)` }}
-              >
-                <MessageItem record={record} entry={entry} />
-                {entry.position < common ? <p class="parts-here">They part here</p> : null}
-              </div>
-            )
-          })}
-        </div>
+      <VirtualFeed
+        label={`messages of the ${name}`}
+        items={positions}
+        estimate={110}
+        keyOf={(position) => position}
+        classOf={(position) => (position < common ? 'common' : '')}
+        render={(position) => (
+          <>
+            <MessageItem record={record} entry={record.entries[position] as Entry} />
+            {position < common ? <p class="parts-here">They part here</p> : null}
+          </>
+        )}
+      >
         {positions.every((position) => position < common) ? <p class="nothing">It ends here.</p> : null}
-      </div>
+      </VirtualFeed>
     </section>
   )
 }

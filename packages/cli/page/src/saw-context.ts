@@ -35,12 +35,12 @@ export interface SawContext {
 
 /** The messages that a recorder saw; undefined where none did. */
 export const recordedContext = async (
-  source: Source,
   record: SessionRecord,
   call: ModelCall,
   before: ModelCall | undefined,
 ): Promise<SawContext | undefined> => {
   const session = notesOf(record)
+  const { source } = record
   const entries = call.receipt && sentEntries(session, call.receipt.note)
   const details = call.receipt && detailsOf(call.receipt.note, session)
   if (entries === undefined || details === undefined) return undefined

@@ -1,12 +1,14 @@
 /** What the model saw: the context of each call beside the record, as it was sent or as a policy would have sent it. */
 import { useSignal } from '@preact/signals'
 import { estimateTokens, pricesOf, type ContextSource } from 'indelible/context'
-import { defaultPrices, residencyReason } from 'indelible/context/kit'
+import { defaultPrices } from 'indelible/context/kit'
+import { residencyReason } from '../../src/model/residency-reason.ts'
 
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { callsOf, type ModelCall } from './calls.ts'
 import { compared, dollarsSoFar, pricedModels, type Series } from './compare.ts'
+import { Legend } from './field.tsx'
 import { Guarded } from './guarded.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { useKeyActions } from './key-actions.ts'
@@ -27,9 +29,8 @@ import {
 } from './saw-context.ts'
 import { SessionHead } from './session.tsx'
 import { compact, counted, dollarsText, grouped, oneLine, sentence, shown } from './shown.ts'
-import type { Source } from './source.ts'
 import { Strip } from './strip.tsx'
-import { useVirtual } from './virtual.ts'
+import { VirtualFeed } from './virtual-feed.tsx'
 
 const budgets = [2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 160, 200, 256, 400, 512, 1000].map(
   (thousands) => thousands * 1000,
@@ -39,11 +40,9 @@ const defaultBudget = budgets.indexOf(32_000)
 const fewCalls = 1500
 
 export const SawView = ({
-  source,
   record,
   call: given,
 }: {
-  readonly source: Source
   readonly record: SessionRecord
   /** A receipt by its index among the notes, or an answer by its position. */
   readonly call: number | undefined
@@ -54,10 +53,10 @@ export const SawView = ({
   const index = indexOfCall(calls, given)
   return (
     <SourceContext.Provider value={record.source}>
-      <SessionHead source={source} record={record} here={{ view: 'saw', id: record.id }} />
+      <SessionHead record={record} here={{ view: 'saw', id: record.id }} />
       {calls.length > 0 && whole ? (
         <Guarded name="What the model saw">
-          <OneCall source={source} record={record} calls={calls} index={index} />
+          <OneCall record={record} calls={calls} index={index} />
         </Guarded>
       ) : (
         <main class="nothing">{sawNothing(record)}</main>
@@ -84,12 +83,10 @@ const indexOfCall = (calls: readonly ModelCall[], given: number | undefined): nu
 }
 
 const OneCall = ({
-  source,
   record,
   calls,
   index,
 }: {
-  readonly source: Source
   readonly record: SessionRecord
   readonly calls: readonly ModelCall[]
   readonly index: number
@@ -101,7 +98,7 @@ const OneCall = ({
   const budget = useSignal(defaultBudget)
   const chosen = useSignal<number | undefined>(undefined)
   const { value: recorded, fault } = useLoaded(
-    async () => ({ of: call, context: await recordedContext(source, record, call, before) }),
+    async () => ({ of: call, context: await recordedContext(record, call, before) }),
     [call],
   )
   const first = useRef(true)
@@ -136,6 +133,11 @@ const OneCall = ({
     g: () => show(0),
     G: () => show(calls.length - 1),
   })
+  const step = (label: string, sign: string, to: number): VNode => (
+    <button type="button" class="plain" aria-label={label} disabled={calls[to] === undefined} onClick={() => show(to)}>
+      {sign}
+    </button>
+  )
   const usage = call.receipt?.note.usage
   const model = call.receipt === undefined ? '' : ` of ${call.receipt.note.model}`
   return (
@@ -144,15 +146,7 @@ const OneCall = ({
         <label>
           Call
           <span class="stepper">
-            <button
-              type="button"
-              class="plain"
-              aria-label="call before"
-              disabled={index === 0}
-              onClick={() => show(index - 1)}
-            >
-              ‹
-            </button>
+            {step('call before', '‹', index - 1)}
             <input
               type="range"
               aria-label="call"
@@ -161,15 +155,7 @@ const OneCall = ({
               value={index}
               onInput={(event) => show(Number(event.currentTarget.value))}
             />
-            <button
-              type="button"
-              class="plain"
-              aria-label="next call"
-              disabled={index === calls.length - 1}
-              onClick={() => show(index + 1)}
-            >
-              ›
-            </button>
+            {step('next call', '›', index + 1)}
             <output>
               {grouped(index + 1)} of {grouped(calls.length)}
             </output>
@@ -277,14 +263,6 @@ const Shown = ({
   const cost = derived?.cost ?? cached * defaultPrices.cached + (tokens - cached) * defaultPrices.fresh
   const cachedTo = prefixEnd(messages.slice(0, prefix))
   const { contextDigest: digest, usage } = call.receipt?.note ?? {}
-  const scroller = useRef<HTMLDivElement>(null)
-  const list = useVirtual({
-    count: messages.length,
-    scroller: () => scroller.current,
-    estimate: () => 90,
-    keyOf: (index) => index,
-    version: messages,
-  })
   const reason = (position: number): string => {
     const entry = record.entries[position]
     if (entry === undefined || position >= call.len) return 'not recorded yet'
@@ -328,26 +306,16 @@ const Shown = ({
             label={`how much of each of ${call.len} messages the call was sent; the list below says the same`}
           />
         </Guarded>
-        <p class="legend">
-          {(['full', 'compressed', 'structured', 'pointer'] as const).map((level) => (
-            <span>
-              <i class={`level ${level}`} /> {level}
-            </span>
-          ))}
-          <span>
-            <i class="level cached" /> cacheable prefix
-          </span>
-          {epochFrom === undefined ? null : (
-            <span>
-              <i class="level epoch" /> the epoch begins
-            </span>
-          )}
-          {derived === undefined ? null : (
-            <span>
-              <i class="level active" /> the active turn begins
-            </span>
-          )}
-        </p>
+        <Legend
+          marks={[
+            ...(['full', 'compressed', 'structured', 'pointer'] as const).map(
+              (level) => [<i class="level" style={{ background: `var(--level-${level})` }} />, level] as const,
+            ),
+            [<i class="level cached" />, 'cacheable prefix'],
+            ...(epochFrom === undefined ? [] : [[<i class="level epoch" />, 'the epoch begins'] as const]),
+            ...(derived === undefined ? [] : [[<i class="level active" />, 'the active turn begins'] as const]),
+          ]}
+        />
         {chosen === undefined ? null : (
           <p class="chosen" role="status">
             <a href={hrefOf({ view: 'session', id: record.id, at: chosen })}>Message {chosen}</a>
@@ -361,32 +329,23 @@ const Shown = ({
         {context.request === undefined ? null : <Beside request={context.request} />}
         {children}
       </section>
-      <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label="messages that the call was sent">
-        <div class="feed" role="list" style={{ height: `${list.height}px` }}>
-          {list.items.map(({ index, key, start }) => {
-            const saw = messages[index]
-            return saw === undefined ? null : (
-              <div
-                key={key}
-                ref={list.measure}
-                data-index={index}
-                role="listitem"
-                class={`item${index === prefix && prefix > 0 ? ' prefix-end' : ''}`}
-                style={{ transform: `translateY(${start}px)` }}
-              >
-                <Sent
-                  record={record}
-                  saw={saw}
-                  index={index}
-                  tokens={counts[index] ?? 0}
-                  cached={index < prefix}
-                  reason={reason}
-                />
-              </div>
-            )
-          })}
-        </div>
-      </div>
+      <VirtualFeed
+        label="messages that the call was sent"
+        items={messages}
+        estimate={90}
+        keyOf={(_, index) => index}
+        classOf={(_, index) => (index === prefix && prefix > 0 ? 'prefix-end' : '')}
+        render={(saw, index) => (
+          <Sent
+            record={record}
+            saw={saw}
+            index={index}
+            tokens={counts[index] ?? 0}
+            cached={index < prefix}
+            reason={reason}
+          />
+        )}
+      />
     </>
   )
 }
@@ -566,9 +525,6 @@ const levelWords = (source: ContextSource | { readonly type: 'foreign' }): strin
 const lastOf = (sums: readonly (number | null)[]): number | undefined =>
   sums.findLast((value) => value !== null) ?? undefined
 
-/** US dollars for a million tokens, as a price list says them. */
-const rateText = (dollars: number): string => `$${dollars}`
-
 /** Tokens, cost and money of all calls, by each policy. */
 const Comparison = ({
   record,
@@ -607,6 +563,22 @@ const Comparison = ({
   )
   const cheapest = Math.min(...series.value.map(({ cost }) => lastOf(cost) ?? Infinity))
   const least = Math.min(...(money ?? []).map((sums) => lastOf(sums) ?? Infinity))
+  const times = (value: number, of: number): string => (value === of ? '' : ` · ${(value / of).toFixed(1)}×`)
+  const sums: readonly (readonly [heading: string, cell: (one: Series, at: number) => string])[] = [
+    ['cost', ({ cost }) => `${compact(lastOf(cost) ?? 0)}${times(lastOf(cost) ?? 0, cheapest)}`],
+    ...(money === undefined
+      ? []
+      : [
+          [
+            'money',
+            (_: Series, at: number) =>
+              `${dollarsText(lastOf(money[at] ?? []) ?? 0)}${times(lastOf(money[at] ?? []) ?? 0, least)}`,
+          ] as const,
+        ]),
+    ['cacheable', ({ cached }) => `${(cached * 100).toFixed(1)} %`],
+    ['epochs', ({ epochs }) => grouped(epochs)],
+    ['too small for', ({ tokens }) => counted(tokens.filter((value) => value === null).length, 'call')],
+  ]
   return (
     <details class="compare" onToggle={(event) => (open.value = event.currentTarget.open)}>
       <summary>Compare policies over all {grouped(calls.length)} calls</summary>
@@ -662,38 +634,22 @@ const Comparison = ({
                   <thead>
                     <tr>
                       <th>policy</th>
-                      <th class="align-right">cost</th>
-                      {money === undefined ? null : <th class="align-right">money</th>}
-                      <th class="align-right">cacheable</th>
-                      <th class="align-right">epochs</th>
-                      <th class="align-right">too small for</th>
+                      {sums.map(([heading]) => (
+                        <th class="align-right">{heading}</th>
+                      ))}
                     </tr>
                   </thead>
                   <tbody>
-                    {series.value.map(({ policy, cost, cached, epochs, tokens }, at) => {
-                      const last = lastOf(cost) ?? 0
-                      const paid = money && (lastOf(money[at] ?? []) ?? 0)
-                      return (
-                        <tr>
-                          <td>
-                            <i class={`swatch ${lineClass(at)}`} /> {policy}
-                          </td>
-                          <td class="align-right">
-                            {compact(last)} {last === cheapest ? '' : `· ${(last / cheapest).toFixed(1)}×`}
-                          </td>
-                          {paid === undefined ? null : (
-                            <td class="align-right">
-                              {dollarsText(paid)} {paid === least ? '' : `· ${(paid / least).toFixed(1)}×`}
-                            </td>
-                          )}
-                          <td class="align-right">{(cached * 100).toFixed(1)} %</td>
-                          <td class="align-right">{grouped(epochs)}</td>
-                          <td class="align-right">
-                            {counted(tokens.filter((value) => value === null).length, 'call')}
-                          </td>
-                        </tr>
-                      )
-                    })}
+                    {series.value.map((one, at) => (
+                      <tr>
+                        <td>
+                          <i class={`swatch ${lineClass(at)}`} /> {one.policy}
+                        </td>
+                        {sums.map(([, cell]) => (
+                          <td class="align-right">{cell(one, at)}</td>
+                        ))}
+                      </tr>
+                    ))}
                   </tbody>
                 </table>
               </div>
@@ -701,8 +657,7 @@ const Comparison = ({
                 <p class="quiet">
                   Money is that of the messages under each policy and of the recorded answers, at the list prices of{' '}
                   {shown(model.value)} of {prices.read} (<Link href={prices.source}>source</Link>):{' '}
-                  {rateText(prices.input)} for a million tokens, {rateText(prices.cacheRead)} from the cache,{' '}
-                  {rateText(prices.cacheWrite)} into it, {rateText(prices.output)} answered.
+                  {`$${prices.input} for a million tokens, $${prices.cacheRead} from the cache, $${prices.cacheWrite} into it, $${prices.output} answered.`}
                 </p>
               )}
             </>

@@ -4,10 +4,11 @@ import type { Overview, SessionList, ViewedSession } from '../../src/view/protoc
 import { mostOverviews, type FoundMessage } from '../../src/view/protocol.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { onceFor } from './memo.ts'
 import { hrefOf } from './route.ts'
 import { agoText, compact, counted, dollarsText, grouped, oneLine, sentence, shown, timeText } from './shown.ts'
 import { reasonOf, type Source } from './source.ts'
-import { activityOf, titleOf } from './title.ts'
+import { activityOf, titleOf, useTitle } from './title.ts'
 import { useVirtual } from './virtual.ts'
 
 type Order = 'appended' | 'created' | 'messages' | 'title' | 'tokens' | 'money'
@@ -93,9 +94,7 @@ export const Sessions = ({
   useEffect(() => {
     if (found.more !== undefined && last >= lines.length - 5) found.more()
   }, [last, lines.length])
-  useEffect(() => {
-    document.title = 'Sessions · Indelible'
-  }, [])
+  useTitle('Sessions')
   useEffect(() => {
     const timer = setTimeout(() => void fetchOverviews(source, shownOnce, inSight), 30)
     return () => clearTimeout(timer)
@@ -331,7 +330,11 @@ const SessionRow = ({
   const words = overview?.words ?? ''
   const named = title !== session.id
   return (
-    <a class={`session depth${Math.min(depth, 6)}`} href={hrefOf({ view: 'session', id: session.id })}>
+    <a
+      class={`session depth${depth}`}
+      style={{ paddingLeft: depth === 0 ? undefined : `${1.25 + 1.25 * Math.min(depth, 4)}rem` }}
+      href={hrefOf({ view: 'session', id: session.id })}
+    >
       <span class="session-title">
         <span dir="auto">
           {depth > 0 ? <span aria-hidden="true">↳ </span> : null}
@@ -405,31 +408,13 @@ interface Row {
   readonly depth: number
 }
 
-/** What a session is found and ordered by, worked out once. */
-interface Facts {
-  readonly text: string
-  readonly title: string
-  readonly activity: number
-}
-
-const facts = new WeakMap<ViewedSession, Facts>()
-const texts = new WeakMap<Overview, string>()
-
-const factsOf = (session: ViewedSession): Facts => {
-  const known = facts.get(session)
-  if (known !== undefined) return known
+/** What a session is found and ordered by. */
+const factsOf = onceFor((session: ViewedSession) => {
   const title = titleOf(session)
-  const found = { title, text: `${session.id} ${title}`.toLowerCase(), activity: activityOf(session) }
-  facts.set(session, found)
-  return found
-}
+  return { title, text: `${session.id} ${title}`.toLowerCase(), activity: activityOf(session) }
+})
 
-const overviewText = (overview: Overview | undefined): string => {
-  if (overview === undefined) return ''
-  const text = texts.get(overview) ?? `${overview.words} ${overview.models.join(' ')}`.toLowerCase()
-  texts.set(overview, text)
-  return text
-}
+const overviewText = onceFor(({ words, models }: Overview) => `${words} ${models.join(' ')}`.toLowerCase())
 
 const inOrder = (
   sessions: readonly ViewedSession[],
@@ -465,7 +450,8 @@ const arranged = (
       ? sorted
       : sorted.filter((session) => {
           const { text } = factsOf(session)
-          const more = overviewText(known.get(session.id))
+          const overview = known.get(session.id)
+          const more = overview === undefined ? '' : overviewText(overview)
           return wanted.every((word) => text.includes(word) || more.includes(word))
         })
   return tree ? treeOf(found) : found.map((session) => ({ session, depth: 0 }))

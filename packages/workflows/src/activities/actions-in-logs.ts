@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'indelible/json/kit'
 import type { LogInfo, Store, StoreFault } from 'indelible/store'
 import { ownStore } from 'indelible/store/kit'
+import { pagesOf } from 'indelible/task/kit'
 import { knownIn, nameOf, type Actions, type Known } from './actions.ts'
 
 const start = 'indelible.action:'
@@ -46,12 +47,9 @@ export const actionsInLogs = (given: Store): Actions => {
     },
     forget: async (before) => {
       const old: string[] = []
-      for (let after: string | undefined; ;) {
-        const page = await store.list({ limit: 1000, ...(after !== undefined && { after }) })()
+      for await (const page of pagesOf((from) => store.list({ limit: 1000, ...from })())) {
         if (isLeft(page)) return page
         for (const { id, created } of page.right.logs) if (id.startsWith(start) && created < before) old.push(id)
-        after = page.right.next
-        if (after === undefined) break
       }
       let forgotten = 0
       for (const id of old) {

@@ -1,6 +1,6 @@
 /** Why a derived context shows a page as it does, in words. */
-import { minFidelity, residencyLevels, type PageKind } from '../../pages/index.ts'
-import type { DerivedContext } from './derive.ts'
+import type { DerivedContext } from 'indelible/context'
+import { minFidelity, residencyLevels, type PageKind } from 'indelible/pages'
 
 /**
  * The reason for the level of a page in a derived context.
