@@ -167,7 +167,7 @@ export const sessionSentences: Sentences<SessionFault | StoreFault | CallbackThr
     `session ${name(fault.id)} is sealed at ${fault.len} ${fault.len === 1 ? 'message' : 'messages'} and takes no more appends: fork it to continue`,
   SessionClosed: (fault) => `this handle of session ${name(fault.id)} is closed: open the session again`,
   SessionBusy: (fault) =>
-    `session ${name(fault.id)} is in use by ${name(fault.holder)}, whose lease expires in ${seconds(fault.remaining)} unless it is renewed; nothing was done: wait (whenBusy: 'wait'), or ask the holder to stop (requestStop)`,
+    `session ${name(fault.id)} is in use by ${name(fault.holder)}, whose lease expires in ${seconds(fault.remaining)} unless it is renewed; nothing was done: wait (whenBusy: 'wait'), or ask the holder to stop (store.requestStop)`,
   StopRequested: (fault) => `the holder of session ${name(fault.id)} was asked to stop: finish, and release the lease`,
   InvalidMessage: (fault) =>
     `message ${fault.index} of the append: ${messageFaultText(fault.cause)}; nothing was appended`,
