@@ -125,6 +125,7 @@ describe('settle', () => {
     expect(isLeft(answer) && faultMessage(answer.left)).toBe(
       'the conversation is not settled: the call "a" at position 0 has no result, and 1 more; mend() derives one that is',
     )
+    expect(faultMessage({ _tag: 'Unsettled', problems: [] })).toContain('no problem is listed')
   })
 })
 
