@@ -54,4 +54,5 @@ const answer = async ({ changed, tests }: Question): Promise<Outcome> => {
   return { failed: [...failed, ...unhandledErrors.map(String)], took }
 }
 process.on('message', (question: Question) => void answer(question).then((outcome) => process.send?.(outcome)))
+process.on('disconnect', () => process.exit())
 process.send?.('ready')
