@@ -3,7 +3,7 @@ export type { Recordable } from './recordable.ts'
 export type { Json, JsonArray, JsonObject } from './json.ts'
 export { admit, type Admitted, type Replaced } from './admit.ts'
 export { difference } from './difference.ts'
-export { isLeft, isRight, left, right } from './either.ts'
+export { eachRight, isLeft, isRight, left, mapRight, right } from './either.ts'
 export { jsonEqual } from './equal.ts'
 export { inspectJson, type Finding, type Inspected } from './inspect.ts'
 export { freezeParsed } from './freeze.ts'
@@ -52,7 +52,8 @@ export {
   stringAt,
   Unexpected,
 } from './reading.ts'
+export { present, type Present } from './present.ts'
 export { optionsOf, type OptionNames } from './options.ts'
 export { endOfString, parseJson, type JsonTextProblem } from './text.ts'
 export { maxDepth, NotJson, ownSnapshot, snapshot, withoutPrototypes } from './snapshot.ts'
-export { base64Of, base64OfText, bytesOfBase64, textOfBase64, textOfUtf8, utf8Of } from './base64.ts'
+export { base64Of, base64OfText, bytesOfBase64, joinBytes, textOfBase64, textOfUtf8, utf8Of } from './base64.ts'

@@ -54,7 +54,7 @@ export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'>
 /**
  * Records a run in a session, so that a process that dies loses nothing that was finished. The run holds the session
  * (its
- * lease) while it goes on: a second one is `SessionBusy`, and `session.requestStop()` of any process ends it as
+ * lease) while it goes on: a second one is `SessionBusy`, and `store.requestStop(id)` of any process ends it as
  * `cancelled`.
  *
  * Each delta is durable before the next step starts. A delta that comes twice, after a retry or a crash, is stored
@@ -508,12 +508,13 @@ const toolStarted = ({ call }: Extract<RunEvent, { type: 'tool_call_start' }>): 
 
 const receiptOf = (event: RunEvent, head: Head | undefined): ReceiptNote | undefined => {
   if ((event.type !== 'step_complete' && event.type !== 'interrupted') || event.sent === undefined) return undefined
-  const { parameters, ...sent } = event.sent
+  const { parameters, derivedBy, ...sent } = event.sent
   return {
     type: 'receipt',
     ...sent,
     ...(head !== undefined && { head }),
     ...(Object.keys(parameters).length > 0 && { parameters }),
+    ...(derivedBy !== undefined && { details: { derived: { ...derivedBy } } }),
     ...(event.type === 'step_complete' && { usage: event.response.usage }),
   }
 }

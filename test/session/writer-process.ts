@@ -25,7 +25,7 @@ const right = <T>(answer: Either<Fault, T>): T => {
 
 const [mode, path = '', id = '', name = '', count = '0'] = process.argv.slice(2)
 const opened = path.startsWith('postgres://')
-  ? postgresStore({ connectionString: path, schema: new URL(path).searchParams.get('schema') ?? '' })
+  ? postgresStore({ timeout: 600_000, connectionString: path, schema: new URL(path).searchParams.get('schema') ?? '' })
   : sqliteStore({ path, durability: mode === 'rebase' ? 'os' : 'disk' })
 const store = right(await opened())
 const session: Session = right(await openSession(store, id)())
@@ -38,7 +38,7 @@ if (mode === 'append') {
       const batch = next++
       const { from, to } = right(await session.append(batchOf(name, batch))())
       say(`ack ${batch} ${from} ${to}`)
-      if (batch % 7 === 0) right(await session.pin(from)())
+      if (batch % 7 === 0) right(await session.note({ type: 'pin', position: from })())
     }
   }
   await Promise.all(Array.from({ length: 4 }, keepAppending))

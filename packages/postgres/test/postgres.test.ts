@@ -49,8 +49,9 @@ const said = async (task: TaskEither<StoreFault, unknown>): Promise<string> => {
   const answer = await task()
   return isLeft(answer) ? `${answer.left._tag}: ${faultMessage(answer.left)}` : 'went well'
 }
+/** A store that waits for a machine with other work. */
 const open = (options: Partial<PostgresOptions>): Promise<Store> =>
-  done(postgresStore({ connectionString: url, ...options } as PostgresOptions))
+  done(postgresStore({ connectionString: url, timeout: 600_000, ...options } as PostgresOptions))
 /** A store with little time, which a machine that stands still for a moment opens at a later try. */
 const openHasty = async (options: Partial<PostgresOptions>): Promise<Store> => {
   for (;;) {
