@@ -2,7 +2,7 @@
 import { treeRoot, type Hash } from 'indelible/proof/kit'
 import type { Append, Appended, Head, ListQuery, LogInfo, Row, Store, StoredRow } from 'indelible/store'
 import { rowLeaf, storeFaultText, type TimedRow } from 'indelible/store/kit'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft, present } from 'indelible/json/kit'
 import { done } from './check.ts'
 
 /** When rows are written that are not given another time. */
@@ -16,7 +16,7 @@ export const note = (body: string): TimedRow => ({ kind: 'note', body, at: momen
 export const timed = (row: Row, at: number, salt?: string): TimedRow => ({
   ...row,
   at,
-  ...(salt !== undefined && { salt }),
+  ...present({ salt }),
 })
 
 /** So many rows with different texts, every third a note. */
@@ -31,7 +31,7 @@ export const asStored = (rows: readonly TimedRow[]): StoredRow[] =>
     index: rows.slice(0, position).filter((row) => row.kind === kind).length,
     body,
     at,
-    ...(salt !== undefined && { salt }),
+    ...present({ salt }),
   }))
 
 /** The head that a log of these rows must have. */
