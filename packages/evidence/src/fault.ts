@@ -106,7 +106,6 @@ const list = (names: readonly string[]): string =>
 /**
  * A fault of evidence, of a session or of its store as a sentence for people.
  *
- * @param fault the fault
  * @returns what failed, where, and what to do next
  */
 export const evidenceFaultMessage: (fault: AnyEvidenceFault) => string = sentencesOf(evidenceSentences)

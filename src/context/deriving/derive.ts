@@ -127,6 +127,8 @@ export interface DerivedContext {
   readonly budget: number
   /** With `model`: the tokens of messages, tools and system prompt by the estimator alone. A receipt keeps it. */
   readonly estimated?: number
+  /** How the record and its notes give the same context again. A receipt keeps it. Absent where only the program knows. */
+  readonly derivedBy?: DerivedBy
   /** With `model`: the tokens that the provider counts for each estimated one, by the receipts. */
   readonly factor?: number
   /** The number of messages in the record, with retracted ones. */
@@ -149,6 +151,20 @@ export interface DerivedContext {
    * as long as a result that came late is in reach. Computed when you read it.
    */
   readonly state: string | undefined
+}
+
+/** The settings of a context that follow from no record: with them `deriveContext` gives it again. */
+export interface DerivedBy {
+  /** The name of the policy, and the version of its choices. */
+  readonly policy: string
+  /** The version of the choices of the policy. Absent if it has none. */
+  readonly version?: string
+  /** The tokens for messages, before the estimate was corrected. */
+  readonly budget: number
+  /** The tokens of tools and system prompt beside them. */
+  readonly reserved: number
+  /** Whether markers name the tool `recall`. */
+  readonly recall: boolean
 }
 
 /** Cached tokens at 0.1 and others at 1.25 of the price of plain input. */
@@ -248,7 +264,7 @@ const contextOf = (
   state: State,
   previous: SentContext | undefined,
   { total, room, factor }: { readonly total: number; readonly room: number; readonly factor: number },
-  { policy, model, reserved }: Settings,
+  { policy, model, reserved, budget, estimate, recall }: Settings,
   prices: Prices,
 ): DerivedContext => {
   const { track, line, messages: count, segments, open, end } = state
@@ -281,6 +297,17 @@ const contextOf = (
     tokens: total,
     budget: room,
     ...(model !== undefined && { estimated: total + reserved, factor }),
+    // Another estimator, and another name of the recall tool, are the program's own.
+    ...(estimate === estimateTokens &&
+      (recall === false || recall === 'recall') && {
+        derivedBy: Object.freeze({
+          policy: policy.name,
+          ...(policy.version !== undefined && { version: policy.version }),
+          budget,
+          reserved,
+          recall: recall !== false,
+        }),
+      }),
     length: end,
     activeFrom: track.activeFrom,
     stablePrefix: prefix,
