@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defaultServerConditions } from 'vite'
 import { defineConfig } from 'vitest/config'
-import { isFull } from './test/rounds.ts'
+import { isShort } from './test/rounds.ts'
 
 const test = (path: string): string => fileURLToPath(new URL(`test/${path}`, import.meta.url))
 
@@ -43,9 +43,9 @@ export default defineConfig({
     setupFiles: ['test/setup.ts'],
     env: { NODE_OPTIONS: '--conditions=@indelible/source' }, // for processes that tests start from sources
     // Only to end what hangs: no test's result depends on how long it takes.
-    testTimeout: isFull ? 6 * 3_600_000 : 600_000,
-    hookTimeout: 600_000,
-    expect: { poll: { timeout: 300_000 } },
+    testTimeout: isShort ? 1_800_000 : 6 * 3_600_000,
+    hookTimeout: 1_800_000,
+    expect: { poll: { timeout: 600_000 } },
     slowTestThreshold: 60_000,
     execArgv: ['--max-semi-space-size=32'], // fewer collections of what properties make and drop: 5 to 10 % of their time
     maxWorkers: availableParallelism() + 1, // many tests wait for processes of their own

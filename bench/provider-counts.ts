@@ -8,16 +8,10 @@
 import { readFileSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { createHistory, type Message } from 'indelible'
-import {
-  claudeTokens,
-  countedIn,
-  estimateTokens,
-  openaiTokens,
-  replay,
-  type Estimator,
-  type ProviderCount,
-} from 'indelible/context'
+import { estimateTokens, replay, type Estimator } from 'indelible/context'
 import { machine } from './measure.ts'
+import { countedIn, providerComparison, type ProviderCount } from './provider-comparison.ts'
+import { claudeTokens, openaiTokens } from './provider-tokens.ts'
 import { readTranscript } from '@indelible/transcripts'
 
 const shared = '../../shared/data/transcripts/'
@@ -51,11 +45,9 @@ const row = (file: string, estimator: string, estimate: Estimator): void => {
   const transcript = readTranscript(readFileSync(path))
   if (isLeft(transcript)) throw new Error(file)
   const { messages } = transcript.right
-  const { provider } = replay(createHistory<Message>({ from: messages }).view(), {
-    budget: 1e9,
-    estimate,
-    counted: file.startsWith('codex') ? codexCounts(path, messages) : countedIn,
-  })
+  const comparison = providerComparison(file.startsWith('codex') ? codexCounts(path, messages) : countedIn)
+  replay(createHistory<Message>({ from: messages }).view(), { budget: 1e9, estimate, onAnswer: comparison.add })
+  const provider = comparison.sum()
   if (provider === undefined) throw new Error(`${file} has no counts`)
   const { calls, served, misses, servedElse, cacheable, growth } = provider
   const percent = (share: number): string => `${(share * 100).toFixed(1)} %`

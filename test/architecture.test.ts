@@ -51,7 +51,7 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
   'packages/cli/src': {
     view: [], // the page's server
     terminal: ['view'], // what people see
-    sources: ['terminal'], // what commands are given: files, sessions, stores
+    sources: ['terminal', 'view'], // what commands are given: files, sessions, stores
     record: ['sources', 'terminal'],
     change: ['sources', 'terminal'],
     files: ['sources', 'terminal', 'view'],
@@ -59,7 +59,7 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     prove: ['sources', 'terminal'],
     keep: ['sources', 'terminal', 'record', 'prove'],
     look: ['sources', 'terminal', 'view', 'change', 'files'],
-    agents: ['sources', 'terminal', 'model'],
+    agents: ['sources', 'terminal', 'model', 'view'],
   },
 }
 

@@ -11,6 +11,9 @@ if (!(share >= 0)) throw new Error(`INDELIBLE_ROUNDS is "${asked}"; expected a s
 /** The number of rounds: `few`, or the share of `full` where that is more. */
 export const rounds = (few: number, full: number): number => Math.max(few, Math.round(full * share))
 
+/** Whether a test has few rounds, as in `npm test`. */
+export const isShort: boolean = share === 0
+
 /** Whether a test tries every case, instead of a sample of them. */
 export const isFull: boolean = share >= 1
 

@@ -2,27 +2,17 @@
 import { isObject, type Path, own } from '../json/index.ts'
 import type { ToolResultPart } from '../message/index.ts'
 import type { Writing } from './losses.ts'
-import { restore, type Kept } from './residual.ts'
-
-/** An item that is being written. */
-export type FreshItem = { [field: string]: unknown }
+import { asContent as partsOrText } from './content.ts'
+import { restore, type Fresh, type Kept } from './residual.ts'
+import type { Resolved } from './source.ts'
 
 /** One plain text as a string, unless it stood as a part; nothing as the empty string. */
-export const asContent = (parts: FreshItem[], asParts: boolean): unknown => {
-  const [only] = parts
-  if (asParts) return parts
-  if (only === undefined) return ''
-  return parts.length === 1 &&
-    only['type'] === 'input_text' &&
-    typeof only['text'] === 'string' &&
-    Object.keys(only).length === 2
-    ? only['text']
-    : parts
-}
+export const asContent = (parts: Fresh[], asParts: boolean): unknown =>
+  parts.length === 0 && !asParts ? '' : partsOrText(parts, asParts, 'input_text')
 
 interface Both {
-  readonly item?: FreshItem
-  readonly part?: FreshItem
+  readonly item?: Fresh
+  readonly part?: Fresh
 }
 
 /** An item and a part with what was kept beside them. What somebody else put in their place is no part of a wire. */
@@ -36,15 +26,6 @@ export const both = <T extends Both>(written: T, kept: Kept | undefined): T => {
   })
 }
 
-/** The JSON that a text is, if it is. */
-export const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** The text of a result, where its kind takes nothing else. */
 export const said = (part: ToolResultPart, writing: Writing, path: Path): string =>
   part.content
@@ -56,11 +37,7 @@ export const said = (part: ToolResultPart, writing: Writing, path: Path): string
     .join('')
 
 /** What a computer answers with: one screenshot. The rest is lost. Undefined if there is none. */
-export const pictureOf = (
-  part: ToolResultPart,
-  writing: Writing,
-  path: Path,
-): ReturnType<Writing['resolve']> | undefined => {
+export const pictureOf = (part: ToolResultPart, writing: Writing, path: Path): Resolved | undefined => {
   const picture = part.content.find(({ type }) => type === 'image')
   part.content.forEach(
     (each, index) =>

@@ -1,21 +1,20 @@
 /** The border of every `encode`: losses are gathered while messages are written, one entry for each thing. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isPolluted, left, right, withoutPrototypes } from '../json/index.ts'
-import type { Path } from '../json/index.ts'
+import { isPolluted, left, right, withoutPrototypes, type Path } from '../json/index.ts'
 import type { EncodeFault } from './fault.ts'
 import type { EncodeOptions, Encoded, Loss } from './codec.ts'
 import { isErased, type Message, type Part, type Source } from '../message/index.ts'
 import { erasedMark, standIn } from '../message/kit.ts'
 import { foreignFields } from './residual.ts'
-import { BlockMissing, resolve } from './source.ts'
+import { BlockMissing, resolve, type Resolved } from './source.ts'
 
 /** What the writer of a message is given: where it is, and where to say what is lost. */
 export interface Writing {
   readonly position: number
   /** @param at the message's position. Default: this one */
-  readonly lose: (path: Path, reason: string, at?: number) => void
+  readonly lose: (path: Path, reason: string, at?: number) => undefined
   /** A source with its bytes or URL at hand. */
-  readonly resolve: (source: Source, path: Path) => Exclude<Source, { type: 'block' }>
+  readonly resolve: (source: Source, path: Path) => Resolved
 }
 
 /** Fields that other formats keep and the writer says in its own way. */
@@ -40,7 +39,7 @@ export const encodeMessages = <Wire>(
   let position = 0
   const writing = {
     position,
-    lose: (path: Path, reason: string, at = position): void =>
+    lose: (path: Path, reason: string, at = position): undefined =>
       void losses.push(Object.freeze({ position: at, path, reason })),
     resolve: (source: Source, path: Path) => resolve(source, options, format, position, path),
   }

@@ -50,7 +50,8 @@ export const restore = <T extends object>(written: T, kept: Kept | undefined): T
   return written
 }
 
-type Fresh = { [key: string]: unknown }
+/** An object of a wire that is being written. */
+export type Fresh = { [field: string]: unknown }
 
 const merge = (target: Fresh, fields: JsonObject): void => {
   for (const key of Object.keys(fields)) {

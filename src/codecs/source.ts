@@ -5,13 +5,16 @@ import type { EncodeFault } from './fault.ts'
 import type { EncodeOptions } from './codec.ts'
 import type { Source } from '../message/index.ts'
 
+/** A source that can be written: its bytes or its URL are at hand. */
+export type Resolved = Exclude<Source, { type: 'block' }>
+
 /**
  * A URL as a source; a plain base64 data URL becomes its bytes. `urlOf` gives the same text back.
  *
  * @param url a URL or a data URL
  * @returns the source
  */
-export const sourceOf = (url: string): Exclude<Source, { type: 'block' }> => {
+export const sourceOf = (url: string): Resolved => {
   const found = dataUrl.exec(url)
   if (found === null) return Object.freeze({ type: 'url', url })
   return Object.freeze({ type: 'base64', mediaType: found[1] as string, data: url.slice(found[0].length) })
@@ -20,7 +23,7 @@ export const sourceOf = (url: string): Exclude<Source, { type: 'block' }> => {
 /** No parameters beside `base64`, so that nothing is lost on the way back. */
 const dataUrl = /^data:([^;,]+);base64,/
 
-export const urlOf = (source: Exclude<Source, { type: 'block' }>): string =>
+export const urlOf = (source: Resolved): string =>
   source.type === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`
 
 /** What `encode` throws to itself when there is no content for a stored block; the codec's border makes a fault of it. */
@@ -39,7 +42,7 @@ export const resolve = (
   format: string,
   position: number,
   path: Path,
-): Exclude<Source, { type: 'block' }> => {
+): Resolved => {
   if (source.type !== 'block') return source
   const { id } = source
   const block = own(options, 'block')

@@ -2,6 +2,7 @@ export { usableTokens, type Budget, type WindowParts } from './deriving/budget.t
 export {
   deriveContext,
   type DerivedContext,
+  type DerivedBy,
   type DeriveOptions,
   type Prices,
   type SentContext,
@@ -36,10 +37,7 @@ export {
   type RecallTool,
   type RecallToolOptions,
 } from './recall/recall.ts'
-export { countedIn, timeIn } from './replay/counted.ts'
-export { claudeTokens, openaiTokens } from './counting/provider-tokens.ts'
-
-export { replay, type AgainstProvider, type ProviderCount, type Replay, type ReplayOptions } from './replay/replay.ts'
+export { replay, type Replay, type ReplayOptions } from './replay/replay.ts'
 export { lexicalSearch, type Found, type RecallSearch } from './recall/search.ts'
 export type { ContextSource } from './deriving/source.ts'
 export type { Span } from './deriving/span.ts'

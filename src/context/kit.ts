@@ -1,10 +1,9 @@
 /** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
 export { imageTokens } from './counting/attachments.ts'
-export { callDollars, unitsOf, usageDollars } from './counting/model-prices.ts'
+export { callDollars, ratesAt, unitsOf, usageDollars } from './counting/model-prices.ts'
 export { estimatorOf, textTokens } from './counting/tokens.ts'
 export { defaultPrices } from './deriving/derive.ts'
 export { extractive } from './deriving/prepare.ts'
-export { residencyReason } from './deriving/reason.ts'
 export { isSubstantive } from './deriving/substantive.ts'
 export { type ContextFault, contextSentences } from './fault.ts'
-export { represent, structuredResult } from './showing/represent.ts'
+export { represent } from './showing/represent.ts'

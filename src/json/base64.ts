@@ -78,3 +78,14 @@ const there = <T>(found: T | undefined, name: string): T => {
   if (found === undefined) throw new TypeError(`${name} is needed here, and this place has none`)
   return found
 }
+
+/** Pieces of bytes as one, in memory of its own. */
+export const joinBytes = (pieces: readonly Uint8Array[]): Uint8Array => {
+  const whole = new Bytes(pieces.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
+}

@@ -279,14 +279,14 @@ export class Loop {
   async #ask(partial: PartialAnswer): Promise<Asked | 'cut'> {
     const { model, tools, parameters, receipts } = this.#options
     const definitions = [...tools.values()]
-    const { messages, stablePrefix, estimated } = this.#derive()
+    const { messages, stablePrefix, estimated, derivedBy: by } = this.#derive()
     if (receipts)
       this.#sent = Object.freeze({
         len: this.#work.len,
         contextDigest: rangeDigest(messages),
         model: model.name,
         parameters,
-        ...present({ estimated }),
+        ...present({ estimated, derivedBy: by }),
       })
     const step = this.#step
     const { signal } = this.#control

@@ -1,4 +1,5 @@
 export { amount, type Amount } from './amount.ts'
+export { pagesOf } from './pages.ts'
 export { reasonOf, sentenceOf, sentencesOf, type AnySentences, type Sentences, type Tagged } from './sentences.ts'
 export { callbackFaultText, called, consequenceOf, FaultError, type CallbackThrew } from './fault.ts'
 export { newAbort, type Abort, type Signal, type SignalLike } from './signal.ts'

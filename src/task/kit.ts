@@ -10,6 +10,7 @@ export {
   amount,
   called,
   longestTimer,
+  pagesOf,
   reasonOf,
   sentencesOf,
   taskOf,

@@ -1,9 +1,7 @@
-/** What models cost: the table, and what a replay makes of it. */
+/** What models cost. */
 import { describe, expect, it } from 'vitest'
-import { estimateTokens, modelPrices, pricesOf, replay } from 'indelible/context'
+import { modelPrices, pricesOf } from 'indelible/context'
 import { unitsOf, usageDollars } from '../../src/context/kit.ts'
-import { conversation } from '../messages.ts'
-import { recordOf } from './conversations.ts'
 
 describe('prices', () => {
   it('are found by the name of a model, dated or with its provider, and of no other', () => {
@@ -48,28 +46,5 @@ describe('prices', () => {
     expect(usageDollars('gemini-2.5-pro', usage, 2)).toBeCloseTo(0.3 * 1.25 + 0.01, 9)
     expect(usageDollars('unheard-of', usage)).toBeUndefined()
     expect(usageDollars(undefined, { input: 0, output: 0 })).toBe(0)
-  })
-
-  it('a replay says dollars: cached, other and answered tokens at their own price, long requests at theirs', () => {
-    const sizes = conversation().map(estimateTokens)
-    const upTo = (length: number): number => sizes.slice(0, length).reduce((sum, size) => sum + size, 0)
-    const flat = { input: 1, output: 1_000_000, cacheRead: 0.5, cacheWrite: 2, source: '', read: '' }
-    const view = recordOf(conversation())
-    const report = replay(view, { budget: 1000, model: flat, toolTokens: 10 })
-    expect(report.dollars?.input).toBeCloseTo(
-      ((upTo(2) + 10) * 2 + (upTo(2) + 10) * 0.5 + (upTo(5) - upTo(2)) * 2) / 1e6,
-      12,
-    )
-    expect(report.dollars?.output).toBeCloseTo((sizes[2] ?? 0) + (sizes[5] ?? 0), 9)
-    expect(report.cost).toBeCloseTo(upTo(2) * 2 + upTo(2) * 0.5 + (upTo(5) - upTo(2)) * 2, 9)
-
-    const long = { above: upTo(2) + 10, input: 10, output: 0, cacheRead: 5, cacheWrite: 20 }
-    const tiered = replay(view, { budget: 1000, model: { ...flat, long }, toolTokens: 10 })
-    expect(tiered.dollars?.output).toBeCloseTo(sizes[2] ?? 0, 9)
-    expect(tiered.dollars?.input).toBeCloseTo(
-      ((upTo(2) + 10) * 2 + (upTo(2) + 10) * 5 + (upTo(5) - upTo(2)) * 20) / 1e6,
-      12,
-    )
-    expect(replay(view, { budget: 1000 }).dollars).toBe(undefined)
   })
 })

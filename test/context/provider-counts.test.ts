@@ -1,10 +1,27 @@
 /** A replay against what providers counted, and the estimators that are fitted to their counts. */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { assistant, createHistory, user, type Message } from 'indelible'
-import { claudeTokens, countedIn, estimateTokens, openaiTokens, replay } from 'indelible/context'
+import { assistant, createHistory, user, type Message, type View } from 'indelible'
+import { estimateTokens, replay, type Estimator } from 'indelible/context'
+import {
+  countedIn,
+  providerComparison,
+  type AgainstProvider,
+  type ProviderCount,
+} from '../../bench/provider-comparison.ts'
+import { claudeTokens, openaiTokens } from '../../bench/provider-tokens.ts'
 import { itShared, readShared } from '../shared.ts'
 import { readTranscript } from '@indelible/transcripts'
+
+const against = (
+  record: View<Message>,
+  countOf: (answer: Message, position: number) => ProviderCount | undefined,
+  estimate: Estimator = estimateTokens,
+): AgainstProvider | undefined => {
+  const comparison = providerComparison(countOf)
+  replay(record, { budget: 1e9, estimate, onAnswer: comparison.add })
+  return comparison.sum()
+}
 
 const said = (text: string): Message => assistant(text)
 const conversation = [user('one two'), said('three'), user('four five'), said('six'), user('seven'), said('eight')]
@@ -15,35 +32,28 @@ const upTo = (length: number): number =>
 describe('a replay against counts', () => {
   it('is exact where the provider counts the same, with what is not in the record', () => {
     const beside = 100
-    const { provider } = replay(view, {
-      budget: 1e9,
-      counted: (_, position) => ({
-        input: upTo(position) + beside,
-        cached: position === 1 ? 0 : upTo(position - 2) + beside,
-      }),
-    })
+    const provider = against(view, (_, position) => ({
+      input: upTo(position) + beside,
+      cached: position === 1 ? 0 : upTo(position - 2) + beside,
+    }))
     expect(provider).toMatchObject({ calls: 3, misses: 0, growth: 1 })
     expect(provider?.cacheable).toBeCloseTo(provider?.served ?? 0, 12)
     expect(provider?.servedElse).toBe(provider?.served)
   })
   it('says what the provider grows more, and where its cache served nothing', () => {
-    const { provider } = replay(view, {
-      budget: 1e9,
-      counted: (_, position) =>
-        position === 3
-          ? { input: 2 * upTo(3), cached: 0 }
-          : { input: 2 * upTo(position), cached: position === 1 ? 0 : upTo(3) },
-    })
+    const provider = against(view, (_, position) =>
+      position === 3
+        ? { input: 2 * upTo(3), cached: 0 }
+        : { input: 2 * upTo(position), cached: position === 1 ? 0 : upTo(3) },
+    )
     expect(provider).toMatchObject({ calls: 3, misses: 1, growth: 0.5 })
     expect(provider?.served).toBeCloseTo(upTo(3) / (2 * (upTo(1) + upTo(3) + upTo(5))), 12)
     expect(provider?.servedElse).toBeCloseTo(upTo(3) / (2 * (upTo(1) + upTo(5))), 12)
   })
   it('is nothing without counts, and leaves calls without one out', () => {
-    expect(replay(view, { budget: 1e9 }).provider).toBe(undefined)
-    expect(replay(view, { budget: 1e9, counted: countedIn }).provider).toBe(undefined)
-    expect(
-      replay(view, { budget: 1e9, counted: (_, at) => ({ input: at === 1 ? 9 : 0, cached: 0 }) }).provider,
-    ).toMatchObject({ calls: 1, growth: 1 })
+    expect(against(view, () => undefined)).toBe(undefined)
+    expect(against(view, countedIn)).toBe(undefined)
+    expect(against(view, (_, at) => ({ input: at === 1 ? 9 : 0, cached: 0 }))).toMatchObject({ calls: 1, growth: 1 })
   })
 })
 
@@ -54,11 +64,7 @@ describe('counts and estimates of recorded sessions', () => {
       const transcript = readTranscript(readShared(`transcripts/${file}`))
       if (isLeft(transcript)) throw new Error(file)
       const record = createHistory<Message>({ from: transcript.right.messages }).view()
-      const { provider } = replay(record, {
-        budget: 1e9,
-        estimate: claudeTokens,
-        counted: countedIn,
-      })
+      const provider = against(record, countedIn, claudeTokens)
       expect(Math.abs((provider?.cacheable ?? 0) - (provider?.servedElse ?? 1))).toBeLessThan(0.02)
       expect(Math.abs((provider?.growth ?? 0) - 1)).toBeLessThan(0.1)
     },

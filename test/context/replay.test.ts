@@ -1,16 +1,7 @@
 /** The judge: what it measures, and that it finds each fault where there is one. */
 import { describe, expect, it } from 'vitest'
 import { assistant, system, toolCall, toolResult, user, type Message, type PageKind, type Settled } from 'indelible'
-import {
-  estimateTokens,
-  paged,
-  pricesOf,
-  replay,
-  timeIn,
-  window,
-  type ContextSource,
-  type DerivedContext,
-} from 'indelible/context'
+import { estimateTokens, paged, replay, window, type ContextSource, type DerivedContext } from 'indelible/context'
 import { judgeOf } from '../../src/context/replay/judge.ts'
 import { spanOf, type Span } from '../../src/context/deriving/span.ts'
 import { conversation } from '../messages.ts'
@@ -129,28 +120,6 @@ describe('replay', () => {
       rereads: 0,
     })
   })
-  it('counts a call as not cached that came after the cache had expired, if it is told the times', () => {
-    const view = recordOf(conversation())
-    const usual = replay(view, { budget: 1000 })
-    const after = (milliseconds: number, options = {}) =>
-      replay(view, { budget: 1000, timeOf: (_, position) => (position < 4 ? 0 : milliseconds), ...options })
-    expect(after(300_000)).toMatchObject({ cost: usual.cost, expired: 0 })
-    expect(after(300_001)).toMatchObject({ cost: 1.25 * usual.tokens, cacheable: usual.cacheable, expired: 1 })
-    expect(after(300_001, { cacheLifetime: 3_600_000 })).toMatchObject({ cost: usual.cost, expired: 0 })
-    const model = pricesOf('claude-opus-4-5')
-    if (model === undefined) throw new Error('the table has no claude-opus-4-5')
-    const beside = { model, systemTokens: 100 }
-    expect(after(300_001, beside).dollars?.input).toBeCloseTo(((usual.tokens + 200) * model.cacheWrite) / 1e6)
-    expect(usual).not.toHaveProperty('expired')
-  })
-  it('reads the times that recordings keep', () => {
-    const at = (meta: NonNullable<Message['meta']>): number | undefined => timeIn({ ...assistant('Done.'), meta })
-    expect(at({ 'pi-session': { timestamp: 1_763_681_634_577 } })).toBe(1_763_681_634_577)
-    expect(at({ codex: { timestamp: '2026-02-10T17:24:38.048Z' } })).toBe(Date.UTC(2026, 1, 10, 17, 24, 38, 48))
-    expect(at({ 'claude-code': { timestamp: 'yesterday' } })).toBeUndefined()
-    expect(at({ 'claude-code': 'yesterday' })).toBeUndefined()
-    expect(timeIn(assistant('Done.'))).toBeUndefined()
-  })
   it('counts the calls that are made again, and whether the earlier answer could still be read', () => {
     const read = (name: string, id: string): Message[] => [
       assistant(toolCall(id, 'read', { path: name })),
@@ -173,8 +142,26 @@ describe('replay', () => {
     }
     expect(reports.find(({ policy }) => policy === 'window')?.rereads).toBe(1)
   })
-  it('counts what does not fit apart', () => {
+  it('gives each answer to its caller, with the context before it', () => {
+    const view = recordOf(conversation())
+    const contexts: unknown[] = []
+    const { tokens } = replay(view, {
+      budget: 1000,
+      onAnswer: (answer, position, context) => contexts.push([answer === view.at(position), position, context?.tokens]),
+    })
+    const sizes = conversation().map(estimateTokens)
+    const upTo = (length: number): number => sizes.slice(0, length).reduce((sum, size) => sum + size, 0)
+    expect(contexts).toEqual([
+      [true, 2, upTo(2)],
+      [true, 5, upTo(5)],
+    ])
+    expect(tokens).toBe(upTo(2) + upTo(5))
+  })
+  it('counts what does not fit apart, and gives it to its caller without a context', () => {
     const view = recordOf([system('Rule. '.repeat(1000)), ...conversation().slice(1)])
+    const contexts: unknown[] = []
+    replay(view, { budget: 50, onAnswer: (_, __, context) => contexts.push(context) })
+    expect(contexts).toEqual([undefined, undefined])
     expect(replay(view, { budget: 50 })).toMatchObject({ calls: 2, unfit: 2, tokens: 0, cacheable: 0 })
   })
 })

@@ -638,7 +638,7 @@ describe('what goes wrong', () => {
       'error: step 0: the answer of m ended before it was complete (after 4 characters, which are recorded as interrupted): run again',
     )
     expect(await said({ model: stream({ type: 'finish', message: user('x'), reason: 'end_turn', usage }) })).toBe(
-      "error: step 0: the answer of m can't be recorded: its role is user",
+      "error: step 0: the answer of m can't be recorded: its role is user; run again",
     )
     expect(
       await said({ model: stream({ type: 'finish', message: assistant('\ud83d'), reason: 'end_turn', usage }) }),
@@ -737,6 +737,6 @@ it('a view that is not settled is refused before anything is sent, naming what i
   const open = createHistory<Message>({ from: [assistant(toolCall('c1', 'add', '{}'))] }).view()
   const ended = await run({ model: scriptedModel([]), view: open as unknown as RunOptions['view'] }).result()()
   expect(isRight(ended) || faultMessage(ended.left)).toBe(
-    'step 0: nothing was sent: the conversation is not settled: the call "c1" at position 0 has no result; mend() derives one that is',
+    'step 0: nothing was sent: the conversation is not settled: the call "c1" at position 0 has no result; append what is missing, or send the copy that mend() derives',
   )
 })

@@ -35,7 +35,7 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
     }
   }
   const open = (schema: string): Promise<Store> =>
-    Promise.resolve(postgresStore({ connectionString: url, schema, connections: 3 }))
+    Promise.resolve(postgresStore({ timeout: 600_000, connectionString: url, schema, connections: 3 }))
 
   describe('a search in PostgreSQL by its index', leftOutIf(server === undefined, noPostgres), () => {
     whileNoTimePasses()
@@ -96,7 +96,7 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
       const address = new URL(url)
       address.username = role
       address.password = 'p'
-      const reader = await postgresStore({ connectionString: address.href, schema, connections: 2 })
+      const reader = await postgresStore({ timeout: 600_000, connectionString: address.href, schema, connections: 2 })
       expect(await searchStore(reader, 'kappa')).toMatchObject({ indexed: true, hits: [{ session: 'a', position: 0 }] })
       const old = { ...store, append: (id: string, given: Append) => store.append(id, { ...given, terms: undefined as never }) } // oxfmt-ignore
       await (await openSession(old, 'a')).append(user('kappa two'))

@@ -266,7 +266,14 @@ it.each([
   [
     'PostgreSQL',
     server === undefined ? 0 : rounds(3, 300),
-    () => ok(postgresStore({ connectionString: server?.url ?? '', schema: `law ${process.pid} ${files++}` })),
+    () =>
+      ok(
+        postgresStore({
+          timeout: 600_000,
+          connectionString: server?.url ?? '',
+          schema: `law ${process.pid} ${files++}`,
+        }),
+      ),
   ],
 ] as const)(
   'the conversation is what an array would be, at every head, and the view still has everything: in %s',

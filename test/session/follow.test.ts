@@ -241,10 +241,10 @@ describe('what a follower costs while nothing happens', () => {
     it('no statement while notifications come, which tell of another process at once', async () => {
       const { pool, notified } = countingPool(4)
       const schema = `idle ${process.pid}`
-      const store = await postgresStore({ pool, schema })
+      const store = await postgresStore({ timeout: 600_000, pool, schema })
       const own = notified(1) // it listens from then on
       expect(await idling(store, () => own)).toBe(0)
-      const other = await postgresStore({ connectionString: server?.url ?? '', schema })
+      const other = await postgresStore({ timeout: 600_000, connectionString: server?.url ?? '', schema })
       const rows = follow({ store, id: 's' }, { from: 2 })[Symbol.asyncIterator]()
       const again = notified(1)
       const next = rows.next()
@@ -261,7 +261,7 @@ describe('what a follower costs while nothing happens', () => {
     })
     it('5 polls a second where no connection can be spared to listen', async () => {
       const { pool } = countingPool(1)
-      const store = await postgresStore({ pool, schema: `poll ${process.pid}` })
+      const store = await postgresStore({ timeout: 600_000, pool, schema: `poll ${process.pid}` })
       expect(await idling(store)).toBe(20)
       await store.close()
       await pool.end()

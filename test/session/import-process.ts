@@ -18,7 +18,11 @@ import { transcriptOf } from './transcripts.ts'
 const [path = '', name = ''] = process.argv.slice(2)
 const opened = await (
   path.startsWith('postgres://')
-    ? postgresStore({ connectionString: path, schema: new URL(path).searchParams.get('schema') ?? '' })
+    ? postgresStore({
+        timeout: 600_000,
+        connectionString: path,
+        schema: new URL(path).searchParams.get('schema') ?? '',
+      })
     : sqliteStore({ path, durability: 'os' })
 )()
 if (isLeft(opened)) throw new Error(faultMessage(opened.left))

@@ -41,7 +41,10 @@ const places: { readonly [name: string]: () => Promise<Place> } = {
       const address = new URL(server.url)
       const schema = `imports ${process.pid} ${Math.random()}`
       address.searchParams.set('schema', schema)
-      return { path: address.href, store: await ok(postgresStore({ connectionString: server.url, schema })) }
+      return {
+        path: address.href,
+        store: await ok(postgresStore({ timeout: 600_000, connectionString: server.url, schema })),
+      }
     },
   }),
 }

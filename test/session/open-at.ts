@@ -7,6 +7,6 @@ import { sqliteStore } from '../../src/store/sqlite/index.ts'
 export const openAt = async (path: string, ahead = 0): Promise<Store> => {
   const now = (): number => Date.now() + ahead
   return path.startsWith('postgres://')
-    ? postgresStore({ connectionString: path, connections: 3, now })
+    ? postgresStore({ timeout: 600_000, connectionString: path, connections: 3, now })
     : sqliteStore({ path, durability: 'os', wait: 60_000, now })
 }

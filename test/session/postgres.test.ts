@@ -58,7 +58,14 @@ describe('erasing', leftOutIf(server === undefined, noPostgres), () => {
   beforeAll(async () => {
     for (let handle = 0; handle < 2; handle++)
       stores.push(
-        await ok(postgresStore({ connectionString: server?.url ?? '', schema: `${schema} erasing`, connections: 4 })),
+        await ok(
+          postgresStore({
+            timeout: 600_000,
+            connectionString: server?.url ?? '',
+            schema: `${schema} erasing`,
+            connections: 4,
+          }),
+        ),
       )
   })
   afterAll(async () => {
@@ -82,7 +89,7 @@ describe('erasing', leftOutIf(server === undefined, noPostgres), () => {
 describe('a session on PostgreSQL', leftOutIf(server === undefined, noPostgres), () => {
   let store: Store
   beforeAll(async () => {
-    store = await ok(postgresStore({ connectionString: server?.url ?? '', schema }))
+    store = await ok(postgresStore({ timeout: 600_000, connectionString: server?.url ?? '', schema }))
   })
   afterAll(async () => {
     await ok(store.close())
@@ -119,7 +126,7 @@ describe('a session on PostgreSQL', leftOutIf(server === undefined, noPostgres),
     const writers = 8
     const stores = await Promise.all(
       Array.from({ length: writers }, () =>
-        ok(postgresStore({ connectionString: server?.url ?? '', schema, connections: 3 })),
+        ok(postgresStore({ timeout: 600_000, connectionString: server?.url ?? '', schema, connections: 3 })),
       ),
     )
     const sessions = await Promise.all(stores.map((own) => ok(openSession(own, id))))
@@ -162,7 +169,7 @@ describe('a session on PostgreSQL', leftOutIf(server === undefined, noPostgres),
         return query(given)
       }) as never
     })
-    const own = await ok(postgresStore({ pool, schema }))
+    const own = await ok(postgresStore({ timeout: 600_000, pool, schema }))
     const session = await ok(createSession(own, { id, messages: [user('first')] }))
     await ok(session.append(user('second')))
     texts.length = 0

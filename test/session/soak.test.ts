@@ -154,7 +154,7 @@ it(
   async () => {
     const own = server?.own
     if (own === undefined) return
-    const store = await ok(postgresStore({ connectionString: server?.url ?? '', connections: 20 }))
+    const store = await ok(postgresStore({ timeout: 600_000, connectionString: server?.url ?? '', connections: 20 }))
     let total = 0
     for (let outage = 0; outage < outages;) {
       const scope = store.scoped(`from ${outage}`)

@@ -25,7 +25,7 @@ const right = <T>(answer: Either<Fault, T>): T => {
 
 const [mode, path = '', id = '', name = '', count = '0'] = process.argv.slice(2)
 const opened = path.startsWith('postgres://')
-  ? postgresStore({ connectionString: path, schema: new URL(path).searchParams.get('schema') ?? '' })
+  ? postgresStore({ timeout: 600_000, connectionString: path, schema: new URL(path).searchParams.get('schema') ?? '' })
   : sqliteStore({ path, durability: mode === 'rebase' ? 'os' : 'disk' })
 const store = right(await opened())
 const session: Session = right(await openSession(store, id)())

@@ -77,9 +77,9 @@ export const rowSamples: readonly string[] = [
   ])}`,
   `PostgreSQL text ${JSON.stringify(escaped('\0\u0001'))}`,
   `PostgreSQL sums ${JSON.stringify([
-    postgresSum.metaSum(hash, 's', 'id', '{}', 1),
-    postgresSum.createdSum(hash, 's', 'id', 1),
-    termsOf('s', { a: { b: 'c' }, n: 1 }, hash),
+    postgresSum.metaSum('s', 'id', '{}', 1),
+    postgresSum.createdSum('s', 'id', 1),
+    termsOf('s', { a: { b: 'c' }, n: 1 }),
   ])}`,
   `encrypted row ${JSON.stringify(decryptRow(encryptedRow, key))}`,
   `encrypted metadata ${JSON.stringify(openMeta('s', key, encryption, encryptedMeta))}`,

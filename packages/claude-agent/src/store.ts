@@ -1,13 +1,12 @@
 /** A `SessionStore` of the Claude Agent SDK: each transcript is a record, and each of its lines a note of it. */
-import { isLeft, isObject, type Json, type JsonObject } from 'indelible/json/kit'
+import { isLeft, isObject, type Json, type JsonObject, liveOf, plainOf, type Tag } from 'indelible/json/kit'
 import { codecFaultText } from 'indelible/codecs/kit'
 import type { ApplicationNote } from 'indelible/notes/kit'
 import { listSessions, type Session, type SessionInfo, type SessionReader } from 'indelible/session'
 import type { Store, Where } from 'indelible/store'
-import { FaultError } from 'indelible/task/kit'
+import { pagesOf, FaultError } from 'indelible/task/kit'
 import { readTranscript, type Transcript } from '@indelible/transcripts'
 import { idOfParts, keptSessions, removeMarked, type KeptSession, type Mark } from 'indelible/session/kit'
-import { liveOf, plainOf, type Tag } from 'indelible/json/kit'
 import type { ClaudeEntry, ClaudeKey, ClaudeSummary, FoldSummary } from './wire.ts'
 
 /** What a store of sessions can do beside the least. */
@@ -171,16 +170,8 @@ const logOf = ({ projectKey, sessionId, subpath }: ClaudeKey, store: Store): str
   idOfParts([namespace, projectKey, sessionId, ...(subpath === undefined ? [] : [subpath])], store)
 
 async function* listed(store: Store, where: JsonObject): AsyncGenerator<SessionInfo> {
-  let after: string | undefined
-  do {
-    const page = await listSessions(store, {
-      where: { [namespace]: where as Where },
-      limit: 1000,
-      ...(after !== undefined && { after }),
-    })
-    yield* page.sessions
-    after = page.next
-  } while (after !== undefined)
+  const read = { where: { [namespace]: where as Where }, limit: 1000 }
+  for await (const { sessions } of pagesOf((from) => listSessions(store, { ...read, ...from }))) yield* sessions
 }
 
 const markIn = (metadata: JsonObject): JsonObject => {

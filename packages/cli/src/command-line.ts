@@ -1,7 +1,8 @@
 /** The command line: finds the command, reads its options, and turns failures into messages and exit codes. */
 import { parseArgs } from 'node:util'
+import { reasonOf } from 'indelible/task/kit'
 import { didYouMean, withPlace } from './sources/advice.ts'
-import { Interrupted, Misuse, Unreadable, type Command, type Terminal } from './terminal/command.ts'
+import { Interrupted, Misuse, Unreadable, type Call, type Command, type Terminal } from './terminal/command.ts'
 import { commands, groups } from './commands.ts'
 import { commandHelp, firstHelp, programHelp } from './help.ts'
 import { version } from './terminal/version.ts'
@@ -21,6 +22,8 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
     if (command === undefined) return (await general(args, terminal)) ?? 0
     const { values, positionals } = parse(command, rest)
     if (values['help'] === true) return (await terminal.print(commandHelp(command, terminal.columns))) ?? 0
+    if (positionals.length > 0 && command.usage.every((usage) => usage === `${command.name} [options]`))
+      throw new Misuse(`${command.name} takes no arguments, but got ${positionals.join(', ')}`)
     const { tell } = terminal
     const advice = (line: string): string => withPlace(line, values, commands)
     terminal = { ...terminal, tell: (texts) => tell(Array.from(texts, advice)) }
@@ -67,10 +70,7 @@ const find = (name: string): Command => {
   return command
 }
 
-const parse = (
-  command: Command,
-  args: readonly string[],
-): Pick<Parameters<Command['run']>[0], 'values' | 'positionals'> => {
+const parse = (command: Command, args: readonly string[]): Pick<Call, 'values' | 'positionals'> => {
   try {
     const { values, positionals } = parseArgs({
       args: args.map((arg) => (/^-\d+(?:-\d*)?$/.test(arg) ? number + arg : arg)),
@@ -96,7 +96,7 @@ const parse = (
 
 /** What the parser objects to, in our words. */
 const whatIsWrong = (error: unknown, { name: command, options }: Command): string => {
-  const said = error instanceof Error ? error.message : String(error)
+  const said = reasonOf(error)
   const [, name = ''] = /'(?:-\w, )?(-{1,2}[^' ]*)/.exec(said) ?? []
   const value = options[name.slice(2)]?.value
   switch ((error as { readonly code?: unknown }).code) {

@@ -182,7 +182,7 @@ describe('indelible chat', () => {
       const { status, stderr } = indelible(['chat', ...args], { env: { XDG_DATA_HOME: top } })
       return `${status}: ${stderr.split('\n')[0]}`
     }
-    expect(wrong('hello')).toBe('2: indelible: chat takes no arguments, but got: hello')
+    expect(wrong('hello')).toBe('2: indelible: chat takes no arguments, but got hello')
     expect(wrong('--budget', 'much')).toBe('2: indelible: --budget takes a whole number of tokens, not "much"')
     expect(wrong('--type', 'openai')).toBe('2: indelible: --type and --base-url describe a model: name it with --model')
     expect(wrong('--model', 'qwen')).toMatch(

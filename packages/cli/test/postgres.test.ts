@@ -208,7 +208,7 @@ describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () 
     const origin = await ok(sqliteStore({ path, durability: 'os' }))
     const heads = await filled(origin)
     await ok(origin.close())
-    const target = await ok(postgresStore({ connectionString: server?.url ?? '', schema: copies }))
+    const target = await ok(postgresStore({ timeout: 600_000, connectionString: server?.url ?? '', schema: copies }))
 
     const args = ['copy', '--from', path, '--to', at(copies)]
     const rowsThere = async (): Promise<number> => {

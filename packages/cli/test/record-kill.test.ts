@@ -37,7 +37,7 @@ const stores: readonly (readonly [name: string, path: string, open: () => Promis
         [
           'PostgreSQL',
           `${server.url}?schema=record_kill`,
-          () => ok(postgresStore({ connectionString: server.url, schema: 'record_kill' })),
+          () => ok(postgresStore({ timeout: 600_000, connectionString: server.url, schema: 'record_kill' })),
         ] as const,
       ]),
 ]

@@ -3,10 +3,10 @@
  * shared by forks, changed in one place and removed in one.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, type JsonObject } from 'indelible/json/kit'
+import { mapRight, isLeft, left, right, type JsonObject } from 'indelible/json/kit'
 import type { LogInfo, MediumFault, Store, StoreFault, StoreFaultOf } from 'indelible/store'
 import { destroyedKeyLogOf, keyedLogOf, keyLogOf, keyLogs, ownStore } from 'indelible/store/kit'
-import { reasonOf } from 'indelible/task/kit'
+import { pagesOf, reasonOf } from 'indelible/task/kit'
 import { fromBase64, randomBytes, toBase64 } from './aes.ts'
 import { checkedKey, type KeyRing } from './ring.ts'
 import { derived, openText, sealText } from './sealed.ts'
@@ -210,16 +210,12 @@ export class Vault {
 
   /** The same of a key of the log `of`, for another scope. */
   async wrappedFor(name: string, of: string, scope: string): Promise<Either<KeyFault, JsonObject>> {
-    const secret = await this.get(name, of)
-    return isLeft(secret) ? secret : right(this.#wrapped(name, scope, secret.right))
+    return mapRight(await this.get(name, of), (secret) => this.#wrapped(name, scope, secret))
   }
 
   /** Open every key of the scope. Returns the number of keys. */
   check(): Promise<Either<KeyFault, number>> {
-    return this.#each(async (log) => {
-      const secret = await this.get(nameOf(log), log.id)
-      return isLeft(secret) ? secret : right(true)
-    })
+    return this.#each(async (log) => mapRight(await this.get(nameOf(log), log.id), () => true))
   }
 
   /** Wrap every key of the scope by the current host key. Returns the number of keys that were wrapped anew. */
@@ -242,17 +238,14 @@ export class Vault {
   /** Work on the log of every key, and count those for which it returns true. */
   async #each(work: (log: LogInfo) => Promise<Either<KeyFault, boolean>>): Promise<Either<KeyFault, number>> {
     let count = 0
-    let after: string | undefined
-    do {
-      const page = await this.#store.list({ where: { [markKey]: 1 }, ...(after !== undefined && { after }) })()
+    for await (const page of pagesOf((from) => this.#store.list({ where: { [markKey]: 1 }, ...from })())) {
       if (isLeft(page)) return left(keyFault(page.left, 'list keys'))
       for (const log of page.right.logs) {
         const done = await work(log)
         if (isLeft(done)) return done
         if (done.right) count += 1
       }
-      after = page.right.next
-    } while (after !== undefined)
+    }
     return right(count)
   }
 

@@ -26,6 +26,7 @@ import type { Message } from 'indelible/message'
 import { listSessions, type Session } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { idOfParts, keptSessions, removeMarked, type KeptSession, type Mark } from 'indelible/session/kit'
+import { pagesOf } from 'indelible/task/kit'
 import { jsonOf, messageOf, refTo, textOf, type Item } from './items.ts'
 import { Reviver } from './revive.ts'
 import {
@@ -83,7 +84,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   readonly #coming = new WeakMap<KeptSession, Coming>()
 
   /**
-   * @param store the store
    * @param options the serializer, and the channel of the conversation
    */
   constructor(store: Store, { serde, channel = 'messages' }: SaverOptions = {}) {
@@ -173,7 +173,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    * Store a checkpoint.
    *
    * @param config the thread, the namespace, and the checkpoint that this one continues
-   * @param checkpoint the checkpoint
    * @param metadata its metadata
    * @param newVersions the channels that changed: only their values are stored. Default: all
    * @returns the config of the stored checkpoint
@@ -444,16 +443,9 @@ export class IndelibleSaver extends BaseCheckpointSaver {
 
   /** The threads of the store. */
   async *#all(): AsyncGenerator<string> {
-    let after: string | undefined
-    do {
-      const page = await listSessions(this.#store, {
-        where: { [namespace]: 'thread' },
-        limit: 1000,
-        ...(after !== undefined && { after }),
-      })
-      for (const { metadata } of page.sessions) yield String(metadata['thread_id'])
-      after = page.next
-    } while (after !== undefined)
+    const threads = { where: { [namespace]: 'thread' }, limit: 1000 }
+    for await (const { sessions } of pagesOf((from) => listSessions(this.#store, { ...threads, ...from })))
+      for (const { metadata } of sessions) yield String(metadata['thread_id'])
   }
 
   async #read(threadId: string): Promise<Thread | undefined> {

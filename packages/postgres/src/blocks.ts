@@ -1,9 +1,10 @@
 /** Blocks in the database: put and read on their own, without a row that speaks of them. */
-import { blockIdOf, type BlockId, type Hash } from 'indelible/proof/kit'
+import { blockIdOf, type BlockId } from 'indelible/proof/kit'
 import type { Block } from 'indelible/store/kit'
 import { bytesOf } from './append.ts'
 import { stateOf, type Database, type Rows } from './database.ts'
 import { plain } from './log.ts'
+import { hash } from './sum.ts'
 import { statementBytes } from './writer.ts'
 
 /** How many blocks one statement carries. */
@@ -11,20 +12,16 @@ const blockPiece = 2000
 
 export class Blocks {
   readonly #db: Database
-  readonly #schema: string
-  readonly #hash: Hash
 
-  constructor(db: Database, schema: string, hash: Hash) {
+  constructor(db: Database) {
     this.#db = db
-    this.#schema = schema
-    this.#hash = hash
   }
 
   async put(scope: string, given: readonly Block[]): Promise<void> {
     const inOrder = given.toSorted((one, other) => (one.id < other.id ? -1 : 1))
     for (const blocks of inPieces(inOrder))
       await this.#db.write(
-        `insert into ${this.#schema}.block (scope, id, kept, bytes) select $1::text, b.id, true, b.bytes from unnest($2::bytea[], $3::bytea[]) as b (id, bytes)
+        `insert into ${this.#db.schema}.block (scope, id, kept, bytes) select $1::text, b.id, true, b.bytes from unnest($2::bytea[], $3::bytea[]) as b (id, bytes)
          on conflict (scope, id) do update set kept = true, bytes = excluded.bytes where not block.kept or block.bytes <> excluded.bytes`,
         [scope, blocks.map(({ id }) => bytesOf(id)), blocks.map(({ bytes }) => bytes)],
       )
@@ -34,7 +31,7 @@ export class Blocks {
     const found = new Map<BlockId, Uint8Array>()
     for (let from = 0; from < ids.length; from += blockPiece) {
       const rows = await this.#db.read(
-        `select id, bytes from ${this.#schema}.block where scope = $1::text and id = any($2::bytea[])`,
+        `select id, bytes from ${this.#db.schema}.block where scope = $1::text and id = any($2::bytea[])`,
         [scope, ids.slice(from, from + blockPiece).map(bytesOf)],
       )
       for (const { id, bytes } of rows) found.set(idOf(id), plain(bytes as Buffer))
@@ -45,14 +42,14 @@ export class Blocks {
   /** Blocks that are there, as their ids say. */
   async soundIn(scope: string, ids: readonly BlockId[]): Promise<ReadonlySet<BlockId>> {
     const given = [scope, ids.map(bytesOf)]
-    const there = `from ${this.#schema}.block where scope = $1::text and id = any($2::bytea[])`
+    const there = `from ${this.#db.schema}.block where scope = $1::text and id = any($2::bytea[])`
     try {
       return idsOf(await this.#db.read(`select id ${there} and sha256(bytes) = id`, given))
     } catch (error) {
       if (!/^(?:42|22|0A)/.test(stateOf(error) ?? '')) throw error
       // A cluster whose function has another name, or gives something else.
       const rows = await this.#db.read(`select id, bytes ${there}`, given)
-      return idsOf(rows.filter(({ id, bytes }) => blockIdOf(bytes as Buffer, this.#hash) === idOf(id)))
+      return idsOf(rows.filter(({ id, bytes }) => blockIdOf(bytes as Buffer, hash) === idOf(id)))
     }
   }
 }

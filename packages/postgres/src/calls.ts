@@ -1,30 +1,26 @@
 /** How a method of the driver is carried out: finished before a close, tried again, its failure a fault. */
 import { left } from 'indelible/json/kit'
 import type { Answer } from 'indelible/store/kit'
-import type { Database, Query } from './database.ts'
-import { faultOf, patiently, type Place } from './fault.ts'
+import type { Database } from './database.ts'
+import { faultOf, patiently } from './fault.ts'
 import { findLog, type Log } from './log.ts'
 import { LogRows } from './rows.ts'
 import { damageOr } from './writer.ts'
 
 export class Calls {
   readonly #db: Database
-  readonly #place: Place
-  readonly #query: Query
 
-  constructor(db: Database, place: Place) {
+  constructor(db: Database) {
     this.#db = db
-    this.#place = place
-    this.#query = (text, values) => db.read(text, values)
   }
 
   /** What a method does: finished before a close, tried again where others were in the way, its failure a fault. */
   run<T>(operation: string, work: () => Answer<T>): Answer<T> {
     return this.#db.track(async () => {
       try {
-        return await patiently(this.#place.timeout, work)
+        return await patiently(this.#db.place.timeout, work)
       } catch (error) {
-        return left(faultOf(error, this.#place, operation))
+        return left(faultOf(error, this.#db.place, operation))
       }
     })
   }
@@ -35,10 +31,10 @@ export class Calls {
   }
 
   async #withLog<T>(scope: string, id: string, work: (log: Log, rows: LogRows) => Answer<T>): Answer<T> {
-    const { schema } = this.#place
+    const { schema } = this.#db.place
     let log: Log | undefined
     try {
-      log = await findLog(this.#query, schema, scope, id)
+      log = await findLog(this.#db.read, schema, scope, id)
     } catch (error) {
       const damage = damageOr(error, id)
       if (damage === undefined) throw error
@@ -46,11 +42,11 @@ export class Calls {
     }
     if (log === undefined) return left({ _tag: 'NoSuchLog', id })
     try {
-      return await work(log, new LogRows(this.#query, schema, scope, log))
+      return await work(log, new LogRows(this.#db.read, schema, scope, log))
     } catch (error) {
       const damage = damageOr(error, id)
       if (damage === undefined) throw error
-      const again = await findLog(this.#query, schema, scope, id)
+      const again = await findLog(this.#db.read, schema, scope, id)
       return left(again?.key === log.key ? damage : { _tag: 'NoSuchLog', id })
     }
   }

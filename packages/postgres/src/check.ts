@@ -1,11 +1,6 @@
 /** The tables of a schema held against each other: what no foreign key says. Each a statement over all scopes. */
-import { isLeft } from 'indelible/json/kit'
-import type { StoreFinding } from 'indelible/store/kit'
-import type { Store } from 'indelible/store/kit'
-import { storeFaultText } from 'indelible/store/kit'
-import { verifyLog } from 'indelible/store/kit'
-import type { Hash } from 'indelible/proof/kit'
-import type { JsonObject } from 'indelible/json/kit'
+import { isLeft, type JsonObject } from 'indelible/json/kit'
+import { type Store, storeFaultText, type StoreFinding, verifyLog } from 'indelible/store/kit'
 import type { Query } from './database.ts'
 import { usedAt } from './log.ts'
 import { createdSum, metaSum } from './sum.ts'
@@ -110,10 +105,9 @@ const rules: readonly Rule[] = [
 export const checkSchema = async (
   query: Query,
   schema: string,
-  hash: Hash,
   storeFor: (scope: string) => Store,
 ): Promise<readonly StoreFinding[]> => {
-  const findings: StoreFinding[] = [...(await unlike(query, schema, hash))]
+  const findings: StoreFinding[] = [...(await unlike(query, schema))]
   for (const rule of rules)
     for (const { scope, name } of await query(rule.find(schema)))
       findings.push(
@@ -140,7 +134,7 @@ export const checkSchema = async (
 }
 
 /** Logs whose columns are not those of their sums. */
-const unlike = async (query: Query, schema: string, hash: Hash): Promise<readonly StoreFinding[]> => {
+const unlike = async (query: Query, schema: string): Promise<readonly StoreFinding[]> => {
   const findings: StoreFinding[] = []
   const text = `select scope, id, key, created, meta, changes, created_sum, meta_sum, terms from ${schema}.log
     where (scope, key) > ($1::text, $2::bigint) order by scope, key limit ${piece}`
@@ -159,10 +153,10 @@ const unlike = async (query: Query, schema: string, hash: Hash): Promise<readonl
       } = row as unknown as LogSums
       const say = (what: string): void =>
         void findings.push(Object.freeze({ table: 'log', where: nameOf(scope, id), what, repairable: false }))
-      const isMeta = ofMeta === metaSum(hash, scope, id, meta, Number(changes))
-      if (ofCreated !== createdSum(hash, scope, id, Number(created))) say('when it was created is not what was stored')
+      const isMeta = ofMeta === metaSum(scope, id, meta, Number(changes))
+      if (ofCreated !== createdSum(scope, id, Number(created))) say('when it was created is not what was stored')
       if (!isMeta) say('its metadata is not what was stored')
-      else if (!sameTerms(terms, termsIn(scope, meta, hash)))
+      else if (!sameTerms(terms, termsIn(scope, meta)))
         say('its terms are not those of its metadata, so lists may not find it: update its metadata')
     }
     const last = found.at(-1) as LogSums | undefined
@@ -187,9 +181,9 @@ interface LogSums {
 /** How many logs one statement reads. */
 const piece = 1000
 
-const termsIn = (scope: string, meta: string, hash: Hash): readonly string[] => {
+const termsIn = (scope: string, meta: string): readonly string[] => {
   try {
-    return termsOf(scope, JSON.parse(meta) as JsonObject, hash)
+    return termsOf(scope, JSON.parse(meta) as JsonObject)
   } catch {
     return [] // it can't be read: the check of its rows says so
   }

@@ -5,6 +5,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 
+/** Which store it is. */
+export interface Place {
+  /** For people; without a password. */
+  readonly name: string
+  /** The schema, quoted. */
+  readonly schema: string
+  /** Milliseconds that a statement may take. */
+  readonly timeout: number
+}
+
 /** The part of a `pg` pool that the store uses. */
 export interface PostgresPool {
   /**
@@ -99,12 +109,17 @@ const heard = new WeakSet<PostgresPool>()
 export class Database {
   readonly #pool: PostgresPool
   readonly #limit: Limit | undefined
+  readonly place: Place
+  /** The schema, quoted. */
+  readonly schema: string
   readonly #names = new Map<string, string>()
   readonly #going = new Set<Promise<unknown>>()
 
   /** @param limit of each statement. Undefined: the pool is somebody's, who limits them. */
-  constructor(pool: PostgresPool, limit: Limit | undefined) {
+  constructor(pool: PostgresPool, place: Place, limit: Limit | undefined) {
     this.#pool = pool
+    this.place = place
+    this.schema = place.schema
     this.#limit = limit
     if (heard.has(pool)) return
     heard.add(pool)
@@ -119,7 +134,7 @@ export class Database {
   }
 
   /** A statement that changes nothing. If its connection is lost another one is asked, and any of the pool may be lost unseen. */
-  async read(text: string, values: readonly unknown[] = []): Promise<Rows> {
+  readonly read: Query = async (text, values) => {
     for (let others = this.connections; ; others--) {
       try {
         return await this.write(text, values)
@@ -136,9 +151,7 @@ export class Database {
   }
 
   /** A statement that may change something, and is a transaction of its own. */
-  write(text: string, values: readonly unknown[] = []): Promise<Rows> {
-    return this.#connected((query) => query(text, values), 'alone')
-  }
+  readonly write: Query = (text, values) => this.#connected((query) => query(text, values), 'alone')
 
   /**
    * Several statements in one transaction, for which the server keeps to the limit.

@@ -3,8 +3,7 @@
  * row is removed. `search` makes the tables and asks them.
  */
 import type { BlockId } from 'indelible/proof/kit'
-import type { CheckedAppend } from 'indelible/store/kit'
-import type { GrownRow } from 'indelible/store/kit'
+import type { CheckedAppend, GrownRow } from 'indelible/store/kit'
 import { stateOf, type Database, type Query } from './database.ts'
 
 /** The characters of a tsvector's terms: the server takes no more than a megabyte of them. */
@@ -29,9 +28,9 @@ export class Documents {
   #known: { readonly there: boolean; readonly at: number } | undefined
   #looking: Promise<boolean> | undefined
 
-  constructor(db: Database, schema: string) {
+  constructor(db: Database) {
     this.#db = db
-    this.#name = nameOf(schema)
+    this.#name = nameOf(db.schema)
   }
 
   /** The documents of an append, if there is an index and they can be made of what the append has. */

@@ -1,50 +1,49 @@
 /** The store driver over PostgreSQL: each method a fixed number of statements, whatever it is given. */
 import { isLeft, left, right } from 'indelible/json/kit'
-import type { Hash } from 'indelible/proof/kit'
-import type { StoreRepair } from 'indelible/store/kit'
-import type { Answer, StoreDriver, Unchanged } from 'indelible/store/kit'
-import { storeFaultText } from 'indelible/store/kit'
-import { storeOf } from 'indelible/store/kit'
-import { signalKey } from 'indelible/store/kit'
-import type { Store } from 'indelible/store/kit'
-import { rangeOf } from 'indelible/store/kit'
+import {
+  notDeleted,
+  rangeOf,
+  signalKey,
+  type Store,
+  type StoreDriver,
+  storeFaultText,
+  storeOf,
+  type StoreRepair,
+} from 'indelible/store/kit'
 import { Blocks } from './blocks.ts'
 import { Calls } from './calls.ts'
 import { checkSchema, rebuild } from './check.ts'
-import type { Database, Query } from './database.ts'
+import type { Database } from './database.ts'
 import type { Documents } from './documents.ts'
 import { Elsewhere } from './elsewhere.ts'
 import { Eraser } from './erase.ts'
-import type { Place } from './fault.ts'
 import { Leases } from './leases.ts'
 import { listed } from './list.ts'
 import { infoOf } from './log.ts'
 import { Logs } from './logs.ts'
 import { Search } from './search.ts'
+import { hash } from './sum.ts'
 import { Sweeper } from './sweep.ts'
 import { Turns } from './turns.ts'
 import { Writer } from './writer.ts'
 
 export const postgresDriver = (
   db: Database,
-  place: Place,
-  hash: Hash,
   now: () => number,
   end: () => Promise<void>,
   documents: Documents,
 ): StoreDriver => {
-  const { schema } = place
-  const calls = new Calls(db, place)
-  const blocks = new Blocks(db, schema, hash)
-  const search = new Search(db, schema, documents, calls, blocks)
-  const leases = new Leases(db, schema)
-  const turns = new Turns(db, place)
-  const writer = new Writer(db, place, hash, leases, documents, turns)
-  const logs = new Logs(db, schema, writer, leases, documents, hash, now)
-  const sweeper = new Sweeper(db, place)
-  const elsewhere = new Elsewhere(db, schema)
-  const eraser = new Eraser(db, place, logs, leases, hash)
-  const query: Query = (text, values) => db.read(text, values)
+  const { schema } = db
+  const calls = new Calls(db)
+  const blocks = new Blocks(db)
+  const search = new Search(db, documents, calls, blocks)
+  const leases = new Leases(db)
+  const turns = new Turns(db)
+  const writer = new Writer(db, leases, documents, turns)
+  const logs = new Logs(db, writer, leases, documents, now)
+  const sweeper = new Sweeper(db)
+  const elsewhere = new Elsewhere(db)
+  const eraser = new Eraser(db, logs, leases)
   const driver: StoreDriver = {
     hash,
     now,
@@ -54,7 +53,7 @@ export const postgresDriver = (
         rangeOf(log.head, log.peaks, hash)
         return right(infoOf(log))
       }),
-    list: (scope, given) => calls.run('list logs', async () => right(await listed(query, schema, hash, scope, given))),
+    list: (scope, given) => calls.run('list logs', async () => right(await listed(db.read, schema, scope, given))),
     update: (scope, id, given) => calls.run('update metadata', () => logs.update(scope, id, given)),
     append: (scope, id, append) =>
       db.track(async () => {
@@ -77,7 +76,17 @@ export const postgresDriver = (
       calls.onLog('read nodes', scope, id, async (_log, rows) => right(Object.freeze(await rows.nodes(positions)))),
     fork: (scope, id, to, at, meta) =>
       calls.onLog('fork', scope, id, (log, rows) => logs.fork(scope, log, rows, to, at, meta)),
-    remove: (scope, id, unchanged) => removed({ calls, logs, elsewhere, sweeper }, scope, id, unchanged),
+    remove: async (scope, id, unchanged) => {
+      const gone = await calls.run('remove a log', () => logs.remove(scope, id, unchanged))
+      if (isLeft(gone)) return gone
+      elsewhere.changed(signalKey(scope, id))
+      // The log is gone. Its rows follow in pieces, so that a long one does not hold everything up.
+      const swept = await calls.run('delete the rows', async () => {
+        await sweeper.sweep(scope, gone.right)
+        return right(await sweeper.tidy())
+      })
+      return isLeft(swept) ? left(notDeleted(swept.left)) : swept
+    },
     lease: (scope, id, change) => calls.run('change a lease', () => leases.change(scope, id, change)),
     putBlocks: (scope, given) => calls.run('put blocks', async () => right(await blocks.put(scope, given))),
     getBlocks: (scope, ids) => calls.run('get blocks', async () => right(await blocks.get(scope, ids))),
@@ -85,7 +94,7 @@ export const postgresDriver = (
     scopes: () =>
       calls.run('list the scopes', async () => {
         const used = `select name from ${schema}.scope s where exists (select 1 from ${schema}.log where scope = s.name)`
-        return right((await query(used, [])).map(({ name }) => String(name)))
+        return right((await db.read(used, [])).map(({ name }) => String(name)))
       }),
     erasing: {
       erase: (scope, erasure) => calls.run('erase rows', () => eraser.erase(scope, erasure)),
@@ -94,14 +103,14 @@ export const postgresDriver = (
     },
     check: () =>
       calls.run('check the store', async () =>
-        right(await checkSchema(query, schema, hash, (scope) => storeFor(driver, scope))),
+        right(await checkSchema(db.read, schema, (scope) => storeFor(driver, scope))),
       ),
-    repair: () => calls.run('repair the store', async () => right(await repaired(db, place, driver))),
+    repair: () => calls.run('repair the store', async () => right(await repaired(db, driver))),
     index: search,
     states: {
       read: (scope, id) =>
         calls.onLog('read a state', scope, id, async ({ key }) => {
-          const found = await query(`select text from ${schema}.state where scope = $1::text and log = $2::bigint`, [
+          const found = await db.read(`select text from ${schema}.state where scope = $1::text and log = $2::bigint`, [
             scope,
             key,
           ])
@@ -130,43 +139,11 @@ export const postgresDriver = (
   return driver
 }
 
-/** What a removal has to do with. */
-interface Removal {
-  readonly calls: Calls
-  readonly logs: Logs
-  readonly elsewhere: Elsewhere
-  readonly sweeper: Sweeper
-}
-
-const removed = async (
-  { calls, logs, elsewhere, sweeper }: Removal,
-  scope: string,
-  id: string,
-  unchanged: Unchanged | undefined,
-): Answer<void> => {
-  const gone = await calls.run('remove a log', () => logs.remove(scope, id, unchanged))
-  if (isLeft(gone)) return gone
-  elsewhere.changed(signalKey(scope, id))
-  // The log is gone. Its rows follow in pieces, so that a long one does not hold everything up.
-  const swept = await calls.run('delete the rows', async () => {
-    await sweeper.sweep(scope, gone.right)
-    return right(await sweeper.tidy())
-  })
-  if (!isLeft(swept)) return swept
-  const cause = new Error(storeFaultText(swept.left), { cause: swept.left })
-  return left({ _tag: 'Io', operation: 'delete the rows of a removed log', cause, outcome: 'unknown' })
-}
-
-const repaired = async (db: Database, { schema }: Place, driver: StoreDriver): Promise<readonly StoreRepair[]> => {
+const repaired = async (db: Database, driver: StoreDriver): Promise<readonly StoreRepair[]> => {
   const repairs: StoreRepair[] = []
-  for (const finding of await checkSchema(
-    (text, values) => db.read(text, values),
-    schema,
-    driver.hash,
-    (scope) => storeFor(driver, scope),
-  )) {
+  for (const finding of await checkSchema(db.read, db.schema, (scope) => storeFor(driver, scope))) {
     const { repairable: _repairable, ...found } = finding
-    repairs.push(Object.freeze({ ...found, done: await rebuild((text) => db.write(text), schema, finding) }))
+    repairs.push(Object.freeze({ ...found, done: await rebuild(db.write, db.schema, finding) }))
   }
   return Object.freeze(repairs)
 }

@@ -37,9 +37,9 @@ export class Elsewhere {
   #retry: NodeJS.Timeout | undefined
   #ended = false
 
-  constructor(db: Database, schema: string) {
+  constructor(db: Database) {
     this.#db = db
-    this.#channel = `indelible_${digest(schema)}`
+    this.#channel = `indelible_${digest(db.schema)}`
   }
 
   watch(key: string, wake: Wake): () => void {

@@ -4,23 +4,34 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'indelible/json/kit'
-import { equalBytes, type BlockId, type Hash } from 'indelible/proof/kit'
-import type { Answer, CheckedErasure } from 'indelible/store/kit'
-import type { Erased, RemainingBlock, Residue, Sharing, TextPlaces } from 'indelible/store/kit'
-import type { StoreFault } from 'indelible/store/kit'
-import { byteFinderOf, finderOf } from 'indelible/store/kit'
-import { claims } from 'indelible/store/kit'
-import type { Head } from 'indelible/store/kit'
-import { conflict, notThatRow, sameHead, sharedRows } from 'indelible/store/kit'
-import { rowLeaf } from 'indelible/store/kit'
+import { equalBytes, type BlockId } from 'indelible/proof/kit'
+import {
+  type Answer,
+  byteFinderOf,
+  type CheckedErasure,
+  claims,
+  conflict,
+  type Erased,
+  finderOf,
+  type Head,
+  notThatRow,
+  type RemainingBlock,
+  type Residue,
+  rowLeaf,
+  sameHead,
+  sharedRows,
+  type Sharing,
+  type StoreFault,
+  type TextPlaces,
+} from 'indelible/store/kit'
 import { appendStatement, grown } from './append.ts'
 import type { Database, Query, Rows } from './database.ts'
-import type { Place } from './fault.ts'
 import { forgetRows } from './documents.ts'
 import type { Leases } from './leases.ts'
 import { findLog, logColumns, logsOf, type Log } from './log.ts'
 import type { Logs } from './logs.ts'
 import { escaped, LogRows } from './rows.ts'
+import { hash } from './sum.ts'
 
 type Answered = Omit<Erased, 'rows'>
 
@@ -51,17 +62,13 @@ class Refused extends Error {
 
 export class Eraser {
   readonly #db: Database
-  readonly #place: Place
   readonly #logs: Logs
   readonly #leases: Leases
-  readonly #hash: Hash
 
-  constructor(db: Database, place: Place, logs: Logs, leases: Leases, hash: Hash) {
+  constructor(db: Database, logs: Logs, leases: Leases) {
     this.#db = db
-    this.#place = place
     this.#logs = logs
     this.#leases = leases
-    this.#hash = hash
   }
 
   async erase(scope: string, erasure: CheckedErasure | undefined): Answer<Answered> {
@@ -76,7 +83,7 @@ export class Eraser {
   }
 
   async sharing(scope: string, log: Log): Promise<Either<StoreFault, readonly Sharing[]>> {
-    const { schema } = this.#place
+    const { schema } = this.#db.place
     const own = endsOf(log)
     const rows = await this.#db.read(
       `with recursive kin (key) as (
@@ -93,7 +100,7 @@ export class Eraser {
   }
 
   async containing(scope: string, texts: readonly string[]): Promise<Either<StoreFault, TextPlaces>> {
-    const { schema } = this.#place
+    const { schema } = this.#db.place
     const blocks = await this.#blocksWith(scope, texts)
     // For few texts the server looks into each row. For many all rows are read once: its search for one costs as much each time.
     const places =
@@ -127,7 +134,7 @@ export class Eraser {
 
   /** The rows with a text, piece by piece. */
   async #rowsWith(scope: string, isIn: (body: string) => boolean): Promise<Rows> {
-    const { schema } = this.#place
+    const { schema } = this.#db.place
     const found: Rows[number][] = []
     const segments = await this.#db.read(
       `select g.key, g.base, coalesce(l.size, (
@@ -151,7 +158,7 @@ export class Eraser {
   /** The blocks with a text, piece by piece. */
   async #blocksWith(scope: string, texts: readonly string[]): Promise<Rows> {
     const isIn = byteFinderOf(texts)
-    const { schema } = this.#place
+    const { schema } = this.#db.place
     const sizes = await this.#db.read(
       `select id, octet_length(bytes) as size from ${schema}.block where scope = $1::text order by id`,
       [scope],
@@ -175,7 +182,7 @@ export class Eraser {
   }
 
   async #together(query: Query, scope: string, { logs, ledger }: CheckedErasure): Promise<Omit<Answered, 'residue'>> {
-    const { schema } = this.#place
+    const { schema } = this.#db.place
     // One at a time in a scope, as for the rows of removed logs: two that drop the last two mentions of a block must see each other.
     await query(`update ${schema}.scope set last = last where name = $1::text`, [scope])
     const gone: Gone[] = []
@@ -193,8 +200,7 @@ export class Eraser {
       const reading = new LogRows(query, schema, scope, log)
       for (const { position, leaf, stub } of rows) {
         const [row] = await reading.read({ from: position, to: position + 1 })
-        if (row === undefined || !equalBytes(rowLeaf(row, this.#hash), leaf))
-          throw new Refused(notThatRow(id, position))
+        if (row === undefined || !equalBytes(rowLeaf(row, hash), leaf)) throw new Refused(notThatRow(id, position))
         const segment = log.stretches.findLast(({ base }) => base <= position)?.segment ?? log.key
         if (row.erased === undefined) gone.push({ segment, position, leaf, stub })
       }
@@ -247,16 +253,16 @@ export class Eraser {
       if (made === false || made === undefined) throw new Refused({ _tag: 'NoSuchLog', id })
       return made.head
     }
-    const growths = grown({ before: log, after: log, steps: [] }, append, this.#hash)
+    const growths = grown({ before: log, after: log, steps: [] }, append)
     if (growths === undefined) throw new Refused(conflict(id, append.expected, log.head, []))
-    const { text, values } = appendStatement(this.#place.schema, scope, [growths], noDocuments)
+    const { text, values } = appendStatement(this.#db.schema, scope, [growths], noDocuments)
     if ((await query(text, values)).length === 0) throw new Refused(conflict(id, append.expected, log.head, []))
     return growths.after.head
   }
 
   /** A log that stays as it is until the end of the transaction. */
   async #locked(query: Query, scope: string, id: string, expected: Head): Promise<Log | undefined> {
-    const { schema } = this.#place
+    const { schema } = this.#db.place
     await query(`select 1 from ${schema}.log where scope = $1::text and id = $2::text for no key update`, [scope, id])
     const log = await findLog(query, schema, scope, id)
     if (log !== undefined && !sameHead(log.head, expected)) throw new Refused(conflict(id, expected, log.head, []))

@@ -1,15 +1,15 @@
 /** Leases in the database. The server's clock decides, so the clocks of the machines need not agree. */
 import { isLeft, left, right } from 'indelible/json/kit'
-import type { Answer } from 'indelible/store/kit'
-import type { StoreFault } from 'indelible/store/kit'
 import {
   againstClaim,
+  type Answer,
   changed,
   claims,
   type Lease,
   type LeaseChange,
   type LeaseClaim,
   type LeaseRow,
+  type StoreFault,
 } from 'indelible/store/kit'
 import type { Database, Query, Rows } from './database.ts'
 
@@ -22,16 +22,14 @@ interface Found {
 
 export class Leases {
   readonly #db: Database
-  readonly #schema: string
 
-  constructor(db: Database, schema: string) {
+  constructor(db: Database) {
     this.#db = db
-    this.#schema = schema
   }
 
   /** Decided by a read first: one that changes nothing locks nothing. */
   async change(scope: string, id: string, change: LeaseChange): Answer<Lease | undefined> {
-    const first = await this.#find((text, values) => this.#db.read(text, values), scope, id)
+    const first = await this.#find(this.#db.read, scope, id)
     if (first === undefined) return left({ _tag: 'NoSuchLog', id })
     const foreseen = changed(id, first.row, change, first.now)
     if (isLeft(foreseen)) return foreseen
@@ -39,14 +37,14 @@ export class Leases {
     return this.#db.transaction(async (query): Answer<Lease | undefined> => {
       // A row to lock. A log that is being removed is waited for, and has none.
       await query(
-        `insert into ${this.#schema}.lease (scope, log, number, holder, expires)
-         select scope, key, 0, null, clock_timestamp() from ${this.#schema}.log where scope = $1::text and id = $2::text for key share
+        `insert into ${this.#db.schema}.lease (scope, log, number, holder, expires)
+         select scope, key, 0, null, clock_timestamp() from ${this.#db.schema}.log where scope = $1::text and id = $2::text for key share
          on conflict (scope, log) do nothing`,
         [scope, id],
       )
       await query(
-        `select number from ${this.#schema}.lease
-         where scope = $1::text and log = (select key from ${this.#schema}.log where scope = $1::text and id = $2::text) for update`,
+        `select number from ${this.#db.schema}.lease
+         where scope = $1::text and log = (select key from ${this.#db.schema}.log where scope = $1::text and id = $2::text) for update`,
         [scope, id],
       )
       const found = await this.#find(query, scope, id) // the time after the wait
@@ -56,7 +54,7 @@ export class Leases {
       const { row, lease } = outcome.right
       if (row !== undefined)
         await query(
-          `update ${this.#schema}.lease set number = $3::bigint, holder = $4::text, expires = to_timestamp($5::float8 / 1000), stop_requested = $6::boolean
+          `update ${this.#db.schema}.lease set number = $3::bigint, holder = $4::text, expires = to_timestamp($5::float8 / 1000), stop_requested = $6::boolean
            where scope = $1::text and log = $2::bigint`,
           [scope, found.key, row.number, row.holder ?? null, row.expires, row.stopRequested],
         )
@@ -74,7 +72,7 @@ export class Leases {
   async #find(query: Query, scope: string, id: string): Promise<Found | undefined> {
     const [found] = await query(
       `select l.key, s.number, s.holder, s.stop_requested, extract(epoch from s.expires)::float8 * 1000 as expires, extract(epoch from clock_timestamp())::float8 * 1000 as now
-       from ${this.#schema}.log l left join ${this.#schema}.lease s on s.scope = l.scope and s.log = l.key
+       from ${this.#db.schema}.log l left join ${this.#db.schema}.lease s on s.scope = l.scope and s.log = l.key
        where l.scope = $1::text and l.id = $2::text`,
       [scope, id],
     )

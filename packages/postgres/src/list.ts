@@ -1,10 +1,15 @@
 /** One page of a list of logs. One that can't be read is named beside the others. */
 import type { JsonObject } from 'indelible/json/kit'
-import type { Hash } from 'indelible/proof/kit'
-import { Damaged } from 'indelible/store/kit'
-import { cursorText, type CheckedQuery, type Cursor } from 'indelible/store/kit'
-import { matches } from 'indelible/store/kit'
-import type { DamagedEntry, LogInfo, LogPage } from 'indelible/store/kit'
+import {
+  type CheckedQuery,
+  type Cursor,
+  cursorText,
+  Damaged,
+  type DamagedEntry,
+  type LogInfo,
+  type LogPage,
+  matches,
+} from 'indelible/store/kit'
 import type { Query, Rows } from './database.ts'
 import { infoOf, logColumns, readable, usedAt } from './log.ts'
 import { termsOf } from './terms.ts'
@@ -15,7 +20,6 @@ const listPiece = 1000
 export const listed = async (
   query: Query,
   schema: string,
-  hash: Hash,
   scope: string,
   { limit, after, where, by }: CheckedQuery,
 ): Promise<LogPage> => {
@@ -25,7 +29,7 @@ export const listed = async (
     logs: Object.freeze(logs),
     ...(damaged.length > 0 && { damaged: Object.freeze(damaged) }),
   })
-  const terms = termsOf(scope, where as JsonObject, hash)
+  const terms = termsOf(scope, where as JsonObject)
   const isByUse = by === 'appended'
   const lastUse = 'coalesce(appended, created)'
   const [behind, order] = isByUse

@@ -1,10 +1,6 @@
 /** A log as the database has it. */
 import { isObject, type JsonObject } from 'indelible/json/kit'
-import { latest } from 'indelible/store/kit'
-import { Damaged } from 'indelible/store/kit'
-import { logInfo } from 'indelible/store/kit'
-import type { LogInfo } from 'indelible/store/kit'
-import type { Head } from 'indelible/store/kit'
+import { Damaged, type Head, latest, type LogInfo, logInfo } from 'indelible/store/kit'
 import type { Query, Rows } from './database.ts'
 
 export interface Log {

@@ -1,13 +1,21 @@
 /** The logs of a schema: adding, describing, forking and removing them. What is appended to them is in `writer`. */
 import { left, right, type JsonObject } from 'indelible/json/kit'
-import { emptyRange, peakEnds, type CompactRange, type Hash } from 'indelible/proof/kit'
-import { momentOf } from 'indelible/store/kit'
-import type { Answer, CheckedAppend, CheckedUpdate, Unchanged } from 'indelible/store/kit'
-import type { StoreFault } from 'indelible/store/kit'
-import { claims } from 'indelible/store/kit'
-import { againstChange, againstFork, entriesBefore, hasKey } from 'indelible/store/kit'
-import type { LogInfo } from 'indelible/store/kit'
-import { headOf } from 'indelible/store/kit'
+import { emptyRange, peakEnds, type CompactRange } from 'indelible/proof/kit'
+import {
+  againstChange,
+  againstFork,
+  type Answer,
+  type CheckedAppend,
+  type CheckedUpdate,
+  claims,
+  entriesBefore,
+  hasKey,
+  headOf,
+  type LogInfo,
+  momentOf,
+  type StoreFault,
+  type Unchanged,
+} from 'indelible/store/kit'
 import { appendStatement, bytesOf, grown } from './append.ts'
 import { stateOf, type Database, type Query } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
@@ -15,7 +23,7 @@ import { foreignKey } from './fault.ts'
 import type { Leases } from './leases.ts'
 import { findLog, infoOf, joined, logColumns, logsOf, usedAt, type Log, type Stretch } from './log.ts'
 import type { LogRows } from './rows.ts'
-import { createdSum, metaSum } from './sum.ts'
+import { createdSum, hash, metaSum } from './sum.ts'
 import { termsOf } from './terms.ts'
 import type { Writer } from './writer.ts'
 
@@ -32,63 +40,47 @@ const fresh: Origin = { stretches: [], range: emptyRange, entries: 0, source: un
 
 export class Logs {
   readonly #db: Database
-  readonly #schema: string
   readonly #writer: Writer
   readonly #leases: Leases
   readonly #documents: Documents
-  readonly #hash: Hash
   readonly #now: () => number
-  readonly #read: Query
-  readonly #write: Query
 
-  constructor(
-    db: Database,
-    schema: string,
-    writer: Writer,
-    leases: Leases,
-    documents: Documents,
-    hash: Hash,
-    now: () => number,
-  ) {
+  constructor(db: Database, writer: Writer, leases: Leases, documents: Documents, now: () => number) {
     this.#db = db
-    this.#schema = schema
     this.#writer = writer
     this.#leases = leases
     this.#documents = documents
-    this.#hash = hash
     this.#now = now
-    this.#read = (text, values) => db.read(text, values)
-    this.#write = (text, values) => db.write(text, values)
   }
 
   async create(scope: string, id: string, meta: JsonObject, first: CheckedAppend): Answer<LogInfo> {
     if (first.rows.length > 0) return this.#createWith(scope, id, meta, first)
-    const log = await this.#start(this.#write, scope, id, fresh, meta)
+    const log = await this.#start(this.#db.write, scope, id, fresh, meta)
     return log === undefined ? left({ _tag: 'LogExists', id }) : right(infoOf(log))
   }
 
   async update(scope: string, id: string, given: CheckedUpdate): Answer<LogInfo> {
     const { expected, meta, ownKey, lease } = given
-    const its = ownKey === undefined ? undefined : await findLog(this.#read, this.#schema, scope, id)
+    const its = ownKey === undefined ? undefined : await findLog(this.#db.read, this.#db.schema, scope, id)
     if (its !== undefined && !hasKey(its.meta, ownKey)) return left({ _tag: 'NoSuchLog', id })
     const [version, text] = [versionIn(expected), JSON.stringify(meta)]
     const isClaiming = claims(given)
     for (;;) {
-      const done = await this.#db.write(updateText(this.#schema, isClaiming), [
+      const done = await this.#db.write(updateText(this.#db.schema, isClaiming), [
         scope,
         id,
         version,
         text,
-        termsOf(scope, meta, this.#hash),
-        metaSum(this.#hash, scope, id, text, version + 1),
+        termsOf(scope, meta),
+        metaSum(scope, id, text, version + 1),
         its?.key ?? null,
         ...(isClaiming ? [lease?.number ?? null] : []),
       ])
       const [updated] = logsOf(done)
       if (updated !== undefined) return right(Object.freeze({ ...infoOf(updated), meta }))
-      const unleased = await this.#leases.against(this.#read, scope, id, given)
+      const unleased = await this.#leases.against(this.#db.read, scope, id, given)
       if (unleased !== undefined) return left(unleased)
-      const log = await findLog(this.#read, this.#schema, scope, id)
+      const log = await findLog(this.#db.read, this.#db.schema, scope, id)
       if (log === undefined || (its !== undefined && log.key !== its.key)) return left({ _tag: 'NoSuchLog', id })
       if (log.version !== expected)
         return left({ _tag: 'MetaConflict', id, expected, actual: log.version, meta: log.meta })
@@ -105,16 +97,16 @@ export class Logs {
     const peaks = ends.map((position) => found.get(position)?.node as Uint8Array) // `at` throws if one is not there
     const stretches = log.stretches.filter(({ base }) => base < at)
     const origin = { stretches, range: { size: at, peaks }, entries, source: log }
-    const forked = await this.#start(this.#write, scope, to, origin, meta)
+    const forked = await this.#start(this.#db.write, scope, to, origin, meta)
     if (forked !== undefined) return right(infoOf(forked))
-    const there = await findLog(this.#read, this.#schema, scope, to)
+    const there = await findLog(this.#db.read, this.#db.schema, scope, to)
     return left(there === undefined ? { _tag: 'NoSuchLog', id: log.id } : { _tag: 'LogExists', id: to })
   }
 
   /** Remove a log, and give its segment, whose rows are still there. */
   async remove(scope: string, id: string, unchanged: Unchanged | undefined): Answer<number> {
     return this.#db.transaction(async (query): Answer<number> => {
-      const s = this.#schema
+      const s = this.#db.schema
       // The log first, as for an erasure. Who makes another log changes the row of the scope.
       await query(`select 1 from ${s}.log where scope = $1::text and id = $2::text for update`, [scope, id])
       if (unchanged !== undefined) {
@@ -125,7 +117,7 @@ export class Logs {
           [scope, unchanged.id],
         )
         const now = other && { size: Number(other['size']), root: (other['root'] as Buffer).toString('hex') }
-        const problem = againstChange(unchanged, now, this.#hash)
+        const problem = againstChange(unchanged, now, hash)
         if (problem !== undefined) return left(problem)
       }
       const [segment] = await query(
@@ -148,9 +140,9 @@ export class Logs {
     first: CheckedAppend,
   ): Promise<Log | undefined> {
     const made = await this.#start(run, scope, id, fresh, meta)
-    const growths = made && grown({ before: made, after: made, steps: [] }, first, this.#hash)
+    const growths = made && grown({ before: made, after: made, steps: [] }, first)
     if (growths === undefined) return undefined
-    const { text, values } = appendStatement(this.#schema, scope, [growths], (append, rows) =>
+    const { text, values } = appendStatement(this.#db.schema, scope, [growths], (append, rows) =>
       this.#documents.of(scope, append, rows),
     )
     if ((await run(text, values)).length === 0) throw new DamagedThere()
@@ -189,21 +181,21 @@ export class Logs {
     { stretches, range, entries, source }: Origin,
     meta: JsonObject,
   ): Promise<Log | undefined> {
-    const head = headOf(range, this.#hash)
+    const head = headOf(range, hash)
     const created = momentOf(this.#now)
     const text = JSON.stringify(meta)
     const made = await run(
       `with source as (
-         select key from ${this.#schema}.log where scope = $1::text and id = $11::text and key = $12::bigint for key share
+         select key from ${this.#db.schema}.log where scope = $1::text and id = $11::text and key = $12::bigint for key share
        ), next as (
-         insert into ${this.#schema}.scope (name, last) values ($1::text, 1) on conflict (name) do update set last = scope.last + 1 returning last
+         insert into ${this.#db.schema}.scope (name, last) values ($1::text, 1) on conflict (name) do update set last = scope.last + 1 returning last
        ), made as (
-         insert into ${this.#schema}.log (${logColumns}, scope, used, terms, created_sum, meta_sum)
+         insert into ${this.#db.schema}.log (${logColumns}, scope, used, terms, created_sum, meta_sum)
          select $2::text, next.last, array_append($3::bigint[], next.last), $4::bigint[], $5::bigint, $6::bigint, $7::bytea, $8::bytea, $9::bigint, null, $10::text, 1, $1::text, ${usedAt('$9::bigint')}, $14::bigint[], $15::bigint, $16::bigint
          from next where $12::bigint is null or exists (select 1 from source)
          on conflict (scope, id) do nothing returning key
        )
-       insert into ${this.#schema}.segment (scope, key, parent, base, state) select $1::text, key, $13::bigint, $5::bigint, 0 from made returning key`,
+       insert into ${this.#db.schema}.segment (scope, key, parent, base, state) select $1::text, key, $13::bigint, $5::bigint, 0 from made returning key`,
       [
         scope,
         id,
@@ -218,9 +210,9 @@ export class Logs {
         source?.id ?? null,
         source?.key ?? null,
         stretches.at(-1)?.segment ?? null,
-        termsOf(scope, meta, this.#hash),
-        createdSum(this.#hash, scope, id, created),
-        metaSum(this.#hash, scope, id, text, 1),
+        termsOf(scope, meta),
+        createdSum(scope, id, created),
+        metaSum(scope, id, text, 1),
       ],
     )
     const [row] = made

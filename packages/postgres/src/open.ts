@@ -1,10 +1,9 @@
 /** Opening a schema: whose it is, of which format, and bringing it up to date. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'indelible/json/kit'
-import type { OpenStoreFault } from 'indelible/store/kit'
-import { againstFormat, type Format, type FoundFormat } from 'indelible/store/kit'
+import { againstFormat, type Format, type FoundFormat, type OpenStoreFault } from 'indelible/store/kit'
 import { isUnsupported, type Database, type Query } from './database.ts'
-import type { Place } from './fault.ts'
+import type { Place } from './database.ts'
 import { formatsFor } from './schema.ts'
 
 /** "INDL", and what is locked under it: whoever brings a schema up to date. */
@@ -13,9 +12,10 @@ const lockClass = 0x494e444c
 const lock = 'select pg_advisory_xact_lock($1::int, $2::int)'
 
 /** The schema ready for use. One that has today's format is only looked at. */
-export const prepare = async (db: Database, place: Place, create: boolean): Promise<Either<OpenStoreFault, void>> => {
+export const prepare = async (db: Database, create: boolean): Promise<Either<OpenStoreFault, void>> => {
+  const { place } = db
   const formats = formatsFor(place.schema)
-  const found = await formatOf((text, values) => db.read(text, values), place, formats)
+  const found = await formatOf(db.read, place, formats)
   if (isLeft(found)) return found
   if (found.right === formats.length) return right(undefined)
   if (found.right === undefined && !create) return left({ _tag: 'NoStore', path: place.name })

@@ -5,15 +5,27 @@
  * Terms are given to the server as they are: none of its text search configurations has a part in it, so every store finds
  * the same.
  */
-import { isLeft, left, right } from 'indelible/json/kit'
+import { isLeft, right } from 'indelible/json/kit'
 import type { BlockId } from 'indelible/proof/kit'
-import type { Answer, IndexDriver } from 'indelible/store/kit'
-import { encryptionMark, isEncrypted, isEncryptedMeta } from 'indelible/store/kit'
-import type { StoreFaultOf } from 'indelible/store/kit'
-import { rowCursor, rowCursorIn, type RowCursor } from 'indelible/store/kit'
-import type { FoundRow, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from 'indelible/store/kit'
-import { placed, storedRow } from 'indelible/store/kit'
-import type { StoredRow } from 'indelible/store/kit'
+import {
+  type Answer,
+  encryptionMark,
+  type FoundRow,
+  type IndexDriver,
+  isEncrypted,
+  isEncryptedMeta,
+  placed,
+  type RowCursor,
+  rowCursor,
+  rowCursorIn,
+  type RowQuery,
+  type RowsFound,
+  type RowsIndexed,
+  type StoredRow,
+  storedRow,
+  type TermsOf,
+  type WantedTerm,
+} from 'indelible/store/kit'
 import type { Blocks } from './blocks.ts'
 import type { Calls } from './calls.ts'
 import type { Database, Rows } from './database.ts'
@@ -45,22 +57,20 @@ interface Lag {
 
 export class Search implements IndexDriver {
   readonly #db: Database
-  readonly #schema: string
   readonly #documents: Documents
   readonly #calls: Calls
   readonly #blocks: Blocks
   #counted: { readonly rows: number; readonly until: number } | undefined
 
-  constructor(db: Database, schema: string, documents: Documents, calls: Calls, blocks: Blocks) {
+  constructor(db: Database, documents: Documents, calls: Calls, blocks: Blocks) {
     this.#db = db
-    this.#schema = schema
     this.#documents = documents
     this.#calls = calls
     this.#blocks = blocks
   }
 
   make(): Answer<void> {
-    const s = this.#schema
+    const s = this.#db.schema
     return this.#calls.run('make the index', async () => {
       if (!(await this.#documents.look()))
         await this.#db.write(
@@ -80,7 +90,7 @@ export class Search implements IndexDriver {
 
   drop(): Answer<void> {
     return this.#calls.run('drop the index', async () => {
-      await this.#db.write(`drop table if exists ${this.#schema}.search_until, ${this.#schema}.search`)
+      await this.#db.write(`drop table if exists ${this.#db.schema}.search_until, ${this.#db.schema}.search`)
       this.#documents.lost()
       return right(undefined)
     })
@@ -96,25 +106,25 @@ export class Search implements IndexDriver {
   #find(scope: string, query: RowQuery & { readonly limit: number }): Answer<RowsFound | undefined> {
     return this.#calls.run('search the index', async () => {
       if (!(await this.#isThere())) return right(undefined)
-      const before = query.after === undefined ? undefined : rowCursorIn(query.after)
-      if (query.after !== undefined && before === undefined) return left(noCursor)
+      const before = rowCursorIn(query.after)
+      if (isLeft(before)) return before
       const { log } = query
       const behind = query.count === false ? 0 : await this.#behind()
-      if (log === undefined) return right({ ...(await this.#found(scope, query, before, undefined)), behind })
+      if (log === undefined) return right({ ...(await this.#found(scope, query, before.right, undefined)), behind })
       return this.#calls.onLog('search the index', scope, log, async ({ stretches, head }) => {
         const ranges = stretches.map(({ segment, base }, index, all) => ({
           segment,
           from: base,
           to: all[index + 1]?.base ?? head.size,
         }))
-        return right({ ...(await this.#found(scope, query, before, ranges)), behind })
+        return right({ ...(await this.#found(scope, query, before.right, ranges)), behind })
       })
     })
   }
 
   findIn(scope: string, logs: readonly string[], term: string): Answer<ReadonlyMap<string, readonly StoredRow[]>> {
     return this.#calls.run('search the index', async () => {
-      const s = this.#schema
+      const s = this.#db.schema
       const found = new Map<string, StoredRow[]>(logs.map((id) => [id, []]))
       if (logs.length === 0 || !(await this.#isThere())) return right(found)
       const rows = await this.#db.readFresh(
@@ -133,7 +143,7 @@ export class Search implements IndexDriver {
   encrypted(scope: string): Answer<readonly string[]> {
     return this.#calls.run('list encrypted logs', async () => {
       const found = await this.#db.read(
-        `select id, meta from ${this.#schema}.log where scope = $1::text and position($2::text in meta) > 0 order by key desc`,
+        `select id, meta from ${this.#db.schema}.log where scope = $1::text and position($2::text in meta) > 0 order by key desc`,
         [scope, encryptionMark],
       )
       return right(found.filter(({ meta }) => isEncryptedMeta(meta as string)).map(({ id }) => id as string))
@@ -144,7 +154,7 @@ export class Search implements IndexDriver {
     return this.#calls.run('add to the index', async () => {
       if (!(await this.#documents.look())) return right({ rows: 0, behind: 0 })
       await this.#forgetGone()
-      const s = this.#schema
+      const s = this.#db.schema
       const found = await this.#db.read(
         `select * from (${reach(s)}) r where r."to" > r."from" order by r.segment desc limit 1000`,
       )
@@ -170,7 +180,7 @@ export class Search implements IndexDriver {
    * that none is erased in between.
    */
   async #piece({ scope, segment, from, to }: Lag, terms: TermsOf): Promise<number | undefined> {
-    const s = this.#schema
+    const s = this.#db.schema
     return this.#db.transaction(async (query) => {
       const found = await query(
         `select position, place, body from ${s}.row where scope = $1::text and segment = $2::bigint and position >= $3::bigint and position < $4::bigint order by position for share`,
@@ -218,7 +228,7 @@ export class Search implements IndexDriver {
 
   /** Forget rows of segments that are gone, removed by a process that knows no index. */
   async #forgetGone(): Promise<void> {
-    const s = this.#schema
+    const s = this.#db.schema
     await this.#db.write(
       `with gone as (
          delete from ${s}.search_until u where not exists (select 1 from ${s}.segment g where g.scope = u.scope and g.key = u.segment)
@@ -233,7 +243,7 @@ export class Search implements IndexDriver {
     before: RowCursor | undefined,
     ranges: readonly Omit<Lag, 'scope'>[] | undefined,
   ): Promise<Omit<RowsFound, 'behind'>> {
-    const s = this.#schema
+    const s = this.#db.schema
     const [wanted, unwanted] = [[{ term: scopeTerm(scope) }, ...all].map(termText), none.map(termText)]
     const together = `${[...new Set(wanted)].slice(0, mostTerms).join(' & ')}${unwanted
       .slice(0, mostTerms)
@@ -314,7 +324,7 @@ export class Search implements IndexDriver {
   /** The logs that have a row: that of its segment, and its forks that have it, and theirs. */
   async #logsWith(scope: string, places: readonly RowCursor[]): Promise<ReadonlyMap<string, readonly string[]>> {
     if (places.length === 0) return new Map()
-    const s = this.#schema
+    const s = this.#db.schema
     const found = await this.#db.read(
       `with recursive kin (root, position, segment) as (
          select * from unnest($2::bigint[], $3::bigint[], $2::bigint[])
@@ -353,17 +363,11 @@ export class Search implements IndexDriver {
 
   async #count(): Promise<number> {
     const [row] = await this.#db.read(
-      `select coalesce(sum(r."to" - r."from"), 0) as rows from (${reach(this.#schema)}) r where r."to" > r."from"`,
+      `select coalesce(sum(r."to" - r."from"), 0) as rows from (${reach(this.#db.schema)}) r where r."to" > r."from"`,
     )
     return Number(row?.['rows'])
   }
 }
-
-const noCursor: StoreFaultOf<'InvalidId'> = Object.freeze({
-  _tag: 'InvalidId',
-  what: 'cursor',
-  reason: 'it is not the `next` of a page of this search',
-})
 
 /** Each segment, where its rows end, and how far they are indexed. Of one whose log is removed, forks share the rows. */
 const reach = (s: string): string => `

@@ -2,20 +2,16 @@
  * A store in PostgreSQL, for records that more than one machine writes to. All processes with the same database and
  * schema share it.
  */
-import { hash as hashOf } from 'node:crypto'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf } from 'indelible/json/kit'
 import { amount, type Task } from 'indelible/task/kit'
 import { Pool } from 'pg'
-import type { Hash } from 'indelible/proof/kit'
-import { storeOf } from 'indelible/store/kit'
-import { storeTask, type OpenStoreFault } from 'indelible/store/kit'
-import type { Store } from 'indelible/store/kit'
+import { type OpenStoreFault, type Store, storeOf, storeTask } from 'indelible/store/kit'
 import { cancelStatement } from './cancel.ts'
-import { Database, type PostgresPool } from './database.ts'
+import { Database, type Place, type PostgresPool } from './database.ts'
 import { Documents } from './documents.ts'
 import { postgresDriver } from './driver.ts'
-import { faultOf, patiently, type Place } from './fault.ts'
+import { faultOf, patiently } from './fault.ts'
 import { prepare } from './open.ts'
 import { quoted } from './schema.ts'
 
@@ -99,11 +95,11 @@ export const postgresStore = (options: PostgresOptions): Task<OpenStoreFault, St
     }
     try {
       const limit = options.pool === undefined ? { timeout, cancel: cancelStatement } : undefined
-      const db = new Database(pool.right, limit)
-      const prepared = await patiently(timeout, () => prepare(db, place, create))
-      const documents = new Documents(db, place.schema)
+      const db = new Database(pool.right, place, limit)
+      const prepared = await patiently(timeout, () => prepare(db, create))
+      const documents = new Documents(db)
       if (!isLeft(prepared)) await documents.look()
-      const store = isLeft(prepared) ? prepared : storeOf(postgresDriver(db, place, sha256, now, end, documents), scope)
+      const store = isLeft(prepared) ? prepared : storeOf(postgresDriver(db, now, end, documents), scope)
       if (isLeft(store)) await end()
       return store
     } catch (error) {
@@ -160,5 +156,3 @@ const nameOf = (connectionString: string | undefined): string => {
   const { host, pathname } = new URL(connectionString)
   return host === '' && pathname.length < 2 ? 'the database' : `${host}${pathname}`
 }
-
-const sha256: Hash = (bytes) => hashOf('sha256', bytes, 'buffer')

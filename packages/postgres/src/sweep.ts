@@ -4,19 +4,17 @@
  */
 import type { Database } from './database.ts'
 import { forgetRows, forgetSegment } from './documents.ts'
-import { patiently, type Place } from './fault.ts'
+import { patiently } from './fault.ts'
 
 /** Rows that one transaction deletes. */
 const piece = 1000
 
 export class Sweeper {
   readonly #db: Database
-  readonly #place: Place
   #tidied = false
 
-  constructor(db: Database, place: Place) {
+  constructor(db: Database) {
     this.#db = db
-    this.#place = place
   }
 
   /** Go on with what a crash has left behind, once, after a removal: reading deletes nothing. */
@@ -24,7 +22,7 @@ export class Sweeper {
     if (this.#tidied) return
     this.#tidied = true
     for (const { scope, key } of await this.#db.read(
-      `select scope, key from ${this.#place.schema}.segment where state = 1`,
+      `select scope, key from ${this.#db.schema}.segment where state = 1`,
     ))
       await this.sweep(scope as string, Number(key))
   }
@@ -33,13 +31,13 @@ export class Sweeper {
   async sweep(scope: string, key: number): Promise<void> {
     for (let next: number | undefined = key; next !== undefined;) {
       const segment: number = next
-      next = await patiently(this.#place.timeout, () => this.#piece(scope, segment))
+      next = await patiently(this.#db.place.timeout, () => this.#piece(scope, segment))
     }
   }
 
   /** One transaction of it. The segment to go on with, if there is one. */
   #piece(scope: string, key: number): Promise<number | undefined> {
-    const { schema } = this.#place
+    const { schema } = this.#db.place
     return this.#db.transaction(async (query) => {
       // One at a time in a scope: two that drop the last two mentions of a block must see each other. A change, and not only
       // a lock, so that where transactions keep to what they saw first the second of them is refused and tried again.

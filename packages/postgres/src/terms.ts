@@ -2,16 +2,15 @@
  * What metadata says, as numbers that an index can hold: a part of the digest of each scalar and of where it stands. Two
  * may have the same number, so what the index finds is looked at again.
  */
-import type { Hash } from 'indelible/proof/kit'
 import { sumOf } from './sum.ts'
 import { isObject, type Json, type JsonObject } from 'indelible/json/kit'
 
 /** The terms of metadata, or of what is wanted of it, in decimal digits. Arrays have none. */
-export const termsOf = (scope: string, meta: JsonObject, hash: Hash): readonly string[] => {
+export const termsOf = (scope: string, meta: JsonObject): readonly string[] => {
   const terms = new Set<string>()
   const gather = (value: Json, path: readonly string[]): void => {
     if (isObject(value)) for (const key of Object.keys(value)) gather(value[key] as Json, [...path, key])
-    else if (!Array.isArray(value)) terms.add(sumOf(hash, scope, ...path, value))
+    else if (!Array.isArray(value)) terms.add(sumOf(scope, ...path, value))
   }
   gather(meta, [])
   return [...terms]

@@ -4,11 +4,9 @@
  */
 import { createHash } from 'node:crypto'
 import { isUnsupported, within, type Database } from './database.ts'
-import type { Place } from './fault.ts'
 
 export class Turns {
   readonly #db: Database
-  readonly #place: Place
   /** How many more connections may wait or be kept for turns. Those who have a turn need others, so half of them stay. */
   #free: number
   readonly #waiting: (() => void)[] = []
@@ -17,9 +15,8 @@ export class Turns {
   #closed = false
   #supported = true
 
-  constructor(db: Database, place: Place) {
+  constructor(db: Database) {
     this.#db = db
-    this.#place = place
     this.#free = Math.floor(db.connections / 2)
   }
 
@@ -34,7 +31,7 @@ export class Turns {
 
   /** Waits until all who asked before are done, for as long as the store waits for anything. @returns what ends the turn */
   async take(scope: string, id: string): Promise<() => void> {
-    const { timeout } = this.#place
+    const { timeout } = this.#db.place
     if (!this.#supported) return () => undefined
     const until = performance.now() + timeout
     if (this.#free > 0) this.#free -= 1
@@ -75,7 +72,7 @@ export class Turns {
 
   /** What is locked for a log: 64 bits, as a signed number. */
   keyOf(scope: string, id: string): string {
-    const digest = createHash('sha256').update(`indelible turn\0${this.#place.schema}\0${scope}\0${id}`).digest()
+    const digest = createHash('sha256').update(`indelible turn\0${this.#db.schema}\0${scope}\0${id}`).digest()
     return digest.readBigInt64BE().toString()
   }
 }

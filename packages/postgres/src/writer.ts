@@ -6,30 +6,31 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'indelible/json/kit'
-import { peakEnds, type BlockId, type Hash } from 'indelible/proof/kit'
-import type { CheckedAppend } from 'indelible/store/kit'
-import type { StoreFault } from 'indelible/store/kit'
-import { Damaged } from 'indelible/store/kit'
+import { peakEnds, type BlockId } from 'indelible/proof/kit'
 import {
+  type Appended,
+  type CheckedAppend,
   conflict,
+  Damaged,
   diverged,
   hasKey,
+  type Head,
   isLate,
   missedRange,
   namedElsewhere,
   olderSize,
+  rangeOf,
   repeated,
+  type StoreFault,
 } from 'indelible/store/kit'
-import type { Appended } from 'indelible/store/kit'
-import type { Head } from 'indelible/store/kit'
-import { rangeOf } from 'indelible/store/kit'
 import { appendStatement, bytesOf, grown, type Growths } from './append.ts'
-import { isUnsupported, stateOf, within, type Database, type Query, type Rows } from './database.ts'
+import { isUnsupported, stateOf, within, type Database, type Rows } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
-import { faultOf, foreignKey, patiently, type Place } from './fault.ts'
+import { faultOf, foreignKey, patiently } from './fault.ts'
 import { findLog, logColumns, readable, type Log } from './log.ts'
 import type { Leases } from './leases.ts'
 import { LogRows } from './rows.ts'
+import { hash } from './sum.ts'
 import type { Turns } from './turns.ts'
 
 type Answered = Either<StoreFault, Appended>
@@ -53,9 +54,6 @@ const maxKnown = 4096
 
 export class Writer {
   readonly #db: Database
-  readonly #place: Place
-  readonly #hash: Hash
-  readonly #read: Query
   readonly #leases: Leases
   readonly #documents: Documents
   readonly #turns: Turns
@@ -66,11 +64,8 @@ export class Writer {
   #going = 0
   #scheduled = false
 
-  constructor(db: Database, place: Place, hash: Hash, leases: Leases, documents: Documents, turns: Turns) {
+  constructor(db: Database, leases: Leases, documents: Documents, turns: Turns) {
     this.#db = db
-    this.#place = place
-    this.#hash = hash
-    this.#read = (text, values) => db.read(text, values)
     this.#leases = leases
     this.#documents = documents
     this.#turns = turns
@@ -155,7 +150,7 @@ export class Writer {
       }
       await Promise.all(Array.from({ length: Math.min(lanes, rest.length) }, lane))
     } catch (error) {
-      const fault = faultOf(error, this.#place, 'append')
+      const fault = faultOf(error, this.#db.place, 'append')
       for (const job of batch) {
         this.#known.delete(keyOf(job))
         job.answer(left(fault)) // those that have an answer keep it
@@ -171,7 +166,7 @@ export class Writer {
       const log = keyOf(job)
       const before = this.#known.get(log)
       const { growth, jobs } = growths.get(log) ?? { growth: before && { before, after: before, steps: [] }, jobs: [] }
-      const next = growth && !repeats(growth, job) ? grown(growth, job.append, this.#hash) : undefined
+      const next = growth && !repeats(growth, job) ? grown(growth, job.append) : undefined
       if (next === undefined) rest.push(job)
       else growths.set(log, { growth: next, jobs: [...jobs, job] })
     }
@@ -185,7 +180,7 @@ export class Writer {
           planned.map(({ growth }) => growth),
         )
       // Of several logs one may be held up: then there is time for the others.
-      keys = await (planned.length === 1 ? work() : within(this.#place.timeout / 2, work))
+      keys = await (planned.length === 1 ? work() : within(this.#db.place.timeout / 2, work))
     } catch (error) {
       if (stateOf(error) === undefined) throw error
       for (const { jobs } of planned) for (const job of jobs) this.#known.delete(keyOf(job))
@@ -214,22 +209,22 @@ export class Writer {
     const { scope, id, append } = job
     try {
       return await patiently(
-        this.#place.timeout,
+        this.#db.place.timeout,
         async (): Promise<Answered> => {
           for (let refused = false; ; refused = true) {
-            const log = (refused ? undefined : seen) ?? (await findLog(this.#read, this.#place.schema, scope, id))
+            const log = (refused ? undefined : seen) ?? (await findLog(this.#db.read, this.#db.schema, scope, id))
             if (log === undefined) return left({ _tag: 'NoSuchLog', id })
             if (!hasKey(log.meta, append.ownKey)) return left(diverged(id, append.expected, log.head))
-            const rows = new LogRows(this.#read, this.#place.schema, scope, log)
+            const rows = new LogRows(this.#db.read, this.#db.schema, scope, log)
             const before =
               append.operation === undefined
                 ? undefined
                 : await this.#answered(scope, log, append.operation, append, rows)
             if (before !== undefined) return before
-            const unleased = await this.#leases.against(this.#read, scope, id, append)
+            const unleased = await this.#leases.against(this.#db.read, scope, id, append)
             if (unleased !== undefined) return left(unleased)
-            rangeOf(log.head, log.peaks, this.#hash)
-            const growth = grown({ before: log, after: log, steps: [] }, append, this.#hash)
+            rangeOf(log.head, log.peaks, hash)
+            const growth = grown({ before: log, after: log, steps: [] }, append)
             if (growth === undefined) {
               this.#remember(job, log) // whoever is refused tries again
               return left(await this.#conflict(log, append.expected, rows))
@@ -254,13 +249,13 @@ export class Writer {
       )
     } catch (error) {
       this.#known.delete(keyOf(job))
-      return left(damageOr(error, id) ?? faultOf(error, this.#place, 'append'))
+      return left(damageOr(error, id) ?? faultOf(error, this.#db.place, 'append'))
     }
   }
 
   async #run(scope: string, growths: readonly Growths[]): Promise<ReadonlySet<number>> {
     const { text, values, documents, turns } = appendStatement(
-      this.#place.schema,
+      this.#db.schema,
       scope,
       growths,
       (append, rows) => this.#documents.of(scope, append, rows),
@@ -281,7 +276,7 @@ export class Writer {
   /** Blocks that are given and are there already must be the same: those that were damaged are whole again. */
   async mend(scope: string, { blocks }: CheckedAppend): Promise<void> {
     if (blocks.length === 0) return
-    const { schema } = this.#place
+    const { schema } = this.#db.place
     await this.#db.write(
       `update ${schema}.block b set bytes = g.bytes from unnest($2::bytea[], $3::bytea[]) as g (id, bytes)
        where b.scope = $1::text and b.id = g.id and b.bytes <> g.bytes`,
@@ -294,11 +289,11 @@ export class Writer {
     const seen = new Map<string, Log>()
     const unknown = new Map(batch.filter((job) => !this.#known.has(keyOf(job))).map((job) => [job.id, job]))
     if (unknown.size === 0) return seen
-    const text = `select ${logColumns} from ${this.#place.schema}.log where scope = $1::text and id = any($2::text[])`
-    const found = await patiently(this.#place.timeout, () => this.#db.read(text, [scope, [...unknown.keys()]]))
+    const text = `select ${logColumns} from ${this.#db.schema}.log where scope = $1::text and id = any($2::text[])`
+    const found = await patiently(this.#db.place.timeout, () => this.#db.read(text, [scope, [...unknown.keys()]]))
     for (const row of found) {
       const log = readable(row)
-      if (log instanceof Damaged || !isSound(log, this.#hash)) continue // looked at again, and said, by itself
+      if (log instanceof Damaged || !isSound(log)) continue // looked at again, and said, by itself
       const job = unknown.get(log.id) as Job // only what was asked for is found
       this.#remember(job, log)
       seen.set(keyOf(job), log)
@@ -330,7 +325,7 @@ export class Writer {
     rows: LogRows,
   ): Promise<Answered | undefined> {
     const [found] = await this.#db.read(
-      `select base, size, root from ${this.#place.schema}.operation where scope = $1::text and log = $2::bigint and id = $3::text`,
+      `select base, size, root from ${this.#db.schema}.operation where scope = $1::text and log = $2::bigint and id = $3::text`,
       [scope, log.key, operation],
     )
     if (found === undefined) return undefined
@@ -348,7 +343,7 @@ export class Writer {
       rows.nodes(peakEnds(size).map((end) => end - 1)),
       rows.read(missedRange(expected, actual)),
     ])
-    return isLate(expected, { size, peaks }, this.#hash)
+    return isLate(expected, { size, peaks }, hash)
       ? conflict(id, expected, actual, missed)
       : diverged(id, expected, actual)
   }
@@ -358,7 +353,7 @@ export class Writer {
     const named = namedElsewhere(append)
     if (named.length === 0) return []
     const found = await this.#db.read(
-      `select id from ${this.#place.schema}.block where scope = $1::text and id = any($2::bytea[])`,
+      `select id from ${this.#db.schema}.block where scope = $1::text and id = any($2::bytea[])`,
       [scope, named.map(bytesOf)],
     )
     const there = new Set<string>(found.map(({ id }) => (id as Buffer).toString('hex')))
@@ -372,7 +367,7 @@ const keyOf = ({ scope, id }: Pick<Job, 'scope' | 'id'>): string => `${scope}\0$
 const repeats = ({ steps }: Growths, { append }: Job): boolean =>
   append.operation !== undefined && steps.some((step) => step.append.operation === append.operation)
 
-const isSound = ({ head, peaks }: Log, hash: Hash): boolean => {
+const isSound = ({ head, peaks }: Log): boolean => {
   try {
     rangeOf(head, peaks, hash)
     return true

@@ -22,6 +22,7 @@ const place: Place = {
   name: 'PostgreSQL',
   fresh: async () => {
     const store = await postgresStore({
+      timeout: 600_000,
       connectionString: server?.url ?? '',
       schema: `adapters ${process.pid}`,
       scope: `scope ${count++}`,

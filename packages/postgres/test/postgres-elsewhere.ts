@@ -10,7 +10,7 @@ export const openStore = async (argument: string): Promise<Store> => {
     readonly connectionString: string
     readonly schema: string
   }
-  const opened = await postgresStore({ connectionString, schema, connections: 4 })()
+  const opened = await postgresStore({ timeout: 600_000, connectionString, schema, connections: 4 })()
   if (isLeft(opened)) throw new Error(faultMessage(opened.left))
   return opened.right
 }

@@ -7,7 +7,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { postgresStore } from '../src/index.ts'
 
 const [connectionString = '', schema = ''] = process.argv.slice(2)
-const store = await postgresStore({ connectionString, schema })
+const store = await postgresStore({ timeout: 600_000, connectionString, schema })
 for (let count = 0; count < 3; count++) await store.watch(`log ${count}`, () => undefined)
 process.stdin.resume()
 

@@ -49,8 +49,9 @@ const said = async (task: TaskEither<StoreFault, unknown>): Promise<string> => {
   const answer = await task()
   return isLeft(answer) ? `${answer.left._tag}: ${faultMessage(answer.left)}` : 'went well'
 }
+/** A store that waits for a machine with other work. */
 const open = (options: Partial<PostgresOptions>): Promise<Store> =>
-  done(postgresStore({ connectionString: url, ...options } as PostgresOptions))
+  done(postgresStore({ connectionString: url, timeout: 600_000, ...options } as PostgresOptions))
 /** A store with little time, which a machine that stands still for a moment opens at a later try. */
 const openHasty = async (options: Partial<PostgresOptions>): Promise<Store> => {
   for (;;) {
@@ -559,7 +560,9 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const cancel = (client: PostgresClient): void => {
       if (++requests > 1) cancelStatement(client)
     }
-    const sleeping = new Database(pool, { timeout: 50, cancel }).write('select pg_sleep(60)')
+    const sleeping = new Database(pool, { name: '', schema: '', timeout: 50 }, { timeout: 50, cancel }).write(
+      'select pg_sleep(60)',
+    )
     await expect(sleeping).rejects.toMatchObject({ code: '57014' })
     await pool.end()
   })
@@ -1081,7 +1084,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       for (let page = 0; page < 30; page++) {
         visited = 0
         const cursor = after?.split('.').map(Number)
-        const found = await listed(query, quoted(schema), store.hash, 'default', {
+        const found = await listed(query, quoted(schema), 'default', {
           limit,
           by,
           where,

@@ -1,6 +1,6 @@
 /** Bodies as bytes: whether they are compressed, and what they say then. */
 
-import { endOfString } from 'indelible/json/kit'
+import { endOfString, joinBytes } from 'indelible/json/kit'
 
 /** Reads bytes of another encoding than text. */
 export type Decompress = (encoding: string, bytes: Uint8Array) => Promise<Uint8Array>
@@ -8,17 +8,6 @@ export type Decompress = (encoding: string, bytes: Uint8Array) => Promise<Uint8A
 /** Whether a `content-encoding` says that nothing is compressed. */
 export const isIdentity = (encoding: string | undefined): boolean =>
   encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity'
-
-/** Pieces as one. */
-export const joined = (chunks: readonly Uint8Array[]): Uint8Array => {
-  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
-  return bytes
-}
 
 /** Bytes: the most that is read of one body. A few kilobytes can stand for more than there is memory. */
 export const mostPlain: number = 2 ** 28
@@ -58,7 +47,7 @@ export const decompressed = async (
   const reader = stream.getReader()
   for (;;) {
     const { done, value } = await reader.read()
-    if (done) return joined(chunks)
+    if (done) return joinBytes(chunks)
     length += value.length
     if (length > limit) {
       await reader.cancel()

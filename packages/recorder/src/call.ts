@@ -1,5 +1,5 @@
 /** A call, recorded: what its request says first, then its answer with the receipt. */
-import { ownFields, isLeft, jsonEqual, right, type Json, type JsonObject } from 'indelible/json/kit'
+import { ownFields, isLeft, jsonEqual, right, utf8Of, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { ReceiptNote } from 'indelible/notes/kit'
 import { digestOf, type BlockId } from 'indelible/proof/kit'
@@ -150,7 +150,7 @@ export class Calls {
     const text = JSON.stringify(value)
     const id = blockIdOf(value)
     if (this.#blocks.has(id)) return id
-    const put = await this.#store.putBlocks([new TextEncoder().encode(text)])()
+    const put = await this.#store.putBlocks([utf8Of(text)])()
     if (isLeft(put)) throw problem('put a block', id, put.left)
     if (this.#blocks.size > 10_000) this.#blocks.clear()
     this.#blocks.add(id)
@@ -229,5 +229,3 @@ export class Calls {
     })
   }
 }
-
-declare const TextEncoder: new () => { encode: (text: string) => Uint8Array }

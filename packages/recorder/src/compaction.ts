@@ -127,20 +127,15 @@ const mostSummaries = 16
 
 /** What stands in the outermost elements of a text, each up to the first end of its name. Cost: O(text), however they nest. */
 const insidesOf = (text: string): readonly string[] => {
-  const ends = new Map<string, number[]>()
-  for (const { 1: name = '', index } of text.matchAll(/<\/(\w+)>/g)) {
-    const known = ends.get(name)
-    if (known === undefined) ends.set(name, [index])
-    else known.push(index)
-  }
-  for (const known of ends.values()) known.reverse() // the next one is the last
+  // The next one is the last.
+  const ends = Map.groupBy([...text.matchAll(/<\/(\w+)>/g)].toReversed(), ({ 1: name = '' }) => name)
   const insides: string[] = []
   let behind = 0
   for (const { 0: tag, 1: name = '', index } of text.matchAll(/<(\w+)>/g)) {
     const known = ends.get(name)
     if (index < behind || known === undefined) continue
-    while ((known.at(-1) ?? Infinity) < index) known.pop()
-    const end = known.at(-1)
+    while ((known.at(-1)?.index ?? Infinity) < index) known.pop()
+    const end = known.at(-1)?.index
     if (end === undefined) continue
     insides.push(text.slice(index + tag.length, end))
     behind = end
@@ -168,13 +163,7 @@ const compaction = (
   upTo: number,
   held: Holder | undefined,
 ): Compaction | undefined => {
-  const indexes = new Map<string, number[]>()
-  for (let index = 0; index < upTo; index++) {
-    const id = said.identityAt(index)
-    const others = indexes.get(id)
-    if (others === undefined) indexes.set(id, [index])
-    else others.push(index)
-  }
+  const indexes = Map.groupBy(Array(upTo).keys(), (index) => said.identityAt(index))
   let next = 0
   const places: (number | 'new' | 'made')[] = ids.map((id) => {
     const index = indexes.get(id)?.find((one) => one >= next)

@@ -67,31 +67,20 @@ export class Conversations {
   }
 
   async #find(asked: Asked, given: readonly Message[], named: string | undefined): Promise<Found> {
-    if (asked.previous !== undefined) {
-      for (const { session, len } of await this.#placesOf(`r:${asked.previous}`)) {
-        const conversation = await this.#opened(session)
-        if (conversation === undefined || conversation.len < len) continue
-        if (conversation.len === len) return { conversation, from: len, taken: 0 }
-        return (
-          (await this.#askedBefore(conversation, len, given)) ?? {
-            conversation: await this.forked(conversation, len, asked.client),
-            from: len,
-            taken: 0,
-          }
-        )
-      }
-    }
-    if (asked.conversation !== undefined)
-      for (const { session, len } of await this.#placesOf(`r:${keptAs(asked.conversation)}`)) {
+    for (const key of [asked.previous, asked.conversation && keptAs(asked.conversation)]) {
+      if (key === undefined) continue
+      for (const { session, len } of await this.#placesOf(`r:${key}`)) {
         const conversation = await this.#opened(session)
         // What stands behind it was asked and not answered: the provider has it not.
         if (conversation === undefined || conversation.len < len) continue
         if (conversation.len === len) return { conversation, from: len, taken: 0 }
         const before = await this.#askedBefore(conversation, len, given)
         if (before !== undefined) return before
-        if (conversation.caller === asked.caller) return { conversation, from: len, taken: 0 }
-        return { conversation: await this.forked(conversation, len, asked.client), from: len, taken: 0 }
+        const isOwn = key !== asked.previous && conversation.caller === asked.caller
+        const found = isOwn ? conversation : await this.forked(conversation, len, asked.client)
+        return { conversation: found, from: len, taken: 0 }
       }
+    }
     const chain = chainOf(given)
     if (named !== undefined) {
       const conversation = await this.#named(named, asked, given)

@@ -1,9 +1,9 @@
 /** A call that goes by: when it is recorded, in whatever order its pieces are told. */
-import { isLeft } from 'indelible/json/kit'
+import { isLeft, joinBytes } from 'indelible/json/kit'
 import { reasonOf } from 'indelible/task/kit'
 import { AnswerReader, type Answered } from './answer.ts'
 import type { Api } from './apis/index.ts'
-import { isIdentity, joined, mostPlain, mostWaiting, type Decompress } from './body.ts'
+import { isIdentity, mostPlain, mostWaiting, type Decompress } from './body.ts'
 import type { Begun, OnPlace, Told } from './call.ts'
 import { readAsked, type Asked, type ObservedRequest } from './wire.ts'
 
@@ -89,7 +89,7 @@ export const observeCall = (
         const call = await begun
         if (call === undefined) return
         if (encoded !== undefined) {
-          const plain = recording.plain(encoded.encoding, joined(encoded.chunks))
+          const plain = recording.plain(encoded.encoding, joinBytes(encoded.chunks))
           // What is compressed and broke off can't be read.
           reader?.take(await (reason === undefined ? plain : plain.catch(() => new Uint8Array(0))))
         }
@@ -126,7 +126,7 @@ export const observeCall = (
           ? ''
           : body instanceof Uint8Array
             ? body.slice()
-            : (body ?? joined(pieces))
+            : (body ?? joinBytes(pieces))
       pieces.length = 0
       const work = async (): Promise<Begun | undefined> => {
         if (refused !== undefined) throw refused

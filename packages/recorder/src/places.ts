@@ -3,9 +3,8 @@
  * the store, so that a process that starts later finds them; each look-up reads one short log of 256.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, parseJson, right } from 'indelible/json/kit'
-import { digestOf } from 'indelible/proof/kit'
-import { emptyRange } from 'indelible/proof/kit'
+import { mapRight, isLeft, parseJson, right } from 'indelible/json/kit'
+import { digestOf, emptyRange } from 'indelible/proof/kit'
 import type { Head, Store, StoreFault } from 'indelible/store'
 import { headOf, ownStore } from 'indelible/store/kit'
 
@@ -49,21 +48,15 @@ export class Places {
     const secret = await this.#secretOf()
     if (isLeft(secret)) return secret
     const { name, digest } = bucketOf(secret.right, key)
-    const bucket = await this.#read(name)
-    return isLeft(bucket) ? bucket : right((bucket.right.places.get(digest) ?? []).toReversed())
+    return mapRight(await this.#read(name), ({ places }) => (places.get(digest) ?? []).toReversed())
   }
 
   /** Keep places. Cost: an append to a log for each key, at the same time. */
   async add(keys: readonly (readonly [PlaceKey, Place])[]): Promise<Either<StoreFault, void>> {
-    const byBucket = new Map<string, (readonly [digest: string, place: Place])[]>()
     const secret = keys.length === 0 ? right('') : await this.#secretOf()
     if (isLeft(secret)) return secret
-    for (const [key, place] of keys) {
-      const { name, digest } = bucketOf(secret.right, key)
-      const others = byBucket.get(name)
-      if (others === undefined) byBucket.set(name, [[digest, place]])
-      else others.push([digest, place])
-    }
+    const found = keys.map(([key, place]) => ({ ...bucketOf(secret.right, key), place }))
+    const byBucket = Map.groupBy(found, ({ name }) => name)
     const added = await Promise.all([...byBucket].map(([name, entries]) => this.#append(name, entries)))
     return added.find(isLeft) ?? right(undefined)
   }
@@ -82,9 +75,9 @@ export class Places {
 
   async #append(
     name: string,
-    entries: readonly (readonly [digest: string, place: Place])[],
+    entries: readonly { readonly digest: string; readonly place: Place }[],
   ): Promise<Either<StoreFault, void>> {
-    const rows = entries.map(([digest, { session, len }]) => ({
+    const rows = entries.map(({ digest, place: { session, len } }) => ({
       kind: 'note' as const,
       body: JSON.stringify([digest, session, len]),
     }))
@@ -101,16 +94,15 @@ export class Places {
       const appended = await this.#store.append(name, { expected: bucket.head, rows })()
       if (isLeft(appended)) {
         if (attempt >= mostAttempts) return appended
-        if (appended.left._tag === 'NoSuchLog') this.#buckets.delete(name)
-        else if (appended.left._tag !== 'Conflict' && appended.left._tag !== 'Diverged') return appended
-        else if (appended.left._tag === 'Diverged') this.#buckets.delete(name)
+        if (appended.left._tag === 'NoSuchLog' || appended.left._tag === 'Diverged') this.#buckets.delete(name)
+        else if (appended.left._tag !== 'Conflict') return appended
         const read = await this.#read(name)
         if (isLeft(read)) return read
         continue
       }
       if (appended.right.from === bucket.head.size) {
         bucket.head = appended.right.head
-        for (const [digest, place] of entries) put(bucket, digest, place)
+        for (const { digest, place } of entries) put(bucket, digest, place)
         this.#keep(name, bucket)
       }
       return right(undefined)

@@ -2,9 +2,8 @@
  * Recording a call: exactly one record when it has ended, however it ended. The caller gets what it would have got
  * without the record, also where recording fails.
  */
-import { isRight } from 'indelible/json/kit'
+import { isRight, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
 import type { History, Position } from 'indelible/history'
-import type { Json, JsonArray, JsonObject } from 'indelible/json/kit'
 import { classOf, encodeValue } from './encode.ts'
 import { attempt, tell, textFrom, timeFrom, within } from './guarded.ts'
 import { positionOf, settingsOf, type Settings } from './log.ts'
@@ -125,24 +124,10 @@ const begin = <T>(log: History<CallRecord>, call: Call<T>, given: CallContext | 
   const traceId = textFrom(() => call.traceId) ?? parent?.traceId
   const { callId, retryOf } = idOf(log, call, settings)
   const startedAt = timeFrom(settings.now)
-  const signal = attempt(
-    () => call.signal,
-    () => undefined,
-  )
-  const methodName = nameOf(
-    attempt(
-      () => call.methodName,
-      () => unreadable,
-    ),
-  )
-  const speaker = attempt(
-    () => speakers.find((each) => each === call.speaker),
-    () => undefined,
-  )
-  const artifactHit = attempt(
-    () => call.artifactHit,
-    () => undefined,
-  )
+  const signal = attempt(() => call.signal)
+  const methodName = nameOf(attempt(() => call.methodName, unreadable))
+  const speaker = attempt(() => speakers.find((each) => each === call.speaker))
+  const artifactHit = attempt(() => call.artifactHit)
   const programSource = kept(() => call.programSource, 'programSource', settings, sourceLength)
   // Now and not at the end: the body may change them.
   const begun: BegunRecord = {
@@ -224,22 +209,10 @@ const parentOf = (
   given: CallContext | undefined,
   { scope }: Settings,
 ): { readonly callId: string; readonly traceId: string | undefined; readonly depth: number } | undefined => {
-  const parent =
-    given ??
-    attempt(
-      () => call.parent ?? scope?.getStore(),
-      () =>
-        attempt(
-          () => scope?.getStore(),
-          () => undefined,
-        ),
-    )
+  const parent = given ?? attempt(() => call.parent) ?? attempt(() => scope?.getStore())
   const callId = textFrom(() => parent?.callId)
   if (callId === undefined) return undefined
-  const depth = attempt(
-    () => parent?.depth,
-    () => undefined,
-  )
+  const depth = attempt(() => parent?.depth)
   return {
     callId,
     traceId: textFrom(() => parent?.traceId),
@@ -256,10 +229,7 @@ const idOf = (
   call: Call<never>,
   settings: Settings,
 ): { readonly callId: string; readonly retryOf?: string } => {
-  const given = attempt(
-    () => (call.callId === undefined ? undefined : String(call.callId).toWellFormed()),
-    () => undefined,
-  )
+  const given = attempt(() => (call.callId === undefined ? undefined : String(call.callId).toWellFormed()))
   if (given !== undefined) {
     let callId = given
     for (let count = 2; hasFailed(log, callId); count++) callId = `${given}#${count}`
@@ -291,25 +261,15 @@ const keepContent = (value: unknown, settings: Settings): { readonly [field: str
       if (ref === undefined) return {}
       return isRight(ref) ? { contentRef: String(ref.right) } : { contentFault: String(ref.left._tag) }
     },
-    () => ({ contentFault: 'ContentStoreThrew' }),
+    { contentFault: 'ContentStoreThrew' },
   )
 
 /** The result of a work, or the reason of a signal that aborts before it is there. */
 const unlessAborted = <T>(signal: Signal | undefined, work: () => T | PromiseLike<T>): T | PromiseLike<T> => {
   if (signal === undefined) return work()
   return new Promise<T>((resolve, reject) => {
-    const abort = (): void =>
-      reject(
-        attempt(
-          () => signal.reason,
-          () => new Error('the call was aborted'),
-        ),
-      )
-    const isAborted = attempt(
-      () => signal.aborted,
-      () => false,
-    )
-    if (isAborted) return abort()
+    const abort = (): void => reject(attempt(() => signal.reason, new Error('the call was aborted')))
+    if (attempt(() => signal.aborted) === true) return abort()
     const stop = listen(signal, abort)
     const begun = (async () => work())()
     void begun.then(resolve, reject).finally(stop)
@@ -319,9 +279,8 @@ const unlessAborted = <T>(signal: Signal | undefined, work: () => T | PromiseLik
 
 /** Listen for the end of a signal, as far as it can be listened to. Returns how to stop. */
 const listen = (signal: Signal, abort: () => void): (() => void) => {
-  const nothing = (): undefined => undefined
-  attempt(() => signal.addEventListener('abort', abort), nothing)
-  return () => void attempt(() => signal.removeEventListener('abort', abort), nothing)
+  attempt(() => signal.addEventListener('abort', abort))
+  return () => attempt(() => signal.removeEventListener('abort', abort))
 }
 
 /** Program source is worth more room than other text: what reads it needs it whole. */
@@ -336,7 +295,7 @@ const keep = (value: unknown, field: string, { limits, redact }: Settings, lengt
 
 /** A field of the call, as it is kept; undefined, if there is none. */
 const kept = (read: () => unknown, field: string, settings: Settings, length?: number): Json | undefined => {
-  const value = attempt(read, () => unreadable)
+  const value = attempt(read, unreadable)
   return value === undefined ? undefined : keep(value, field, settings, length)
 }
 
@@ -344,7 +303,7 @@ const kept = (read: () => unknown, field: string, settings: Settings, length?: n
 const unreadable = '[unreadable]'
 
 const ownFields = (read: () => unknown, { limits, redact }: Settings): JsonObject => {
-  const fields = attempt(read, () => undefined)
+  const fields = attempt(read)
   if (fields === undefined) return {}
   const all = Object.entries(objectOf(encodeValue(fields, { limits, redact }).value))
   return Object.fromEntries(all.filter(([name]) => !fieldNames.has(name)))
@@ -383,10 +342,7 @@ const summarized = <T>(value: T, call: Call<T>): JsonObject => {
 }
 
 const isReasonOf = (error: unknown, call: Call<never>): boolean =>
-  attempt(
-    () => call.signal?.aborted === true && call.signal.reason === error,
-    () => false,
-  )
+  attempt(() => call.signal?.aborted === true && call.signal.reason === error, false)
 
 const summaryOfError = (error: unknown, call: Call<never>, settings: Settings): Summary => {
   const errorType = errorTypeOf(error)
@@ -417,43 +373,29 @@ const errorTypeOf = (error: unknown): string => {
   }
 }
 
-const messageOf = (error: unknown): string | undefined => {
-  try {
+const messageOf = (error: unknown): string | undefined =>
+  attempt(() => {
     if (typeof error !== 'object' || error === null) return error === undefined ? undefined : String(error)
     const { message } = error as { readonly message?: unknown }
     return typeof message === 'string' ? message : undefined
-  } catch {
-    return undefined
-  }
-}
+  })
 
-const isRetriable = (error: unknown, call: Call<never>): boolean => {
-  try {
+const isRetriable = (error: unknown, call: Call<never>): boolean =>
+  attempt(() => {
     const { retriable } = call
     return retriable === undefined
       ? (error as { readonly retriable?: unknown } | null | undefined)?.retriable === true
       : retriable(error) === true
-  } catch {
-    return false
-  }
-}
+  }, false)
 
 /** What kind of value it is; undefined if there is none. */
 const kindOf = (value: unknown): string | undefined => {
   if (value === undefined) return undefined
   if (typeof value !== 'object') return typeof value
-  try {
-    return value === null ? 'null' : classOf(value)
-  } catch {
-    return 'unreadable'
-  }
+  return value === null ? 'null' : attempt(() => classOf(value), 'unreadable')
 }
 
-const nameOf = (name: unknown): string =>
-  attempt(
-    () => String(name).slice(0, 200).toWellFormed(),
-    () => unreadable,
-  )
+const nameOf = (name: unknown): string => attempt(() => String(name).slice(0, 200).toWellFormed(), unreadable)
 const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 // A redactor may have put something else where they stood.

@@ -3,8 +3,7 @@
  * the reference; whoever needs the value asks for it here, and may come too late.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from 'indelible/json/kit'
-import type { Json } from 'indelible/json/kit'
+import { left, right, utf8Of, type Json } from 'indelible/json/kit'
 import type { ContentFaultOf } from './fault.ts'
 import { encodeValue, type EncodeOptions } from './encode.ts'
 import { randomId } from './random-id.ts'
@@ -93,7 +92,7 @@ export const createContentStore = (options: ContentStoreOptions = {}): ContentSt
       const limits = { depth: 500, string: Infinity, size: mostBytes }
       const encoded = encodeValue(value, { limits, redact, path })
       const text = JSON.stringify(encoded.value)
-      const size = utf8Length(text)
+      const size = utf8Of(text).length
       if (encoded.cut || size > mostBytes || mostEntries < 1) return left({ _tag: 'ContentTooLarge', limit: mostBytes })
       removeExpired()
       for (const ref of kept.keys()) {
@@ -125,15 +124,4 @@ export const createContentStore = (options: ContentStoreOptions = {}): ContentSt
       return bytes
     },
   })
-}
-
-/** The bytes of a well-formed text in UTF-8. */
-const utf8Length = (text: string): number => {
-  let bytes = text.length
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index)
-    // Each half of a surrogate pair stands for two of the four bytes.
-    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1
-  }
-  return bytes
 }

@@ -1,27 +1,24 @@
 /** Host functions: clocks, ids, scopes and the fields of a call may throw or lie. A call is made and recorded all the same. */
 
-/** What a read gives; `otherwise`, if it throws. */
-export const attempt = <T, U>(read: () => T, otherwise: () => U): T | U => {
+/** What a read gives; `otherwise`, if it throws. Default: undefined. */
+export const attempt = <T, U = undefined>(read: () => T, otherwise?: U): T | U => {
   try {
     return read()
   } catch {
-    return otherwise()
+    return otherwise as U
   }
 }
 
 /** What a function gives, if it is text; undefined, if it throws or gives something else. */
 export const textFrom = (read: () => unknown): string | undefined =>
-  attempt(
-    () => {
-      const text = read()
-      return typeof text === 'string' ? text.toWellFormed() : undefined
-    },
-    () => undefined,
-  )
+  attempt(() => {
+    const text = read()
+    return typeof text === 'string' ? text.toWellFormed() : undefined
+  })
 
 /** The time of a clock; the real time, if it throws or gives no time. */
 export const timeFrom = (now: () => number): number => {
-  const time = attempt(now, () => NaN)
+  const time = attempt(now, NaN)
   return typeof time === 'number' && !Number.isNaN(new Date(time).getTime()) ? time : Date.now()
 }
 
@@ -53,16 +50,8 @@ export const within = <T>(run: ((work: () => unknown) => unknown) | undefined, w
     if ('value' in done) return done.value
     throw done.error
   }
-  if (run !== undefined)
-    attempt(
-      () => run(once),
-      () => undefined,
-    )
-  if (done === undefined)
-    attempt(
-      () => once(),
-      () => undefined,
-    )
+  if (run !== undefined) attempt(() => run(once))
+  if (done === undefined) attempt(() => once())
   const ended = done as unknown as { readonly value: T } | { readonly error: unknown }
   if ('value' in ended) return ended.value
   throw ended.error

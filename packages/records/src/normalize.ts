@@ -3,8 +3,9 @@
  * changed or left out is reported, with the index and the reason.
  */
 import type { History } from 'indelible/history'
-import { NotJson, snapshot, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
+import { NotJson, isObject, snapshot, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
 import { classOf, encodeValue } from './encode.ts'
+import { attempt } from './guarded.ts'
 import { createCallLog, type CallLogOptions } from './log.ts'
 import { fieldNames, isoTime, speakers, type CallRecord, type OutcomeSummary, type Speaker } from './record.ts'
 
@@ -81,13 +82,9 @@ export const normalizeRecords = (stored: unknown, options: Omit<CallLogOptions, 
 /** Why something is not as it was stored. */
 type Reasons = string[]
 
-const listOf = (stored: unknown): readonly unknown[] | undefined => {
-  try {
-    return Array.isArray(stored) && Number.isSafeInteger(stored.length) ? stored : undefined
-  } catch {
-    return undefined // a Proxy that was revoked, or has traps that throw
-  }
-}
+const listOf = (stored: unknown): readonly unknown[] | undefined =>
+  // A Proxy may be revoked, or have traps that throw.
+  attempt(() => (Array.isArray(stored) && Number.isSafeInteger(stored.length) ? (stored as unknown[]) : undefined))
 
 const recordAt = (list: readonly unknown[], index: number, reasons: Reasons): CallRecord | undefined => {
   const entry = plain(() => list[index], reasons)
@@ -151,18 +148,18 @@ const inCamelCase = (
   reasons: Reasons,
 ): JsonObject => {
   const renamed: string[] = []
-  const result: { [key: string]: Json } = {}
+  const result: [key: string, value: Json][] = []
   for (const [key, value] of Object.entries(given)) {
     const name = names.get(key)
-    if (name === undefined) define(result, key, value)
+    if (name === undefined) result.push([key, value])
     else if (Object.hasOwn(given, name)) reasons.push(`${within}${key} is left out: there is a ${name}`)
     else {
       renamed.push(`${within}${key}`)
-      result[name] = value
+      result.push([name, value])
     }
   }
   if (renamed.length > 0) reasons.push(`keys in snake_case: ${renamed.join(', ')}`)
-  return result
+  return Object.fromEntries(result)
 }
 
 const optional = <Name extends string, T>(name: Name, value: T | undefined): { readonly [Key in Name]?: T } =>
@@ -286,16 +283,8 @@ const summaryOf = (fields: JsonObject, reasons: Reasons): OutcomeSummary => {
   }
 }
 
-const withoutKnown = (fields: JsonObject): JsonObject => {
-  const others: { [key: string]: Json } = {}
-  for (const [key, value] of Object.entries(fields)) if (!fieldNames.has(key)) define(others, key, value)
-  return others
-}
-
-/** An own `__proto__` key stays one. */
-const define = (target: object, key: string, value: Json): void => {
-  Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
-}
+const withoutKnown = (fields: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(fields).filter(([key]) => !fieldNames.has(key)))
 
 const described = (value: Json | undefined): string => {
   if (value === undefined) return 'nothing'
@@ -309,17 +298,12 @@ const described = (value: Json | undefined): string => {
 /** What was stored in place of an array. */
 const kindOf = (stored: unknown): string => {
   if (typeof stored !== 'object' || stored === null) return described(encodeValue(stored).value)
-  try {
-    const name = classOf(stored)
-    return name === 'Object' ? 'an object' : `an instance of ${name}`
-  } catch {
-    return 'an object that can not be read'
-  }
+  const name = attempt(() => classOf(stored))
+  if (name === undefined) return 'an object that can not be read'
+  return name === 'Object' ? 'an object' : `an instance of ${name}`
 }
 
 const isArray: (value: unknown) => value is JsonArray = Array.isArray
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !isArray(value)
 
 const inSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 const snakeKeys = (names: Iterable<string>): ReadonlyMap<string, string> =>

@@ -1,5 +1,5 @@
 /** How often the history is used, and how: over a log of calls, or of what `historyTelemetry` said of them. */
-import { describe, type Json, type JsonObject } from 'indelible/json/kit'
+import { describe, isObject, type Json, type JsonObject } from 'indelible/json/kit'
 import { detectHistoryUse, historyPatterns, type HistoryPattern, type HistoryUseOptions } from './history-use.ts'
 import { normalizeRecords, type NormalizeReport } from './normalize.ts'
 import type { CallRecord } from './record.ts'
@@ -105,9 +105,6 @@ const fieldsOf = (entry: unknown): JsonObject => {
   const attributes = entry['attributes'] // where log lines of OpenTelemetry have them
   return isObject(attributes) ? { ...attributes, ...entry } : entry
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const textIn = (fields: JsonObject, names: readonly string[]): string | undefined =>
   names.map((name) => fields[name]).find((value): value is string => typeof value === 'string')

@@ -1,6 +1,5 @@
 /** Creating and appending: what is stored, what is refused, and what a retry does. */
-import { isRight } from 'indelible/json/kit'
-import type { JsonObject } from 'indelible/json/kit'
+import { isRight, type JsonObject } from 'indelible/json/kit'
 import { grow, verifyLog, type Row } from 'indelible/store'
 import { encryptionKey, ownStore, headOf, rangeAt, rowLeaf } from 'indelible/store/kit'
 import { done, faulty, holds, same } from './check.ts'

@@ -1,12 +1,16 @@
 /** What lines say beside the message that they make, kept in its `meta` under the name of their format. */
 import { own, type JsonObject } from 'indelible/json/kit'
-import type { Message } from 'indelible/message'
+import type { Message, Meta } from 'indelible/message'
 import type { TranscriptFormat } from './transcript.ts'
 
 export const withBeside = (message: Message, format: TranscriptFormat, beside: JsonObject): Message => ({
   ...message,
   meta: { ...own(message, 'meta'), [format]: beside },
 })
+
+/** What something says beside what is read of it; nothing, if that is all. */
+export const metaOf = (format: TranscriptFormat, others: JsonObject | undefined): { readonly meta?: Meta } =>
+  others === undefined ? {} : { meta: { [format]: others } }
 
 /**
  * What the first line says, and what the others say under `others`. Where the first has a field of that name itself, it

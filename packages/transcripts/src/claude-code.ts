@@ -21,12 +21,11 @@ import {
   Unexpected,
 } from 'indelible/json/kit'
 import { decodeResponse } from 'indelible/codecs/anthropic'
-import { decodeRecorded } from 'indelible/codecs/kit'
+import { decodeRecorded, codecFaultText } from 'indelible/codecs/kit'
 import { type TranscriptFault, type Decoded } from 'indelible/codecs'
-import { codecFaultText } from 'indelible/codecs/kit'
 import { textOf, type Message } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
-import type { LineFormat, LineReader, Sink } from './line-format.ts'
+import type { Ending, LineFormat, LineReader, Sink } from './line-format.ts'
 import { count, textIn } from './origin.ts'
 import { withBeside, withOthers } from './beside.ts'
 import { holdsMessage, unreadLine } from './unknown-line.ts'
@@ -107,7 +106,7 @@ class Reader implements LineReader {
     if (type === 'custom-title') origin.title = textIn(entry, 'customTitle') ?? origin.title
     if (type === 'summary') origin.title ??= textIn(entry, 'summary')
     const isSpoken = spoken.has(type)
-    const unknown = isSpoken || bookkeeping.has(type) ? undefined : unreadLine(format, entry, line, this.#sink)
+    const unknown = isSpoken || bookkeeping.has(type) ? undefined : unreadLine(entry, line, this.#sink)
     const id = textIn(entry, 'uuid')
     if (id === undefined && !isSpoken)
       return unknown === undefined ? this.#sink.aside(type as string) : this.#hold(unknown)
@@ -124,7 +123,7 @@ class Reader implements LineReader {
     this.#readPlaced(type as string, entry, line, index)
   }
 
-  end(): ReturnType<LineReader['end']> {
+  end(): Ending {
     this.#flush()
     const tree = this.#tree
     const isResultOf = (index: number, keeps: (index: number) => boolean): boolean =>
@@ -146,13 +145,7 @@ class Reader implements LineReader {
       this.#usual = only(entry, repeated)
       this.#startsAside = entry['isSidechain'] === true
       const { origin } = this.#sink
-      origin.version = textIn(entry, 'version')
-      origin.id = textIn(entry, 'sessionId')
-      origin.metadata =
-        fieldsBeside(this.#usual, [
-          ...(origin.version === undefined ? [] : ['version']),
-          ...(origin.id === undefined ? [] : ['sessionId']),
-        ]) ?? {}
+      origin.describe(this.#usual, { version: 'version', id: 'sessionId' })
     }
     const named = textIn(entry, 'parentUuid') ?? textIn(entry, 'logicalParentUuid')
     const parent = named === undefined ? undefined : tree.find(named)
@@ -203,9 +196,7 @@ class Reader implements LineReader {
       case 'system':
       case 'compact_boundary':
       case 'attachment':
-        return this.#hold(() =>
-          this.#tree.hold(index, this.#sink.note(line, { type: 'application', namespace: format, content: entry })),
-        )
+        return this.#hold(() => this.#tree.hold(index, this.#sink.entry(line, entry)))
       default:
         return this.#sink.aside(type)
     }

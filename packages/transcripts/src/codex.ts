@@ -8,24 +8,14 @@
  * Source  openai/codex, codex-rs: protocol/src/protocol.rs (`RolloutItem`), rollout/src/recorder.rs (2026-08); the first
  *         version (2025-05 to 2025-08) has the items and a header as lines by themselves
  */
-import type { Either } from 'fp-ts/lib/Either.js'
-import {
-  fieldsBeside,
-  formatPath,
-  isLeft,
-  isObject,
-  type Json,
-  type JsonObject,
-  objectAt,
-  stringAt,
-} from 'indelible/json/kit'
-import { codecs, type TranscriptFault, type Decoded } from 'indelible/codecs'
-import { codecFaultText } from 'indelible/codecs/kit'
+import { fieldsBeside, isObject, type Json, type JsonObject, objectAt, stringAt } from 'indelible/json/kit'
+import { codecs, type TranscriptFault } from 'indelible/codecs'
 import { type Message } from 'indelible/message'
 import type { LineFormat, Range, Sink } from './line-format.ts'
-import { count, objectIn, textIn } from './origin.ts'
+import { count, objectIn } from './origin.ts'
 import { withBeside, withOthers } from './beside.ts'
 import { unknownLine } from './unknown-line.ts'
+import { readTogether, reasonOf, type Placed } from './unread.ts'
 
 const format = 'codex'
 
@@ -45,7 +35,7 @@ export const codex: LineFormat = {
     let hasHeader = false
     const header = (entry: JsonObject, payload: JsonObject, line: number): void => {
       // A session that goes on with another, or was forked from it, repeats the header of that one.
-      if (hasHeader) return turns.after(() => note(entry, line, sink))
+      if (hasHeader) return turns.after(() => sink.entry(line, entry))
       hasHeader = true
       readHeader(payload, sink)
       const { history_base: base } = payload
@@ -56,7 +46,7 @@ export const codex: LineFormat = {
         )
       const known = ['type', 'payload', ...(entry['timestamp'] === sink.origin.started ? ['timestamp'] : [])]
       if (payload !== entry && fieldsBeside(entry, known) !== undefined)
-        note(fieldsBeside(entry, ['payload']) ?? {}, line, sink)
+        sink.entry(line, fieldsBeside(entry, ['payload']) ?? {})
     }
     return {
       read: (entry, line) => {
@@ -68,13 +58,13 @@ export const codex: LineFormat = {
         if (kinds.has(type)) return readLine(entry, objectAt(payload, ['payload']), line, sink, turns)
         if (payload === undefined && isItem(entry)) return turns.item(entry, undefined, line)
         if (type === 'world_state' || type === 'inter_agent_communication') return sink.aside(type)
-        turns.after(unknownLine(format, entry, line, sink))
+        turns.after(unknownLine(entry, line, sink))
       },
       end: () => {
         turns.flush()
         const items = turns.dropped.reduce((sum, [from, to]) => sum + to - from, 0)
         if (items > 0) sink.origin.aside('item that was taken back', items)
-        return { count: 1, dropped: turns.dropped }
+        return { dropped: turns.dropped }
       },
     }
   },
@@ -104,18 +94,8 @@ const readLine = (entry: JsonObject, payload: JsonObject, line: number, sink: Si
   }
 }
 
-const note = (content: JsonObject, line: number, sink: Sink): number =>
-  sink.note(line, { type: 'application', namespace: format, content })
-
 const readHeader = (header: JsonObject, { origin }: Sink): void => {
-  origin.id = textIn(header, 'id')
-  origin.version = textIn(header, 'cli_version')
-  const known = [
-    ...(origin.id === undefined ? [] : ['id']),
-    ...(origin.version === undefined ? [] : ['cli_version']),
-    ...(header['timestamp'] === origin.started ? ['timestamp'] : []),
-  ]
-  origin.metadata = fieldsBeside(header, known) ?? {}
+  origin.describe(header, { id: 'id', version: 'cli_version', started: 'timestamp' })
 }
 
 const readEvent = (event: JsonObject, { origin, aside }: Sink, turns: Turns): void => {
@@ -135,11 +115,9 @@ const readEvent = (event: JsonObject, { origin, aside }: Sink, turns: Turns): vo
   aside(`event ${type}`)
 }
 
-interface Placed {
-  readonly item: JsonObject
+interface Item extends Placed {
   /** What its line says beside it: the time. */
   readonly beside: JsonObject | undefined
-  readonly line: number
 }
 
 /**
@@ -150,7 +128,7 @@ class Turns {
   /** The items that were taken back. */
   readonly dropped: Range[] = []
   readonly #sink: Sink
-  #gathered: Placed[] = []
+  #gathered: Item[] = []
   #answered = false
   /** What came among them. */
   #held: (() => void)[] = []
@@ -181,7 +159,7 @@ class Turns {
     if (isOutput) this.#answered = true
     if (typeof call === 'string' && isOutput) this.#open.delete(call)
     else if (typeof call === 'string') this.#open.add(call)
-    this.#gathered.push({ item, beside, line })
+    this.#gathered.push({ entry: item, beside, line })
     if (isSpoken) this.flush()
   }
 
@@ -194,30 +172,18 @@ class Turns {
   flush(): void {
     const [first] = this.#gathered
     if (first === undefined) return
-    for (const message of withLines(this.#read(this.#gathered), this.#gathered)) this.#sink.message(first.line, message)
+    const damaged = ({ line }: Item, fault: TranscriptFault): void =>
+      this.#sink.damage(line, reasonOf(fault, 1, 'the item'))
+    const messages = readTogether(this.#gathered, codecs['openai-responses'].decode, damaged).flatMap(
+      ([, read]) => read,
+    )
+    for (const message of withLines(messages, this.#gathered)) this.#sink.message(first.line, message)
     const held = this.#held
     this.#gathered = []
     this.#held = []
     this.#answered = false
     this.#open.clear()
     for (const write of held) write()
-  }
-
-  /** The messages of items. Where one of them can't be read, of the others. */
-  #read(placed: readonly Placed[]): readonly Message[] {
-    const decoded = decode(placed)
-    if (!isLeft(decoded)) return decoded.right.messages
-    const readable = placed.filter((each) => {
-      const alone = decode([each])
-      if (isLeft(alone)) this.#sink.damage(each.line, reasonOf(alone.left))
-      return !isLeft(alone)
-    })
-    const rest = decode(readable)
-    if (!isLeft(rest)) return rest.right.messages
-    return readable.flatMap((each) => {
-      const alone = decode([each])
-      return isLeft(alone) ? [] : alone.right.messages
-    })
   }
 
   /** Take back the last turns of the user's, with everything after them. */
@@ -237,11 +203,11 @@ const isAnswer = ({ type }: JsonObject): boolean => typeof type === 'string' && 
  * Messages with what the lines of their items say beside them: a result with what its own line says, the first message
  * with what the others say, those after the first of them under `others`.
  */
-const withLines = (messages: readonly Message[], placed: readonly Placed[]): readonly Message[] => {
+const withLines = (messages: readonly Message[], placed: readonly Item[]): readonly Message[] => {
   const left = placed.filter(({ beside }) => beside !== undefined)
   const found = messages.map(({ role, content: [first] }) => {
     if (role !== 'tool' || first?.type !== 'tool_result') return undefined
-    const at = left.findIndex(({ item }) => isAnswer(item) && item['call_id'] === first.callId)
+    const at = left.findIndex(({ entry }) => isAnswer(entry) && entry['call_id'] === first.callId)
     return at === -1 ? undefined : left.splice(at, 1)[0]?.beside
   })
   const [own, ...others] = left.map(({ beside }) => beside as JsonObject)
@@ -250,14 +216,6 @@ const withLines = (messages: readonly Message[], placed: readonly Placed[]): rea
     return Object.keys(beside).length === 0 ? message : withBeside(message, format, beside)
   })
 }
-
-const decode = (placed: readonly Placed[]): Either<TranscriptFault, Decoded> =>
-  codecs['openai-responses'].decode(placed.map(({ item }) => item))
-
-const reasonOf = (fault: TranscriptFault): string =>
-  fault._tag === 'UnexpectedWire'
-    ? `${formatPath(fault.path.slice(1)) || 'the item'} should be ${fault.expected}, found ${fault.found}`
-    : codecFaultText(fault)
 
 /** Whether a message in the user's name is Codex's own: the surroundings, not a turn. */
 const isContext = ({ content }: JsonObject): boolean => {

@@ -2,11 +2,11 @@
  * Conversations as JSON lines, one a line, each in the body of a request or an answer: what fine-tuning takes, and what
  * is in a log of requests. `pick` counts the conversations of the lines that can be read.
  */
-import { describe, formatPath, isLeft, type JsonObject } from 'indelible/json/kit'
-import { codecFaultText } from 'indelible/codecs/kit'
+import { describe, isLeft, type JsonObject } from 'indelible/json/kit'
 import { conversationsIn } from './conversation.ts'
 import type { LineFormat } from './line-format.ts'
 import type { TranscriptFormat } from './transcript.ts'
+import { reasonOf } from './unread.ts'
 
 export const isConversationLine = (entry: JsonObject): boolean => conversationsIn(entry).length > 0
 
@@ -26,19 +26,11 @@ export const conversationLines = (format: TranscriptFormat): LineFormat => ({
         if (wanted === undefined) return
         sink.origin.become(wanted.origin)
         const decoded = wanted.decode()
-        if (isLeft(decoded)) {
-          const { left: fault } = decoded
-          return sink.damage(
-            line,
-            fault._tag === 'UnexpectedWire'
-              ? `${formatPath(fault.path) || 'the entry'} should be ${fault.expected}, found ${fault.found}`
-              : codecFaultText(fault),
-          )
-        }
+        if (isLeft(decoded)) return sink.damage(line, reasonOf(decoded.left, 0))
         for (const { path, reason } of wanted.losses) sink.loss(line, path, reason)
         for (const message of decoded.right.messages) sink.message(line, message)
       },
-      end: () => ({ count, dropped: [] }),
+      end: () => ({ count }),
     }
   },
 })

@@ -22,10 +22,10 @@ export const cursor: LineFormat = {
   matches: isEntry,
   reader: (sink) => ({
     read: (entry, line) => {
-      if (!isEntry(entry)) return void unknownLine(format, entry, line, sink)()
+      if (!isEntry(entry)) return void unknownLine(entry, line, sink)()
       for (const message of readEntry(entry)) sink.message(line, message)
     },
-    end: () => ({ count: 1, dropped: [] }),
+    end: () => ({}),
   }),
 }
 

@@ -1,4 +1,5 @@
 /** Which encoding bytes are text in, and where they stop being so. */
+import { utf8Of } from 'indelible/json/kit'
 
 /** What there is in every browser and every Node, and in no type that is free of both. */
 declare const TextDecoder: new (
@@ -41,10 +42,8 @@ export const decodeText = (bytes: Uint8Array, encoding: Encoding): DecodedText =
   try {
     return { text: decoders[encoding].strict.decode(bytes), badAt: undefined }
   } catch {
-    return {
-      text: decoders[encoding].lenient.decode(bytes),
-      badAt: encoding === 'utf-8' ? badUtf8(bytes) : badUtf16(bytes, encoding === 'utf-16le'),
-    }
+    const text = decoders[encoding].lenient.decode(bytes)
+    return { text, badAt: badIn(bytes, text, encoding) }
   }
 }
 
@@ -54,44 +53,23 @@ const pair = (encoding: Encoding) => ({
 })
 const decoders = { 'utf-8': pair('utf-8'), 'utf-16le': pair('utf-16le'), 'utf-16be': pair('utf-16be') }
 
-/** Where the first sequence begins that is no UTF-8 (RFC 3629, table of section 4). */
-const badUtf8 = (bytes: Uint8Array): number | undefined => {
+/**
+ * The first byte that is none of a character, by what was read for it: U+FFFD, where that is not what stands there.
+ * Cost: O(bytes).
+ */
+const badIn = (bytes: Uint8Array, text: string, encoding: Encoding): number | undefined => {
+  const sign = signs[encoding]
   let at = 0
-  while (at < bytes.length) {
-    const first = bytes[at] as number
-    const size =
-      first < 0x80
-        ? 1
-        : first >= 0xc2 && first < 0xe0
-          ? 2
-          : first >= 0xe0 && first < 0xf0
-            ? 3
-            : first >= 0xf0 && first < 0xf5
-              ? 4
-              : 0
-    if (size === 0) return at
-    for (let next = 1; next < size; next++) {
-      const byte = bytes[at + next] ?? 0
-      const least = next > 1 ? 0x80 : first === 0xe0 ? 0xa0 : first === 0xf0 ? 0x90 : 0x80
-      const most = next > 1 ? 0xbf : first === 0xed ? 0x9f : first === 0xf4 ? 0x8f : 0xbf
-      if (byte < least || byte > most) return at
-    }
-    at += size
+  let from = 0
+  for (let mark = text.indexOf('\ufffd'); mark !== -1; mark = text.indexOf('\ufffd', from)) {
+    const before = text.slice(from, mark)
+    at += encoding === 'utf-8' ? utf8Of(before).length : before.length * 2
+    if (!sign.every((byte, index) => bytes[at + index] === byte)) return at
+    at += sign.length
+    from = mark + 1
   }
   return undefined
 }
 
-/** Where the first half of a surrogate pair stands alone, or half a unit. */
-const badUtf16 = (bytes: Uint8Array, little: boolean): number | undefined => {
-  const unit = (at: number): number =>
-    little ? (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) : ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)
-  for (let at = 0; at < bytes.length; at += 2) {
-    if (at + 1 === bytes.length) return at
-    const kind = unit(at) & 0xfc00
-    if (kind === 0xdc00) return at
-    if (kind !== 0xd800) continue
-    if ((unit(at + 2) & 0xfc00) !== 0xdc00) return at
-    at += 2
-  }
-  return undefined
-}
+/** U+FFFD. */
+const signs = { 'utf-8': [0xef, 0xbf, 0xbd], 'utf-16le': [0xfd, 0xff], 'utf-16be': [0xff, 0xfd] }

@@ -17,15 +17,16 @@ import {
   objectAt,
   readIn,
   stringAt,
-  Unexpected,
   type Json,
   type JsonObject,
 } from 'indelible/json/kit'
 import { sourceOf } from 'indelible/codecs/kit'
-import type { Message, Meta, Part, ResultPart, ToolCallPart, ToolResultPart } from 'indelible/message'
-import type { LineFormat, Sink } from './line-format.ts'
-import { objectIn, textIn } from './origin.ts'
+import type { Message, Part, ResultPart, ToolCallPart, ToolResultPart } from 'indelible/message'
+import { metaOf } from './beside.ts'
+import type { Ending, LineFormat, Sink } from './line-format.ts'
+import { objectIn, textIn, textsAmong } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'
+import type { Placed } from './unread.ts'
 
 const format = 'gemini-cli'
 
@@ -41,11 +42,6 @@ export const geminiCli: LineFormat = {
   matches: (entry) =>
     isHeader(entry) || (isMessage(entry) && 'content' in entry && typeof entry['timestamp'] === 'string'),
   reader: (sink) => new Reader(sink),
-}
-
-interface Placed {
-  readonly entry: JsonObject
-  readonly line: number
 }
 
 class Reader {
@@ -68,25 +64,18 @@ class Reader {
       return this.#describe(set, line)
     }
     if (isHeader(entry)) return this.#describe(entry, line)
-    unknownLine(format, entry, line, this.#sink)()
+    unknownLine(entry, line, this.#sink)()
   }
 
-  end(): { readonly count: number; readonly dropped: readonly [] } {
+  end(): Ending {
     const { origin } = this.#sink
-    const { sessionId, summary, startTime, lastUpdated, ...others } = this.#header
+    const { startTime, lastUpdated } = this.#header
     origin.time(startTime)
-    origin.id = typeof sessionId === 'string' ? sessionId : undefined
-    origin.title = typeof summary === 'string' ? summary : undefined
+    const times = textsAmong(this.#header, 'startTime', 'lastUpdated')
+    origin.describe(this.#header, { id: 'sessionId', title: 'summary' }, times)
     for (const { entry, line } of this.#messages.values()) this.#write(entry, line)
     origin.time(lastUpdated)
-    origin.metadata = {
-      ...others,
-      ...(origin.id === undefined && sessionId !== undefined && { sessionId }),
-      ...(origin.title === undefined && summary !== undefined && { summary }),
-      ...(typeof startTime !== 'string' && startTime !== undefined && { startTime }),
-      ...(typeof lastUpdated !== 'string' && lastUpdated !== undefined && { lastUpdated }),
-    }
-    return { count: 1, dropped: [] }
+    return {}
   }
 
   #describe(fields: JsonObject, line: number): void {
@@ -125,7 +114,7 @@ class Reader {
       return void this.#sink.message(line, userMessage(entry, parts))
     if (results.every((result) => this.#results.get(result.callId) === said(result)))
       return this.#sink.aside('result that is told with its call')
-    const beside = metaOf(fieldsBeside(entry, ['type', 'content', ...strings(entry, 'id')]))
+    const beside = metaOf(format, fieldsBeside(entry, ['type', 'content', ...textsAmong(entry, 'id')]))
     this.#sink.message(line, this.#withResults({ role: 'tool', content: results, ...idOf(entry), ...beside }))
   }
 
@@ -138,7 +127,7 @@ class Reader {
   #write(entry: JsonObject, line: number): void {
     const { origin } = this.#sink
     const { type } = entry
-    try {
+    this.#sink.attempt(line, () => {
       if (type === 'user') this.#writeUser(entry, line)
       else if (type === 'gemini') {
         origin.model(entry['model'])
@@ -146,12 +135,9 @@ class Reader {
         if (input !== undefined)
           origin.usage({ input, output: number(output) + number(thoughts), cacheRead: cached, cacheWrite: 0 })
         for (const message of modelMessages(entry, origin)) this.#sink.message(line, this.#withResults(message))
-      } else if (spoken.has(type)) this.#sink.note(line, { type: 'application', namespace: format, content: entry })
-      else unknownLine(format, entry, line, this.#sink)()
-    } catch (error) {
-      if (!(error instanceof Unexpected)) throw error
-      this.#sink.unexpected(line, error)
-    }
+      } else if (spoken.has(type)) this.#sink.entry(line, entry)
+      else unknownLine(entry, line, this.#sink)()
+    })
   }
 }
 
@@ -161,7 +147,7 @@ const userMessage = (entry: JsonObject, content: readonly ResultPart[]): Message
   role: 'user',
   content,
   ...idOf(entry),
-  ...metaOf(fieldsBeside(entry, ['type', 'content', ...strings(entry, 'id')])),
+  ...metaOf(format, fieldsBeside(entry, ['type', 'content', ...textsAmong(entry, 'id')])),
 })
 
 /** What the model said, and a message for each result of its calls. */
@@ -176,13 +162,13 @@ const modelMessages = (entry: JsonObject, origin: Sink['origin']): readonly Mess
     if (call.type === 'tool_call' && told(call, calls)) origin.aside('call that is told with its message')
     else said.push(call)
   }
-  const known = ['type', 'content', 'thoughts', 'toolCalls', ...strings(entry, 'id')]
+  const known = ['type', 'content', 'thoughts', 'toolCalls', ...textsAmong(entry, 'id')]
   return [
     {
       role: 'assistant',
       content: [...said, ...calls.map(({ part }) => part)],
       ...idOf(entry),
-      ...metaOf(fieldsBeside(entry, known)),
+      ...metaOf(format, fieldsBeside(entry, known)),
     },
     ...calls.flatMap(({ call }, index) => readResult(call, index, calls, origin, entry)),
   ]
@@ -201,7 +187,7 @@ const callIn = (part: ResultPart): ToolCallPart | undefined => {
   const { id, name, args } = call
   if (typeof id !== 'string' || typeof name !== 'string') return undefined
   const rest = difference(part.raw, { functionCall: { id, name, ...(args !== undefined && { args }) } })
-  return { type: 'tool_call', id, name, arguments: JSON.stringify(args ?? {}), ...metaOf(rest) }
+  return { type: 'tool_call', id, name, arguments: JSON.stringify(args ?? {}), ...metaOf(format, rest) }
 }
 
 /**
@@ -212,7 +198,7 @@ const told = (call: ToolCallPart, calls: readonly ReadCall[]): boolean => {
   const one = calls.find(({ part }) => part.id === call.id && part.name === call.name)
   if (one === undefined || one.part.arguments !== call.arguments) return false
   const [beside, own] = [call, one.part].map(({ meta }) => meta?.[format] as JsonObject | undefined)
-  if (beside !== undefined) one.part = { ...one.part, ...metaOf({ ...beside, ...own }) }
+  if (beside !== undefined) one.part = { ...one.part, ...metaOf(format, { ...beside, ...own }) }
   return true
 }
 
@@ -232,7 +218,7 @@ const readThought = (thought: Json): Part => {
   return {
     type: 'reasoning',
     text: thought['description'],
-    ...metaOf(fieldsBeside(thought, ['description'])),
+    ...metaOf(format, fieldsBeside(thought, ['description'])),
   }
 }
 
@@ -245,7 +231,7 @@ const readCall = (call: JsonObject, index: number): ReadCall => {
     id: stringAt(call['id'], [...at, 'id']),
     name: stringAt(call['name'], [...at, 'name']),
     arguments: JSON.stringify(args ?? {}),
-    ...metaOf(fieldsBeside(call, ['id', 'name', 'args', 'result'])),
+    ...metaOf(format, fieldsBeside(call, ['id', 'name', 'args', 'result'])),
   }
   return { call, part }
 }
@@ -284,7 +270,7 @@ const readResult = (
         },
       ],
       // The message that holds a call is written when it is said, the call when it is done.
-      ...metaOf(typeof timestamp === 'string' ? { timestamp } : undefined),
+      ...metaOf(format, typeof timestamp === 'string' ? { timestamp } : undefined),
     },
   ]
 }
@@ -298,7 +284,7 @@ const answerOf = (part: Json, { id = '', name = '' }: JsonObject): ResultPart =>
     const text = response[field]
     if (typeof text !== 'string' || Object.keys(response).length > 1) continue
     const rest = difference(part, { functionResponse: { id, name, response: { [field]: text } } })
-    return { type: 'text', text, ...metaOf(rest) }
+    return { type: 'text', text, ...metaOf(format, rest) }
   }
   return raw(part)
 }
@@ -316,24 +302,18 @@ const readPart = (part: Json): ResultPart => {
   if (typeof part === 'string') return { type: 'text', text: part }
   if (!isObject(part)) return raw(part)
   if (typeof part['text'] === 'string' && part['thought'] !== true)
-    return { type: 'text', text: part['text'], ...metaOf(fieldsBeside(part, ['text'])) }
+    return { type: 'text', text: part['text'], ...metaOf(format, fieldsBeside(part, ['text'])) }
   const data = objectIn(part, 'inlineData')
   if (typeof data['data'] === 'string' && typeof data['mimeType'] === 'string') {
     const source = { type: 'base64', mediaType: data['mimeType'], data: data['data'] } as const
     const rest = difference(part, { inlineData: { data: source.data, mimeType: source.mediaType } })
-    return { type: source.mediaType.startsWith('image/') ? 'image' : 'file', source, ...metaOf(rest) }
+    return { type: source.mediaType.startsWith('image/') ? 'image' : 'file', source, ...metaOf(format, rest) }
   }
   const uri = textIn(objectIn(part, 'fileData'), 'fileUri')
   if (uri === undefined) return raw(part)
-  return { type: 'file', source: sourceOf(uri), ...metaOf(difference(part, { fileData: { fileUri: uri } })) }
+  return { type: 'file', source: sourceOf(uri), ...metaOf(format, difference(part, { fileData: { fileUri: uri } })) }
 }
 
 const raw = (value: Json): ResultPart => ({ type: 'provider', provider: format, raw: value })
 
 const idOf = ({ id }: JsonObject): { readonly id?: string } => (typeof id === 'string' ? { id } : {})
-
-const strings = (value: JsonObject, field: string): readonly string[] =>
-  typeof value[field] === 'string' ? [field] : []
-
-const metaOf = (others: JsonObject | undefined): { readonly meta?: Meta } =>
-  others === undefined ? {} : { meta: { [format]: others } }

@@ -8,7 +8,7 @@
 import { arrayAt, fieldsBeside, isObject, objectAt, Unexpected, type JsonObject, type Path } from 'indelible/json/kit'
 import { readLangChainMessage } from 'indelible/codecs/kit'
 import type { LineFormat, Sink } from './line-format.ts'
-import { count, objectIn, textIn } from './origin.ts'
+import { count, objectIn } from './origin.ts'
 
 const format = 'langgraph'
 
@@ -26,7 +26,7 @@ export const langgraph: LineFormat = {
         if (entries++ === sink.pick) readCheckpoint(entry, line, sink)
         else sink.aside('checkpoint of another thread')
       },
-      end: () => ({ count: entries, dropped: [] }),
+      end: () => ({ count: entries }),
     }
   },
 }
@@ -38,26 +38,20 @@ const readCheckpoint = (entry: JsonObject, line: number, sink: Sink): void => {
   const at = ['checkpoint', 'channel_values', 'messages']
   const { messages = [] } = channels
   origin.time(checkpoint['ts'])
-  origin.id = textIn(entry, 'thread_id')
   const beside = {
     ...fieldsBeside(checkpoint, ['channel_values', ...(origin.started === checkpoint['ts'] ? ['ts'] : [])]),
     channel_values: fieldsBeside(channels, ['messages']) ?? {},
   }
-  origin.metadata = {
-    ...fieldsBeside(entry, ['checkpoint', ...(origin.id === undefined ? [] : ['thread_id'])]),
-    checkpoint: beside,
-  }
-  arrayAt(messages, at).forEach((message, index) => {
-    try {
+  origin.describe(entry, { id: 'thread_id' }, ['checkpoint'])
+  origin.metadata = { ...origin.metadata, checkpoint: beside }
+  arrayAt(messages, at).forEach((message, index) =>
+    sink.attempt(line, () => {
       const wire = objectAt(message, [...at, index])
       const said = reading(() => readLangChainMessage(wire), [...at, index])
       if (said.role === 'assistant') countUse(isObject(wire['kwargs']) ? wire['kwargs'] : wire, sink)
       sink.message(line, said)
-    } catch (error) {
-      if (!(error instanceof Unexpected)) throw error
-      sink.unexpected(line, error)
-    }
-  })
+    }),
+  )
 }
 
 const countUse = (fields: JsonObject, { origin }: Sink): void => {

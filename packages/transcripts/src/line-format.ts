@@ -1,5 +1,5 @@
 /** What a format of JSON lines is to the reader of transcripts: a test for its lines, and what is made of them. */
-import type { Json, JsonObject, Path, Unexpected } from 'indelible/json/kit'
+import type { Json, JsonObject, Path } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { Note } from 'indelible/notes/kit'
 import type { PageKind } from 'indelible/pages'
@@ -27,10 +27,10 @@ export interface LineReader {
 
 /** What only the end of a file tells. */
 export interface Ending {
-  /** How many conversations there are. */
-  readonly count: number
-  /** Messages and notes that are not of the conversation: another branch, a turn that was taken back. By item, ascending. */
-  readonly dropped: readonly Range[]
+  /** How many conversations there are. Default: 1. */
+  readonly count?: number
+  /** Messages and notes that are not of the conversation: another branch, a turn that was taken back. By item, ascending. Default: none. */
+  readonly dropped?: readonly Range[]
 }
 
 /** From `from` up to, not including, `to`. */
@@ -46,10 +46,12 @@ export interface Sink {
   /** The next message. Gives its number among the items. */
   readonly message: (line: number, message: Message, page?: PageKind, moment?: RowMoment) => number
   readonly note: (line: number, note: Note, moment?: RowMoment) => number
+  /** A note with content of the format's own, such as an entry. */
+  readonly entry: (line: number, content: JsonObject) => number
   readonly summary: (line: number, summary: Summary) => number
   readonly damage: (line: number, reason: string) => void
-  /** What a reader caught of its own: damage of that line. */
-  readonly unexpected: (line: number, found: Unexpected) => void
+  /** Read something of a line. If it throws Unexpected, that is damage of the line. */
+  readonly attempt: (line: number, read: () => void) => void
   readonly loss: (line: number, path: Path, reason: string) => void
   /** Something that is neither a message nor a note: counted. */
   readonly aside: (kind: string) => void

@@ -13,10 +13,11 @@ import {
 } from 'indelible/json/kit'
 import type { TranscriptFault } from 'indelible/codecs'
 import type { TranscriptEvent } from './event.ts'
-import type { LineFormat, LineReader, Sink } from './line-format.ts'
+import type { Ending, LineFormat, LineReader, Sink } from './line-format.ts'
 import type { Line } from './lines.ts'
 import { OriginDraft } from './origin.ts'
 import type { Damage, TranscriptOptions } from './transcript.ts'
+import { shouldBe } from './unread.ts'
 
 export interface LineImport {
   /** The events of a line. After a fault there are none. */
@@ -69,12 +70,20 @@ export const createLineImport = (
       item(line, value, (note, item) => ({ type: 'note', item, line, note, ...(moment !== undefined && { moment }) })),
     summary: (line, value) => item(line, value, (summary, item) => ({ type: 'summary', item, line, summary })),
     damage: (line, reason) => damaged({ line, reason }),
-    unexpected: (line, { path, expected, found }) =>
-      damaged({ line, reason: `${formatPath(path) || 'the entry'} should be ${expected}, found ${found}` }),
+    entry: (line, content) => sink.note(line, { type: 'application', namespace: format, content }),
+    attempt: (line, read) => {
+      try {
+        read()
+      } catch (error) {
+        if (!(error instanceof Unexpected)) throw error
+        damaged({ line, reason: shouldBe(error) })
+      }
+    },
     loss: (line, path, reason) => void events.push({ type: 'loss', loss: Object.freeze({ line, path, reason }) }),
     aside: (kind) => origin.aside(kind),
   }
   const entries: LineReader = reader(sink)
+  const ending = (): Required<Ending> => ({ count: 1, dropped: [], ...entries.end() })
 
   const read = ({ number, text, badAt, unreadable }: Line): void => {
     if (unreadable !== undefined) return damaged({ line: number, reason: unreadable })
@@ -97,13 +106,10 @@ export const createLineImport = (
     if (!isObject(value) && list === undefined)
       return damaged({ line: number, reason: `is ${describe(value)}, not an entry` })
     for (const { path, line, reason } of parsed.right.findings) sink.loss(number + line - 1, path, reason)
-    try {
+    sink.attempt(number, () => {
       if (isObject(value)) entries.read(value, number)
       else if (list !== undefined) entries.readList?.(list, number)
-    } catch (error) {
-      if (!(error instanceof Unexpected)) throw error
-      sink.unexpected(number, error)
-    }
+    })
   }
 
   const flush = (): readonly TranscriptEvent[] => {
@@ -120,12 +126,12 @@ export const createLineImport = (
     },
     end: () => {
       if (fault !== undefined) return []
-      const { count, dropped } = entries.end()
+      const { count, dropped } = ending()
       if (pick >= count && !(pick === 0 && count === 0)) fault ??= { _tag: 'NoSuchConversation', pick, count }
       events.push({ type: 'end', origin: origin.done(), count: Math.max(count, 1), pick, dropped })
       return flush()
     },
-    count: () => entries.end().count,
+    count: () => ending().count,
   }
 }
 

@@ -1,4 +1,5 @@
 /** Lines: of a text that is there, of bytes, and of bytes that come in pieces. They end with a line feed, nothing else. */
+import { joinBytes } from 'indelible/json/kit'
 import { decodeText, encodingOf, type DecodedText, type Encoding } from './encoding.ts'
 
 export interface Line {
@@ -82,7 +83,7 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
   /** A blank line is counted and gives nothing: a file of newlines would be an object for each of its bytes. */
   const finish = (last: Uint8Array, separator: number): Line | undefined => {
     const length = size + last.length
-    const bytes = length > longest ? undefined : kept.length === 0 ? last : joined([...kept, last], length)
+    const bytes = length > longest ? undefined : kept.length === 0 ? last : joinBytes([...kept, last])
     const line = bytes !== undefined && isBlank(bytes) ? undefined : lineFrom(bytes)
     kept = []
     size = 0
@@ -140,7 +141,7 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
   let waiting: Uint8Array = noBytes // fewer bytes than tell an encoding, or half a unit
 
   function* push(piece: Uint8Array): Generator<Line> {
-    let bytes = waiting.length === 0 ? piece : joined([waiting, piece], waiting.length + piece.length)
+    let bytes = waiting.length === 0 ? piece : joinBytes([waiting, piece])
     waiting = noBytes
     if (encoding === undefined) {
       if (bytes.length < 4) return void (waiting = copyOf(bytes))
@@ -173,16 +174,6 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
 export const copyOf = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
 const noBytes = new Uint8Array(0)
-
-export const joined = (pieces: readonly Uint8Array[], size: number): Uint8Array => {
-  const whole = new Uint8Array(size)
-  let at = 0
-  for (const piece of pieces) {
-    whole.set(piece, at)
-    at += piece.length
-  }
-  return whole
-}
 
 /** Bytes as one text, with its line breaks; and where they were no text. Throws where that is longer than a string can be. */
 export const textOfBytes = (bytes: Uint8Array): DecodedText => {

@@ -22,6 +22,7 @@ import {
 } from 'indelible/json/kit'
 import { sourceOf } from 'indelible/codecs/kit'
 import { textOf, type Message, type Meta, type Part, type ResultPart } from 'indelible/message'
+import { metaOf } from './beside.ts'
 import type { Ending, LineFormat, Range, Sink } from './line-format.ts'
 import { objectIn, textIn } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'
@@ -91,7 +92,7 @@ class Reader {
     if (isPart(entry)) return this.#addPart({ value: entry, line })
     const kind = asideOf(entry)
     if (kind !== undefined) return this.#sink.aside(kind)
-    unknownLine(format, entry, line, this.#sink)()
+    unknownLine(entry, line, this.#sink)()
   }
 
   readList(list: readonly Json[]): void {
@@ -170,28 +171,16 @@ class Reader {
   /** Write a session, and give the items that were taken back. */
   #write(id: string): readonly Range[] {
     const { origin } = this.#sink
-    const session = this.#sessions.get(id) ?? {}
+    const session = { ...this.#sessions.get(id), id }
     const { created, updated } = objectIn(session, 'time')
-    origin.id = id
-    origin.title = textIn(session, 'title')
-    origin.version = textIn(session, 'version')
-    const read = [
-      ...(origin.id === undefined ? [] : ['id']),
-      ...['title', 'version'].filter((field) => typeof session[field] === 'string'),
-    ]
-    origin.metadata = fieldsBeside(session, read) ?? {}
+    origin.describe(session, { id: 'id', title: 'title', version: 'version' })
     origin.time(timeOf(created))
     const turns = inOrder([...(this.#turns.get(id)?.values() ?? [])])
     const back = textIn(objectIn(session, 'revert'), 'messageID')
     let from: number | undefined
     for (const turn of turns) {
       if (turn.value['id'] === back) from = this.#sink.items
-      try {
-        this.#writeTurn(turn, id)
-      } catch (error) {
-        if (!(error instanceof Unexpected)) throw error
-        this.#sink.unexpected(turn.line, error)
-      }
+      this.#sink.attempt(turn.line, () => this.#writeTurn(turn, id))
     }
     origin.time(timeOf(updated))
     const { items } = this.#sink
@@ -201,21 +190,19 @@ class Reader {
   }
 
   #writeTurn(turn: Turn, session: string): void {
-    const { value, line, beside } = turn
+    const { value, line, beside: others } = turn
     const parts = turn.parts.toSorted((a, b) => compare(a.value['id'], b.value['id'])).map((part) => part.value)
     if (value['role'] === 'assistant') this.#countUse(value)
-    const steps = value['role'] === 'assistant' ? stepsOf(parts, session, value) : [userStep(parts, session, value)]
+    const beside: Beside = (part, ...known) =>
+      metaOf(format, fieldsBeside(part, ['type', ...known, ...repeated(part, session, value)]))
+    const steps = value['role'] === 'assistant' ? stepsOf(parts, beside, value) : [userStep(parts, beside)]
     if (steps.every(({ content }) => content.length === 0))
-      return void this.#sink.note(line, {
-        type: 'application',
-        namespace: format,
-        content: { info: value, parts, ...(beside && { beside }) },
-      })
+      return void this.#sink.entry(line, { info: value, parts, ...(others && { beside: others }) })
     const info = fieldsBeside(value, ['id', 'role', ...(value['sessionID'] === session ? ['sessionID'] : [])]) ?? {}
     if (value['summary'] === true) return this.#writeSummary(turn, parts, steps)
     steps.forEach(({ content, results, aside, at }, index) => {
       const own = {
-        ...(index === 0 ? { info, ...(beside && { beside }) } : timed(at, value)),
+        ...(index === 0 ? { info, ...(others && { beside: others }) } : timed(at, value)),
         ...(aside.length > 0 && { parts: aside }),
       }
       const said: Message = {
@@ -267,17 +254,17 @@ interface Step {
 
 const emptyStep = (): Step => ({ content: [], results: [], aside: [], at: undefined })
 
-const userStep = (parts: readonly JsonObject[], session: string, info: JsonObject): Step => {
+const userStep = (parts: readonly JsonObject[], beside: Beside): Step => {
   const step = emptyStep()
   for (const part of parts) {
-    const read = readSaid(part, session, info)
+    const read = readSaid(part, beside)
     if (read === undefined) step.aside.push(part)
     else step.content.push(read)
   }
   return step
 }
 
-const stepsOf = (parts: readonly JsonObject[], session: string, info: JsonObject): readonly Step[] => {
+const stepsOf = (parts: readonly JsonObject[], beside: Beside, info: JsonObject): readonly Step[] => {
   const steps = [emptyStep()]
   for (const part of parts) {
     if (part['type'] === 'step-start' && (steps.at(-1)?.content.length ?? 0) > 0) steps.push(emptyStep())
@@ -286,11 +273,11 @@ const stepsOf = (parts: readonly JsonObject[], session: string, info: JsonObject
     step.at ??= timesOf(part)['start']
     if (part['type'] === 'tool') {
       const state = objectAt(part['state'], ['state'])
-      content.push(readCall(part, state, session, info))
+      content.push(readCall(part, state, beside))
       results.push(...readResult(part, state, info))
       continue
     }
-    const read = readSaid(part, session, info)
+    const read = readSaid(part, beside)
     if (read === undefined) aside.push(part)
     else content.push(read)
   }
@@ -298,18 +285,17 @@ const stepsOf = (parts: readonly JsonObject[], session: string, info: JsonObject
 }
 
 /** A text, a file or a thought; undefined for a part that says nothing to the model. */
-const readSaid = (part: JsonObject, session: string, info: JsonObject): Part | undefined => {
-  const beside = (...known: readonly string[]): { readonly meta?: Meta } => metaOf(part, session, info, known)
+const readSaid = (part: JsonObject, beside: Beside): Part | undefined => {
   switch (part['type']) {
     case 'text':
-      return { type: 'text', text: stringAt(part['text'], ['text']), ...beside('text') }
+      return { type: 'text', text: stringAt(part['text'], ['text']), ...beside(part, 'text') }
     case 'reasoning': {
       const signature = textIn(objectIn(objectIn(part, 'metadata'), 'anthropic'), 'signature')
       return {
         type: 'reasoning',
         text: stringAt(part['text'], ['text']),
         ...(signature !== undefined && { signature }),
-        ...beside('text'),
+        ...beside(part, 'text'),
       }
     }
     case 'file':
@@ -319,21 +305,21 @@ const readSaid = (part: JsonObject, session: string, info: JsonObject): Part | u
   }
 }
 
-const readFile = (part: JsonObject, beside: (...known: readonly string[]) => { readonly meta?: Meta }): ResultPart => {
+const readFile = (part: JsonObject, beside: Beside): ResultPart => {
   const url = stringAt(part['url'], ['url'])
   const source = sourceOf(url)
   const mime = textIn(part, 'mime')
-  if (mime?.startsWith('image/') === true) return { type: 'image', source, ...beside('url') }
+  if (mime?.startsWith('image/') === true) return { type: 'image', source, ...beside(part, 'url') }
   const name = textIn(part, 'filename')
   return {
     type: 'file',
     source,
     ...(name !== undefined && { name }),
-    ...beside('url', ...(name === undefined ? [] : ['filename'])),
+    ...beside(part, 'url', ...(name === undefined ? [] : ['filename'])),
   }
 }
 
-const readCall = (part: JsonObject, state: JsonObject, session: string, info: JsonObject): Part => {
+const readCall = (part: JsonObject, state: JsonObject, beside: Beside): Part => {
   const { input, output, error, attachments, ...others } = state
   const isDone = typeof output === 'string'
   const isFailed = typeof error === 'string' && !isDone
@@ -343,13 +329,13 @@ const readCall = (part: JsonObject, state: JsonObject, session: string, info: Js
     ...(!isFailed && error !== undefined && { error }),
     ...((!isDone || !Array.isArray(attachments)) && attachments !== undefined && { attachments }),
   }
-  const said = fieldsBeside(part, ['type', 'callID', 'tool', 'state', ...repeated(part, session, info)])
+  const { meta } = beside(part, 'callID', 'tool', 'state')
   return {
     type: 'tool_call',
     id: stringAt(part['callID'], ['callID']),
     name: stringAt(part['tool'], ['tool']),
     arguments: JSON.stringify(input ?? {}),
-    meta: { [format]: { ...said, state: kept } },
+    meta: { [format]: { ...(meta?.[format] as JsonObject | undefined), state: kept } },
   }
 }
 
@@ -363,10 +349,7 @@ const readResult = (part: JsonObject, state: JsonObject, info: JsonObject): read
     { type: 'text', text: isDone ? output : (error as string) } as const,
     ...files.map((file): ResultPart =>
       isObject(file) && typeof file['url'] === 'string'
-        ? readFile(file, (...known) => {
-            const rest = fieldsBeside(file, known)
-            return rest === undefined ? {} : { meta: { [format]: rest } }
-          })
+        ? readFile(file, (part, ...known) => metaOf(format, fieldsBeside(part, known)))
         : { type: 'provider', provider: format, raw: file },
     ),
   ]
@@ -391,21 +374,14 @@ const timed = (time: Json | undefined, info: JsonObject): { readonly time: numbe
   return typeof found === 'number' ? { time: found } : undefined
 }
 
+/** What a part says beside what is read of it. */
+type Beside = (part: JsonObject, ...known: readonly string[]) => { readonly meta?: Meta }
+
 /** The ids that a part repeats. */
 const repeated = (part: JsonObject, session: string, { id }: JsonObject): readonly string[] => [
   ...(part['sessionID'] === session ? ['sessionID'] : []),
   ...(part['messageID'] === id ? ['messageID'] : []),
 ]
-
-const metaOf = (
-  part: JsonObject,
-  session: string,
-  info: JsonObject,
-  known: readonly string[],
-): { readonly meta?: Meta } => {
-  const rest = fieldsBeside(part, ['type', ...known, ...repeated(part, session, info)])
-  return rest === undefined ? {} : { meta: { [format]: rest } }
-}
 
 /** By time, as opencode sorts them; where an answer would stand before its question so, by id, or as they stand. */
 const inOrder = (turns: readonly Turn[]): readonly Turn[] => {

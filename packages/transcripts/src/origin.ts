@@ -1,5 +1,5 @@
 /** Where a conversation came from, gathered entry by entry. */
-import { isObject, own, ownFields, type Json, type JsonObject } from 'indelible/json/kit'
+import { fieldsBeside, isObject, own, ownFields, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Usage } from 'indelible/notes/kit'
 import type { Origin, OriginUse } from './transcript.ts'
 import type { ExportedHead } from 'indelible/session'
@@ -52,6 +52,26 @@ export class OriginDraft {
     if (typeof name !== 'string' || name === '') return
     this.#models.add(name)
     this.#model = name
+  }
+
+  /**
+   * Say what a header says: the texts of the fields of these names, and the rest as metadata. A start is left out of that
+   * if it is the first time that was named.
+   *
+   * @param known fields that are no metadata
+   */
+  describe(
+    header: JsonObject,
+    names: { readonly [Field in 'version' | 'id' | 'title' | 'started']?: string },
+    known: readonly string[] = [],
+  ): void {
+    const { started, ...texts } = names
+    const read = started !== undefined && header[started] === this.#started ? [started] : []
+    for (const [field, name] of Object.entries(texts) as ['version' | 'id' | 'title', string][]) {
+      this[field] = textIn(header, name)
+      if (this[field] !== undefined) read.push(name)
+    }
+    this.metadata = fieldsBeside(header, [...known, ...read]) ?? {}
   }
 
   /** What one answer used. `input` counts everything that was read, also from the cache. */
@@ -115,6 +135,10 @@ const { freeze } = Object
 const nothing = ownFields<JsonObject>({})
 
 const leaves = /^[/\\~]|^[a-z]:[/\\]|(?:^|[/\\])\.{1,2}(?:[/\\]|$)|\p{Cc}/iu
+
+/** Those of these fields that are there and are texts. */
+export const textsAmong = (value: JsonObject, ...fields: readonly string[]): readonly string[] =>
+  fields.filter((field) => typeof value[field] === 'string')
 
 /** A field that is there and is a text. */
 export const textIn = (value: JsonObject, key: string): string | undefined =>

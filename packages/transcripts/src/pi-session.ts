@@ -22,7 +22,8 @@ import {
 import type { Message, Meta, Part, ResultPart } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
 import type { LineFormat, Sink } from './line-format.ts'
-import { objectIn, textIn } from './origin.ts'
+import { metaOf } from './beside.ts'
+import { objectIn, textIn, textsAmong } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'
 
 const format = 'pi-session'
@@ -68,13 +69,13 @@ export const piSession: LineFormat = {
       read: (entry, line) => {
         sink.origin.time(entry['timestamp'])
         if (entry['type'] === 'session') {
-          if (hasHeader) return void note(entry, line, sink)
+          if (hasHeader) return void sink.entry(line, entry)
           hasHeader = true
           return readHeader(entry, sink)
         }
         const { type } = entry
         // Without an id nothing can follow it.
-        if (!kinds.has(type) && textIn(entry, 'id') === undefined) return void unknownLine(format, entry, line, sink)()
+        if (!kinds.has(type) && textIn(entry, 'id') === undefined) return void unknownLine(entry, line, sink)()
         const parent = parentOf(entry, tree, (missing) =>
           sink.damage(
             line,
@@ -92,7 +93,6 @@ export const piSession: LineFormat = {
         if (item !== undefined) tree.hold(index, item)
       },
       end: () => ({
-        count: 1,
         dropped: tree.dropped(tree.path(leaf ?? -1), (count) => sink.origin.aside('item of another branch', count)),
       }),
     }
@@ -100,16 +100,10 @@ export const piSession: LineFormat = {
 }
 
 const readHeader = (entry: JsonObject, { origin }: Sink): void => {
-  const { version, id, timestamp } = entry
-  origin.version = String(typeof version === 'number' ? version : 1)
-  origin.id = typeof id === 'string' ? id : undefined
-  const known = [
-    'type',
-    ...(typeof version === 'number' ? ['version'] : []),
-    ...(origin.id === undefined ? [] : ['id']),
-    ...(timestamp === origin.started ? ['timestamp'] : []),
-  ]
-  origin.metadata = fieldsBeside(entry, known) ?? {}
+  const { version } = entry
+  const isCounted = typeof version === 'number'
+  origin.describe(entry, { id: 'id', started: 'timestamp' }, isCounted ? ['type', 'version'] : ['type'])
+  origin.version = String(isCounted ? version : 1)
 }
 
 /** The entry that this one follows: its parent if it names one, else the one before it; -1 for none. */
@@ -135,21 +129,21 @@ const readEntry = (
     case 'message': {
       const message = objectAt(entry['message'], ['message'])
       countUse(message, sink)
-      if (message['role'] === 'system') return note(entry, line, sink) // pi's own prompt and tools
-      if (message['role'] === 'bashExecution' && message['excludeFromContext'] === true) return note(entry, line, sink)
+      if (message['role'] === 'system') return sink.entry(line, entry) // pi's own prompt and tools
+      if (message['role'] === 'bashExecution' && message['excludeFromContext'] === true) return sink.entry(line, entry)
       return sink.message(line, withEntry(piMessage(message), beside('message')))
     }
     case 'custom_message':
       return sink.message(line, {
         role: 'user',
         content: plainParts(entry['content'], ['content']),
-        ...metaOf({ entry: fieldsBeside(entry, ['content']) ?? {} }),
+        ...metaOf(format, { entry: fieldsBeside(entry, ['content']) ?? {} }),
       })
     case 'branch_summary':
       return sink.message(line, {
         role: 'user',
         content: [{ type: 'text', text: branchText(stringAt(entry['summary'], ['summary'])) }],
-        ...metaOf({ entry: fieldsBeside(entry, ['summary']) ?? {} }),
+        ...metaOf(format, { entry: fieldsBeside(entry, ['summary']) ?? {} }),
       })
     case 'compaction': {
       const text = stringAt(entry['summary'], ['summary'])
@@ -161,14 +155,11 @@ const readEntry = (
     }
     default:
       if (type === 'session_info') sink.origin.title = textIn(entry, 'name') ?? sink.origin.title
-      if (noted.has(type)) return note(entry, line, sink)
-      unknownLine(format, entry, line, sink)() // of no branch: it is kept wherever it stands
+      if (noted.has(type)) return sink.entry(line, entry)
+      unknownLine(entry, line, sink)() // of no branch: it is kept wherever it stands
       return undefined
   }
 }
-
-const note = (content: JsonObject, line: number, sink: Sink): number =>
-  sink.note(line, { type: 'application', namespace: format, content })
 
 const countUse = (message: JsonObject, { origin }: Sink): void => {
   if (message['role'] !== 'assistant') return
@@ -201,7 +192,7 @@ const piMessage = (wire: JsonObject): Message => {
   const role = stringAt(wire['role'], ['message', 'role'])
   const content = wire['content']
   const path = ['message', 'content']
-  const meta = (...names: readonly string[]): { readonly meta?: Meta } => metaOf(fieldsBeside(wire, names))
+  const meta = (...names: readonly string[]): { readonly meta?: Meta } => metaOf(format, fieldsBeside(wire, names))
   switch (role) {
     case 'user':
       return { role, content: plainParts(content, path), ...meta('role', 'content') }
@@ -219,14 +210,20 @@ const piMessage = (wire: JsonObject): Message => {
             ...(wire['isError'] === true && { isError: true }),
           },
         ],
-        ...meta('role', 'content', 'toolCallId', ...string(wire, 'toolName'), ...boolean(wire, 'isError')),
+        ...meta(
+          'role',
+          'content',
+          'toolCallId',
+          ...textsAmong(wire, 'toolName'),
+          ...(typeof wire['isError'] === 'boolean' ? ['isError'] : []),
+        ),
       }
     // What pi itself makes of these when it sends them: a message of the user's.
     case 'custom':
     case 'hookMessage':
       return { role: 'user', content: plainParts(content, path), ...meta('content') }
     case 'bashExecution':
-      return { role: 'user', content: [{ type: 'text', text: bashText(wire) }], ...meta(...string(wire, 'output')) }
+      return { role: 'user', content: [{ type: 'text', text: bashText(wire) }], ...meta(...textsAmong(wire, 'output')) }
     case 'branchSummary':
       return {
         role: 'user',
@@ -270,13 +267,13 @@ const plainPart = (part: JsonObject, path: Path): ResultPart => {
     return {
       type: 'text',
       text: stringAt(part['text'], [...path, 'text']),
-      ...metaOf(fieldsBeside(part, ['type', 'text'])),
+      ...metaOf(format, fieldsBeside(part, ['type', 'text'])),
     }
   if (part['type'] === 'image' && typeof part['data'] === 'string' && typeof part['mimeType'] === 'string')
     return {
       type: 'image',
       source: { type: 'base64', data: part['data'], mediaType: part['mimeType'] },
-      ...metaOf(fieldsBeside(part, ['type', 'data', 'mimeType'])),
+      ...metaOf(format, fieldsBeside(part, ['type', 'data', 'mimeType'])),
     }
   return { type: 'provider', provider: format, raw: part }
 }
@@ -288,23 +285,14 @@ const assistantPart = (part: JsonObject, path: Path): Part => {
       id: stringAt(part['id'], [...path, 'id']),
       name: stringAt(part['name'], [...path, 'name']),
       arguments: JSON.stringify(part['arguments'] ?? {}),
-      ...metaOf(fieldsBeside(part, ['type', 'id', 'name', 'arguments'])),
+      ...metaOf(format, fieldsBeside(part, ['type', 'id', 'name', 'arguments'])),
     }
   if (part['type'] === 'thinking')
     return {
       type: 'reasoning',
       text: stringAt(part['thinking'], [...path, 'thinking']),
       ...(typeof part['thinkingSignature'] === 'string' && { signature: part['thinkingSignature'] }),
-      ...metaOf(fieldsBeside(part, ['type', 'thinking', ...string(part, 'thinkingSignature')])),
+      ...metaOf(format, fieldsBeside(part, ['type', 'thinking', ...textsAmong(part, 'thinkingSignature')])),
     }
   return plainPart(part, path)
 }
-
-/** A field, where it is what it is read as; one that is not goes with the others. */
-const string = (value: JsonObject, field: string): readonly string[] =>
-  typeof value[field] === 'string' ? [field] : []
-const boolean = (value: JsonObject, field: string): readonly string[] =>
-  typeof value[field] === 'boolean' ? [field] : []
-
-const metaOf = (others: JsonObject | undefined): { readonly meta?: Meta } =>
-  others === undefined ? {} : { meta: { [format]: others } }

@@ -1,11 +1,11 @@
 /** Transcripts that are too large to be held: read line by line, in one pass. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft, joinBytes } from 'indelible/json/kit'
 import type { TranscriptFault } from 'indelible/codecs'
 import { Beginning } from './detect.ts'
 import type { TranscriptEvent } from './event.ts'
 import { createLineImport, type LineImport } from './line-import.ts'
-import { copyOf, createSplitter, joined, type Line } from './lines.ts'
+import { copyOf, createSplitter, type Line } from './lines.ts'
 import { readTranscript } from './read.ts'
 import type { Transcript, TranscriptOptions } from './transcript.ts'
 
@@ -14,10 +14,8 @@ import type { Transcript, TranscriptOptions } from './transcript.ts'
  * losses in the order of the file; and an `end` or a `fault`.
  *
  * In a file with branches (pi, Claude Code) only the end of the file tells which messages belong to the conversation:
- * the
- * `end` event lists the others in `dropped`. If you store items as they come, remove those then. Or read the file
- * twice,
- * first for the `end` alone.
+ * the `end` event lists the others in `dropped`. If you store items as they come, remove those then. Or read the file
+ * twice, first for the `end` alone.
  *
  * Memory  one line, and in files with branches the id of every entry and 8 bytes more. A file that is one JSON value is
  *         held whole; so are lines of Anthropic's messages
@@ -70,16 +68,7 @@ export async function* readTranscriptStream(
   }
   if (!isOneValue) for (const line of splitter.end()) yield* take(line)
   if (reader !== undefined) yield* reader.end()
-  else
-    yield* eventsOf(
-      readTranscript(
-        joined(
-          held,
-          held.reduce((sum, { length }) => sum + length, 0),
-        ),
-        options,
-      ),
-    )
+  else yield* eventsOf(readTranscript(joinBytes(held), options))
 }
 
 /** The events of a file that is one value. Its line is the first. */

@@ -5,24 +5,23 @@
  */
 import { isObject, Unexpected, type JsonObject } from 'indelible/json/kit'
 import type { Sink } from './line-format.ts'
-import type { TranscriptFormat } from './transcript.ts'
 
 /**
  * Count the line, and give what writes its note.
  *
  * Throws  Unexpected, if the line looks like content
  */
-export const unknownLine = (format: TranscriptFormat, entry: JsonObject, line: number, sink: Sink): (() => number) => {
+export const unknownLine = (entry: JsonObject, line: number, sink: Sink): (() => number) => {
   if (holdsMessage(entry))
     throw new Unexpected(['type'], 'a kind of line that is known, as it holds a message', entry['type'])
-  return unreadLine(format, entry, line, sink)
+  return unreadLine(entry, line, sink)
 }
 
 /** The same, of a line whose content nothing refers to. */
-export const unreadLine = (format: TranscriptFormat, entry: JsonObject, line: number, sink: Sink): (() => number) => {
+export const unreadLine = (entry: JsonObject, line: number, sink: Sink): (() => number) => {
   const { type } = entry
   sink.aside(typeof type === 'string' ? type : 'line of no kind')
-  return () => sink.note(line, { type: 'application', namespace: format, content: entry })
+  return () => sink.entry(line, entry)
 }
 
 /** Whether a line may be a message that nobody here can read. */

@@ -7,8 +7,8 @@
  */
 import type { JsonObject } from '../../json/index.ts'
 import type { Part, ProviderPart } from '../../message/index.ts'
-import { keep, keptBy, restore, thaw } from '../residual.ts'
-import { format, type Fresh } from './format.ts'
+import { keep, keptBy, restore, thaw, type Fresh } from '../residual.ts'
+import { format } from './format.ts'
 
 /** The parts of a tool message that are no results, marked. `follows` is how many tool messages with results came before. */
 export const setAside = (wire: JsonObject, content: readonly Part[], follows: number): readonly ProviderPart[] => {

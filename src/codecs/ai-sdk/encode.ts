@@ -1,16 +1,16 @@
 /** To the wire of AI SDK model messages: results in tool messages, instructions as one text, pictures as files. */
-import { own } from '../../json/index.ts'
+import { own, type Path } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { erasedMark } from '../../message/kit.ts'
-import { keptBy, restore, thaw, type Kept } from '../residual.ts'
+import { asContent } from '../content.ts'
+import { keptBy, restore, thaw, type Kept, type Fresh } from '../residual.ts'
 import { Aside } from './aside.ts'
-import { format, translate, uiFormat, type Fresh, type Names } from './format.ts'
+import { format, translate, uiFormat, type Names } from './format.ts'
 import { inputOf } from './input.ts'
 import { mediaTypeOf, writeData } from './media.ts'
 import { asModelPart, isShared } from './shared.ts'
@@ -124,7 +124,7 @@ class Writer {
     const said: Fresh[] = []
     const results: Fresh[] = []
     const flush = (): void => {
-      if (said.length > 0) put(speaker, asContent(said.splice(0)))
+      if (said.length > 0) put(speaker, asContent(said.splice(0), false))
       if (results.length > 0) put('tool', results.splice(0))
     }
     let spoken = message.role === speaker
@@ -196,12 +196,6 @@ class Writer {
     const written = { type: 'tool-result', toolCallId: part.callId, toolName, output: writeOutput(part, writing, path) }
     return restore(translate(written, part, uiFormat, resultNames), kept)
   }
-}
-
-/** One plain text as a string. */
-const asContent = (parts: Fresh[]): unknown => {
-  const [only] = parts
-  return parts.length === 1 && only?.['type'] === 'text' && Object.keys(only).length === 2 ? only['text'] : parts
 }
 
 const content = (written: Fresh, part: Part, kept: Kept | undefined): Fresh =>

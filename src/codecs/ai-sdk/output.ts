@@ -12,9 +12,9 @@ import {
 } from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
 import type { FilePart, ImagePart, ProviderPart, ResultPart, TextPart, ToolResultPart } from '../../message/index.ts'
-import { keep, keptBy, restore, thaw } from '../residual.ts'
+import { keep, keptBy, restore, thaw, type Fresh } from '../residual.ts'
 import { urlOf } from '../source.ts'
-import { format, uiFormat, type Fresh } from './format.ts'
+import { format, uiFormat } from './format.ts'
 import { parsed } from './input.ts'
 import {
   bytesSource,

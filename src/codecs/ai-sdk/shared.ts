@@ -1,8 +1,7 @@
 /** Parts that both formats of `ai` have, under names of their own, and the message model does not. */
 import { isObject, type Json, type JsonObject } from '../../json/index.ts'
-import { thaw } from '../residual.ts'
+import { thaw, type Fresh } from '../residual.ts'
 import { urlOf } from '../source.ts'
-import type { Fresh } from './format.ts'
 import { readData } from './media.ts'
 
 /** Custom parts and files of reasoning. */

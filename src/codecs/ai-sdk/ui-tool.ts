@@ -2,8 +2,8 @@
 import { aString, isObject, readIn, type JsonObject, type Path, own, ownFields } from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
 import type { ResultPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
-import { keep, keptBy, restore } from '../residual.ts'
-import { format as modelFormat, translate, uiFormat as format, type Fresh, type Names } from './format.ts'
+import { keep, keptBy, restore, type Fresh } from '../residual.ts'
+import { format as modelFormat, translate, uiFormat as format, type Names } from './format.ts'
 import { argumentsOf, inputAgain, inputOf, parsed } from './input.ts'
 import { denied, isJson, texts } from './output.ts'
 

@@ -13,13 +13,12 @@ import type {
 } from '../../message/index.ts'
 import { erasedMark } from '../../message/kit.ts'
 import type { CallIds } from '../call-ids.ts'
-import { keptBy, restore, thaw, type Kept } from '../residual.ts'
+import { answersOf, asContent } from '../content.ts'
+import { keptBy, restore, thaw, type Fresh as Block, type Kept } from '../residual.ts'
 import { writtenSource } from './decode.ts'
 import { inputOf, valueOf } from '../input.ts'
 import { format, marked } from './marks.ts'
 import { fitsName, fittingName, isBlank, isFetched, isImageType, isSignature } from './rules.ts'
-
-export type Block = { [field: string]: unknown }
 
 /** Who says it, and what is lost on the way. */
 export interface Saying {
@@ -30,80 +29,75 @@ export interface Saying {
   readonly writing: Writing
 }
 
+/** Where a part is written. */
+interface Place extends Saying {
+  readonly path: Path
+  readonly kept: Kept | undefined
+  /** Whether the part itself is marked as found. */
+  readonly asFound: boolean
+}
+
 export const writePart = (part: Part, saying: Saying, path: Path): Block | undefined => {
   const kept = keptBy(format, part)
-  const exact = saying.exact && marked(kept, 'exact')
-  if (saying.role === 'system' && part.type !== 'text' && part.type !== 'provider' && !exact)
-    return lost(saying, path, 'instructions are text: Anthropic has no other blocks for them')
+  const place: Place = { ...saying, path, kept, asFound: saying.exact && marked(kept, 'exact') }
+  if (saying.role === 'system' && part.type !== 'text' && part.type !== 'provider' && !place.asFound)
+    return lost(place, 'instructions are text: Anthropic has no other blocks for them')
   switch (part.type) {
     case 'text':
-      return writeText(part, saying, path, kept, exact)
+      return writeText(part, place)
     case 'refusal':
-      saying.writing.lose(path, 'Anthropic has no refusal: written as text')
-      return writeText({ type: 'text', text: part.text }, saying, path, kept, false)
+      lost(place, 'Anthropic has no refusal: written as text')
+      return writeText({ type: 'text', text: part.text }, { ...place, asFound: false })
     case 'image':
-      return writeImage(part, saying, path, kept, exact)
+      return writeImage(part, place)
     case 'file':
-      return writeDocument(part, saying, path, kept, exact)
+      return writeDocument(part, place)
     case 'reasoning':
-      return writeReasoning(part, saying, path, kept, exact)
+      return writeReasoning(part, place)
     case 'tool_call':
-      return writeCall(part, saying, path, kept, exact)
+      return writeCall(part, place)
     case 'tool_result':
-      return writeResult(part, saying, path, kept, exact)
+      return writeResult(part, saying, place)
     case 'provider':
-      return part.provider === format
-        ? (thaw(part.raw) as Block)
-        : lost(saying, path, `is known only to ${part.provider}`)
+      return part.provider === format ? (thaw(part.raw) as Block) : lost(place, `is known only to ${part.provider}`)
     case 'erased':
       return { type: 'text', text: erasedMark } // `standIn` leaves none
   }
 }
 
-const lost = ({ writing }: Saying, path: Path, reason: string): undefined => writing.lose(path, reason) as undefined
+/** @param inside the steps to it within the part */
+const lost = ({ writing, path }: Place, reason: string, ...inside: Path): undefined =>
+  void writing.lose([...path, ...inside], reason)
 
-const writeText = (
-  { text }: TextPart,
-  saying: Saying,
-  path: Path,
-  kept: Kept | undefined,
-  exact: boolean,
-): Block | undefined =>
-  isBlank(text) && !exact ? lost(saying, path, 'Anthropic takes no empty text') : restore({ type: 'text', text }, kept)
+const sourceIn = ({ source }: ImagePart | FilePart, { writing, path }: Place): Url | Bytes =>
+  writing.resolve(source, [...path, 'source'])
 
-const writeImage = (
-  { source: from }: ImagePart,
-  saying: Saying,
-  path: Path,
-  kept: Kept | undefined,
-  exact: boolean,
-): Block | undefined => {
-  const source = saying.writing.resolve(from, [...path, 'source'])
+const writeText = ({ text }: TextPart, place: Place): Block | undefined =>
+  isBlank(text) && !place.asFound
+    ? lost(place, 'Anthropic takes no empty text')
+    : restore({ type: 'text', text }, place.kept)
+
+const writeImage = (part: ImagePart, place: Place): Block | undefined => {
+  const source = sourceIn(part, place)
   const refused =
-    saying.role === 'assistant'
+    place.role === 'assistant'
       ? onlyTheUser
       : source.type === 'url'
         ? urlRefused(source)
         : isImageType(source.mediaType)
           ? emptyRefused(source)
           : `Anthropic takes no ${source.mediaType}`
-  return refused !== undefined && !exact
-    ? lost(saying, path, refused)
-    : restore({ type: 'image', source: writtenSource(source) }, kept)
+  return refused !== undefined && !place.asFound
+    ? lost(place, refused)
+    : restore({ type: 'image', source: writtenSource(source) }, place.kept)
 }
 
-const writeDocument = (
-  { source: from, name }: FilePart,
-  saying: Saying,
-  path: Path,
-  kept: Kept | undefined,
-  exact: boolean,
-): Block | undefined => {
-  const source = saying.writing.resolve(from, [...path, 'source'])
-  if (saying.role === 'assistant' && !exact) return lost(saying, path, onlyTheUser)
-  const said =
-    source.type === 'url' ? writtenUrl(source, saying, path, exact) : writtenBytes(source, saying, path, exact)
-  return said && restore({ type: 'document', source: said, ...(name !== undefined && { title: name }) }, kept)
+const writeDocument = (part: FilePart, place: Place): Block | undefined => {
+  const source = sourceIn(part, place)
+  const { name } = part
+  if (place.role === 'assistant' && !place.asFound) return lost(place, onlyTheUser)
+  const said = source.type === 'url' ? writtenUrl(source, place) : writtenBytes(source, place)
+  return said && restore({ type: 'document', source: said, ...(name !== undefined && { title: name }) }, place.kept)
 }
 
 const onlyTheUser = 'only the user shows images and files to Anthropic'
@@ -116,114 +110,79 @@ const urlRefused = ({ url }: Url): string | undefined =>
 const emptyRefused = ({ data }: Bytes): string | undefined =>
   data === '' ? 'is empty, which Anthropic does not take' : undefined
 
-const writtenUrl = (source: Url, saying: Saying, path: Path, exact: boolean): Block | undefined => {
+const writtenUrl = (source: Url, place: Place): Block | undefined => {
   const refused =
     source.mediaType === undefined || source.mediaType === 'application/pdf'
       ? urlRefused(source)
       : `Anthropic fetches no ${source.mediaType}`
-  return refused !== undefined && !exact ? lost(saying, path, refused) : writtenSource(source)
+  return refused !== undefined && !place.asFound ? lost(place, refused) : writtenSource(source)
 }
 
-const writtenBytes = (source: Bytes, saying: Saying, path: Path, exact: boolean): Block | undefined => {
+const writtenBytes = (source: Bytes, place: Place): Block | undefined => {
   const { mediaType, data } = source
-  if (exact && mediaType !== 'text/plain') return writtenSource(source)
-  if (data === '' && !exact) return lost(saying, path, 'is empty, which Anthropic does not take')
+  const { asFound } = place
+  if (asFound && mediaType !== 'text/plain') return writtenSource(source)
+  const empty = emptyRefused(source)
+  if (empty !== undefined && !asFound) return lost(place, empty)
   if (mediaType === 'application/pdf') return writtenSource(source)
   const text = isTextual.test(mediaType) ? textOfBase64(data) : undefined
-  if (text === undefined) return exact ? writtenSource(source) : lost(saying, path, `Anthropic takes no ${mediaType}`)
-  if (mediaType !== 'text/plain')
-    saying.writing.lose([...path, 'source', 'mediaType'], `is ${mediaType}: written as text/plain`)
+  if (text === undefined) return asFound ? writtenSource(source) : lost(place, `Anthropic takes no ${mediaType}`)
+  if (mediaType !== 'text/plain') lost(place, `is ${mediaType}: written as text/plain`, 'source', 'mediaType')
   return { type: 'text', media_type: 'text/plain', data: text }
 }
-
 const isTextual = /^(?:text\/|application\/(?:json|xml|x?yaml|javascript|typescript)\b)/
 
-const writeReasoning = (
-  part: ReasoningPart,
-  saying: Saying,
-  path: Path,
-  kept: Kept | undefined,
-  exact: boolean,
-): Block | undefined => {
-  if (saying.role !== 'assistant' && !exact) return lost(saying, path, 'only the assistant thinks')
+const writeReasoning = (part: ReasoningPart, place: Place): Block | undefined => {
+  const { kept, asFound } = place
+  if (place.role !== 'assistant' && !asFound) return lost(place, 'only the assistant thinks')
   // What is sealed whole is Anthropic's, but for what OpenAI's own codec read: the codec of the AI SDK takes it so too.
   const isRedacted = part.text === '' && part.summary === undefined && keptBy('openai-responses', part) === undefined
   if (isRedacted && part.encrypted !== undefined)
     return restore({ type: 'redacted_thinking', data: part.encrypted }, kept)
-  if (part.encrypted !== undefined) saying.writing.lose([...path, 'encrypted'], 'is for another provider')
-  if ((!isSignature(part.signature) || keptBy('gemini', part) !== undefined) && !exact)
-    return lost(saying, path, "Anthropic takes no reasoning without a signature of Anthropic's")
+  if (part.encrypted !== undefined) lost(place, 'is for another provider', 'encrypted')
+  if ((!isSignature(part.signature) || keptBy('gemini', part) !== undefined) && !asFound)
+    return lost(place, "Anthropic takes no reasoning without a signature of Anthropic's")
   if (part.summary !== undefined && part.summary.length > 0)
-    saying.writing.lose([...path, 'summary'], 'Anthropic has no summaries of reasoning')
+    lost(place, 'Anthropic has no summaries of reasoning', 'summary')
   return restore(
     { type: 'thinking', thinking: part.text, ...(part.signature !== undefined && { signature: part.signature }) },
     kept,
   )
 }
 
-const writeCall = (part: ToolCallPart, saying: Saying, path: Path, kept: Kept | undefined, exact: boolean): Block => {
-  const id = saying.ids.of(part.id, exact)
-  if (id !== part.id)
-    saying.writing.lose([...path, 'id'], `is not of letters, digits, _ and -, or taken: written as ${id}`)
-  const name = exact || fitsName(part.name) ? part.name : fittingName(part.name)
-  if (name !== part.name)
-    saying.writing.lose([...path, 'name'], `is not of 1 to 128 letters, digits, _ and -: written as ${name}`)
-  return restore({ type: 'tool_use', id, name, input: writtenInput(part.arguments, saying, path, exact) }, kept)
+const writeCall = (part: ToolCallPart, place: Place): Block => {
+  const { asFound } = place
+  const id = place.ids.of(part.id, asFound)
+  if (id !== part.id) lost(place, `is not of letters, digits, _ and -, or taken: written as ${id}`, 'id')
+  const name = asFound || fitsName(part.name) ? part.name : fittingName(part.name)
+  if (name !== part.name) lost(place, `is not of 1 to 128 letters, digits, _ and -: written as ${name}`, 'name')
+  const { input, losses } = asFound ? { input: valueOf(part.arguments), losses: [] } : inputOf(part.arguments)
+  for (const loss of losses) lost(place, loss, 'arguments')
+  return restore({ type: 'tool_use', id, name, input }, place.kept)
 }
 
-const writtenInput = (args: string, saying: Saying, path: Path, exact: boolean): unknown => {
-  if (exact) return valueOf(args)
-  const { input, losses } = inputOf(args)
-  for (const loss of losses) saying.writing.lose([...path, 'arguments'], loss)
-  return input
-}
-
-const writeResult = (
-  part: ToolResultPart,
-  saying: Saying,
-  path: Path,
-  kept: Kept | undefined,
-  exact: boolean,
-): Block => {
-  const inside: Saying = { ...saying, role: 'user' }
-  const content: Block[] = []
-  part.content.forEach((answer, index) => {
-    const at = [...path, 'content', index]
-    const isOnlyText = part.isError === true && !exact
+const writeResult = (part: ToolResultPart, saying: Saying, place: Place): Block => {
+  const { path, kept, asFound } = place
+  const content = answersOf(part, path, (answer, at) => {
     // A result without content is a result: an empty text in it is not lost.
     if (answer.type === 'text' && answer.text === '' && !(saying.exact && marked(keptBy(format, answer), 'exact')))
-      return
-    const block =
-      isOnlyText && answer.type !== 'text'
-        ? lost(saying, at, 'an error result of Anthropic holds only text')
-        : writePart(answer, inside, at)
-    if (block !== undefined) content.push(block)
+      return undefined
+    if (part.isError === true && !asFound && answer.type !== 'text')
+      return void saying.writing.lose(at, 'an error result of Anthropic holds only text')
+    return writePart(answer, { ...saying, role: 'user' }, at)
   })
-  if (content.length === 0 && part.isError === true && !exact) {
+  if (content.length === 0 && part.isError === true && !asFound) {
     content.push({ type: 'text', text: 'error' })
-    saying.writing.lose([...path, 'content'], 'an error result of Anthropic\'s is never empty: written as "error"')
+    lost(place, 'an error result of Anthropic\'s is never empty: written as "error"', 'content')
   }
-  const id = saying.ids.of(part.callId, exact)
   const asParts = marked(kept, 'parts')
   return restore(
     {
       type: 'tool_result',
-      tool_use_id: id,
+      tool_use_id: saying.ids.of(part.callId, asFound),
       ...((content.length > 0 || asParts) && { content: asContent(content, asParts) }),
       ...(part.isError !== undefined && { is_error: part.isError }),
     },
     kept,
   )
-}
-
-/** One plain text as a string, unless it stood as a block. */
-export const asContent = (blocks: Block[], asParts: boolean): string | Block[] => {
-  const [only] = blocks
-  return blocks.length === 1 &&
-    only?.['type'] === 'text' &&
-    typeof only['text'] === 'string' &&
-    !asParts &&
-    Object.keys(only).length === 2
-    ? only['text']
-    : blocks
 }

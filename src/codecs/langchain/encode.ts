@@ -6,9 +6,10 @@ import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type { Message, Part, Role, ToolResultPart } from '../../message/index.ts'
-import { keptBy, restore, thaw, type Kept } from '../residual.ts'
+import { answersOf, asContent as blocksOrText } from '../content.ts'
+import { keptBy, restore, thaw, type Fresh, type Kept } from '../residual.ts'
 import * as wires from './fields.ts'
-import { format, type Fresh, type Spelling } from './fields.ts'
+import { format, type Spelling } from './fields.ts'
 import type { LangChainMessage } from './wire.ts'
 
 export const encode = (
@@ -66,8 +67,7 @@ const writeResult = (
   writing: Writing,
   path: Path,
 ): Fresh => {
-  const content: unknown[] = []
-  part.content.forEach((answer, index) => writeBlock(answer, content, writing, [...path, 'content', index]))
+  const content = answersOf(part, path, (answer, at) => writeBlock(answer, writing, at))
   const fields = wires.fieldsOf('tool', {
     id: message?.id,
     name: part.name,
@@ -102,7 +102,10 @@ const writeSaid = (
       )
       calls.push(written.call)
       if (written.block !== undefined) content.push(written.block)
-    } else writeBlock(part, content, writing, path)
+    } else {
+      const block = writeBlock(part, writing, path)
+      if (block !== undefined) content.push(block)
+    }
   }
   return around(role, content, wires.fieldsOf(role, { id, name, calls, callId: undefined, isError: false }), kept)
 }
@@ -136,47 +139,36 @@ const own = (kept: Kept | undefined): Kept | undefined => {
 
 /** One plain text as a string, unless it stood as a block; nothing as the empty string. */
 const asContent = (blocks: unknown[], asBlocks: boolean): unknown => {
-  if (asBlocks) return blocks
-  const [only] = blocks
-  if (only === undefined) return ''
-  return blocks.length === 1 &&
-    isObject(only) &&
-    only['type'] === 'text' &&
-    typeof only['text'] === 'string' &&
-    only['text'] !== '' &&
-    Object.keys(only).length === 2
-    ? only['text']
-    : blocks
+  if (blocks.length === 0 && !asBlocks) return ''
+  const content = blocksOrText(blocks, asBlocks)
+  return content === '' ? blocks : content
 }
 
 const writeBlock = (
   part: Exclude<Part, { type: 'tool_call' | 'tool_result' }>,
-  content: unknown[],
   writing: Writing,
   path: Path,
-): void => {
+): Fresh | string | undefined => {
   const kept = keptBy(format, part)
   switch (part.type) {
     case 'text':
-      return void content.push(kept?.as === 'string' ? part.text : restore(wires.textBlock(part.text), kept))
+      return kept?.as === 'string' ? part.text : restore(wires.textBlock(part.text), kept)
     case 'refusal':
       writing.lose(path, 'LangChain has no refusal: written as text')
-      return void content.push(wires.textBlock(part.text))
+      return wires.textBlock(part.text)
     case 'reasoning':
-      if (kept?.as === 'thinking') return void content.push(restore(wires.thinking(part.text, part.signature), kept))
-      if (kept?.as === 'reasoning') return void content.push(restore(wires.reasoningBlock(part.text), kept))
+      if (kept?.as === 'thinking') return restore(wires.thinking(part.text, part.signature), kept)
+      if (kept?.as === 'reasoning') return restore(wires.reasoningBlock(part.text), kept)
       return writing.lose(path, 'LangChain takes no reasoning but what its own models reasoned')
     case 'image':
-      return void content.push(
-        restore(wires.imageBlock(writing.resolve(part.source, [...path, 'source']), kept?.as === 'string'), kept),
-      )
+      return restore(wires.imageBlock(writing.resolve(part.source, [...path, 'source']), kept?.as === 'string'), kept)
     case 'file':
-      return void content.push(
-        restore(wires.fileBlock(writing.resolve(part.source, [...path, 'source']), part.name), kept),
-      )
+      return restore(wires.fileBlock(writing.resolve(part.source, [...path, 'source']), part.name), kept)
     case 'provider':
       if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
-      return void content.push(thaw(part.raw))
+      return thaw(part.raw) as Fresh
+    case 'erased':
+      return undefined // `standIn` leaves none
   }
 }
 

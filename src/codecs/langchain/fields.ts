@@ -1,10 +1,9 @@
 /** Messages of LangChain as they are written by default: `encode` writes them, `decode` keeps what stood there beyond. */
-import type { Role, Source } from '../../message/index.ts'
-import { urlOf } from '../source.ts'
+import type { Role } from '../../message/index.ts'
+import type { Fresh } from '../residual.ts'
+import { urlOf, type Resolved } from '../source.ts'
 
 export const format = 'langchain'
-
-export type Fresh = { [field: string]: unknown }
 
 /** How a message is spelled: as a constructor, as `{ type, data }`, or with its type among its fields. */
 export type Spelling = 'constructor' | 'stored' | 'flat'
@@ -71,11 +70,11 @@ export const thinking = (text: string, signature: string | undefined): Fresh => 
   ...(signature !== undefined && { signature }),
 })
 export const reasoningBlock = (text: string): Fresh => ({ type: 'reasoning', reasoning: text })
-export const imageBlock = (source: Exclude<Source, { type: 'block' }>, asText: boolean): Fresh => ({
+export const imageBlock = (source: Resolved, asText: boolean): Fresh => ({
   type: 'image_url',
   image_url: asText ? urlOf(source) : { url: urlOf(source) },
 })
-export const fileBlock = (source: Exclude<Source, { type: 'block' }>, name: string | undefined): Fresh => ({
+export const fileBlock = (source: Resolved, name: string | undefined): Fresh => ({
   type: 'file',
   ...(source.mediaType !== undefined && { mimeType: source.mediaType }),
   ...(source.type === 'url' ? { url: source.url } : { data: source.data }),

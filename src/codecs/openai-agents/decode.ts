@@ -34,6 +34,7 @@ import {
   textsIn,
   type KeptMeta,
 } from '../items-reading.ts'
+import type { Fresh } from '../residual.ts'
 import { sourceOf } from '../source.ts'
 import * as items from './items.ts'
 import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from './items.ts'
@@ -96,7 +97,7 @@ const readSaid = (wire: JsonObject, said: string | readonly Json[]): readonly Pa
   return readIn(wire, 'content', () =>
     readEach(said, (each, index) => {
       const part = anObject(each)
-      const kept = (written: items.Fresh): KeptMeta =>
+      const kept = (written: Fresh): KeptMeta =>
         index === 0
           ? difference({ item: wire, part }, { item: usual, part: written }, said.length === 1 ? undefined : 'message')
           : difference({ part }, { part: written }, 'more')

@@ -6,8 +6,9 @@ import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type { Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
-import { asContent, both, parsed, pictureOf, said } from '../items-writing.ts'
-import { keptBy, restore, thaw, type Kept } from '../residual.ts'
+import { answersOf, jsonIn } from '../content.ts'
+import { asContent, both, pictureOf, said } from '../items-writing.ts'
+import { keptBy, restore, thaw, type Fresh, type Kept } from '../residual.ts'
 import * as items from './items.ts'
 import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from './items.ts'
 import type { AgentsItem } from './wire.ts'
@@ -16,7 +17,7 @@ export const encode = (
   messages: Sequence<Message>,
   options: EncodeOptions = {},
 ): Either<EncodeFault, Encoded<AgentsItem[]>> => {
-  const wire: items.Fresh[] = []
+  const wire: Fresh[] = []
   const calls: Calls = new Map()
   // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
   return encodeMessages(format, messages, options, wire as unknown as AgentsItem[], (message, writing) => {
@@ -39,7 +40,7 @@ interface Made {
 }
 
 /** What the assistant says: each text an item of its own, but for parts that came in one item. */
-const writeSaid = (message: Message, wire: items.Fresh[], writing: Writing, calls: Calls): void => {
+const writeSaid = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
   let open: unknown[] | undefined
   if (message.content.length === 0) wire.push(items.messageItem('assistant', []))
   for (const [index, part] of message.content.entries()) {
@@ -60,7 +61,7 @@ const writeSaid = (message: Message, wire: items.Fresh[], writing: Writing, call
     }
     const spoken =
       part.type === 'provider'
-        ? (thaw(part.raw) as items.Fresh)
+        ? (thaw(part.raw) as Fresh)
         : part.type === 'text'
           ? items.outputText(part.text)
           : items.refusalText(part.text)
@@ -85,7 +86,7 @@ const writeAlone = (
   calls: Calls,
   writing: Writing,
   path: Path,
-): readonly items.Fresh[] | undefined => {
+): readonly Fresh[] | undefined => {
   if (part.type === 'tool_call') return [writeCall(part, calls, writing, path)]
   if (part.type === 'tool_result') return [writeResult(part, calls, writing, path)]
   if (part.type === 'reasoning') {
@@ -98,12 +99,12 @@ const writeAlone = (
     writing.lose(path, `is known only to ${part.provider}`)
     return []
   }
-  return kept?.as === undefined ? [thaw(part.raw) as items.Fresh] : undefined
+  return kept?.as === undefined ? [thaw(part.raw) as Fresh] : undefined
 }
 
 /** What anybody else says: one item, with results and calls standing outside. */
-const writeSpoken = (message: Message, wire: items.Fresh[], writing: Writing, calls: Calls): void => {
-  const content: items.Fresh[] = []
+const writeSpoken = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
+  const content: Fresh[] = []
   let spoke = message.content.length === 0
   for (const [index, part] of message.content.entries()) {
     const path: Path = ['content', index]
@@ -113,7 +114,8 @@ const writeSpoken = (message: Message, wire: items.Fresh[], writing: Writing, ca
       wire.push(writeCall(part, calls, writing, path))
     } else {
       spoke = true
-      writeContent(part, content, writing, path)
+      const written = writeContent(part, writing, path)
+      if (written !== undefined) content.push(written)
     }
   }
   if (!spoke || (content.length === 0 && message.content.length > 0)) return
@@ -131,38 +133,36 @@ const writeSpoken = (message: Message, wire: items.Fresh[], writing: Writing, ca
 }
 
 /** Instructions are one text, unless they were read otherwise. */
-const instructions = (content: items.Fresh[], kept: Kept | undefined, writing: Writing): unknown => {
+const instructions = (content: Fresh[], kept: Kept | undefined, writing: Writing): unknown => {
   if (kept !== undefined || content.some(({ type }) => type !== 'input_text')) return content
   writing.lose(['content'], 'instructions of the Agents SDK are one text: its texts are written as one')
   return content.map(({ text }) => text).join('\n')
 }
 
-const writeContent = (part: Part, content: items.Fresh[], writing: Writing, path: Path): void => {
+const writeContent = (part: Part, writing: Writing, path: Path): Fresh | undefined => {
   const kept = keptBy(format, part)
   switch (part.type) {
     case 'text':
-      return void content.push(restore(items.inputText(part.text), kept))
+      return restore(items.inputText(part.text), kept)
     case 'image': {
       const source = writing.resolve(part.source, [...path, 'source'])
       const write = kept?.as === 'screenshot' ? items.screenshot : items.inputImage
-      return void content.push(restore(write(source), kept))
+      return restore(write(source), kept)
     }
     case 'file':
-      return void content.push(
-        restore(items.inputFile(writing.resolve(part.source, [...path, 'source']), part.name), kept),
-      )
+      return restore(items.inputFile(writing.resolve(part.source, [...path, 'source']), part.name), kept)
     case 'provider':
       if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
-      return void content.push(thaw(part.raw) as items.Fresh)
+      return thaw(part.raw) as Fresh
     default:
       return writing.lose(path, `only the assistant says ${part.type}`)
   }
 }
 
-const writeCall = (part: ToolCallPart, calls: Calls, writing: Writing, path: Path): items.Fresh => {
+const writeCall = (part: ToolCallPart, calls: Calls, writing: Writing, path: Path): Fresh => {
   const kept = keptBy(format, part)
   const kind = kindOfCall.get(kept?.as) ?? functionCall
-  const asked = own(kind, 'name') === undefined ? part.arguments : parsed(part.arguments)
+  const asked = own(kind, 'name') === undefined ? part.arguments : jsonIn(part.arguments)
   const changed = own(kind, 'name') !== undefined && (typeof asked !== 'object' || asked === null)
   if (changed)
     writing.lose([...path, 'arguments'], `is not the JSON that a ${kind.call} asks with: written as a function call`)
@@ -172,7 +172,7 @@ const writeCall = (part: ToolCallPart, calls: Calls, writing: Writing, path: Pat
     : restore(items.callItem(kind, part.id, part.name, asked), kept)
 }
 
-const writeResult = (part: ToolResultPart, calls: Calls, writing: Writing, path: Path): items.Fresh => {
+const writeResult = (part: ToolResultPart, calls: Calls, writing: Writing, path: Path): Fresh => {
   const call = calls.get(part.callId)
   const kept = call?.changed === true ? undefined : keptBy(format, part)
   const [type, as] = kept?.as?.split(' ') ?? []
@@ -210,8 +210,7 @@ const writeAnswer = (
     ]
   }
   if (kind.call === 'apply_patch_call' && !isOwn) return said(part, writing, path)
-  const content: items.Fresh[] = []
-  part.content.forEach((answer, index) => writeContent(answer, content, writing, [...path, 'content', index]))
+  const content = answersOf(part, path, (answer, at) => writeContent(answer, writing, at))
   const [only] = content
   if (as === 'one' && content.length === 1 && only !== undefined) return only
   return asContent(content, as === 'parts' || as === 'one')

@@ -1,14 +1,10 @@
 /** Items as they are written by default: `encode` writes them, `decode` keeps what stood there beyond them. */
-import type { ReasoningPart, Source } from '../../message/index.ts'
+import type { ReasoningPart } from '../../message/index.ts'
 import { isObject, type JsonObject, own } from '../../json/index.ts'
-import { urlOf } from '../source.ts'
+import type { Fresh } from '../residual.ts'
+import { urlOf, type Resolved } from '../source.ts'
 
 export const format = 'openai-agents'
-
-export type Fresh = { [field: string]: unknown }
-
-/** Sources as they can be written. */
-export type Resolved = Exclude<Source, { type: 'block' }>
 
 /** Calls that the application answers. */
 export interface CallKind {

@@ -1,14 +1,15 @@
 /** To the wire of OpenAI Chat Completions: one tool message a result, all text of a turn before its calls. */
-import { own } from '../../json/index.ts'
+import { own, type Path } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { CallIds } from '../call-ids.ts'
 import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type { Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
-import { keptBy, restore, thaw } from '../residual.ts'
+import { answersOf, asContent } from '../content.ts'
+import { valueOf } from '../input.ts'
+import { keptBy, restore, thaw, type Fresh } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { format, longestCallId } from './decode.ts'
 import type { ChatMessage } from './wire.ts'
@@ -24,8 +25,6 @@ export const encode = (
     writeMessage(message, wire, writing, calls),
   )
 }
-
-type Fresh = { [field: string]: unknown }
 
 interface Calls {
   readonly ids: CallIds
@@ -84,29 +83,23 @@ const written = (role: string, { content, calls, fields }: Turn, message: Messag
   const kept = first ? keptBy(format, message) : undefined
   const silent =
     calls.length > 0 || own(fields, 'function_call') !== undefined || own(fields, 'refusal') !== undefined ? null : ''
-  const result: Fresh = { role, content: asContent(content, kept?.as === 'parts', silent) }
+  const result: Fresh = { role, content: contentOf(content, kept?.as === 'parts', silent) }
   if (message.name !== undefined) result['name'] = message.name
   Object.assign(result, fields)
   if (calls.length > 0) result['tool_calls'] = calls
   return restore(result, kept)
 }
 
-/** One plain text as a string, unless it stood as a part; nothing as `silent`. */
-const asContent = (parts: Fresh[], asParts: boolean, silent: string | null): unknown => {
-  const [only] = parts
-  if (only === undefined) return silent
-  return parts.length === 1 && only['type'] === 'text' && !asParts && Object.keys(only).length === 2
-    ? only['text']
-    : parts
-}
+/** Content, or `silent` where there is none. */
+const contentOf = (parts: Fresh[], asParts: boolean, silent: string | null): unknown =>
+  parts.length === 0 ? silent : asContent(parts, asParts)
 
 const writeResult = (part: ToolResultPart, writing: Writing, path: Path, { ids, legacy }: Calls): Fresh => {
   if (part.isError === true)
     writing.lose([...path, 'isError'], 'chat has no mark for a result that is an error; only the text says so')
-  const content: Fresh[] = []
-  part.content.forEach((answer, index) => writeContent(answer, content, 'tool', writing, [...path, 'content', index]))
+  const content = answersOf(part, path, (answer, at) => writeContent(answer, 'tool', writing, at))
   const kept = keptBy(format, part)
-  const said = asContent(content, kept?.as?.endsWith('parts') === true, '')
+  const said = contentOf(content, kept?.as?.endsWith('parts') === true, '')
   const called = legacy.get(part.callId) ?? (kept?.as?.startsWith('function') === true ? part.name : undefined)
   return restore<Fresh>(
     called === undefined
@@ -135,7 +128,8 @@ const writePart = (
   }
   if (part.type === 'refusal' && as === 'field') return void (turn.fields['refusal'] = part.text)
   if (turn.calls.length > 0) writing.lose(path, 'stands after a tool call; chat says everything before the calls')
-  writeContent(part, turn.content, role, writing, path)
+  const content = writeContent(part, role, writing, path)
+  if (content !== undefined) turn.content.push(content)
 }
 
 const writeCall = (part: ToolCallPart, turn: Turn, writing: Writing, path: Path, { ids, legacy }: Calls): void => {
@@ -146,7 +140,7 @@ const writeCall = (part: ToolCallPart, turn: Turn, writing: Writing, path: Path,
     return
   }
   const { id, name } = ids.ofCall(part, kept?.as !== undefined, writing, path)
-  const args = kept?.as === 'object' ? parsed(part.arguments) : part.arguments
+  const args = kept?.as === 'object' ? valueOf(part.arguments) : part.arguments
   const written =
     kept?.as === 'custom'
       ? { type: 'custom', id, custom: { name, input: args } }
@@ -154,36 +148,25 @@ const writeCall = (part: ToolCallPart, turn: Turn, writing: Writing, path: Path,
   turn.calls.push(restore<Fresh>(written, kept))
 }
 
-/** Arguments as the object they stood as; the text, if somebody has shortened it since. */
-const parsed = (args: string): unknown => {
-  try {
-    return JSON.parse(args)
-  } catch {
-    return args
-  }
-}
-
 type Content = Exclude<Part, ToolResultPart | ToolCallPart>
 
-const writeContent = (part: Content, content: Fresh[], role: string, writing: Writing, path: Path): void => {
+const writeContent = (part: Content, role: string, writing: Writing, path: Path): Fresh | undefined => {
   const kept = keptBy(format, part)
   const mayHoldFiles = role === 'user' || kept?.as === 'carried'
   switch (part.type) {
     case 'text':
-      return void content.push(restore({ type: 'text', text: part.text }, kept))
+      return restore({ type: 'text', text: part.text }, kept)
     case 'refusal':
       if (role !== 'assistant' && kept === undefined) return writing.lose(path, 'only the assistant refuses')
-      return void content.push(restore({ type: 'refusal', refusal: part.text }, kept))
+      return restore({ type: 'refusal', refusal: part.text }, kept)
     case 'provider':
       if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
-      return void content.push(thaw(part.raw) as Fresh)
+      return thaw(part.raw) as Fresh
     case 'image': {
       if (!mayHoldFiles) return writing.lose(path, `a ${role} message of chat holds no image`)
-      return void content.push(
-        restore(
-          { type: 'image_url', image_url: { url: urlOf(writing.resolve(part.source, [...path, 'source'])) } },
-          kept,
-        ),
+      return restore(
+        { type: 'image_url', image_url: { url: urlOf(writing.resolve(part.source, [...path, 'source'])) } },
+        kept,
       )
     }
     case 'file': {
@@ -193,19 +176,17 @@ const writeContent = (part: Content, content: Fresh[], role: string, writing: Wr
       const audio = audioFormats.get(source.mediaType)
       if (audio !== undefined) {
         if (part.name !== undefined) writing.lose([...path, 'name'], 'audio has no name in chat')
-        return void content.push(
-          restore({ type: 'input_audio', input_audio: { data: source.data, format: audio } }, kept),
-        )
+        return restore({ type: 'input_audio', input_audio: { data: source.data, format: audio } }, kept)
       }
-      return void content.push(
-        restore(
-          { type: 'file', file: { file_data: urlOf(source), ...(part.name !== undefined && { filename: part.name }) } },
-          kept,
-        ),
+      return restore(
+        { type: 'file', file: { file_data: urlOf(source), ...(part.name !== undefined && { filename: part.name }) } },
+        kept,
       )
     }
     case 'reasoning':
       return writing.lose(path, 'chat has no field for reasoning')
+    case 'erased':
+      return undefined // `standIn` leaves none
   }
 }
 

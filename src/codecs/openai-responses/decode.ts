@@ -38,8 +38,8 @@ import {
   textsIn,
   type KeptMeta,
 } from '../items-reading.ts'
-import { keep } from '../residual.ts'
-import { sourceOf } from '../source.ts'
+import { keep, type Fresh } from '../residual.ts'
+import { sourceOf, type Resolved } from '../source.ts'
 import * as items from './items.ts'
 import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } from './kinds.ts'
 
@@ -172,7 +172,7 @@ const readSaid = (wire: JsonObject, said: string | readonly Json[]): readonly Pa
   return readIn(wire, 'content', () =>
     readEach(said, (each, index) => {
       const part = anObject(each)
-      const kept = (written: items.Fresh = part): KeptMeta =>
+      const kept = (written: Fresh = part): KeptMeta =>
         index === 0
           ? difference({ item: wire, part }, { item: usual, part: written }, 'message')
           : difference({ part }, { part: written }, 'more')
@@ -239,7 +239,7 @@ const readAudio = (wire: JsonObject): ResultPart | undefined => {
   })
 }
 
-const isAudio = (source: items.Resolved): boolean => source.type === 'base64' && source.mediaType.startsWith('audio/')
+const isAudio = (source: Resolved): boolean => source.type === 'base64' && source.mediaType.startsWith('audio/')
 
 /** Reasoning is always marked: what other providers reasoned can't be given to this one. */
 const readReasoning = (wire: JsonObject): ReasoningPart => {

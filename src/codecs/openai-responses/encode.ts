@@ -1,7 +1,6 @@
 /** To the wire of the OpenAI Responses API: one item a call, one item a result, one item a text of the assistant. */
-import { own } from '../../json/index.ts'
+import { own, type Json, type Path } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Json, Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { CallIds } from '../call-ids.ts'
 import type { EncodeFault } from '../fault.ts'
@@ -18,8 +17,9 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../message/index.ts'
-import { asContent, both, parsed, pictureOf, said } from '../items-writing.ts'
-import { keptBy, restore, thaw } from '../residual.ts'
+import { answersOf, jsonIn } from '../content.ts'
+import { asContent, both, pictureOf, said } from '../items-writing.ts'
+import { keptBy, restore, thaw, type Fresh } from '../residual.ts'
 import { format } from './decode.ts'
 import * as items from './items.ts'
 import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } from './kinds.ts'
@@ -29,7 +29,7 @@ export const encode = (
   messages: Sequence<Message>,
   options: EncodeOptions = {},
 ): Either<EncodeFault, Encoded<ResponsesItem[]>> => {
-  const wire: items.Fresh[] = []
+  const wire: Fresh[] = []
   const calls: Calls = { ids: new CallIds(longestCallId), made: new Map() }
   // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
   return encodeMessages(format, messages, options, wire as unknown as ResponsesItem[], (message, writing) =>
@@ -52,7 +52,7 @@ interface Made {
 
 type Content = TextPart | ImagePart | FilePart | RefusalPart | ProviderPart
 
-const writeMessage = (message: Message, wire: items.Fresh[], writing: Writing, calls: Calls): void => {
+const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
   if (message.id !== undefined) writing.lose(['id'], 'items of Responses have ids of their own')
   if (message.name !== undefined) writing.lose(['name'], 'a message of Responses has no name')
   const turn = message.role === 'assistant' ? new Said(wire, writing) : new Spoken(wire, writing, message)
@@ -83,7 +83,7 @@ const ownItem = (
   calls: Calls,
   writing: Writing,
   path: Path,
-): items.Fresh | 'lost' | undefined => {
+): Fresh | 'lost' | undefined => {
   const { role } = message
   const mayBeItem = role === 'assistant' || keptBy(format, message)?.as === 'item'
   if (part.type !== 'tool_call' && part.type !== 'reasoning' && !(mayBeItem && isItem(part))) return undefined
@@ -93,7 +93,7 @@ const ownItem = (
     writing.lose(path, 'Responses takes no reasoning but its own')
     return 'lost'
   }
-  if (part.type !== 'tool_call') return thaw(part.raw) as items.Fresh
+  if (part.type !== 'tool_call') return thaw(part.raw) as Fresh
   if (role !== 'assistant') writing.lose(path, `a call in a ${role} message: said by the assistant`)
   return writeCall(part, calls, writing, path)
 }
@@ -103,11 +103,11 @@ const isItem = (part: Part): part is ProviderPart =>
 
 /** What the assistant says: each text an item of its own, but for parts that came in one item. */
 class Said {
-  readonly #wire: items.Fresh[]
+  readonly #wire: Fresh[]
   readonly #writing: Writing
   #open: unknown[] | undefined
 
-  constructor(wire: items.Fresh[], writing: Writing) {
+  constructor(wire: Fresh[], writing: Writing) {
     this.#wire = wire
     this.#writing = writing
   }
@@ -130,7 +130,7 @@ class Said {
     const written = both(
       {
         ...(opens && { item: { type: 'message', role: 'assistant' } }),
-        ...(part.type !== 'provider' && { part: spoken as items.Fresh }),
+        ...(part.type !== 'provider' && { part: spoken as Fresh }),
       },
       kept,
     )
@@ -157,20 +157,21 @@ class Said {
 
 /** What anybody else says: one item, with results standing outside. */
 class Spoken {
-  readonly #wire: items.Fresh[]
+  readonly #wire: Fresh[]
   readonly #writing: Writing
   readonly #message: Message
-  #content: items.Fresh[] = []
+  #content: Fresh[] = []
   #first = true
 
-  constructor(wire: items.Fresh[], writing: Writing, message: Message) {
+  constructor(wire: Fresh[], writing: Writing, message: Message) {
     this.#wire = wire
     this.#writing = writing
     this.#message = message
   }
 
   write(part: Content, path: Path): void {
-    writeContent(part, this.#content, this.#writing, path)
+    const content = writeContent(part, this.#writing, path)
+    if (content !== undefined) this.#content.push(content)
   }
 
   close(): void {
@@ -186,33 +187,33 @@ class Spoken {
   }
 }
 
-const writeContent = (part: Content, content: items.Fresh[], writing: Writing, path: Path): void => {
+const writeContent = (part: Content, writing: Writing, path: Path): Fresh | undefined => {
   const kept = keptBy(format, part)
   switch (part.type) {
     case 'text':
-      return void content.push(restore(items.inputText(part.text), kept))
+      return restore(items.inputText(part.text), kept)
     case 'refusal':
       return writing.lose(path, 'only the assistant refuses')
     case 'provider':
       if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
-      return void content.push(thaw(part.raw) as items.Fresh)
+      return thaw(part.raw) as Fresh
     case 'image':
-      return void content.push(restore(items.inputImage(writing.resolve(part.source, [...path, 'source'])), kept))
+      return restore(items.inputImage(writing.resolve(part.source, [...path, 'source'])), kept)
     case 'file': {
       const source = writing.resolve(part.source, [...path, 'source'])
       if (source.type === 'base64' && kept?.as === 'audio')
-        return void content.push(restore(items.inputAudio(source.data, source.mediaType), kept))
+        return restore(items.inputAudio(source.data, source.mediaType), kept)
       if (source.mediaType?.startsWith('audio/') === true) return writing.lose(path, 'Responses takes no audio')
-      return void content.push(restore(items.inputFile(source, part.name), kept))
+      return restore(items.inputFile(source, part.name), kept)
     }
   }
 }
 
-const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, path: Path): items.Fresh => {
+const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, path: Path): Fresh => {
   const kept = keptBy(format, part)
   const kind = kindOfCall.get(kept?.as) ?? functionCall
   const asItIs = kept?.as === kind.call
-  const asked = own(kind, 'asText') === true ? part.arguments : parsed(part.arguments)
+  const asked = own(kind, 'asText') === true ? part.arguments : jsonIn(part.arguments)
   const changed =
     own(kind, 'asText') !== true &&
     (own(kind, 'name') === 'tool_search' ? asked === undefined : typeof asked !== 'object' || asked === null)
@@ -226,7 +227,7 @@ const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, p
   return item
 }
 
-const writeResult = (part: ToolResultPart, { ids, made }: Calls, writing: Writing, path: Path): items.Fresh => {
+const writeResult = (part: ToolResultPart, { ids, made }: Calls, writing: Writing, path: Path): Fresh => {
   const call = made.get(part.callId)
   const kept = call?.changed === true ? undefined : keptBy(format, part)
   const [type, as] = kept?.as?.split(' ') ?? []
@@ -269,14 +270,14 @@ const writeAnswer = (
       return items.screenshot(picture)
     }
     case 'tool_search_output': {
-      const tools = isOwn && part.isError !== true ? parsed(said(part, writing, path)) : undefined
+      const tools = isOwn && part.isError !== true ? jsonIn(said(part, writing, path)) : undefined
       if (Array.isArray(tools)) return tools
       writing.lose([...path, 'content'], 'a tool search answers with tools: written as none')
       return []
     }
     case 'shell_call_output': {
       const text = said(part, writing, path)
-      const chunks = isOwn && part.isError !== true ? parsed(text) : undefined
+      const chunks = isOwn && part.isError !== true ? jsonIn(text) : undefined
       if (Array.isArray(chunks)) return chunks
       const failed = part.isError === true
       return [
@@ -295,9 +296,10 @@ const writeAnswer = (
       return said(part, writing, path)
     default: {
       unmarked()
-      const content: items.Fresh[] = []
-      part.content.forEach((answer, index) => writeContent(answer, content, writing, [...path, 'content', index]))
-      return asContent(content, as === 'parts')
+      return asContent(
+        answersOf(part, path, (answer, at) => writeContent(answer, writing, at)),
+        as === 'parts',
+      )
     }
   }
 }

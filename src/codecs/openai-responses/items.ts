@@ -1,13 +1,9 @@
 /** Items as they are written by default: `encode` writes them, `decode` keeps what stood there beyond them. */
 import { own } from '../../json/index.ts'
-import type { FilePart, ReasoningPart, Source } from '../../message/index.ts'
-import { urlOf } from '../source.ts'
+import type { FilePart, ReasoningPart } from '../../message/index.ts'
+import type { Fresh } from '../residual.ts'
+import { urlOf, type Resolved } from '../source.ts'
 import type { CallKind } from './kinds.ts'
-
-export type Fresh = { [field: string]: unknown }
-
-/** Sources as they can be written. */
-export type Resolved = Exclude<Source, { type: 'block' }>
 
 /** `content` is text or parts. */
 export const messageItem = (role: string, content: unknown): Fresh => ({ type: 'message', role, content })

@@ -19,68 +19,34 @@ export interface CallKind {
   readonly answers: string
 }
 
+/** What most kinds have alike. */
+const alike = { id: 'call_id', outputId: 'call_id', asks: 'action', answers: 'output' } as const
+
 export const functionCall: CallKind = {
+  ...alike,
   call: 'function_call',
   output: 'function_call_output',
-  id: 'call_id',
-  outputId: 'call_id',
   asks: 'arguments',
   asText: true,
-  answers: 'output',
 }
 
-export const kinds: readonly CallKind[] = Object.freeze([
+const kinds: readonly CallKind[] = [
   functionCall,
+  { ...alike, call: 'custom_tool_call', output: 'custom_tool_call_output', asks: 'input', asText: true },
+  { ...alike, call: 'computer_call', output: 'computer_call_output', name: 'computer' },
+  { ...alike, call: 'local_shell_call', output: 'local_shell_call_output', name: 'local_shell' },
+  { ...alike, call: 'shell_call', output: 'shell_call_output', name: 'shell' },
   {
-    call: 'custom_tool_call',
-    output: 'custom_tool_call_output',
-    id: 'call_id',
-    outputId: 'call_id',
-    asks: 'input',
-    asText: true,
-    answers: 'output',
-  },
-  {
-    call: 'computer_call',
-    output: 'computer_call_output',
-    id: 'call_id',
-    outputId: 'call_id',
-    name: 'computer',
-    asks: 'action',
-    answers: 'output',
-  },
-  {
-    call: 'local_shell_call',
-    output: 'local_shell_call_output',
-    id: 'call_id',
-    outputId: 'call_id',
-    name: 'local_shell',
-    asks: 'action',
-    answers: 'output',
-  },
-  {
-    call: 'shell_call',
-    output: 'shell_call_output',
-    id: 'call_id',
-    outputId: 'call_id',
-    name: 'shell',
-    asks: 'action',
-    answers: 'output',
-  },
-  {
+    ...alike,
     call: 'apply_patch_call',
     output: 'apply_patch_call_output',
-    id: 'call_id',
-    outputId: 'call_id',
     name: 'apply_patch',
     asks: 'operation',
-    answers: 'output',
   },
   {
+    ...alike,
     call: 'tool_search_call',
     output: 'tool_search_output',
-    id: 'call_id',
-    outputId: 'call_id',
     name: 'tool_search',
     asks: 'arguments',
     answers: 'tools',
@@ -94,7 +60,7 @@ export const kinds: readonly CallKind[] = Object.freeze([
     asText: true,
     answers: 'reason',
   },
-])
+]
 
 /** By the type of the call's item. */
 export const kindOfCall: ReadonlyMap<unknown, CallKind> = new Map(kinds.map((kind) => [kind.call, kind]))

@@ -17,10 +17,7 @@ export type ImageRule = 'anthropic' | 'openai' | 'google'
 /**
  * The tokens of an image.
  *
- * @param width its width in pixels
- * @param height its height in pixels
  * @param rule the provider whose rule counts. Default: the rule that gives the most tokens
- * @returns the tokens
  * @example
  * imageTokens(1000, 1000, 'anthropic') // => 1296
  * imageTokens(1000, 1000, 'openai') // => 765

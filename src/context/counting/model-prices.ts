@@ -14,8 +14,7 @@ export interface Rates {
   /** Input that the provider read from its cache. */
   readonly cacheRead: number
   /**
-   * Input that the provider writes to its cache, for five minutes if there is a choice. The price of plain input, if
-   * writing
+   * Input that the provider writes to its cache, for five minutes if there is a choice. The price of plain input, if writing
    * is free.
    */
   readonly cacheWrite: number
@@ -39,7 +38,6 @@ export interface ModelPrices extends ModelRates {
  * The list prices of a model. `claude-opus-4-5-20251101` has those of `claude-opus-4-5`, `gemini-3.1-pro-preview` those of
  * `gemini-3.1-pro`, and a provider in front of the name (`anthropic/`) is ignored.
  *
- * @param model the name of the model
  * @returns the prices; undefined if the model is not in the table
  */
 export const pricesOf = (model: string): ModelPrices | undefined => {
@@ -50,30 +48,13 @@ export const pricesOf = (model: string): ModelPrices | undefined => {
   return modelPrices[known.toSorted((a, b) => b.length - a.length)[0] ?? '']
 }
 
-/**
- * The prices of cached and other tokens, in tokens of plain input.
- *
- * @param rates US dollars per million tokens
- * @returns the prices
- */
+/** The prices of cached and other tokens, in tokens of plain input. */
 export const unitsOf = ({ input, cacheRead, cacheWrite }: Rates): Prices =>
   Object.freeze({ cached: cacheRead / input, fresh: cacheWrite / input })
-
-/** What one call's input costs, in US dollars: so many tokens, so many of them in the cached prefix. */
-export const inputDollars = (prices: ModelPrices, tokens: number, cached: number): number => {
-  const { cacheRead, cacheWrite } = ratesAt(prices, tokens)
-  return (cached * cacheRead + (tokens - cached) * cacheWrite) / 1e6
-}
-
-/** What one call's answer costs, in US dollars. */
-export const outputDollars = (prices: ModelPrices, inputTokens: number, outputTokens: number): number =>
-  (outputTokens * ratesAt(prices, inputTokens).output) / 1e6
 
 /**
  * The price of one call, by the tokens that its provider counted.
  *
- * @param prices US dollars per million tokens
- * @param usage the tokens of the call
  * @returns US dollars
  */
 export const callDollars = (prices: ModelRates, { input, output, cacheRead = 0, cacheWrite = 0 }: Usage): number => {
@@ -87,8 +68,6 @@ export const callDollars = (prices: ModelRates, { input, output, cacheRead = 0, 
  * The list price of calls, by the tokens that their provider counted. A sum of several calls says nothing of how long each
  * was, so it has the price of short ones.
  *
- * @param model the name of the model, if it is known
- * @param usage the tokens
  * @param calls how many calls they are of. Default: 1
  * @returns US dollars; undefined if no price of the model is known and there are tokens
  */
@@ -100,7 +79,8 @@ export const usageDollars = (model: string | undefined, usage: Usage, calls = 1)
   return callDollars(calls === 1 ? prices : short, usage)
 }
 
-const ratesAt = (prices: ModelRates, inputTokens: number): Rates =>
+/** The rates of a request with so many input tokens. */
+export const ratesAt = (prices: ModelRates, inputTokens: number): Rates =>
   prices.long !== undefined && inputTokens > prices.long.above ? prices.long : prices
 
 const rates = (input: number, output: number, cacheRead: number, cacheWrite = input): Rates => ({

@@ -11,66 +11,29 @@
 import { attachmentTokens } from './attachments.ts'
 import type { Message, Part } from '../../message/index.ts'
 import { erasedMark } from '../../message/kit.ts'
+import { once } from '../once.ts'
 
-/**
- * Counts the tokens of a message. It must be pure: the same message always gives the same whole number.
- *
- * @param message a message
- * @returns the tokens
- */
+/** Counts the tokens of a message. It must be pure: the same message always gives the same whole number. */
 export type Estimator = (message: Message) => number
 
-/**
- * The estimated tokens of a message, at least 4. Cost: O(characters).
- *
- * @param message a message
- * @returns the tokens
- */
+/** The estimated tokens of a message, at least 4. Cost: O(characters). */
 export const estimateTokens: Estimator = (message) => tokensOfMessage(message, textTokens)
 
-/**
- * Counts the tokens of a text: `textTokens`, or the tokenizer of a model. It must be pure.
- *
- * @param text the text
- * @returns the tokens
- */
+/** Counts the tokens of a text: `textTokens`, or the tokenizer of a model. It must be pure. */
 export type Tokenizer = (text: string) => number
 
 /**
- * An estimator that counts texts with a tokenizer, and everything else like `estimateTokens`. The same tokenizer gives
- * the
+ * An estimator that counts texts with a tokenizer, and everything else like `estimateTokens`. The same tokenizer gives the
  * same estimator.
- *
- * @param tokenizer counts the tokens of a text
- * @returns the estimator
  */
-export const estimatorOf = (tokenizer: Tokenizer): Estimator => {
-  const known = estimators.get(tokenizer)
-  if (known !== undefined) return known
-  const estimate: Estimator = (message) => tokensOfMessage(message, tokenizer)
-  estimators.set(tokenizer, estimate)
-  return estimate
-}
+export const estimatorOf: (tokenizer: Tokenizer) => Estimator = once(
+  (tokenizer) => (message) => tokensOfMessage(message, tokenizer),
+)
 
 /** An estimator that asks `estimate` once for each message. Only for messages that can't change: those of a record. */
-export const remembering = (estimate: Estimator): Estimator => {
-  const known = estimates.get(estimate) ?? new WeakMap<Message, number>()
-  estimates.set(estimate, known)
-  return (message) => {
-    const found = known.get(message)
-    if (found !== undefined) return found
-    const tokens = estimate(message)
-    known.set(message, tokens)
-    return tokens
-  }
-}
+export const remembering: (estimate: Estimator) => Estimator = once((estimate) => once(estimate))
 
-/**
- * The estimated tokens of a text. Cost: O(characters).
- *
- * @param text the text
- * @returns the tokens
- */
+/** The estimated tokens of a text. Cost: O(characters). */
 export const textTokens = (text: string): number => {
   let sum = 0
   let before: Class = Class.start
@@ -128,9 +91,6 @@ export const textTokens = (text: string): number => {
   }
   return Math.ceil(sum / 100)
 }
-
-const estimates = new WeakMap<Estimator, WeakMap<Message, number>>()
-const estimators = new WeakMap<Tokenizer, Estimator>()
 
 const perMessage = 4
 

@@ -19,32 +19,20 @@ export interface BackgroundOptions extends PrepareOptions {
   /**
    * Stores summaries: `(notes) => session.append({ messages: [], notes })`. It may be asynchronous.
    *
-   * @param notes the new summaries
    * @returns anything; a promise is awaited. A rejection, or an `Either` that is a `Left`, is a failure
    */
   readonly append: (notes: readonly SummaryNote[]) => unknown
   /**
    * Called when a summarizer or `append` fails. Default: nothing; the next `offer` tries again, and asks the model again.
-   *
-   * @param fault the fault
    */
   readonly onFault?: (fault: SummaryFault | { readonly _tag: 'AppendFailed'; readonly cause: unknown }) => void
 }
 
 /** Makes the summaries of one record, one batch at a time. */
 export interface BackgroundSummaries {
-  /**
-   * Start a batch for the current record, unless one is running. It returns at once and never throws.
-   *
-   * @param view the record or its conversation
-   * @param notes its notes
-   */
+  /** Start a batch for the current record, unless one is running. It returns at once and never throws. */
   readonly offer: (view: View<Message>, notes: Sequence<Note>) => void
-  /**
-   * Wait for the running batch: at the end of a program, and in tests.
-   *
-   * @returns a promise that resolves when no batch is running
-   */
+  /** Wait for the running batch: at the end of a program, and in tests. */
   readonly idle: () => Promise<void>
 }
 
@@ -53,8 +41,6 @@ export interface BackgroundSummaries {
  *
  * Cost    of an offer while a batch is running O(1); of another O(record), after the caller has continued
  *
- * @param options the summarizer, and where to store its summaries
- * @returns the handle to offer the record to
  * @example
  * const summaries = summariesInBackground({ summarizer: modelSummarizer('acme-1', complete), append: (notes) => session.append({ messages: [], notes }) })
  * summaries.offer(session.view(), session.notes())
@@ -96,10 +82,8 @@ export const summariesInBackground = (options: BackgroundOptions): BackgroundSum
 /**
  * A summarizer that asks a model.
  *
- * @param model the model's name, for the note
  * @param complete sends a prompt to the model and returns its answer
  * @param prompt the instructions. Default: keep goals, decisions, file names, errors and open work
- * @returns the summarizer
  */
 export const modelSummarizer = (
   model: string,

@@ -12,8 +12,6 @@ export type Budget = number | { readonly window: number; readonly completion: nu
  *
  * Source  codetether-agent `session/context/input_budget.rs`
  *
- * @param budget a number of tokens, or a window and the tokens of the answer
- * @returns the tokens
  * @throws TypeError if a number is not finite, or below 0
  * @example
  * usableTokens({ window: 200_000, completion: 8_000 }) // => 170956

@@ -39,8 +39,6 @@ export interface Compaction {
   readonly summaries: readonly SummaryNote[]
   readonly record: View<Message>
   readonly renderer: Renderer
-  /** What fits of the lines of ranges, as it is found. */
-  readonly fitting: Map<readonly Brief[], (tokens: number) => readonly Brief[]>
   /** The ranges that were given a marker, by where they begin: another try seldom gives another. */
   readonly gaps: Map<number, Gap>
   readonly epoch: number
@@ -64,7 +62,10 @@ export const compact = (compaction: Compaction): Line => {
   const own = segments.filter((segment) => ownerOf(segment) === undefined)
   const isEpoch = policy.choose === 'epochs'
   const [largest, smallest] = markerSizes(own, renderer)
-  const lineAs = (choices: readonly Choice[]): Line => lineOf(placed(segments, own, choices, compaction), compaction)
+  const lineAs = (slots: readonly Slot[], choices: readonly Choice[]): Line => {
+    const own = slots.map(({ place }, index) => place(choices[index] as Choice))
+    return lineOf(withLent(own, segments, renderer), compaction)
+  }
   if (isEpoch && policy.talks === true && compaction.heard.isTalk) {
     weighAll(compaction)
     const line = lineOfTalk(segments, own, compaction, largest)
@@ -72,16 +73,16 @@ export const compact = (compaction: Compaction): Line => {
   }
   // By the default estimate a line may not stand behind the one that it is shortened by.
   for (const folds of isEpoch ? [true, false] : [false]) {
-    const candidates = candidatesOf(own, compaction, folds)
-    const selection = { candidates, budget, markerTokens: largest }
+    const slots = slotsOf(own, compaction, folds)
+    const selection = { candidates: candidatesOf(slots), budget, markerTokens: largest }
     let chosen = degrade(selection, lawful(selection, policy.select(selection), policy.name))
-    let line = lineAs(chosen)
+    let line = lineAs(slots, chosen)
     if (tokensOf(line) > budget) continue
     // Markers were measured by their largest: give what they did not take to the newest that fell.
     const least = budget * (policy.fills ?? 0)
     for (let beside = leastFilled; tokensOf(line) < least && beside <= budget * mostFilled; beside *= 2) {
       const more = filled(selection, chosen, measure(selection, chosen) + least - tokensOf(line) + beside)
-      const fuller = lineAs(more)
+      const fuller = lineAs(slots, more)
       if (tokensOf(fuller) > budget) break
       if (tokensOf(fuller) > tokensOf(line)) [chosen, line] = [more, fuller]
     }
@@ -92,9 +93,9 @@ export const compact = (compaction: Compaction): Line => {
     return line
   }
   // Markers are measured by their largest: by the exact count the least of all may fit. More would not: see `packed`.
-  const candidates = candidatesOf(own, compaction, false)
+  const slots = slotsOf(own, compaction, false)
   return [largest, smallest]
-    .map((markerTokens) => lineAs(leastOfAll(candidates, markerTokens)))
+    .map((markerTokens) => lineAs(slots, leastOfAll(candidatesOf(slots), markerTokens)))
     .reduce((least, other) => (tokensOf(other) < tokensOf(least) ? other : least))
 }
 
@@ -183,26 +184,15 @@ const lowOfTalk = 0.6
 const leastOfTalk = 0.1
 const newestOfTalk = 0.02
 
-/** What stands for each segment. An answer that was moved to its call goes the way of the call. */
-const placed = (
-  segments: readonly Segment[],
-  own: readonly Segment[],
-  choices: readonly Choice[],
-  compaction: Compaction,
-): readonly Placed[] => {
-  const all = own.map((segment, index): Placed => {
-    const choice = choices[index] as Choice
-    const as = segmentAs(segment, choice, compaction)
-    return { segment, as, briefs: as === undefined ? briefsAs(segment, choice, compaction) : none }
-  })
-  if (own.length === segments.length) return all
-  const ways = new Map(all.flatMap(({ segment, as }) => (segment.type === 'unit' ? [[segment.unit, as]] : [])))
+/** What stands for each segment: an answer that was moved to its call goes the way of the call. */
+const withLent = (own: readonly Placed[], segments: readonly Segment[], renderer: Renderer): readonly Placed[] => {
+  if (own.length === segments.length) return own
+  const ways = new Map(own.flatMap(({ segment, as }) => (segment.type === 'unit' ? [[segment.unit, as]] : [])))
   let next = 0
   return segments.map((segment): Placed => {
     const owner = ownerOf(segment)
-    if (owner === undefined) return all[next++] as Placed
+    if (owner === undefined) return own[next++] as Placed
     const way = ways.get(owner)
-    const { renderer } = compaction
     const as = way?.type === 'unit' ? lentTo(way, (segment as ShownUnit).unit, renderer) : undefined
     return { segment, as, briefs: none }
   })
@@ -231,47 +221,6 @@ interface Placed {
 
 const none: readonly Brief[] = Object.freeze([])
 
-/** Of what a marker stands for, the lines that were chosen. */
-const briefsAs = (segment: Segment, choice: Choice, compaction: Compaction): readonly Brief[] => {
-  if (choice === 'pointer' || segment.type === 'summary') return none
-  if (typeof choice === 'object' && segment.type === 'gap') return fitting(segment.briefs, choice.tokens, compaction)
-  return briefsOf(segment, compaction.renderer)
-}
-
-/** The briefs that fit: weighed once for a range, and asked for by what it takes, and then for its lines. */
-const fitting = (briefs: readonly Brief[], tokens: number, { fitting: known }: Compaction): readonly Brief[] => {
-  let fit = known.get(briefs)
-  if (fit === undefined) known.set(briefs, (fit = fittingBriefs(briefs)))
-  return fit(tokens)
-}
-
-/** All that can be said in lines of a segment. */
-const briefsOf = (segment: Segment, renderer: Renderer): readonly Brief[] => {
-  if (segment.type === 'summary') return none
-  if (segment.type === 'gap') return segment.briefs
-  return segment.unit.said.length === 0 ? none : [renderer.brief(segment.unit)]
-}
-
-/** A segment as it was chosen, on its own; undefined where a marker stands for it. */
-const segmentAs = (segment: Segment, choice: Choice, compaction: Compaction): Segment | undefined => {
-  if (choice === 'pointer' || segment.type === 'gap') return undefined
-  if (segment.type !== 'unit' || choice === 'full') return segment
-  if (choice === 'structured' && isInMarker(segment.unit, compaction)) return undefined
-  const cut = cutOf(segment, choice, compaction)
-  return cut === undefined ? shown(segment.unit, choice as ShownLevel) : shown(segment.unit, cut.level, cut.longest)
-}
-
-/** How a segment is cut: as it stands already, as chosen, or, of what was asked, to the least. */
-const cutOf = (segment: ShownUnit, choice: Choice, { asked, renderer }: Compaction): Shown | undefined => {
-  const { unit, level, longest } = segment
-  if (choice === 'full' || choice === 'structured' || choice === 'pointer') return undefined
-  if (longest !== undefined && choice === level) return segment
-  const isAsked = asksIn(unit, asked)
-  if (typeof choice === 'string' && !isAsked) return undefined
-  const cut = renderer.cutTo(unit, typeof choice === 'string' ? 0 : choice.tokens, isAsked)
-  return cut !== undefined && longest !== undefined && (cut.longest as number) > longest ? segment : cut
-}
-
 const asksIn = ({ pages, said }: Unit, asked: readonly number[]): boolean =>
   said.length > 0 && pages.some(({ position }) => asked.includes(position))
 
@@ -280,40 +229,33 @@ const ownerOf = (segment: Segment): Unit | undefined =>
     ? segment.unit.lentTo
     : undefined
 
-/** Whether a unit is `structured` as a line of a marker. */
-const isInMarker = (unit: Unit, { asked, renderer }: Compaction): boolean =>
-  canBeInMarker(unit, renderer) && !asksIn(unit, asked)
+const canBeInMarker = (unit: Unit, renderer: Renderer): boolean =>
+  unit.said.length > 0 && renderer.factsOf(unit).minimum === 'pointer'
 
-const canBeInMarker = (unit: Unit, { factsOf }: Renderer): boolean =>
-  unit.said.length > 0 && factsOf(unit).minimum === 'pointer'
+/** A segment as policies see it, and what becomes of it by their choice. */
+interface Slot {
+  readonly candidate: Candidate
+  readonly place: (choice: Choice) => Placed
+}
 
-const levelsBetween = (level: ResidencyLevel, least: ResidencyLevel): readonly ResidencyLevel[] =>
-  pathsDown[rankOf(level)]?.[rankOf(least)] ?? []
-
-const pathsDown: readonly (readonly (readonly ResidencyLevel[])[])[] = residencyLevels.map((_, from) =>
-  residencyLevels.map((_, to) => Object.freeze(residencyLevels.slice(from, to + 1))),
-)
+const candidatesOf = (slots: readonly Slot[]): readonly Candidate[] => slots.map(({ candidate }) => candidate)
 
 /** `folds`: whether a line is measured as if the one before it in the record stood before it. */
-const candidatesOf = (segments: readonly Segment[], compaction: Compaction, folds: boolean): readonly Candidate[] =>
-  segments.map((segment, index) =>
-    segment.type === 'unit'
-      ? new UnitCandidate(
-          segment,
-          compaction,
-          folds && segments[index - 1]?.type === 'unit' ? segments[index - 1] : undefined,
-        )
-      : rangeCandidate(segment, compaction),
-  )
+const slotsOf = (segments: readonly Segment[], compaction: Compaction, folds: boolean): readonly Slot[] =>
+  segments.map((segment, index) => {
+    if (segment.type !== 'unit') return rangeSlot(segment, compaction)
+    const before = segments[index - 1]
+    return unitSlot(segment, compaction, folds && before?.type === 'unit' ? before.unit : undefined)
+  })
 
-const rangeCandidate = (segment: Exclude<Segment, ShownUnit>, compaction: Compaction): Candidate => {
+const rangeSlot = (segment: Exclude<Segment, ShownUnit>, compaction: Compaction): Slot => {
   const { activeFrom, settledTo, renderer } = compaction
   const { from, to } = segment
   const briefs = segment.type === 'gap' ? segment.briefs : none
-  const tokens = segment.type === 'gap' ? renderer.linesTokens(briefs) : renderer.estimate(segment.message)
-  const cuts = new Map<number, number>()
+  const tokens = segment.type === 'gap' ? renderer.linesTokens(briefs) : renderer.estimate(segment.item.message)
+  const fit = fittingBriefs(briefs)
   const level = segment.type === 'gap' && briefs.length === 0 ? 'pointer' : 'structured'
-  return {
+  const candidate: Candidate = {
     from,
     to,
     level,
@@ -329,58 +271,68 @@ const rangeCandidate = (segment: Exclude<Segment, ShownUnit>, compaction: Compac
       if (choice === 'pointer') return 0
       if (typeof choice === 'string') return tokens
       if (briefs.length === 0) return Infinity
-      const known =
-        cuts.get(choice.tokens) ?? sum(fitting(briefs, choice.tokens, compaction).map((brief) => brief.tokens))
-      cuts.set(choice.tokens, known)
-      return known
+      return sum(fit(choice.tokens).map((brief) => brief.tokens))
     },
   }
+  const place = (choice: Choice): Placed => {
+    if (segment.type === 'summary') return { segment, as: choice === 'pointer' ? undefined : segment, briefs: none }
+    const held = choice === 'pointer' ? none : typeof choice === 'object' ? fit(choice.tokens) : briefs
+    return { segment, as: undefined, briefs: held }
+  }
+  return { candidate, place }
 }
 
-/** A class, because an object with getters of its own takes a microsecond to make, and a compaction makes one for each unit. */
-class UnitCandidate implements Candidate {
-  readonly from: number
-  readonly to: number
-  readonly level: ShownLevel
-  readonly levels: readonly ResidencyLevel[]
-  readonly active: boolean
-  readonly kept: boolean
-  readonly settled: boolean
-  readonly asked: boolean
-  readonly kinds: readonly PageKind[]
-  readonly inMarker: boolean
-  readonly messages: readonly Message[]
-  readonly tokens: (choice: Choice) => number
-
-  constructor(segment: ShownUnit, compaction: Compaction, before: Segment | undefined) {
-    const { renderer, policy, asked, activeFrom, settledTo } = compaction
-    const { from, to, unit, level, longest } = segment
-    const { kinds, messages, minimum } = renderer.factsOf(unit)
-    this.from = from
-    this.to = to
-    this.level = level
-    this.asked = asksIn(unit, asked)
-    this.levels = levelsBetween(level, this.asked && rankOf(level) <= rankOf('compressed') ? 'compressed' : minimum)
-    this.active = to > activeFrom
-    this.kept = isKept(unit, policy)
-    this.settled = to <= settledTo
-    this.kinds = kinds
-    this.inMarker = !this.asked && canBeInMarker(unit, renderer)
-    this.messages = messages
-    const { inMarker } = this
-    const now = renderer.at(unit, level, longest).tokens
-    let line: number | undefined
-    this.tokens = (choice) => {
+const unitSlot = (segment: ShownUnit, compaction: Compaction, before: Unit | undefined): Slot => {
+  const { renderer, policy, activeFrom, settledTo } = compaction
+  const { from, to, unit, level, longest } = segment
+  const { kinds, messages, minimum } = renderer.factsOf(unit)
+  const asked = asksIn(unit, compaction.asked)
+  const inMarker = !asked && canBeInMarker(unit, renderer)
+  const least = asked && rankOf(level) <= rankOf('compressed') ? 'compressed' : minimum
+  const now = renderer.at(unit, segment).tokens
+  let line: number | undefined
+  /** How it is cut: as it stands already, as chosen, or, of what was asked, to the least. */
+  const cutAs = (choice: Choice): Shown | undefined => {
+    if (choice === 'full' || choice === 'structured' || choice === 'pointer') return undefined
+    if (longest !== undefined && choice === level) return segment
+    if (typeof choice === 'string' && !asked) return undefined
+    const cut = renderer.cutTo(unit, typeof choice === 'string' ? 0 : choice.tokens, asked)
+    return cut !== undefined && longest !== undefined && (cut.longest as number) > longest ? segment : cut
+  }
+  const candidate: Candidate = {
+    from,
+    to,
+    level,
+    levels: Object.freeze(residencyLevels.slice(rankOf(level), rankOf(least) + 1)),
+    active: to > activeFrom,
+    kept: isKept(unit, policy),
+    settled: to <= settledTo,
+    asked,
+    kinds,
+    inMarker,
+    messages,
+    tokens: (choice) => {
       if (choice === 'pointer') return 0
       if (choice === level) return now
       if (choice === 'structured' && inMarker)
-        return (line ??= renderer.briefTokens(renderer.brief(unit), before && briefsOf(before, renderer).at(-1)))
-      const cut = cutOf(segment, choice, compaction)
-      if (cut !== undefined) return renderer.at(unit, cut.level, cut.longest).tokens
-      return typeof choice === 'string' ? renderer.at(unit, choice).tokens : Infinity
-    }
+        return (line ??= renderer.briefTokens(renderer.brief(unit), before && briefsOf(before, renderer)[0]))
+      const as = cutAs(choice) ?? (typeof choice === 'string' ? { level: choice } : undefined)
+      return as === undefined ? Infinity : renderer.at(unit, as).tokens
+    },
   }
+  const place = (choice: Choice): Placed => {
+    if (choice === 'full') return { segment, as: segment, briefs: none }
+    if (choice === 'pointer') return { segment, as: undefined, briefs: none }
+    if (choice === 'structured' && inMarker) return { segment, as: undefined, briefs: briefsOf(unit, renderer) }
+    const as = cutAs(choice) ?? { level: choice as ShownLevel }
+    return { segment, as: shown(unit, as.level, as.longest), briefs: none }
+  }
+  return { candidate, place }
 }
+
+/** All that a unit can say in lines. */
+const briefsOf = (unit: Unit, renderer: Renderer): readonly Brief[] =>
+  unit.said.length === 0 ? none : [renderer.brief(unit)]
 
 /** Also where an answer of its calls is kept that came later. */
 const isKept = ({ pages }: Unit, { keeps }: Policy): boolean =>
@@ -424,7 +376,7 @@ const isPressed = (compaction: Compaction): boolean => {
   const { segments, summaries, renderer, budget } = compaction
   if (summaries.length === 0) return false // nobody asks
   const [markerTokens] = markerSizes(segments, renderer)
-  return !activeFits({ candidates: candidatesOf(segments, compaction, false), budget, markerTokens })
+  return !activeFits({ candidates: candidatesOf(slotsOf(segments, compaction, false)), budget, markerTokens })
 }
 
 /** Whether what the policy keeps fits as it is, beside the least of all else. */
@@ -437,16 +389,16 @@ const keptFits = (selection: Selection): boolean =>
 /** The most and the least that a marker takes here, by the estimator at hand. */
 const markerSizes = (
   segments: readonly Segment[],
-  { estimate, recall, factsOf }: Renderer,
+  renderer: Renderer,
 ): readonly [largest: number, smallest: number] => {
   const length = segments.at(-1)?.to ?? 0
   const kinds = new Set<PageKind>()
   for (const segment of segments)
-    for (const kind of segment.type === 'unit' ? factsOf(segment.unit).kinds : segment.hidden.kinds.keys())
+    for (const kind of segment.type === 'unit' ? renderer.factsOf(segment.unit).kinds : segment.hidden.kinds.keys())
       kinds.add(kind)
   const counts = (count: number) => new Map<PageKind, number>([...kinds].map((kind) => [kind, count]))
   const marker = (from: number, to: number, kinds: ReadonlyMap<PageKind, number>, tokens: number): number =>
-    estimate(markerFor({ from, to, kinds, tokens }, recall))
+    renderer.estimate(markerFor({ from, to, kinds, tokens }, renderer.recall))
   return [marker(length, 2 * length + 2, counts(length), largestCount), marker(0, 1, new Map([['plan', 1]]), 0)]
 }
 
@@ -476,7 +428,7 @@ const gapOf = (hide: readonly Placed[], briefs: readonly Brief[], { gaps, render
     briefs.every((brief, at) => brief === known.briefs[at])
   )
     return known
-  const made = gap(joined(hide.map(({ segment }) => hiddenOf(segment, renderer))), briefs)
+  const made = gap(joined(hide.map(({ segment }) => hiddenOf(segment, renderer))), briefs, renderer)
   gaps.set(from, made)
   return made
 }

@@ -7,6 +7,7 @@
  * a border.
  */
 import type { Note } from '../../notes/kit.ts'
+import { countWhile } from './positions.ts'
 
 /** What a receipt says of the estimate. */
 export interface Count {
@@ -50,16 +51,10 @@ const none: readonly Count[] = Object.freeze([])
  * Cost  O(log of the receipts), and a few of them
  */
 export const factorAt = (counts: readonly Count[], len: number, budget: number): number => {
-  let low = 0
-  let high = counts.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((counts[middle] as Count).len < len) low = middle + 1
-    else high = middle
-  }
+  const before = countWhile(counts.length, (index) => (counts[index] as Count).len < len)
   let greatest = 0
   let found = 0
-  for (let index = low - 1; index >= 0 && index >= low - lookedAt && found < latest; index--) {
+  for (let index = before - 1; index >= 0 && index >= before - lookedAt && found < latest; index--) {
     const { estimated, ratio } = counts[index] as Count
     if (estimated < budget / 4) continue
     greatest = Math.max(greatest, ratio)

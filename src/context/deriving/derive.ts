@@ -1,8 +1,7 @@
 /** Deriving: from a view and notes to what one model call is sent. */
-import { deriveOptions } from './derive-options.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { rangeDigest, type Note } from '../../notes/kit.ts'
-import { type Json, jsonEqual, left, right, optionsOf } from '../../json/index.ts'
+import { type Json, jsonEqual, left, right, optionsOf, type OptionNames } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import type { Range } from '../../sequence/index.ts'
 import type { Message, Settled } from '../../message/index.ts'
@@ -11,12 +10,22 @@ import type { Sequence } from '../../sequence/index.ts'
 import { tokens, usableTokens, windowParts, type Budget } from './budget.ts'
 import type { ContextFault, MinimumPage } from '../fault.ts'
 import { recallAmong, toolTokensOf, type OfferedTool } from './offered.ts'
-import { hiddenOf, itemsOf, levelIn, shown, tokensIn, type Line, type Segment } from './line.ts'
+import {
+  allOf,
+  hiddenOf,
+  itemsOf,
+  levelIn,
+  shown,
+  tokensIn,
+  type LinePart,
+  type Segment,
+  type ShownUnit,
+} from './line.ts'
 import { paged } from '../policies/paged.ts'
 import { endOf } from './positions.ts'
 import { leastUsed, type Policy } from '../policies/policy.ts'
 import { spanOf, type Span } from './span.ts'
-import type { ContextSource } from './source.ts'
+import type { ContextSource, Sourced } from './source.ts'
 import { estimateTokens, estimatorOf, remembering, type Estimator, type Tokenizer } from '../counting/tokens.ts'
 import { resumed, stateOf } from './state.ts'
 import {
@@ -30,7 +39,6 @@ import {
   type Settings,
   type Track,
 } from './track.ts'
-import type { Unit } from './unit.ts'
 
 /** How a context is derived. */
 export interface DeriveOptions {
@@ -97,12 +105,10 @@ export interface DerivedContext {
   /** The ranges that only a marker or a summary represents. Positions up to, not including, `to`. */
   readonly dropped: readonly Range[]
   /**
-   * How the context was derived: `policy:paged`, `epoch:2`, `whole` or `degraded`, `mended`, `interrupted`. If it uses
-   * less
-   * than 85 % of the budget (45 % directly after a compaction of a policy with epochs), also the reason:
-   * `unused:indivisible` if nothing that is left out can be cut to the free space, `unused:policy` if the policy chose
-   * so.
-   * `window` never skips a message in its order, so that a larger budget never shows less.
+   * How the context was derived: `policy:paged`, `epoch:2`, `whole` or `degraded`, `mended`, `interrupted`. If it uses less
+   * than 85 % of the budget (45 % directly after a compaction of a policy with epochs), also the reason: `unused:indivisible`
+   * if nothing that is left out can be cut to the free space, `unused:policy` if the policy chose so. `window` never skips a
+   * message in its order, so that a larger budget never shows less.
    */
   readonly provenance: readonly string[]
   /** The tokens of the messages, by the estimator. */
@@ -111,6 +117,8 @@ export interface DerivedContext {
   readonly budget: number
   /** With `model`: the tokens of messages, tools and system prompt by the estimator alone. A receipt keeps it. */
   readonly estimated?: number
+  /** How the record and its notes give the same context again. A receipt keeps it. Absent where only the program knows. */
+  readonly derivedBy?: DerivedBy
   /** With `model`: the tokens that the provider counts for each estimated one, by the receipts. */
   readonly factor?: number
   /** The number of messages in the record, with retracted ones. */
@@ -135,15 +143,28 @@ export interface DerivedContext {
   readonly state: string | undefined
 }
 
+/** The settings of a context that follow from no record: with them `deriveContext` gives it again. */
+export interface DerivedBy {
+  /** The name of the policy, and the version of its choices. */
+  readonly policy: string
+  /** The version of the choices of the policy. Absent if it has none. */
+  readonly version?: string
+  /** The tokens for messages, before the estimate was corrected. */
+  readonly budget: number
+  /** The tokens of tools and system prompt beside them. */
+  readonly reserved: number
+  /** Whether markers name the tool `recall`. */
+  readonly recall: boolean
+}
+
 /** Cached tokens at 0.1 and others at 1.25 of the price of plain input. */
 export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
 
 /**
  * Derive the context of a model call: settled, within the budget, and with no page below the minimum of its kind.
  *
- * The view is a conversation, or the whole record. Positions in notes, sources, markers and residency are always those
- * of
- * the record. Notes about retracted messages have no effect; neither does a summary of any of them.
+ * The view is a conversation, or the whole record. Positions in notes, sources, markers and residency are always those of the
+ * record. Notes about retracted messages have no effect; neither does a summary of any of them.
  *
  * The view and the notes do not change. The same view, notes and options give the same context, byte for byte.
  * `previous`
@@ -153,8 +174,6 @@ export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
  *         O(record)
  * Source  ClawVM (arXiv 2604.10352)
  *
- * @param view the record or its conversation
- * @param options budget, policy, notes, and the previous context
  * @returns the context; or `MinimumDoesNotFit`
  * @throws TypeError if the budget is not a number of tokens
  * @example
@@ -176,24 +195,15 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
     follow(view, notes, settings)
 
   const open = track.settling.open()
-  let state: State = {
-    track,
-    begun: track.begun,
-    length: view.length,
-    end: endOf(view),
-    line: track.line,
-    count: track.line.messages.length,
-    segments: track.line.segments.length,
-    open,
-  }
+  const { begun, line } = track
+  let state: State = { track, begun, length: view.length, end: endOf(view), ...allOf(line), open: open && shown(open) }
   let total = totalOf(state)
   const now = factorOf(track, state.end)
   let factor = policy.choose === 'epochs' ? Math.max(track.factor, now) : now
   if (total > roomOf(settings, factor)) {
     // Not kept by the track: the record stands where no call can follow, or the policy chooses anew each time.
     factor = now
-    const line = compactNow(track, view, policy, roomOf(settings, factor), open)
-    state = { ...state, line, count: line.messages.length, segments: line.segments.length, open: undefined }
+    state = { ...state, ...allOf(compactNow(track, view, policy, roomOf(settings, factor), open)), open: undefined }
     total = totalOf(state)
   }
   const room = roomOf(settings, factor)
@@ -209,40 +219,48 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
 }
 
 /** What a context is a span of. */
-interface State {
+interface State extends LinePart {
   readonly track: Track
   readonly begun: Begun | undefined
   /** How many messages of the conversation it has read, and where it ends in the record. */
   readonly length: number
   readonly end: number
-  readonly line: Line
-  /** Of the line: so many messages, from so many segments. */
-  readonly count: number
-  readonly segments: number
-  /** After them, the unit whose calls are still open. */
-  readonly open: Unit | undefined
+  /** After the line, the unit whose calls are still open. */
+  readonly open: ShownUnit | undefined
+}
+
+const deriveOptions: OptionNames<DeriveOptions> = {
+  budget: true,
+  policy: true,
+  notes: true,
+  tools: true,
+  model: true,
+  toolTokens: true,
+  systemTokens: true,
+  estimate: true,
+  tokenizer: true,
+  prices: true,
+  previous: true,
+  state: true,
 }
 
 const states = new WeakMap<SentContext, State>()
 const none: readonly Note[] = Object.freeze([])
 
-const totalOf = ({ line, count, open }: State): number =>
-  (line.sums[count] as number) + (open === undefined ? 0 : line.renderer.at(open, 'full').tokens)
+const totalOf = ({ line, messages, open }: State): number =>
+  (line.sums[messages] as number) + (open === undefined ? 0 : tokensIn(open, line.renderer))
 
 const contextOf = (
   state: State,
   previous: SentContext | undefined,
   { total, room, factor }: { readonly total: number; readonly room: number; readonly factor: number },
-  { policy, model, reserved }: Settings,
+  { policy, model, reserved, budget, estimate, recall }: Settings,
   prices: Prices,
 ): DerivedContext => {
-  const { track, line, count, segments, open, end } = state
-  const last = open && shown(open)
-  const tail = last === undefined ? [] : itemsOf(last, line.renderer)
-  const messages = spanOf(
-    count + tail.length,
-    (index) => (index < count ? line.messages[index] : tail[index - count]?.message) as Message,
-  )
+  const { track, line, messages: count, segments, open, end } = state
+  const tail = open === undefined ? [] : itemsOf(open, line.renderer)
+  const itemAt = (index: number): Sourced => (index < count ? line.items[index] : tail[index - count]) as Sourced
+  const messages = spanOf(count + tail.length, (index) => itemAt(index).message)
   const prefix = prefixOf(state, messages, previous)
   const cached = prefix <= count ? (line.sums[prefix] as number) : total
   let digest: string | undefined
@@ -250,12 +268,9 @@ const contextOf = (
   const context: DerivedContext = Object.freeze({
     // The cast gives the brand: what settling emits is settled, and each test that derives checks it.
     messages: messages as Settled<Span<Message>>,
-    sources: spanOf(
-      messages.length,
-      (index) => (index < count ? line.sources[index] : tail[index - count]?.source) as ContextSource,
-    ),
+    sources: spanOf(messages.length, (index) => itemAt(index).source),
     residency: spanOf(end, (position) => {
-      const segment = last !== undefined && position >= last.from ? last : segmentAt(line.segments, segments, position)
+      const segment = open !== undefined && position >= open.from ? open : segmentAt(line.segments, segments, position)
       return segment === undefined ? 'pointer' : levelIn(segment, position, line.renderer)
     }),
     get dropped() {
@@ -272,6 +287,17 @@ const contextOf = (
     tokens: total,
     budget: room,
     ...(model !== undefined && { estimated: total + reserved, factor }),
+    // Another estimator, and another name of the recall tool, are the program's own.
+    ...(estimate === estimateTokens &&
+      (recall === false || recall === 'recall') && {
+        derivedBy: Object.freeze({
+          policy: policy.name,
+          ...(policy.version !== undefined && { version: policy.version }),
+          budget,
+          reserved,
+          recall: recall !== false,
+        }),
+      }),
     length: end,
     activeFrom: track.activeFrom,
     stablePrefix: prefix,
@@ -290,10 +316,10 @@ const contextOf = (
 }
 
 /** How many messages a context begins with as the previous one does. Contexts of one line share what both hold of it. */
-const prefixOf = ({ line, count }: State, messages: Sequence<Message>, previous: SentContext | undefined): number => {
+const prefixOf = (state: State, messages: Sequence<Message>, previous: SentContext | undefined): number => {
   if (previous === undefined) return 0
   const before = states.get(previous)
-  let prefix = before?.line.messages === line.messages ? Math.min(before.count, count) : 0
+  let prefix = before?.line.items === state.line.items ? Math.min(before.messages, state.messages) : 0
   for (; prefix < messages.length && prefix < previous.messages.length; prefix++)
     if (!jsonEqual(messages.at(prefix) as unknown as Json, previous.messages.at(prefix) as unknown as Json)) break
   return prefix
@@ -302,9 +328,7 @@ const prefixOf = ({ line, count }: State, messages: Sequence<Message>, previous:
 const droppedIn = ({ line, segments, open }: State): readonly Range[] => {
   const ranges: Range[] = []
   const add = (from: number, to: number): void => void ranges.push(Object.freeze({ from, to }))
-  for (const segment of open === undefined
-    ? line.segments.slice(0, segments)
-    : [...line.segments.slice(0, segments), shown(open)]) {
+  for (const segment of [...line.segments.slice(0, segments), ...(open === undefined ? [] : [open])]) {
     if (segment.type === 'gap') {
       let from = segment.from
       for (const brief of segment.briefs) {

@@ -13,5 +13,16 @@ export const indexIn = (view: View<Message>, position: number): number => {
 export const between = (view: View<Message>, { from, to }: Range): View<Message> =>
   view.slice(view.before(from), view.before(to))
 
+/** How many of so many things in order come first that hold. Cost: O(log of them). */
+export const countWhile = (count: number, holds: (index: number) => boolean): number => {
+  let [low, high] = [0, count]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (holds(middle)) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
 /** Where a view ends in the record: how many messages the record had. */
 export const endOf = (view: View<Message>): number => view.positionAt(view.length) as number

@@ -24,12 +24,7 @@ export interface Summarizer {
   readonly model: string
   /** The prompt; the note has its digest. Default: none. */
   readonly prompt?: string
-  /**
-   * Summarize a range.
-   *
-   * @param range the messages, their positions, and the most tokens
-   * @returns the summary
-   */
+  /** Summarize a range. */
   readonly summarize: (range: SummaryRange) => string | Promise<string>
 }
 
@@ -85,10 +80,7 @@ export const extractive: Summarizer = Object.freeze<Summarizer>({
  *
  * Cost    O(record), and the summarizer's
  *
- * @param view the record or its conversation
- * @param notes the notes of the record
  * @param summarizer makes the text. Default: `extractive`
- * @param given sizes of ranges and summaries
  * @returns the notes; or `SummarizerFailed` with the notes made before it failed
  * @example
  * const notes = await prepareSummaries(session.conversation(), session.notes())
@@ -167,7 +159,7 @@ const rangesOf = (view: View<Message>, notes: Sequence<Note>, options: PrepareOp
   }
   for (const segment of units.slice(0, last)) {
     const { from, to, unit } = segment
-    const stays = line.renderer.minimumOf(unit) !== 'pointer' || (from <= activeFrom && to > activeFrom)
+    const stays = line.renderer.factsOf(unit).minimum !== 'pointer' || (from <= activeFrom && to > activeFrom)
     if (stays || covered.some((note) => note.from < to && note.to > from)) {
       close()
       continue

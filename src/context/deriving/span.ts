@@ -13,17 +13,9 @@ import {
 export interface Span<T> extends Sequence<T> {
   /** The values as an array, made when it is first read. It is enumerable and frozen. */
   readonly items: readonly T[]
-  /**
-   * A new frozen array of the values.
-   *
-   * @returns the array
-   */
+  /** A new frozen array of the values. */
   readonly toArray: () => readonly T[]
-  /**
-   * The value that `JSON.stringify` writes: the same as `toArray()`.
-   *
-   * @returns the array
-   */
+  /** The value that `JSON.stringify` writes: the same as `toArray()`. */
   readonly toJSON: () => readonly T[]
 }
 

@@ -10,14 +10,14 @@ import { isObject } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import { user, type Message } from '../../message/index.ts'
 import { standIn } from '../../message/kit.ts'
-import { kindIn, placeOf, type Note, type PageFold, type SummaryNote } from '../../notes/kit.ts'
+import { placeOf, type Note, type PageFold, type SummaryNote } from '../../notes/kit.ts'
 import { pageKinds, type PageKind } from '../../pages/index.ts'
 import { digestOf } from '../../proof/kit.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { remembered, hear } from '../policies/talk.ts'
+import { once } from '../once.ts'
 import { briefOf, wholeOf, type Brief } from '../showing/brief.ts'
 import type { Hidden } from '../showing/marker.ts'
-import { lookedAt } from './correction.ts'
 import { emptyLine, extend, gap, shown, summed, type Line, type Segment } from './line.ts'
 import { indexIn } from './positions.ts'
 import { settling } from './settling.ts'
@@ -27,6 +27,7 @@ import {
   idsIn,
   trackOf,
   type Begun,
+  type Facts,
   type NumberedSummary,
   type Settings,
   type Track,
@@ -35,22 +36,13 @@ import type { Estimator } from '../counting/tokens.ts'
 import type { Said, ShownLevel, Unit } from './unit.ts'
 
 /** Counted up when the same record gives other contexts: states of other versions are made again. */
-const version = 1
+const version = 2
 
-interface Stored extends Pick<
-  Begun,
-  'length' | 'lastAt' | 'compactAt' | 'declined' | 'factor' | 'activeFrom' | 'asked' | 'heard' | 'unanswered'
-> {
+interface Stored extends Facts {
   readonly key: string
   readonly epoch: number
-  readonly unused?: 'indivisible' | 'policy'
+  readonly unused?: Line['unused']
   readonly talks?: boolean
-  readonly notes: readonly [count: number, applied: number, base: number]
-  readonly counts: Begun['notes']['counts']
-  readonly tagged: Begun['tagged']
-  readonly pinned: Begun['pinned']
-  /** The indexes of the summaries among the notes. */
-  readonly summaries: readonly number[]
   readonly segments: readonly StoredSegment[]
   /** Of what the line says. */
   readonly sum: string
@@ -74,56 +66,36 @@ type StoredBrief = readonly [from: number, to: number, tokens: number, worth: nu
 
 /** The state of a moment as a text, made once; undefined where only the whole record gives what comes after it. */
 export const stateOf = (begun: Begun, track: Track): string | undefined => {
-  if (!texts.has(begun)) texts.set(begun, textOf(begun, track))
-  return texts.get(begun)
+  if (!begun.isComplete) return undefined
+  const key = keyOf(track.settings)
+  return key === undefined ? undefined : (begun.text ??= textOf(begun, track, key))
 }
 
-const texts = new WeakMap<Begun, string | undefined>()
-
-const textOf = (begun: Begun, track: Track): string | undefined => {
-  const key = keyOf(track.settings)
-  const { line, length, lastAt, compactAt, declined, factor, activeFrom, asked, heard, unanswered } = begun
-  if (key === undefined || !begun.isComplete) return undefined
-  const { count, counts, applied, base } = begun.notes
-  const { worths } = track.heard
-  const worthOf = (one: object): number | null => worths.get(one) ?? null
-  const summaries = track.notes.summaries.slice(0, begun.summaries)
-  const segments = line.segments.slice(0, begun.segments).map((segment): StoredSegment => {
-    const { from, to } = segment
-    if (segment.type === 'unit') {
-      const { unit, level, longest = null } = segment
-      return ['unit', from, to, level, longest, worthOf(unit), unit.numbers ?? null]
-    }
-    const hidden: StoredHidden = [
-      segment.hidden.tokens,
-      ...[...segment.hidden.kinds].map(([kind, times]) => [pageKinds.indexOf(kind), times] as const),
-    ]
-    if (segment.type === 'gap')
-      return ['gap', from, to, hidden, segment.briefs.map((brief) => storedBrief(brief, worthOf))]
-    const { at } = summaries.find(({ note }) => note.text === segment.text) as NumberedSummary
-    return ['summary', from, to, hidden, at]
-  })
+const textOf = ({ line, segments, messages, facts }: Begun, { heard, notes }: Track, key: string): string => {
+  const { epoch, unused, talks } = line
+  const worthOf = (one: object): number | null => heard.worths.get(one) ?? null
   const stored: Stored = {
     key,
-    epoch: line.epoch,
-    ...(line.unused && { unused: line.unused }),
-    ...(line.talks && { talks: true }),
-    length,
-    lastAt,
-    compactAt,
-    declined,
-    factor,
-    activeFrom,
-    asked,
-    heard,
-    unanswered,
-    notes: [count, applied, base],
-    counts: counts.slice(Math.max(0, counts.findLastIndex(({ len }) => len <= lastAt) + 1 - lookedAt)),
-    tagged: begun.tagged,
-    pinned: begun.pinned,
-    summaries: summaries.map(({ at }) => at),
-    segments,
-    sum: saidIn(line, begun.messages),
+    epoch,
+    ...(unused && { unused }),
+    ...(talks && { talks }),
+    ...facts,
+    segments: line.segments.slice(0, segments).map((segment): StoredSegment => {
+      const { from, to } = segment
+      if (segment.type === 'unit') {
+        const { unit, level, longest = null } = segment
+        return ['unit', from, to, level, longest, worthOf(unit), unit.numbers ?? null]
+      }
+      const hidden: StoredHidden = [
+        segment.hidden.tokens,
+        ...[...segment.hidden.kinds].map(([kind, times]) => [pageKinds.indexOf(kind), times] as const),
+      ]
+      if (segment.type === 'gap')
+        return ['gap', from, to, hidden, segment.briefs.map((brief) => storedBrief(brief, worthOf))]
+      const { at } = notes.summaries.find(({ note }) => note.text === segment.text) as NumberedSummary
+      return ['summary', from, to, hidden, at]
+    }),
+    sum: saidIn(line, messages),
   }
   const json = JSON.stringify(stored)
   return `${sumOf(json)}\n${json}`
@@ -142,7 +114,7 @@ export const resumed = (
     const stored: unknown = JSON.parse(json)
     if (!isObject(stored) || stored['key'] !== keyOf(settings)) return undefined
     const track = trackFrom(stored as unknown as Stored, view, notes, settings)
-    if (track?.begun !== undefined) texts.set(track.begun, text)
+    if (track?.begun !== undefined) track.begun.text = text
     return track && broughtTo(track, view, notes)
   } catch {
     return undefined // it names what this record does not have
@@ -155,7 +127,7 @@ const trackFrom = (
   notes: Sequence<Note>,
   settings: Settings,
 ): Track | undefined => {
-  const { length, lastAt, heard, counts, tagged, pinned } = stored
+  const { length, lastAt, compactAt, factor, activeFrom, asked, heard, counts, tagged, pinned } = stored
   const [count, applied, base] = stored.notes
   if (length > view.length || view.positionAt(length - 1) !== lastAt || count > notes.length) return undefined
   for (let index = applied; index < notes.length; index++) {
@@ -164,31 +136,25 @@ const trackFrom = (
     if (placeOf(note) <= lastAt && ['summary', 'page', 'pin', 'unpin'].includes(note.type)) return undefined
   }
   const pages: PageFold = { tagged: new Map(tagged), pinned: new Set(pinned) }
-  const kinds = new Map([...pages.tagged.keys(), ...pinned].map((position) => [position, kindIn(pages, position)]))
   const summaries = stored.summaries.map((at): NumberedSummary => ({ note: notes.at(at) as SummaryNote, at }))
   const last = notes.at(count - 1)
-  const track = trackOf(settings, { count, last, counts, applied, base, pages, kinds, summaries }, new Map())
-  const { renderer } = track.line
+  const track = trackOf(settings, { count, last, counts, applied, base, pages, summaries }, new Map(), {
+    ...{ length, lineFrom: length, recentFrom: length, lastAt, settledTo: lastAt + 1 },
+    ...{ compactAt, declined: { left: stored.declined, price: 0 }, factor, activeFrom, asked },
+  })
+  const { unused, talks } = stored
   const line: Line = {
-    ...emptyLine(stored.epoch, renderer),
-    ...(stored.unused && { unused: stored.unused }),
-    ...(stored.talks && { talks: true }),
+    ...emptyLine(stored.epoch, track.line.renderer),
+    ...(unused && { unused }),
+    ...(talks && { talks }),
   }
   const given = new Map<string, number>()
   for (const segment of stored.segments) {
     const made = segmentFrom(segment, view, notes, track)
     extend(line, made, made.type === 'gap' ? undefined : given)
   }
-  if (saidIn(line, line.messages.length) !== stored.sum) return undefined
+  if (saidIn(line, line.items.length) !== stored.sum) return undefined
   track.line = line
-  track.length = track.lineFrom = track.recentFrom = length
-  track.lastAt = lastAt
-  track.settledTo = lastAt + 1
-  track.compactAt = stored.compactAt
-  track.declined = { left: stored.declined, price: 0 }
-  track.factor = stored.factor
-  track.activeFrom = stored.activeFrom
-  track.asked = stored.asked
   for (let index = 0; index < length; index = 2 * index + 1) track.samples.set(index, view.at(index) as Message)
   track.settling.keep(idsIn(line))
   track.settling.expectLate(
@@ -231,7 +197,7 @@ const segmentFrom = (
     if (worth !== null) worths.set(brief, worth)
     return whole === null ? brief : { ...(wholeOf((said[0] as Said).message, brief, noCount) as Brief), tokens: whole }
   })
-  return gap(hidden, briefs)
+  return gap(hidden, briefs, renderer)
 }
 
 /** The tokens are known. */
@@ -269,8 +235,8 @@ const idAt = (view: View<Message>, position: number, part: number): string => {
 }
 
 /** What the first messages of a line say, and what they take. */
-const saidIn = ({ messages, sources, sums }: Line, count: number): string =>
-  sumOf(JSON.stringify([messages.slice(0, count), sources.slice(0, count), sums.slice(0, count + 1)]))
+const saidIn = ({ items, sums }: Line, count: number): string =>
+  sumOf(JSON.stringify([items.slice(0, count), sums.slice(0, count + 1)]))
 
 /** 64 bits of a text. Damage is no attack, and a digest takes longer than all the rest. */
 const sumOf = (text: string): string => {
@@ -301,13 +267,8 @@ const keyOf = ({ policy, budget, estimate, recall, reserved, model }: Settings):
     : undefined
 
 /** An estimator as what it says of a few texts: two that agree on these and on the whole line are taken for the same. */
-const probed = (estimate: Estimator): readonly number[] => {
-  const found = probes.get(estimate) ?? samples.map((sample) => estimate(sample))
-  probes.set(estimate, found)
-  return found
-}
+const probed = once((estimate: Estimator): readonly number[] => samples.map((sample) => estimate(sample)))
 
-const probes = new WeakMap<Estimator, readonly number[]>()
 const samples = [
   'const total = items.reduce((sum, { price }) => sum + price * 1.19, 0) // 2026-11-23',
   'Überraschend genau: 1.234,56 €, 東京 и Москва 🙂',

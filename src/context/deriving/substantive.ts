@@ -6,9 +6,6 @@ import { isText, type Message } from '../../message/index.ts'
  * Whether a user message asks for something new. A message that only says to continue ("continue", "ok, go ahead", "yes
  * please") does not. Neither does the note of an interrupted run (`session.interrupted()`): the earlier question still
  * holds. Pictures and files always count.
- *
- * @param message a user message
- * @returns true if it does
  */
 export const isSubstantive = (message: Message): boolean => {
   if (message.role !== 'user' || saysInterrupted(message)) return false

@@ -5,7 +5,7 @@ import { rangeDigest, type SummaryNote } from '../../notes/kit.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Range } from '../../sequence/index.ts'
 import { gap, hiddenOf, summed, tokensIn, type Gap, type Segment } from './line.ts'
-import { joined, type Hidden } from '../showing/marker.ts'
+import { countKind, joined, type Hidden } from '../showing/marker.ts'
 import { between, endOf } from './positions.ts'
 import type { Renderer, Unit } from './unit.ts'
 
@@ -67,7 +67,7 @@ const replacing = (
       inside.push(hiddenRange(Math.max(from, note.from), Math.min(to, note.to), record, renderer))
       if (to > note.to) after.push(gapIn(segment, { from: note.to, to }, record, renderer))
     } else if (from < note.from || to > note.to) return undefined
-    else if (segment.type === 'unit' && (renderer.minimumOf(segment.unit) !== 'pointer' || isKept(segment.unit)))
+    else if (segment.type === 'unit' && (renderer.factsOf(segment.unit).minimum !== 'pointer' || isKept(segment.unit)))
       return undefined
     else inside.push(hiddenOf(segment, renderer))
   }
@@ -81,6 +81,7 @@ const gapIn = ({ briefs }: Gap, { from, to }: Range, record: View<Message>, rend
   gap(
     hiddenRange(from, to, record, renderer),
     briefs.filter((brief) => brief.from >= from && brief.to <= to),
+    renderer,
   )
 
 const hiddenRange = (from: number, to: number, record: View<Message>, renderer: Renderer): Hidden => {
@@ -88,8 +89,7 @@ const hiddenRange = (from: number, to: number, record: View<Message>, renderer: 
   let tokens = 0
   for (let index = record.before(from); index < record.before(to); index++) {
     const position = record.positionAt(index) as number
-    const kind = renderer.kindOf({ position, kind: record.pages.at(index) ?? 'conversation' })
-    kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+    countKind(kinds, renderer.kindOf({ position, kind: record.pages.at(index) ?? 'conversation' }))
     tokens += renderer.estimate(record.at(index) as Message)
   }
   return { from, to, kinds, tokens }

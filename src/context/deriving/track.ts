@@ -13,17 +13,30 @@ import { foldPage, kindIn, noPages, placeOf, type Note, type PageFold, type Summ
 import { minFidelity, type PageKind } from '../../pages/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { compact } from './compact.ts'
-import { countsOf, factorAt, withCounts, type Count } from './correction.ts'
-import { emptyLine, extend, gap, lentTo, levelIn, shown, tokensOf, type Line, type Segment } from './line.ts'
+import { countsOf, factorAt, lookedAt, withCounts, type Count } from './correction.ts'
+import {
+  allOf,
+  emptyLine,
+  extend,
+  gap,
+  lentTo,
+  levelIn,
+  shown,
+  tokensOf,
+  type Line,
+  type LinePart,
+  type Segment,
+} from './line.ts'
 import type { RecallName } from '../showing/marker.ts'
 import { markedAs } from '../policies/marks.ts'
 import type { Policy } from '../policies/policy.ts'
-import { endOf, indexIn } from './positions.ts'
+import { countWhile, endOf, indexIn } from './positions.ts'
+import type { Sourced } from './source.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
 import { heardNothing, type Heard } from '../policies/talk.ts'
 import { isSpoken, isSubstantive } from './substantive.ts'
 import { remembering, type Estimator } from '../counting/tokens.ts'
-import { rankOf, rendererOf, type Renderer, type Unit } from './unit.ts'
+import { rankOf, Renderer, type Retagged, type Unit } from './unit.ts'
 
 export interface Settings {
   readonly policy: Policy
@@ -93,7 +106,7 @@ export interface ReadNotes {
   readonly base: number
   readonly pages: PageFold
   /** The kinds of pages that they name; replaced, and never changed. */
-  kinds: ReadonlyMap<number, PageKind | undefined>
+  kinds: Retagged
   readonly summaries: NumberedSummary[]
 }
 
@@ -103,28 +116,35 @@ export interface NumberedSummary {
   readonly at: number
 }
 
-/** What a track was when its line began, but for what does not change. */
-export interface Begun {
-  readonly line: Line
-  /** Of the line so many segments and messages. */
-  readonly segments: number
-  readonly messages: number
+/** What a track knows when its line begins, as plain data: a state keeps it. */
+export interface Facts {
   readonly length: number
   readonly lastAt: number
   readonly compactAt: number
+  /** What the compaction that was not worth its price left. */
   readonly declined: number
   readonly factor: number
   readonly activeFrom: number
-  readonly asked: readonly [spoken: number, substantive: number]
-  readonly unanswered: readonly (readonly [position: number, part: number])[]
+  readonly asked: Track['asked']
   /** Of a conversation without tools, how many messages have been weighed. */
-  readonly heard: number | undefined
-  readonly notes: Pick<ReadNotes, 'count' | 'counts' | 'applied' | 'base'>
-  readonly summaries: number
+  readonly heard?: number
+  readonly unanswered: readonly (readonly [position: number, part: number])[]
+  readonly notes: readonly [count: number, applied: number, base: number]
+  /** Those of receipts that a later call may still look at. */
+  readonly counts: readonly Count[]
   readonly tagged: readonly (readonly [number, PageKind])[]
   readonly pinned: readonly number[]
+  /** The indexes of the summaries among the notes. */
+  readonly summaries: readonly number[]
+}
+
+/** The moment of a compaction. */
+export interface Begun extends LinePart {
+  readonly facts: Facts
   /** Whether it can be begun again from here, without what stands before. */
   readonly isComplete: boolean
+  /** It as a text, once that was asked for: see `state.ts`. */
+  text?: string
 }
 
 /** A track that has read all of a record. `base`, `late`: what is known from the beginning. */
@@ -137,11 +157,7 @@ export const follow = (
 ): Track => {
   const track = begin(settings, notes, base, late)
   readReceipts(track, notes)
-  const again = advance(track, view, notes)
-  if (again === undefined) return track
-  return again === 'late'
-    ? follow(view, notes, settings, 0, lateResults(view))
-    : follow(view, notes, settings, again, late)
+  return advanced(track, view, notes)
 }
 
 /** The track of an earlier context, brought to the end of a view; undefined where it is none of this record, or must change. */
@@ -152,21 +168,27 @@ export const continued = (
   notes: Sequence<Note>,
   settings: Settings,
 ): Track | undefined => {
-  const { policy, budget, estimate, recall, reserved, model } = track.settings
+  const { policy } = track.settings
   // Policies that choose anew at each call leave nothing in a track.
-  const isSame = policy === settings.policy || (policy.choose === 'always' && settings.policy.choose === 'always')
-  if (!isSame || budget !== settings.budget) return undefined
-  if (estimate !== settings.estimate || recall !== settings.recall) return undefined
-  if (reserved !== settings.reserved || model !== settings.model) return undefined
-  return isOf(track, from, view) ? broughtTo(track, view, notes) : undefined
+  const isSame =
+    (policy === settings.policy || (policy.choose === 'always' && settings.policy.choose === 'always')) &&
+    (['budget', 'estimate', 'recall', 'reserved', 'model'] as const).every(
+      (name) => track.settings[name] === settings[name],
+    )
+  return isSame && isOf(track, from, view) ? broughtTo(track, view, notes) : undefined
 }
 
 /** A track of a record, brought to the end of a view; undefined where it must begin again from the beginning. */
-export const broughtTo = (track: Track, view: View<Message>, notes: Sequence<Note>): Track | undefined => {
-  if (!readReceipts(track, notes)) return undefined
+export const broughtTo = (track: Track, view: View<Message>, notes: Sequence<Note>): Track | undefined =>
+  readReceipts(track, notes) ? advanced(track, view, notes) : undefined
+
+/** A track at the end of a view: itself, or one that knows from the beginning what it had to know. */
+const advanced = (track: Track, view: View<Message>, notes: Sequence<Note>): Track => {
   const again = advance(track, view, notes)
   if (again === undefined) return track
-  return again === 'late' ? undefined : follow(view, notes, track.settings, again, track.late)
+  return again === 'late'
+    ? follow(view, notes, track.settings, 0, lateResults(view))
+    : follow(view, notes, track.settings, again, track.late)
 }
 
 /** What a compaction of this moment works on. `open`: the unit whose calls wait, as if the record ended there. */
@@ -183,7 +205,6 @@ export const compactNow = (track: Track, view: View<Message>, policy: Policy, bu
     record: view,
     renderer: line.renderer,
     heard: track.heard,
-    fitting: new Map(),
     gaps: new Map(),
     epoch: line.epoch + 1,
   })
@@ -199,38 +220,29 @@ export const roomOf = ({ budget, reserved }: Settings, factor: number): number =
 
 /** The segment of a position among the first `count`. */
 export const segmentAt = (segments: readonly Segment[], count: number, position: number): Segment | undefined => {
-  let low = 0
-  let high = count - 1
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if ((segments[middle] as Segment).from <= position) low = middle
-    else high = middle - 1
-  }
-  const found = count === 0 ? undefined : segments[low]
-  return found !== undefined && position >= found.from && position < found.to ? found : undefined
+  const found = segments[countWhile(count, (index) => (segments[index] as Segment).from <= position) - 1]
+  return found !== undefined && position < found.to ? found : undefined
 }
 
 /** A track that has read nothing. */
 const begin = (settings: Settings, notes: Sequence<Note>, base: number, late: LateResults): Track => {
   const pages = noPages()
-  const kinds = new Map<number, PageKind | undefined>()
-  for (let index = 0; index < base; index++) {
-    const position = foldPage(pages, notes.at(index) as Note)
-    if (position !== undefined) kinds.set(position, kindIn(pages, position))
-  }
-  return trackOf(
-    settings,
-    { count: 0, last: undefined, counts: [], applied: 0, base, pages, kinds, summaries: [] },
-    late,
-  )
+  for (let index = 0; index < base; index++) foldPage(pages, notes.at(index) as Note)
+  return trackOf(settings, { count: 0, last: undefined, counts: [], applied: 0, base, pages, summaries: [] }, late)
 }
 
-export const trackOf = (settings: Settings, notes: ReadNotes, late: LateResults): Track => ({
+/** A track that has read nothing, but for what is `known`. */
+export const trackOf = (
+  settings: Settings,
+  notes: Omit<ReadNotes, 'kinds'>,
+  late: LateResults,
+  known: Partial<Track> = {},
+): Track => ({
   settings,
   settling: settling(late),
-  line: emptyLine(0, lineRenderer(settings, notes)),
+  line: emptyLine(0, lineRenderer(settings, kindsIn(notes.pages))),
   late,
-  notes,
+  notes: { ...notes, kinds: kindsIn(notes.pages) },
   begun: undefined,
   length: 0,
   lastAt: -1,
@@ -248,10 +260,14 @@ export const trackOf = (settings: Settings, notes: ReadNotes, late: LateResults)
   samples: new Map(),
   activeFrom: 0,
   asked: [-1, -1],
+  ...known,
 })
 
-const lineRenderer = ({ estimate, recall }: Settings, { kinds }: ReadNotes): Renderer =>
-  rendererOf(remembering(estimate), kinds, recall)
+const kindsIn = (pages: PageFold): Retagged =>
+  new Map([...pages.tagged.keys(), ...pages.pinned].map((position) => [position, kindIn(pages, position) as PageKind]))
+
+const lineRenderer = ({ estimate, recall }: Settings, kinds: Retagged): Renderer =>
+  new Renderer(remembering(estimate), kinds, recall)
 
 /** Read what a view has more. Gives what must be known from the beginning, if something must: late results, or so many notes. */
 const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'late' | number | undefined => {
@@ -314,30 +330,23 @@ export const idsIn = ({ segments }: Line): readonly string[] =>
 
 /** What a track is at this moment. */
 export const begunOf = (track: Track): Begun => {
-  const { line, length, lastAt, compactAt, declined, factor, activeFrom, asked, settling, heard, notes } = track
-  const { count, counts, applied, base, summaries, pages } = notes
-  return {
-    line,
-    segments: line.segments.length,
-    messages: line.messages.length,
-    length,
-    lastAt,
-    compactAt,
-    declined: declined.left,
-    factor,
-    activeFrom,
-    asked,
+  const { line, length, lastAt, compactAt, declined, factor, activeFrom, asked, settling, heard } = track
+  const { count, counts, applied, base, summaries, pages } = track.notes
+  const facts: Facts = {
+    ...{ length, lastAt, compactAt, declined: declined.left, factor, activeFrom, asked },
+    ...(heard.isTalk && { heard: heard.messages }),
     unanswered: [...settling.unanswered.values()],
-    heard: heard.isTalk ? heard.messages : undefined,
-    notes: { count, counts, applied, base },
-    summaries: summaries.length,
+    notes: [count, applied, base],
+    counts: counts.slice(Math.max(0, counts.findLastIndex(({ len }) => len <= lastAt) + 1 - lookedAt)),
     tagged: [...pages.tagged],
     pinned: [...pages.pinned],
-    isComplete: ![...track.late].some(([call, { position }]) => {
-      const at = Number.parseInt(call, 10)
-      return (at <= lastAt && position > lastAt) || isSaid(line, at) || isSaid(line, position)
-    }),
+    summaries: summaries.map(({ at }) => at),
   }
+  const isComplete = ![...track.late].some(([call, { position }]) => {
+    const at = Number.parseInt(call, 10)
+    return (at <= lastAt && position > lastAt) || isSaid(line, at) || isSaid(line, position)
+  })
+  return { ...allOf(line), facts, isComplete }
 }
 
 /** Whether the message at a position has a line of its own, and is not hidden behind a gap marker. */
@@ -364,7 +373,7 @@ const unitsAhead = 2
  */
 const priceOf = (line: Line, next: Line): number => {
   let same = 0
-  while (same < next.messages.length && isSame(line.messages[same], next.messages[same] as Message)) same += 1
+  while (same < next.items.length && isSame(line.items[same]?.message, (next.items[same] as Sourced).message)) same += 1
   return timesRead * (tokensOf(next) - (next.sums[same] as number))
 }
 
@@ -390,7 +399,7 @@ const arriving = (unit: Unit, { segments, renderer }: Line): Segment => {
   const owner = segmentAt(segments, segments.length, unit.lentTo.from)
   return owner?.type === 'unit' && owner.unit === unit.lentTo
     ? lentTo(owner, unit, renderer)
-    : gap(renderer.hidden(unit))
+    : gap(renderer.hidden(unit), [], renderer)
 }
 
 /** Whether a view is of the record that a track has read, less nothing of it, and goes on from there. */
@@ -432,10 +441,10 @@ const annotate = (track: Track, view: View<Message>, notes: Sequence<Note>, befo
     if (note.type === 'summary') read.summaries.push({ note, at: read.applied })
     const position = read.applied < read.base ? undefined : foldPage(read.pages, note)
     if (position === undefined) continue
-    read.kinds = new Map(read.kinds).set(position, kindIn(read.pages, position))
+    read.kinds = kindsIn(read.pages)
     if (isUnderMinimum(track, view, position)) return read.applied + 1
   }
-  if (read.kinds !== kinds) track.line = { ...track.line, renderer: lineRenderer(track.settings, read) }
+  if (read.kinds !== kinds) track.line = { ...track.line, renderer: lineRenderer(track.settings, read.kinds) }
   return undefined
 }
 
@@ -447,7 +456,7 @@ const isUnderMinimum = ({ line, lastAt, notes, settings }: Track, view: View<Mes
   if (segment === undefined) return false
   // A line in a marker is less than what a rule keeps: a message of its own.
   return segment.type === 'unit'
-    ? rankOf(levelIn(segment, position, lineRenderer(settings, notes))) > rankOf(minFidelity(kind))
+    ? rankOf(levelIn(segment, position, lineRenderer(settings, notes.kinds))) > rankOf(minFidelity(kind))
     : minFidelity(kind) !== 'pointer'
 }
 

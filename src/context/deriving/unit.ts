@@ -5,9 +5,10 @@
 import { user, type Message, type ToolResultPart } from '../../message/index.ts'
 import { degradationPath, minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import { briefOf, tokensAfter, wholeOf, type Brief } from '../showing/brief.ts'
-import { back, type Hidden, type RecallName } from '../showing/marker.ts'
+import { back, countKind, type Hidden, type RecallName } from '../showing/marker.ts'
 import { cut, longestIn, represent, ruleLimit } from '../showing/represent.ts'
 import type { ContextSource, Sourced } from './source.ts'
+import { once } from '../once.ts'
 import type { Estimator } from '../counting/tokens.ts'
 
 /** One recorded entry. */
@@ -55,17 +56,15 @@ export interface Rendered {
   readonly tokens: number
 }
 
-/** What a unit is: its page kinds, its messages as recorded, and the least that is shown of it. */
-export interface Facts {
+/** What was found out about a unit, each part once. */
+interface Facts {
   readonly kinds: readonly PageKind[]
+  /** Its messages as recorded. */
   readonly messages: readonly Message[]
+  /** The least that the strictest of its pages allows. */
   readonly minimum: ResidencyLevel
   /** The texts of its longer results, and where they stand. */
   readonly answers: readonly { readonly text: string; readonly position: number }[]
-}
-
-/** What was found out about a unit. */
-interface Known extends Facts {
   /** Its renderings, by level and cut. */
   readonly shown: Map<string, Rendered>
   /** What cuts take, by level and step: a search asks for the same ones again and again. */
@@ -82,99 +81,86 @@ export const rankOf = (level: ResidencyLevel): number => ranks.get(level) ?? -1
 const ranks: ReadonlyMap<ResidencyLevel, number> = new Map(residencyLevels.map((level, rank) => [level, rank]))
 
 /** What notes have made of pages, by position. */
-export type Retagged = ReadonlyMap<number, PageKind | undefined>
+export type Retagged = ReadonlyMap<number, PageKind>
 
 /** Reads units at levels, each once. */
-export interface Renderer {
+export class Renderer {
   readonly estimate: Estimator
   /** The tool that markers name. */
   readonly recall: RecallName
-  readonly kindOf: (page: Page) => PageKind
-  /** The least that the strictest page of a unit allows. */
-  readonly minimumOf: (unit: Unit) => ResidencyLevel
-  /** What a unit is, found out once. */
-  readonly factsOf: (unit: Unit) => Facts
-  readonly at: (unit: Unit, level: ShownLevel, longest?: number) => Rendered
-  /** The same, where answers in `given` (by their text) are referred to and not repeated. */
-  readonly beside: (unit: Unit, level: ShownLevel, longest: number | undefined, given: Map<string, number>) => Rendered
-  /**
-   * The fullest cut of a unit that takes at most so many tokens; undefined, if the shortest takes more. Of what the user
-   * `asked` the shortest is given then, too: it is the least that any context holds of it.
-   */
-  readonly cutTo: (unit: Unit, tokens: number, asked: boolean) => Shown | undefined
-  /** Count what a compaction asks of a unit. False, if that was done before. */
-  readonly prepare: (unit: Unit) => boolean
-  /** What a marker says of a unit. */
-  readonly hidden: (unit: Unit) => Hidden
-  /** What a unit says in a line of a marker. */
-  readonly brief: (unit: Unit) => Brief
-  /** A unit as a marker holds all of it; undefined if that can't be. */
-  readonly whole: (unit: Unit) => Brief | undefined
-  /** What a brief takes, after another. */
-  readonly briefTokens: (brief: Brief, before: Brief | undefined) => number
-  /** What briefs take, one after the other. */
-  readonly linesTokens: (briefs: readonly Brief[]) => number
-}
+  readonly #retagged: Retagged
+  readonly #frame: number
 
-export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: RecallName): Renderer => {
-  const known = new WeakMap<Unit, Known>()
-  const lines = new WeakMap<readonly Brief[], number>()
-  const briefTokens = (brief: Brief, before: Brief | undefined): number =>
-    before === undefined ? brief.tokens : tokensAfter(brief, before, count)
-  const frame = estimate(user(''))
-  const count = (text: string): number => Math.max(0, estimate(user(text)) - frame)
-  const kindOf = ({ position, kind }: Page): PageKind => retagged.get(position) ?? kind
-  const factsOf = (unit: Unit): Known => {
-    const found = known.get(unit)
-    if (found !== undefined) return found
-    const kinds = freeze(unit.pages.map(kindOf))
-    const made: Known = {
+  constructor(estimate: Estimator, retagged: Retagged, recall: RecallName) {
+    this.estimate = estimate
+    this.recall = recall
+    this.#retagged = retagged
+    this.#frame = estimate(user(''))
+  }
+
+  readonly kindOf = ({ position, kind }: Page): PageKind => this.#retagged.get(position) ?? kind
+
+  readonly #count = (text: string): number => Math.max(0, this.estimate(user(text)) - this.#frame)
+
+  readonly factsOf: (unit: Unit) => Facts = once((unit) => {
+    const kinds = freeze(unit.pages.map(this.kindOf))
+    return {
       kinds,
       messages: freeze(unit.said.map(({ message }) => message)),
       minimum: kinds.map(minFidelity).find((least) => least !== 'pointer') ?? 'pointer',
       answers: unit.said.flatMap(({ message, page }) =>
         answersOf(message).map((text) => ({ text, position: page.position })),
       ),
-      shown: new Map<string, Rendered>(),
-      cuts: new Map<string, number>(),
+      shown: new Map(),
+      cuts: new Map(),
     }
-    known.set(unit, made)
-    return made
+  })
+
+  at(unit: Unit, as: Shown): Rendered {
+    const { shown } = this.factsOf(unit)
+    const key = as.longest === undefined ? as.level : `${as.level}${as.longest}`
+    const found = shown.get(key) ?? this.#render(unit, as)
+    shown.set(key, found)
+    return found
   }
-  const minimumOf = (unit: Unit): ResidencyLevel => factsOf(unit).minimum
 
-  const ownLevel = ({ source, page }: Said, level: ShownLevel, longest: number | undefined): ShownLevel =>
-    source.type === 'synthetic' ? 'full' : longest !== undefined ? level : levelOfPage(level, kindOf(page))
+  /** The same, where compressed answers in `given` (by their text) are referred to and not repeated. */
+  beside(unit: Unit, as: Shown, given: Map<string, number>): Rendered {
+    const { level, longest } = as
+    const { answers } = this.factsOf(unit)
+    const isGiven = (text: string, index: number): boolean =>
+      given.has(text) || answers.findIndex((answer) => answer.text === text) !== index
+    if (level === 'compressed' && longest === undefined && answers.some(({ text }, index) => isGiven(text, index)))
+      return this.#render(unit, as, given)
+    if (level !== 'structured')
+      for (const { text, position } of answers) if (!given.has(text)) given.set(text, position)
+    return this.at(unit, as)
+  }
 
-  const render = (
-    unit: Unit,
-    level: ShownLevel,
-    longest: number | undefined,
-    given: Map<string, number> | undefined,
-  ): Rendered => {
+  #render(unit: Unit, { level, longest }: Shown, given?: Map<string, number>): Rendered {
     const items: Sourced[] = []
     let tokens = 0
     const add = (message: Message, source: ContextSource): void => {
       items.push({ message, source })
-      tokens += estimate(message)
+      tokens += this.estimate(message)
     }
-    for (const said of unit.said) {
-      const { message, source, page } = said
-      const kind = kindOf(page)
-      const own = ownLevel(said, level, longest)
-      const toolOf = (id: string): string | undefined => unit.tools.get(id)
-      const recorded = { position: page.position, kind, toolOf, recall }
-      let shown = message
-      if (own !== 'full') {
-        const sameAs =
-          given !== undefined && own === 'compressed'
-            ? (result: ToolResultPart) => given.get(answerOf(result) ?? '')
-            : undefined
-        shown =
-          longest === undefined
-            ? represent(message, own, { ...recorded, ...(sameAs && { sameAs }) })
-            : cut(message, longest, recorded, level === 'structured')
+    const sameAs = given && ((result: ToolResultPart) => given.get(answerOf(result) ?? ''))
+    for (const { message, source, page } of unit.said) {
+      const kind = this.kindOf(page)
+      const own = source.type === 'synthetic' ? 'full' : longest !== undefined ? level : levelOfPage(level, kind)
+      const recorded = {
+        position: page.position,
+        kind,
+        toolOf: (id: string): string | undefined => unit.tools.get(id),
+        recall: this.recall,
+        ...(own === 'compressed' && sameAs && { sameAs }),
       }
+      const shown =
+        own === 'full'
+          ? message
+          : longest === undefined
+            ? represent(message, own, recorded)
+            : cut(message, longest, recorded, level === 'structured')
       if (shown === message && (longest !== undefined || own === 'full')) add(message, source)
       else
         add(
@@ -186,93 +172,75 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
     }
     for (const position of unit.strays)
       add(
-        strayMarker(position, recall),
+        strayMarker(position, this.recall),
         freeze({ type: 'representation', level: 'pointer', from: position, to: position + 1 }),
       )
     return { items, tokens }
   }
 
-  const at = (unit: Unit, level: ShownLevel, longest?: number): Rendered => {
-    const { shown } = factsOf(unit)
-    const key = longest === undefined ? level : `${level}${longest}`
-    const found = shown.get(key) ?? render(unit, level, longest, undefined)
-    shown.set(key, found)
-    return found
+  /**
+   * The fullest cut of a unit that takes at most so many tokens; undefined, if the shortest takes more. Of what the user
+   * `asked` the shortest is given then, too: it is the least that any context holds of it.
+   */
+  cutTo(unit: Unit, tokens: number, asked: boolean): Shown | undefined {
+    const { cuts, minimum } = this.factsOf(unit)
+    const rule = !asked && minimum !== 'pointer'
+    const level = rule ? 'structured' : 'compressed'
+    const most = unit.said.reduce((longest, { message }) => Math.max(longest, longestIn(message)), 0)
+    const least = stepOf(asked ? leastAsked(unit) : rule ? ruleLimit : shortestCut)
+    // Most of a unit is its longest text: begin where that takes the tokens that there are.
+    const guess = stepOf((most * tokens) / this.at(unit, { level: 'full' }).tokens)
+    const fits = (step: number): boolean => {
+      const key = `${level}${step}`
+      const taken = cuts.get(key) ?? this.#render(unit, { level, longest: lengthOf(step) }).tokens
+      cuts.set(key, taken)
+      return taken <= tokens
+    }
+    const step = lastFitting(fits, least, Math.max(least, stepOf(most)), guess) ?? (asked ? least : undefined)
+    return step === undefined ? undefined : { level, longest: lengthOf(step) }
   }
 
-  /** As `at`, but for a compressed result that stands in the context already. */
-  const beside = (unit: Unit, level: ShownLevel, longest: number | undefined, given: Map<string, number>): Rendered => {
-    const { answers } = factsOf(unit)
-    const isGiven = (text: string, index: number): boolean =>
-      given.has(text) || answers.findIndex((answer) => answer.text === text) !== index
-    if (level === 'compressed' && longest === undefined && answers.some(({ text }, index) => isGiven(text, index)))
-      return render(unit, level, longest, given)
-    if (level !== 'structured')
-      for (const { text, position } of answers) if (!given.has(text)) given.set(text, position)
-    return at(unit, level, longest)
+  /** Count what a compaction asks of a unit. False, if that was done before. */
+  prepare(unit: Unit): boolean {
+    const { brief, shown, minimum } = this.factsOf(unit)
+    if (brief !== undefined || shown.has('structured')) return false
+    if (minimum === 'pointer' && unit.said.length > 0) this.brief(unit)
+    else this.at(unit, { level: 'structured' })
+    return true
   }
 
-  const brief = (unit: Unit): Brief => {
+  /** What a marker says of a unit. */
+  hidden(unit: Unit): Hidden {
+    const facts = this.factsOf(unit)
+    if (facts.hidden !== undefined) return facts.hidden
+    const { from, to, pages } = unit
+    const kinds = new Map<PageKind, number>()
+    for (const page of pages) if (page.position < to) countKind(kinds, this.kindOf(page))
+    const tokens = facts.messages.reduce((sum, message) => sum + this.estimate(message), 0)
+    return (facts.hidden = { from, to, kinds, tokens })
+  }
+
+  /** What a unit says in a line of a marker. */
+  brief(unit: Unit): Brief {
     const said = () => unit.said.map(({ message, page }) => ({ message, position: page.position }))
-    return (factsOf(unit).brief ??= briefOf(said(), unit, count))
+    return (this.factsOf(unit).brief ??= briefOf(said(), unit, this.#count))
   }
 
-  return {
-    estimate,
-    recall,
-    kindOf,
-    minimumOf,
-    factsOf,
-    at,
-    beside,
-    cutTo: (unit, tokens, asked) => {
-      const rule = !asked && minimumOf(unit) !== 'pointer'
-      const level = rule ? 'structured' : 'compressed'
-      const most = unit.said.reduce((longest, { message }) => Math.max(longest, longestIn(message)), 0)
-      const least = stepOf(asked ? leastAsked(unit) : rule ? ruleLimit : shortestCut)
-      // Most of a unit is its longest text: begin where that takes the tokens that there are.
-      const guess = stepOf((most * tokens) / at(unit, 'full').tokens)
-      const { cuts: taken } = factsOf(unit)
-      const fits = (step: number): boolean => {
-        const key = `${level}${step}`
-        const found = taken.get(key) ?? render(unit, level, lengthOf(step), undefined).tokens
-        taken.set(key, found)
-        return found <= tokens
-      }
-      const step = lastFitting(fits, least, Math.max(least, stepOf(most)), guess)
-      if (step !== undefined) return { level, longest: lengthOf(step) }
-      return asked ? { level, longest: lengthOf(least) } : undefined
-    },
-    brief,
-    prepare: (unit) => {
-      const known = factsOf(unit)
-      if (known.brief !== undefined || known.shown.has('structured')) return false
-      if (known.minimum === 'pointer' && unit.said.length > 0) brief(unit)
-      else at(unit, 'structured')
-      return true
-    },
-    whole: (unit) => {
-      const [only] = unit.said
-      return only === undefined || unit.said.length > 1 ? undefined : wholeOf(only.message, brief(unit), count)
-    },
-    briefTokens,
-    linesTokens: (briefs) => {
-      const found = lines.get(briefs)
-      if (found !== undefined) return found
-      const taken = briefs.reduce((sum, brief, index) => sum + briefTokens(brief, briefs[index - 1]), 0)
-      lines.set(briefs, taken)
-      return taken
-    },
-    hidden: (unit) => {
-      const { from, to, pages, said } = unit
-      const known = factsOf(unit)
-      if (known.hidden !== undefined) return known.hidden
-      const kinds = new Map<PageKind, number>()
-      for (const page of pages) if (page.position < to) kinds.set(kindOf(page), (kinds.get(kindOf(page)) ?? 0) + 1)
-      const tokens = said.reduce((sum, { message }) => sum + estimate(message), 0)
-      return (known.hidden = { from, to, kinds, tokens })
-    },
+  /** A unit as a marker holds all of it; undefined if that can't be. */
+  whole(unit: Unit): Brief | undefined {
+    const [only] = unit.said
+    return only === undefined || unit.said.length > 1 ? undefined : wholeOf(only.message, this.brief(unit), this.#count)
   }
+
+  /** What a brief takes, after another. */
+  briefTokens(brief: Brief, before: Brief | undefined): number {
+    return before === undefined ? brief.tokens : tokensAfter(brief, before, this.#count)
+  }
+
+  /** What briefs take, one after the other. */
+  readonly linesTokens: (briefs: readonly Brief[]) => number = once((briefs) =>
+    briefs.reduce((sum, brief, index) => sum + this.briefTokens(brief, briefs[index - 1]), 0),
+  )
 }
 
 /** The level of a page in a unit: that of the unit, or the next higher one on the page's own degradation path. */

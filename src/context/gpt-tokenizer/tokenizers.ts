@@ -4,25 +4,17 @@ import { countTokens as countO200k } from 'gpt-tokenizer/encoding/o200k_base'
 import type { Tokenizer } from '../index.ts'
 
 /**
- * The tokens of a text by o200k_base, the tokenizer of gpt-4o and later models of OpenAI. A text that looks like a
- * special
+ * The tokens of a text by o200k_base, the tokenizer of gpt-4o and later models of OpenAI. A text that looks like a special
  * token (`<|endoftext|>`) counts as plain text.
  *
  * Cost    O(characters): about ten times that of `textTokens`
  *
- * @param text the text
- * @returns the tokens
  * @example
  * deriveContext(view, { budget: 32_000, tokenizer: o200k })
  */
 export const o200k: Tokenizer = (text) => countO200k(text, plainText)
 
-/**
- * The tokens of a text by cl100k_base, the tokenizer of gpt-4 and gpt-3.5.
- *
- * @param text the text
- * @returns the tokens
- */
+/** The tokens of a text by cl100k_base, the tokenizer of gpt-4 and gpt-3.5. */
 export const cl100k: Tokenizer = (text) => countCl100k(text, plainText)
 
 const plainText = { disallowedSpecial: new Set<string>() }

@@ -15,9 +15,7 @@ import { rankOf } from '../deriving/unit.ts'
  *
  * Cost    O(candidates) for each row of the table
  *
- * @param selection the candidates and the budget
  * @param from the choices to start from, one for each candidate
- * @returns a choice for each candidate
  */
 export const degrade = (selection: Selection, from: readonly Choice[]): readonly Choice[] => {
   const { candidates, budget } = selection
@@ -40,7 +38,7 @@ interface Row {
   readonly to: ResidencyLevel | 'cut'
 }
 
-const isOutside = ({ active, kept }: Candidate): boolean => !active && !kept
+export const isOutside = ({ active, kept }: Candidate): boolean => !active && !kept
 const isOfTurn = ({ active, kept }: Candidate): boolean => active && !kept
 const isFree = (candidate: Candidate, isNewest: boolean): boolean => !isNewest && !isProtected(candidate)
 const isLast = (candidate: Candidate, isNewest: boolean): boolean =>

@@ -3,7 +3,7 @@
  * needed, the newest last; what then remains of the budget goes to what stands before.
  */
 import type { ResidencyLevel } from '../../pages/index.ts'
-import { adjusting, isProtected, measure, type Levels } from './degrade.ts'
+import { adjusting, isOutside, isProtected, measure, type Levels } from './degrade.ts'
 import type { Candidate, Choice, Selection } from './policy.ts'
 
 /** Everything at the least that the laws allow, but for the active turn and what the policy keeps: those as they are. */
@@ -175,8 +175,6 @@ const tokensIn = (candidates: readonly Candidate[], index: number): number => {
 /** Of the active turn, and free to give. A summary does not: it is all that is left of many. */
 const gives = (candidate: Candidate): boolean =>
   candidate.active && !candidate.kept && !isProtected(candidate) && candidate.messages.length > 0
-
-const isOutside = ({ active, kept }: Candidate): boolean => !active && !kept
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
 

@@ -39,8 +39,7 @@ export type ManageOptions = (
 /** A context derived by the marks of messages. Its sizes are in the unit of the limit. */
 export interface ManagedView extends DerivedContext {
   /**
-   * True if the kept messages do not fit the limit whole. There is then a line for each range that is left out, and
-   * some kept
+   * True if the kept messages do not fit the limit whole. There is then a line for each range that is left out, and some kept
    * messages are shortened. False: every kept message is whole.
    */
   readonly overBudget: boolean
@@ -53,19 +52,14 @@ export interface ManagedView extends DerivedContext {
  *
  * It keeps, in this order: the last message with its call or result; the instructions at the beginning, with the first
  * question; every message marked as feedback, rule or preference; the latest test result, self review and summary, each
- * with the messages up to the next marked one; reports with their proposals. First it cuts tool results to head and
- * tail,
- * oldest first. Then it replaces the remaining messages by pointers, oldest first. If not even the minimum of
- * everything
+ * with the messages up to the next marked one; reports with their proposals. First it cuts tool results to head and tail,
+ * oldest first. Then it replaces the remaining messages by pointers, oldest first. If not even the minimum of everything
  * fits, it returns that minimum and sets `overBudget`.
  *
  * Shortened messages keep their marks. Managing a managed view again changes nothing, if it fitted.
  *
  * Cost    O(record)
  *
- * @param view the record or its conversation
- * @param options the limit, and how messages are marked
- * @returns the shortened view
  * @throws TypeError if there is no limit, or it is not a number
  */
 export const manageHistory = (view: View<Message>, options: ManageOptions): ManagedView => {

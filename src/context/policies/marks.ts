@@ -20,9 +20,6 @@ export type Mark =
 /**
  * The same message with a mark. The rest of its `meta` stays.
  *
- * @param message a message
- * @param mark the mark
- * @returns a new message
  * @example
  * history.append(marked(user('Keep the public names.'), { mark: 'feedback' }))
  */
@@ -35,7 +32,6 @@ export const marked = (message: Message, mark: Mark): Message => {
 /**
  * Gives the mark of a message.
  *
- * @param message a message
  * @returns the mark; undefined if it has none
  */
 export type MarkOf = (message: Message) => Mark | undefined

@@ -25,7 +25,6 @@ export interface PagedOptions {
 /**
  * The default policy: it chooses a level for each page, and changes the levels only in epochs.
  *
- * @param options the thresholds
  * @returns the policy, the same one for the same thresholds: a context continues those of the same policy value
  * @throws TypeError if a threshold is not above 0 and at most 1
  */

@@ -22,9 +22,8 @@ export interface Policy {
    */
   readonly choose: 'always' | 'epochs'
   /**
-   * Positions to keep. They stay whole where they fit beside the minimum of everything else, and are shortened last,
-   * after the
-   * active turn. With `epochs`, a page shortened by one compaction stays so. Default: none.
+   * Positions to keep. They stay whole where they fit beside the minimum of everything else, and are shortened last, after
+   * the active turn. With `epochs`, a page shortened by one compaction stays so. Default: none.
    */
   readonly keeps?: ReadonlySet<number>
   /**
@@ -43,12 +42,7 @@ export interface Policy {
    * where the active turn is too long for that. Default: false.
    */
   readonly talks?: boolean
-  /**
-   * Choose a level for each candidate. It must be pure: the same selection gives the same choices.
-   *
-   * @param selection the candidates and the budget
-   * @returns a choice for each candidate, in order
-   */
+  /** Choose a level for each candidate. It must be pure: the same selection gives the same choices. */
   readonly select: (selection: Selection) => readonly Choice[]
 }
 
@@ -62,8 +56,7 @@ export const leastUsed: { readonly [Choose in Policy['choose']]: number } = Obje
 export type Choice = ResidencyLevel | Cut
 
 /**
- * Compressed to at most so many tokens: the longest texts, results and arguments are cut to head and tail, only as far
- * as
+ * Compressed to at most so many tokens: the longest texts, results and arguments are cut to head and tail, only as far as
  * needed; instructions and rules are cut to an outline. A candidate that can't be cut so far falls to the next level.
  */
 export interface Cut {
@@ -113,9 +106,6 @@ export interface Candidate {
   /**
    * The tokens of the candidate with a choice. At `pointer` that is 0, and in a marker the tokens of its line: see
    * `markerTokens`. A cut that is not possible gives `Infinity`. Cost: each level is computed once; a cut is searched for.
-   *
-   * @param choice a level or a cut
-   * @returns the tokens
    */
   readonly tokens: (choice: Choice) => number
 }

@@ -15,7 +15,6 @@ import { slicedAt } from '../showing/shorten.ts'
 /**
  * Computes vectors of texts. If it rejects, the search fails.
  *
- * @param texts the texts
  * @returns one vector for each, in order, all of one length
  */
 export type Embed = (texts: readonly string[]) => Promise<readonly ArrayLike<number>[]>
@@ -25,9 +24,6 @@ export interface AsyncRecallSearch {
   /**
    * Find the positions that match a query.
    *
-   * @param view the record or its conversation
-   * @param query the words to search for
-   * @param limit the most results
    * @returns the results, best first; empty if nothing matches. A failure rejects
    */
   readonly find: (view: View<Message>, query: string, limit: number) => Promise<readonly Found[]>
@@ -46,14 +42,11 @@ export interface FusedOptions {
 }
 
 /**
- * A search by words and by meaning, empty until its first query. Keep it beside the record that it searches. Calls wait
- * for
+ * A search by words and by meaning, empty until its first query. Keep it beside the record that it searches. Calls wait for
  * each other, so that no message is embedded twice. After a failure the next call embeds the missing messages.
  *
  * Cost    one `embed` of the query and of new messages, and O(record × dimensions)
  *
- * @param options the embedding function, the lexical search, and limits
- * @returns the search
  * @example
  * const search = fusedSearch({ embed })
  * await recallAsync(history.view(), { query: 'who pays?' }, { search })

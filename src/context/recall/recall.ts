@@ -18,14 +18,7 @@ import { beginning, elidedCharacters, foldText, grouped, headAndTail, slicedAt }
 
 /** How to search, and what may be recalled. */
 export interface RecallOptions {
-  /**
-   * Whether an entry may be recalled. Default: every entry.
-   *
-   * @param position its position
-   * @param page its page kind
-   * @param message the message
-   * @returns true if it may
-   */
+  /** Whether an entry may be recalled. Default: every entry. */
   readonly allow?: (position: number, page: PageKind, message: Message) => boolean
   /** The most results of a query. Default: 5. */
   readonly limit?: number
@@ -59,15 +52,11 @@ export interface Recalled extends RecalledEntry {
 }
 
 /**
- * Recall entries of a record, by position or by a search. A conversation gives only its own messages; a view of the
- * whole
+ * Recall entries of a record, by position or by a search. A conversation gives only its own messages; a view of the whole
  * record gives retracted ones, too.
  *
  * Cost    by position O(1); by query, the messages since the `search` was last used
  *
- * @param view the record or its conversation
- * @param request a position, or a query
- * @param options the search, and which entries may be recalled
  * @returns the entries, best first, never empty; or `NoMatch`, `Denied`, `SearchFailed`
  * @example
  * recall(view, { position: 12 })
@@ -97,9 +86,6 @@ export interface AsyncRecallOptions extends Omit<RecallOptions, 'search'> {
 /**
  * `recall` with a search that may wait: `fusedSearch`, or one of your own.
  *
- * @param view the record or its conversation
- * @param asked a position, or a query
- * @param given the search, and which entries may be recalled
  * @returns the entries, best first, never empty; or `NoMatch`, `Denied`, `SearchFailed`
  */
 export const recallAsync = (
@@ -199,20 +185,16 @@ export interface RecallTool<Answer extends string | Promise<string> = string> {
    * Answer a call.
    *
    * @param input the arguments: `{ position }`, with an `offset` for long entries, or `{ query }`
-   * @returns the text for the model
    * @throws Error with the fault's sentence; a run makes it an error result
    */
   readonly run: (input: unknown) => Answer
 }
 
 /**
- * A tool by which a model reads the parts of the record that its context does not show. It reads the record as it is
- * when
+ * A tool by which a model reads the parts of the record that its context does not show. It reads the record as it is when
  * called, and keeps its search index between calls.
  *
  * @param view gives the current conversation
- * @param options the search, the name, and the length of an answer
- * @returns the tool
  */
 export const recallTool: {
   (view: () => View<Message>, options?: RecallToolOptions & { readonly search?: RecallSearch }): RecallTool

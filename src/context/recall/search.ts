@@ -8,6 +8,7 @@
 import SearchableMap from 'minisearch/SearchableMap'
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
+import { countWhile } from '../deriving/positions.ts'
 import { plain } from '../showing/represent.ts'
 import { isStopWord, wordsIn } from './words.ts'
 
@@ -16,9 +17,6 @@ export interface RecallSearch {
   /**
    * Find the positions that match a query.
    *
-   * @param view the record or its conversation
-   * @param query the words to search for
-   * @param limit the most results
    * @returns the results, best first; empty if nothing matches. A failure throws
    */
   readonly search: (view: View<Message>, query: string, limit: number) => readonly Found[]
@@ -34,11 +32,7 @@ export interface Found {
   readonly words: readonly string[]
 }
 
-/**
- * A search by words, empty until its first query. Keep it beside the record that it searches.
- *
- * @returns the search
- */
+/** A search by words, empty until its first query. Keep it beside the record that it searches. */
 export const lexicalSearch = (): RecallSearch => {
   let index = emptyIndex()
   return Object.freeze<RecallSearch>({
@@ -315,13 +309,8 @@ const best = (scores: Float64Array, limit: number): readonly number[] => {
   const kept: number[] = []
   for (const [position, score] of scores.entries()) {
     if (score === 0 || (kept.length >= limit && score <= (scores[kept.at(-1) as number] as number))) continue
-    let [from, to] = [0, kept.length]
-    while (from < to) {
-      const middle = (from + to) >> 1
-      if ((scores[kept[middle] as number] as number) >= score) from = middle + 1
-      else to = middle
-    }
-    kept.splice(from, 0, position)
+    const at = countWhile(kept.length, (index) => (scores[kept[index] as number] as number) >= score)
+    kept.splice(at, 0, position)
     if (kept.length > limit) kept.pop()
   }
   return kept.slice(0, Math.max(0, limit))
@@ -346,12 +335,5 @@ const stands = (postings: Postings | undefined, position: number): boolean =>
   postings !== undefined && postings.at[firstFrom(postings.at, position)] === position
 
 /** The index of the first of sorted positions that is not before a position. */
-const firstFrom = (at: readonly number[], position: number): number => {
-  let [from, to] = [0, at.length]
-  while (from < to) {
-    const middle = (from + to) >> 1
-    if ((at[middle] as number) < position) from = middle + 1
-    else to = middle
-  }
-  return from
-}
+const firstFrom = (at: readonly number[], position: number): number =>
+  countWhile(at.length, (index) => (at[index] as number) < position)

@@ -6,7 +6,6 @@
 import type { Range } from '../../sequence/index.ts'
 import { user, type Message } from '../../message/index.ts'
 import { pageKinds, type PageKind } from '../../pages/index.ts'
-
 import { grouped } from './shorten.ts'
 
 /** A range that a marker stands for: how many entries of each kind, and the tokens they would take. */
@@ -46,12 +45,16 @@ export const markerFor = ({ from, to, kinds, tokens }: Hidden, recall: RecallNam
 export const summaryFor = ({ from, to }: Range, summary: string, recall: RecallName): Message =>
   user(`[summary of ${from}–${to - 1}${back('; ', recall, from, ' gives one back')}]\n${summary}`)
 
+/** One entry more of a kind, or several. */
+export const countKind = (kinds: Map<PageKind, number>, kind: PageKind, times = 1): void =>
+  void kinds.set(kind, (kinds.get(kind) ?? 0) + times)
+
 /** Ranges that follow each other, as one. */
 export const joined = (ranges: readonly Hidden[]): Hidden => {
   const kinds = new Map<PageKind, number>()
   let tokens = 0
   for (const range of ranges) {
-    for (const [kind, count] of range.kinds) kinds.set(kind, (kinds.get(kind) ?? 0) + count)
+    for (const [kind, count] of range.kinds) countKind(kinds, kind, count)
     tokens += range.tokens
   }
   return { from: ranges[0]?.from ?? 0, to: ranges.at(-1)?.to ?? 0, kinds, tokens }

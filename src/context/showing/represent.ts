@@ -22,41 +22,15 @@ import type { PageKind, ResidencyLevel } from '../../pages/index.ts'
 import { back, type RecallName } from './marker.ts'
 import { beginning, foldedEnds, grouped, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'
 
-/** The typed fields of a tool result, for the level `structured`. */
-export interface StructuredResult {
-  /** The name of the tool. */
-  readonly tool: string
-  /** Whether the tool failed. */
-  readonly status: 'ok' | 'error'
-  /** The length of the result in UTF-16 units. */
-  readonly characters: number
-  /** The number of lines. */
-  readonly lines: number
-  /** The first line that reports an error. */
-  readonly error?: string
-  /** The first files that it names, at most five. */
-  readonly files: readonly string[]
-}
-
 /** The context of a message, for its representation. */
 export interface Recorded {
   /** The position in the record. */
   readonly position: number
   /** Its page kind. */
   readonly kind: PageKind
-  /**
-   * The name of the tool that a call used.
-   *
-   * @param callId the id of the call
-   * @returns the name; undefined if the call is unknown
-   */
+  /** The name of the tool that a call used; undefined if the call is unknown. */
   readonly toolOf?: (callId: string) => string | undefined
-  /**
-   * The earlier position of an equal result in the same context.
-   *
-   * @param result a tool result
-   * @returns the position; undefined if there is none
-   */
+  /** The earlier position of an equal result in the same context; undefined if there is none. */
   readonly sameAs?: (result: ToolResultPart) => number | undefined
   /** The tool with which the model gets it back; `false`: there is none. Default: `recall`. */
   readonly recall?: RecallName
@@ -65,20 +39,20 @@ export interface Recorded {
 /**
  * A message at a level. At `full` it is the message itself. A `pointer` is not a message; markers stand for it.
  *
- * @param message a recorded message
- * @param level the level
- * @param recorded its position, page kind and tools
  * @returns the shortened message; it shares unchanged parts with the recorded one
  */
 export const represent = (message: Message, level: Exclude<ResidencyLevel, 'pointer'>, recorded: Recorded): Message => {
   if (level === 'full') return message
-  const content = message.content.flatMap((part) => representPart(part, level, recorded))
-  return withContent(
-    message,
-    content.length > 0 || message.content.length === 0
-      ? content
-      : [text(`[position ${recorded.position}: reasoning left out]`)],
+  const isOfRule = recorded.kind === 'constraint'
+  const shorten: Shorten = {
+    text: (whole) => shortText(whole, level, recorded),
+    argument: limits[level].argument,
+    result: (part) => shortResult(part, level, recorded),
+  }
+  const parts = message.content.map((part) =>
+    isOfRule && (part.type === 'text' || part.type === 'refusal') ? part : shortPart(part, recorded, shorten),
   )
+  return withContent(message, parts, recorded)
 }
 
 /**
@@ -86,38 +60,26 @@ export const represent = (message: Message, level: Exclude<ResidencyLevel, 'poin
  * its outline), and larger attachments named in a line. The recorded message itself, if it has none.
  */
 export const cut = (message: Message, longest: number, recorded: Recorded, rule: boolean): Message => {
-  const parts = message.content.map((part) => cutPart(part, longest, recorded, rule))
-  if (parts.every((part, index) => part === message.content[index])) return message
-  const said = parts.filter(({ type }) => type !== 'reasoning')
-  return withContent(message, said.length > 0 ? said : [text(`[position ${recorded.position}: reasoning left out]`)])
+  const elided = elidedAt(recorded)
+  const shorten: Shorten = {
+    text: (whole) => (rule ? outline(whole, longest, elided, true) : headAndTail(whole, longest, elided)),
+    argument: longest,
+    result: (part) => headAndTail(textOfResult(part, recorded), longest, elided),
+  }
+  const parts = message.content.map((part) =>
+    lengthOf(part) <= longest || (recorded.kind === 'constraint' && part.type === 'text')
+      ? part
+      : shortPart(part, recorded, shorten),
+  )
+  return parts.every((part, index) => part === message.content[index]) ? message : withContent(message, parts, recorded)
 }
 
 /** The characters of the longest text, result, argument or attachment of a message: a cut to as much changes nothing. */
 export const longestIn = (message: Message): number =>
   message.content.reduce((longest, part) => Math.max(longest, lengthOf(part)), 0)
 
-/**
- * The typed fields of a tool result. Cost: O(characters).
- *
- * @param result a tool result
- * @param tool the name of the tool. Default: the name in the result
- * @returns the fields
- */
-export const structuredResult = (result: ToolResultPart, tool: string = result.name ?? 'tool'): StructuredResult => {
-  const whole = result.content.map(plain).join('\n')
-  const error = errorLine(whole, result.isError === true)
-  return freeze({
-    tool,
-    status: result.isError === true ? 'error' : 'ok',
-    characters: whole.length,
-    lines: linesIn(whole),
-    ...(error !== undefined && { error }),
-    files: freeze(filesIn(whole)),
-  })
-}
-
 /** The first file paths a text names, each once, looked for in its first few thousand characters. */
-export const filesIn = (whole: string, most = 5): readonly string[] => {
+const filesIn = (whole: string, most = 5): readonly string[] => {
   const found = new Set<string>()
   for (const word of whole.slice(0, scanned).split(/[\s"'`()[\]{}<>,;|=]+/)) {
     const path = word.replace(/(?::\d+)*[:.!?]*$/, '')
@@ -148,8 +110,6 @@ export const plain = (part: Part): string => {
   }
 }
 
-const { freeze } = Object
-
 const linesIn = (whole: string): number => {
   let lines = whole === '' ? 0 : 1
   for (let at = whole.indexOf('\n'); at !== -1; at = whole.indexOf('\n', at + 1)) lines += 1
@@ -164,20 +124,21 @@ const errorWord =
 
 /** How long things may be at each level, in UTF-16 units. */
 const limits = {
-  compressed: { text: 1200, result: 900, argument: 600 },
-  structured: { text: 320, result: 320, argument: 120 },
+  compressed: { text: 1200, argument: 600, result: 900 },
+  structured: { text: 320, argument: 120 },
 } as const
 /** Instructions keep more of their text: it is what they are kept for. The text of a rule stays whole. */
 export const ruleLimit = 1600
 
 /** The recorded message with other content, and without what belongs to the exact original. */
-const withContent = (message: Message, content: readonly Part[]): Message =>
+const withContent = (message: Message, parts: readonly Part[], { position }: Recorded): Message =>
   edited(message, (draft) => {
     delete draft.id
     const mark = message.meta?.['indelible']
     if (mark === undefined) delete draft.meta
     else if (Object.keys(message.meta ?? {}).length > 1) draft.meta = { indelible: mark }
-    draft.content = content
+    const said = parts.filter(({ type }) => type !== 'reasoning')
+    draft.content = said.length > 0 || parts.length === 0 ? said : [text(`[position ${position}: reasoning left out]`)]
   })
 
 /**
@@ -189,37 +150,22 @@ const edited = <T extends Message | Part>(
   recipe: (draft: { -readonly [Key in keyof T]: T[Key] }) => void,
 ): T => produce(recorded as object, recipe as (draft: object) => void) as T
 
-const representPart = (part: Part, level: 'compressed' | 'structured', recorded: Recorded): readonly Part[] => {
-  switch (part.type) {
-    case 'text':
-    case 'refusal':
-      return [recorded.kind === 'constraint' ? part : withText(part, shortText(part.text, level, recorded))]
-    case 'reasoning':
-      return []
-    case 'tool_call':
-      return [withArguments(part, shortArguments(part.arguments, limits[level].argument))]
-    case 'tool_result':
-      return [resultAt(part, level, recorded)]
-    case 'image':
-    case 'file':
-    case 'provider':
-      return [text(attachmentLine(part, recorded))]
-    case 'erased':
-      return [part]
-  }
+/** How texts, arguments and results become shorter. */
+interface Shorten {
+  readonly text: (whole: string) => string
+  readonly argument: number
+  readonly result: (part: ToolResultPart) => string
 }
 
-const cutPart = (part: Part, longest: number, recorded: Recorded, rule: boolean): Part => {
-  if (lengthOf(part) <= longest || (recorded.kind === 'constraint' && part.type === 'text')) return part
-  const elided = elidedAt(recorded)
+const shortPart = (part: Part, recorded: Recorded, shorten: Shorten): Part => {
   switch (part.type) {
     case 'text':
     case 'refusal':
-      return withText(part, rule ? outline(part.text, longest, elided, true) : headAndTail(part.text, longest, elided))
+      return withText(part, shorten.text(part.text))
     case 'tool_call':
-      return withArguments(part, shortArguments(part.arguments, longest))
+      return withArguments(part, shortArguments(part.arguments, shorten.argument))
     case 'tool_result':
-      return withAnswer(part, headAndTail(textOfResult(part, recorded), longest, elided))
+      return withAnswer(part, shorten.result(part))
     case 'image':
     case 'file':
     case 'provider':
@@ -276,14 +222,12 @@ const shortText = (whole: string, level: 'compressed' | 'structured', recorded: 
   return outline(whole, recorded.kind === 'bootstrap' ? ruleLimit : limits.structured.text, elidedAt(recorded))
 }
 
-const resultAt = (part: ToolResultPart, level: 'compressed' | 'structured', recorded: Recorded): ToolResultPart => {
+const shortResult = (part: ToolResultPart, level: 'compressed' | 'structured', recorded: Recorded): string => {
   const same = recorded.sameAs?.(part)
-  if (same !== undefined) return withAnswer(part, `[same result as position ${same}]`)
-  return withAnswer(part, level === 'compressed' ? compressedResult(part, recorded) : structuredLine(part, recorded))
+  if (same !== undefined) return `[same result as position ${same}]`
+  if (level === 'structured') return fieldsOf(part, recorded)
+  return foldedEnds(textOfResult(part, recorded), limits.compressed.result, elidedAt(recorded))
 }
-
-const compressedResult = (part: ToolResultPart, recorded: Recorded): string =>
-  foldedEnds(textOfResult(part, recorded), limits.compressed.result, elidedAt(recorded))
 
 const textOfResult = (part: ToolResultPart, recorded: Recorded): string =>
   part.content.map((inner) => resultText(inner, recorded)).join('\n')
@@ -291,22 +235,24 @@ const textOfResult = (part: ToolResultPart, recorded: Recorded): string =>
 const resultText = (part: ResultPart, recorded: Recorded): string =>
   part.type === 'text' ? part.text : attachmentLine(part, recorded)
 
-const structuredLine = (part: ToolResultPart, { position, toolOf, recall = 'recall' }: Recorded): string => {
-  const whole = part.content.map(plain).join('\n').trim()
-  if (whole.length <= shortResult && part.content.every(({ type }) => type === 'text')) return whole
-  const { tool, status, characters, lines, error, files } = structuredResult(part, toolOf?.(part.callId))
-  const fields = [
-    `${tool}: ${status}`,
-    `${grouped(characters)} characters`,
-    ...(lines > 1 ? [`${grouped(lines)} lines`] : []),
-  ]
+/** A result as its size, its error and the files that it names. Cost: O(characters). */
+const fieldsOf = (part: ToolResultPart, { position, toolOf, recall = 'recall' }: Recorded): string => {
+  const said = part.content.map(plain).join('\n')
+  const whole = said.trim()
+  if (whole.length <= shortAnswer && part.content.every(({ type }) => type === 'text')) return whole
+  const tool = toolOf?.(part.callId) ?? part.name ?? 'tool'
+  const fields = [`${tool}: ${part.isError === true ? 'error' : 'ok'}`, `${grouped(said.length)} characters`]
+  const lines = linesIn(said)
+  if (lines > 1) fields.push(`${grouped(lines)} lines`)
+  const error = errorLine(said, part.isError === true)
   if (error !== undefined) fields.push(`error: ${beginning(error, 160)}`)
+  const files = filesIn(said)
   if (files.length > 0) fields.push(`files: ${files.join(' ')}`)
   return `[${fields.join('; ')}${back('; ', recall, position)}]`
 }
 
 /** An answer that is no longer than its fields would be is its own best summary. */
-const shortResult = 80
+const shortAnswer = 80
 
 export const errorLine = (whole: string, isError: boolean): string | undefined => {
   const found = errorWord.exec(whole)?.index

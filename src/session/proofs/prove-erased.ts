@@ -114,7 +114,7 @@ export const checkErased = (
     proof: proof.path.map(hexToBytes),
     root: hexToBytes(own.root),
   })
-  if (!isIn) return badProof(`the leaf does not stand at row ${row} of the record with that head`)
+  if (!isIn) return badProof(`the leaf is not at row ${row} of the record with that head`)
   const read = saidBy(proof.said, book)
   if (isLeft(read)) return badProof(read.left)
   const { id, rows, reason, by } = read.right

@@ -191,7 +191,7 @@ export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'
     root: hexToBytes(proof.head.root),
   }
   if (!verifyInclusion(inclusion))
-    return badProof(`the message does not stand at row ${proof.row} of the record with that head`)
+    return badProof(`the message is not at row ${proof.row} of the record with that head`)
   const entry = decodeRow(proof.body)
   if (isLeft(entry)) return badProof(`the row ${entry.left}`)
   if (!isRowText(proof.body, entry.right)) return badProof('the row is not written as this library writes it')

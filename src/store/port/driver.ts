@@ -89,178 +89,57 @@ export const cursorText = ({ appended, key }: Cursor): string =>
   appended === undefined ? `${key}` : `${appended}.${key}`
 
 /**
- * The interface that an adapter implements. Each method is called with a valid scope and valid ids. An error that it
- * throws
- * becomes an `Io` fault; for a change, with `outcome: 'unknown'`. If the driver knows that nothing was changed, it
- * returns a
- * fault instead. After `close` no method is called.
+ * The interface that an adapter implements: the calls of a {@link Store}, which documents what they do and answer, each with the
+ * scope before its arguments. Scope, ids and arguments were checked and copied; what differs is said here. An error that a
+ * method throws becomes an `Io` fault; for a change, with `outcome: 'unknown'`. If the driver knows that nothing was changed, it
+ * returns a fault instead. After `close` no method is called.
  *
- * `storeOf` does the rest: it checks and copies the input, checks the digests of blocks that are read, and answers
- * `Closed` after a close.
+ * `storeOf` does the rest: it checks the digests of blocks that are read, and answers `Closed` after a close.
  */
 export interface StoreDriver {
   /** The SHA-256 that the driver uses. */
   readonly hash: Hash
-  /**
-   * The store's clock. Default: `Date.now`.
-   *
-   * @returns milliseconds since 1970
-   */
+  /** The store's clock: milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number
-  /**
-   * Create a log, together with its first rows, in one step.
-   *
-   * @param scope the scope
-   * @param id the id of the log
-   * @param meta its metadata
-   * @param first an append to the empty log; mostly without rows
-   * @returns the description of the log; or `LogExists`
-   */
+  /** {@link Store.create}, in one step with the first rows: an append to the empty log, mostly without rows. */
   readonly create: (scope: string, id: string, meta: JsonObject, first: CheckedAppend) => Answer<LogInfo>
-  /**
-   * Describe a log.
-   *
-   * @param scope the scope
-   * @param id the id of the log
-   * @returns head, metadata and counts; or `NoSuchLog`
-   */
+  /** {@link Store.info}. */
   readonly info: (scope: string, id: string) => Answer<LogInfo>
-  /**
-   * List the logs of a scope.
-   *
-   * @param scope the scope
-   * @param query the filter, the order and the cursor
-   * @returns one page
-   */
+  /** {@link Store.list}. */
   readonly list: (scope: string, query: CheckedQuery) => Answer<LogPage>
-  /**
-   * Replace the metadata, if its version is the expected one.
-   *
-   * @param scope the scope
-   * @param id the id of the log
-   * @param update the new metadata, the version that it replaces, and the lease that it is made under
-   * @returns the description of the log; or `MetaConflict`, and what `againstClaim` says
-   */
+  /** {@link Store.update}; or what `againstClaim` says. */
   readonly update: (scope: string, id: string, update: CheckedUpdate) => Answer<LogInfo>
-  /**
-   * Store rows, blocks and the new head in one step, if the head is the expected one.
-   *
-   * @param scope the scope
-   * @param id the id of the log
-   * @param append the checked rows, and the head that they continue
-   * @returns the position and the new head; or `Conflict`
-   */
+  /** {@link Store.append}: rows, blocks and the new head in one step. */
   readonly append: (scope: string, id: string, append: CheckedAppend) => Answer<Appended>
-  /**
-   * Wait for a turn to append to a log, which writers get in the order in which they ask. Leave it out if a writer that
-   * was refused is not late the next time.
-   *
-   * @param scope the scope
-   * @param id the id of the log
-   * @returns a function that ends the turn; or `Busy`
-   */
+  /** {@link Store.turn}. Leave it out if a writer that was refused is not late the next time. */
   readonly turn?: (scope: string, id: string) => Answer<() => void>
-  /**
-   * Read the rows of a range.
-   *
-   * @param scope the scope
-   * @param id the id of the log
-   * @param range the range
-   * @returns the rows, in order
-   */
+  /** {@link Store.read}. */
   readonly read: (scope: string, id: string, range: RowRange) => Answer<readonly StoredRow[]>
-  /**
-   * Read the stored tree nodes of rows.
-   *
-   * @param scope the scope
-   * @param id the id of the log
-   * @param positions the positions of the rows
-   * @returns the nodes, in the same order
-   */
+  /** {@link Store.nodes}. */
   readonly nodes: (scope: string, id: string, positions: readonly number[]) => Answer<readonly Uint8Array[]>
-  /**
-   * Create a log that shares the first `at` rows of another. The cost must not depend on `at`.
-   *
-   * @param scope the scope
-   * @param id the log to fork
-   * @param to the id of the new log
-   * @param at the number of rows to share
-   * @param meta the metadata of the new log
-   * @returns the description of the new log
-   */
+  /** {@link Store.fork}: `to` shares the first `at` rows of `id`. The cost must not depend on `at`. */
   readonly fork: (scope: string, id: string, to: string, at: number, meta: JsonObject) => Answer<LogInfo>
-  /**
-   * Remove a log. Rows that forks share stay.
-   *
-   * @param scope the scope
-   * @param id the id of the log
-   * @param unchanged another log that must be at this head in the same step; undefined: nothing is compared
-   * @returns nothing; or `NoSuchLog`, or `Conflict` of the other log
-   */
+  /** {@link Store.remove}; or `Conflict`, if another log is not at the head of `unchanged` in the same step. */
   readonly remove: (scope: string, id: string, unchanged: Unchanged | undefined) => Answer<void>
-  /**
-   * Change the lease of a log as `leaseChanged` computes it, in one transaction.
-   *
-   * @param scope the scope
-   * @param id the id of the log
-   * @param change the change
-   * @returns the lease after the change; undefined if there is none
-   */
+  /** Change the lease of a log as `leaseChanged` computes it, in one transaction. Answers the lease after the change. */
   readonly lease: (scope: string, id: string, change: LeaseChange) => Answer<Lease | undefined>
-  /**
-   * Store blocks that stay without a row.
-   *
-   * @param scope the scope
-   * @param blocks the blocks
-   * @returns nothing
-   */
+  /** {@link Store.putBlocks}. */
   readonly putBlocks: (scope: string, blocks: readonly Block[]) => Answer<void>
-  /**
-   * Read blocks. Nobody else may change the returned bytes.
-   *
-   * @param scope the scope
-   * @param ids their ids, each once
-   * @returns the contents of the stored blocks, by id
-   */
+  /** {@link Store.getBlocks}, each id once. Answers the stored blocks by id; nobody else may change their bytes. */
   readonly getBlocks: (scope: string, ids: readonly BlockId[]) => Answer<ReadonlyMap<BlockId, Uint8Array>>
-  /**
-   * Find which blocks are stored undamaged.
-   *
-   * @param scope the scope
-   * @param ids their ids, each once
-   * @returns the ids of these blocks
-   */
+  /** {@link Store.hasBlocks}, each id once. Answers the ids of the blocks that are stored undamaged. */
   readonly hasBlocks: (scope: string, ids: readonly BlockId[]) => Answer<ReadonlySet<BlockId>>
   /** Erases rows. Leave it out if the store can't: it then takes no erased rows of copies either. */
   readonly erasing?: ErasingDriver
   /** Finish pending calls and release the medium. */
   readonly close: () => Promise<void>
-  /**
-   * The scopes that have a log, in any order. Leave it out if the store can't tell.
-   *
-   * @returns their names, each once
-   */
+  /** {@link Store.scopes}, in any order, each once. Leave it out if the store can't tell. */
   readonly scopes?: () => Answer<readonly string[]>
-  /**
-   * Check the whole store, in all scopes. Leave it out if the store has no bookkeeping that could be wrong.
-   *
-   * @returns the findings
-   */
+  /** {@link Store.check}. Leave it out if the store has no bookkeeping that could be wrong. */
   readonly check?: () => Answer<readonly StoreFinding[]>
-  /**
-   * Rebuild the parts of the store, in all scopes, that follow from its rows and blocks. Never change recorded data.
-   *
-   * @returns the findings, and the action taken for each
-   */
+  /** {@link Store.repair}. Never change recorded data. */
   readonly repair?: () => Answer<readonly StoreRepair[]>
-  /**
-   * Call `wake` after changes of a log by other processes. Leave it out if no other process can change the store.
-   *
-   * @param scope the scope
-   * @param id the id of the log
-   * @param wake called after changes
-   * @returns a function that ends it
-   */
+  /** {@link Store.watch}, for changes by other processes. Leave it out if no other process can change the store. */
   readonly watch?: (scope: string, id: string, wake: Wake) => Promise<() => void>
   /** The search index of the store. Leave it out if there can be none. */
   readonly index?: IndexDriver
@@ -269,78 +148,33 @@ export interface StoreDriver {
 }
 
 /**
- * A text beside each log, which can be lost at any time. It is removed with its log, and in the step that erases a row of it:
- * of each log that shares the row.
+ * {@link LogStates}: a text beside each log, which can be lost at any time. It is removed with its log, and in the step that
+ * erases a row of it: of each log that shares the row.
  */
 export interface StateDriver {
-  /**
-   * Read the text of a log.
-   *
-   * @param scope the scope
-   * @param id the id of the log
-   * @returns the text; undefined if there is none
-   */
+  /** {@link LogStates.read}. */
   readonly read: (scope: string, id: string) => Answer<string | undefined>
-  /**
-   * Put a text in place of the one before.
-   *
-   * @param scope the scope
-   * @param id the id of the log
-   * @param text the text
-   * @returns nothing; or `NoSuchLog`
-   */
+  /** {@link LogStates.write}. */
   readonly write: (scope: string, id: string, text: string) => Answer<void>
 }
 
-/** The interface of a search index; `RowIndex` says what its methods do. */
+/** The interface of a search index: the calls of a {@link RowIndex}. */
 export interface IndexDriver {
-  /**
-   * Find rows.
-   *
-   * @param scope the scope
-   * @param query the terms, filters and the cursor; the limit is checked
-   * @returns a page of rows; undefined if there is no index
-   */
+  /** {@link RowIndex.find}, with the limit checked. */
   readonly find: (scope: string, query: RowQuery & { readonly limit: number }) => Answer<RowsFound | undefined>
-  /**
-   * Find rows of several logs.
-   *
-   * @param scope the scope
-   * @param logs the ids of the logs
-   * @param term the term
-   * @returns for each log the rows that have the term
-   */
+  /** {@link RowIndex.findIn}, each log once. */
   readonly findIn: (
     scope: string,
     logs: readonly string[],
     term: string,
   ) => Answer<ReadonlyMap<string, readonly StoredRow[]>>
-  /**
-   * Name the encrypted logs of a scope. A driver without it names none.
-   *
-   * @param scope the scope
-   * @returns their ids
-   */
+  /** {@link RowIndex.encrypted}. A driver without it names none. */
   readonly encrypted?: (scope: string) => Answer<readonly string[]>
-  /**
-   * Make an index without rows, if there is none.
-   *
-   * @returns nothing
-   */
+  /** {@link RowIndex.make}. */
   readonly make: () => Answer<void>
-  /**
-   * Index rows that the index lacks.
-   *
-   * @param terms gives the terms of a row
-   * @param most the most rows
-   * @returns the number of rows indexed, and left
-   */
+  /** {@link RowIndex.add}. */
   readonly add: (terms: TermsOf, most: number) => Answer<RowsIndexed>
-  /**
-   * Remove the index, if there is one.
-   *
-   * @returns nothing
-   */
+  /** {@link RowIndex.drop}. */
   readonly drop: () => Answer<void>
 }
 
@@ -359,38 +193,16 @@ export interface CheckedErasure {
 /** The part of a driver that erases. */
 export interface ErasingDriver {
   /**
-   * In one step: compare the head and the lease of each log, put the stubs in place of the rows, without salt and blocks, drop the blocks
-   * that nothing else references, and append to the ledger. Then remove what the medium keeps of the old bytes.
-   *
-   * @param scope the scope
-   * @param erasure the rows and the ledger's row; with no rows, only what the medium keeps is removed
-   * @returns the head of the ledger after it (undefined: nothing was appended), the blocks that remain, and where bytes may
-   * still be; or `Conflict` of a log or of the ledger
+   * {@link Store.erase}, in one step: compare the head and the lease of each log, put the stubs in place of the rows, without
+   * salt and blocks, drop the blocks that nothing else references, and append to the ledger. Then remove what the medium keeps
+   * of the old bytes; without an erasure, only that. The answer's head is undefined if nothing was appended.
    */
   readonly erase: (scope: string, erasure: CheckedErasure | undefined) => Answer<Omit<Erased, 'rows'>>
-  /**
-   * The logs that have their first rows in common with a log.
-   *
-   * @param scope the scope
-   * @param id the id of the log
-   * @returns the other logs
-   */
+  /** {@link Store.sharing}. */
   readonly sharing: (scope: string, id: string) => Answer<readonly Sharing[]>
-  /**
-   * The rows of a scope whose bodies contain one of some texts, or that reference a block that does, as UTF-8; and the
-   * blocks with one of them that were stored on their own. Cost: all rows and blocks are read.
-   *
-   * @param scope the scope
-   * @param texts the texts
-   * @returns the rows, of each log that appended them, and the blocks
-   */
+  /** {@link Store.containing}: the rows of each log that appended them. */
   readonly containing: (scope: string, texts: readonly string[]) => Answer<TextPlaces>
-  /**
-   * The rows of a scope that were erased, for a check of the whole store. Leave it out if `check` reads the rows of each log.
-   *
-   * @param scope the scope
-   * @returns the rows, of each log that appended them
-   */
+  /** The rows of a scope that were erased, of each log that appended them. Leave it out if `check` reads the rows of each log. */
   readonly erased?: (scope: string) => Answer<readonly RowPlace[]>
 }
 

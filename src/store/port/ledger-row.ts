@@ -17,6 +17,12 @@ export interface Because {
   readonly by?: string
 }
 
+/** The reason and the person that something names, without what it does not name. */
+export const becauseOf = (said: { readonly [Name in keyof Because]?: unknown }): Because => {
+  const { reason, by } = ownFields(said)
+  return { ...(typeof reason === 'string' && { reason }), ...(typeof by === 'string' && { by }) }
+}
+
 /** A row that was erased, as the ledger names it. */
 export interface ErasedRow {
   /** The identity of the log that the row is of: a log of the same id that was made later has another. */
@@ -88,7 +94,7 @@ export const readLedgerRow = ({
   if (typeof id !== 'string' || !isCount(size) || typeof root !== 'string' || !/^[0-9a-f]{64}$/.test(root))
     return bad('names no session and head')
   const head = Object.freeze({ size, root })
-  const because = { ...(typeof reason === 'string' && { reason }), ...(typeof by === 'string' && { by }) }
+  const because = becauseOf({ reason, by })
   if (type === 'destroyed')
     return typeof key === 'string' ? right(Object.freeze({ type, id, head, key, ...because })) : bad('names no key')
   if (type === 'held')
@@ -121,12 +127,8 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 const isIdentity = (value: unknown): boolean =>
   isObject(value) && typeof value['log'] === 'string' && isCount(value['from'])
 
-const copiedOf = ({ at, reason, by }: JsonObject): CopiedClaim =>
-  Object.freeze({
-    ...(typeof at === 'number' && { at }),
-    ...(typeof reason === 'string' && { reason }),
-    ...(typeof by === 'string' && { by }),
-  })
+const copiedOf = (copied: JsonObject): CopiedClaim =>
+  Object.freeze({ ...(typeof copied['at'] === 'number' && { at: copied['at'] }), ...becauseOf(copied) })
 
 const isErasedRow = (value: unknown): value is ErasedRow =>
   isObject(value) &&

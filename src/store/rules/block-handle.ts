@@ -7,7 +7,8 @@ import { once, ownBlocks } from './checked.ts'
 import type { Answer, BlockDriver } from '../port/driver.ts'
 import { storeTask, type BlockFault, type StoreFault, type StoreFaultOf } from '../fault.ts'
 import { invalidBlockId, invalidId } from '../port/id.ts'
-import type { BlockStore, OnceStore } from '../port/store.ts'
+import type { RowIndex } from '../port/row-terms.ts'
+import type { BlockStore, LogStates, OnceStore, Store } from '../port/store.ts'
 
 /** The scope of a handle that was opened without one. */
 export const defaultScope = 'default'
@@ -59,92 +60,113 @@ export const standsFor = (store: BlockStore, other: BlockStore): void =>
 export const sameBlocks = (one: BlockStore, other: BlockStore): boolean =>
   one.scope === other.scope && (behind.get(one) ?? one) === (behind.get(other) ?? other)
 
+/** What a call changes: a log, only its lease, or something beside the logs. */
+type Changes = 'log' | 'lease' | 'beside'
+
+/** A call of a store. */
+export type Call =
+  | Exclude<keyof Store, 'hash' | 'scope' | 'once' | 'now' | 'encryption' | 'states' | 'index' | 'scoped'>
+  | `states.${keyof LogStates}`
+  | `index.${keyof RowIndex}`
+
+/** Of each call the operation that a fault names, and what it changes. */
+export const operations: Readonly<Record<Call, readonly [operation: string, changes?: Changes]>> = {
+  create: ['create a log', 'log'],
+  info: ['read a log'],
+  identities: ['read a log'],
+  list: ['list logs'],
+  update: ['update metadata', 'log'],
+  append: ['append', 'log'],
+  turn: ['wait for a turn'],
+  read: ['read rows'],
+  nodes: ['read nodes'],
+  fork: ['fork', 'log'],
+  remove: ['remove a log', 'log'],
+  erase: ['erase rows', 'beside'],
+  sharing: ['look for forks'],
+  containing: ['look for texts'],
+  watch: ['watch a log'],
+  lease: ['take a lease', 'lease'],
+  renew: ['renew a lease', 'beside'],
+  release: ['release a lease', 'lease'],
+  requestStop: ['ask a holder to stop', 'lease'],
+  leaseOf: ['read a lease'],
+  putBlocks: ['put blocks', 'beside'],
+  getBlocks: ['get blocks'],
+  hasBlocks: ['look for blocks'],
+  'states.read': ['read a state'],
+  'states.write': ['write a state'],
+  'index.find': ['search the index'],
+  'index.findIn': ['search the index'],
+  'index.encrypted': ['list encrypted logs'],
+  'index.make': ['make the index'],
+  'index.add': ['add to the index'],
+  'index.drop': ['drop the index'],
+  check: ['check the store'],
+  repair: ['repair the store'],
+  scopes: ['list the scopes'],
+  close: ['close'],
+}
+
 /** Makes a task of what a driver does. */
-export type Run = <F extends StoreFault, T>(operation: string, work: () => Answer<T>, call: string) => Task<F, T>
+export type Run = <F extends StoreFault, T>(call: Call, work: () => Answer<T>) => Task<F, T>
 
 // The one cast: that a driver gives no other faults than the port names is what `storeContract` sees to.
 
-export const guarded: Run = <F extends StoreFault, T>(operation: string, work: () => Answer<T>, call: string) =>
+/** An error is a fault. Of a change that throws, nobody knows whether it was made. */
+export const guarded: Run = <F extends StoreFault, T>(call: Call, work: () => Answer<T>) =>
   storeTask(async () => {
     try {
       return await work()
     } catch (cause) {
-      return left({ _tag: 'Io', operation, cause, ...(changing.has(operation) && { outcome: 'unknown' as const }) })
+      const [operation, changes] = operations[call]
+      return left({ _tag: 'Io', operation, cause, ...(changes !== undefined && { outcome: 'unknown' as const }) })
     }
-  }, call) as Task<F, T>
-
-/** Operations that change something: of one that throws, nobody knows whether it did. */
-const changing: ReadonlySet<string> = new Set([
-  'create a log',
-  'update metadata',
-  'append',
-  'fork',
-  'remove a log',
-  'erase rows',
-  'put blocks',
-  'take a lease',
-  'renew a lease',
-  'release a lease',
-  'ask a holder to stop',
-])
+  }, `store.${call}`) as Task<F, T>
 
 export const blockHandle = (driver: BlockDriver, scope: string, run: Run): BlockStore => {
   const { hash } = driver
   /** The driver gets each id once. */
-  const onBlocks = <T>(
-    operation: string,
+  const onBlocks = <T, U>(
+    call: 'getBlocks' | 'hasBlocks',
     given: readonly BlockId[],
-    work: (ids: readonly BlockId[]) => Answer<T>,
-    call: string,
-  ): Task<BlockFault, T> =>
-    run(
-      operation,
-      async () => {
-        const problem = invalidBlockId(given)
-        return problem === undefined ? work([...new Set(given)]) : left(problem)
-      },
-      call,
-    )
+    ask: (ids: readonly BlockId[]) => Answer<T>,
+    answer: (found: T, wanted: readonly BlockId[]) => Either<StoreFault, readonly U[]>,
+  ): Task<BlockFault, readonly U[]> => {
+    const wanted = [...given]
+    return run(call, async () => {
+      const problem = invalidBlockId(wanted)
+      const found = problem === undefined ? await ask([...new Set(wanted)]) : left(problem)
+      return isLeft(found) ? found : answer(found.right, wanted)
+    })
+  }
   return {
     hash,
     scope,
     putBlocks: (given) =>
-      run(
-        'put blocks',
-        async () => {
-          const blocks = ownBlocks(given, hash)
-          const done = await driver.putBlocks(scope, once(blocks))
-          return isLeft(done) ? done : right(Object.freeze(blocks.map((block) => block.id)))
-        },
-        'store.putBlocks',
-      ),
-    getBlocks: (given) => {
-      const wanted = [...given]
-      return onBlocks(
-        'get blocks',
-        wanted,
-        async (ids) => {
-          const found = await driver.getBlocks(scope, ids)
-          if (isLeft(found)) return found
-          const damaged = [...found.right].filter(([id, bytes]) => blockIdOf(bytes, hash) !== id).map(([id]) => id)
+      run('putBlocks', async () => {
+        const blocks = ownBlocks(given, hash)
+        const done = await driver.putBlocks(scope, once(blocks))
+        return isLeft(done) ? done : right(Object.freeze(blocks.map((block) => block.id)))
+      }),
+    getBlocks: (given) =>
+      onBlocks(
+        'getBlocks',
+        given,
+        (ids) => driver.getBlocks(scope, ids),
+        (found, wanted) => {
+          const damaged = [...found].filter(([id, bytes]) => blockIdOf(bytes, hash) !== id).map(([id]) => id)
           return damaged.length > 0
             ? left({ _tag: 'DamagedBlock', ids: damaged })
-            : right(Object.freeze(wanted.map((id) => found.right.get(id))))
+            : right(Object.freeze(wanted.map((id) => found.get(id))))
         },
-        'store.getBlocks',
-      )
-    },
-    hasBlocks: (given) => {
-      const wanted = [...given]
-      return onBlocks(
-        'look for blocks',
-        wanted,
-        async (ids) => {
-          const found = await driver.hasBlocks(scope, ids)
-          return isLeft(found) ? found : right(Object.freeze(wanted.map((id) => found.right.has(id))))
-        },
-        'store.hasBlocks',
-      )
-    },
+      ),
+    hasBlocks: (given) =>
+      onBlocks(
+        'hasBlocks',
+        given,
+        (ids) => driver.hasBlocks(scope, ids),
+        (found, wanted) => right(Object.freeze(wanted.map((id) => found.has(id)))),
+      ),
   }
 }

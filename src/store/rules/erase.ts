@@ -6,6 +6,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { isLeft, left, right, ownFields } from '../../json/index.ts'
 import { emptyRange } from '../../proof/kit.ts'
+import { again } from './again.ts'
 import { checkAppend } from './checked.ts'
 import type { CheckedErasure, StoreDriver } from '../port/driver.ts'
 import type { Erased, EraseRequest, RowsToErase, Sharing } from '../port/erasing.ts'
@@ -13,7 +14,7 @@ import type { EraseFault } from '../fault.ts'
 import { identitiesIn, identityAt } from '../port/identity.ts'
 import { claimIn } from '../port/lease.ts'
 import { ledgerContent, stubLeaf, type LedgerContent } from './ledger.ts'
-import { ledgerId, ledgerRow, type Because, type ErasedRow, type Hold, type LedgerRow } from '../port/ledger-row.ts'
+import { becauseOf, ledgerId, ledgerRow, type ErasedRow, type Hold, type LedgerRow } from '../port/ledger-row.ts'
 import { againstOwnId } from '../port/own-logs.ts'
 import type { StoredRow } from '../port/row.ts'
 import { sameHead } from './rules.ts'
@@ -22,9 +23,6 @@ import { headOf, rowLeaf } from '../port/tree.ts'
 
 /** What an erasure, and the judging of rows that were erased, need of a store. */
 export type InnerStore = Pick<Store, 'info' | 'read' | 'nodes' | 'hash' | 'scope' | 'now'>
-
-/** How often something is tried that the ledger has to agree to, where others append to it at the same time. */
-export const attempts = 50
 
 /** Erase rows by a driver. `store` asks it. */
 export const eraseRows = async (
@@ -35,7 +33,7 @@ export const eraseRows = async (
   const { logs, reason, by, copied } = ownFields(request)
   const { erasing } = driver
   if (erasing === undefined) return left({ _tag: 'CannotErase' })
-  for (let attempt = 1; ; attempt++) {
+  return again(async (isLast): Promise<Either<EraseFault, Erased> | undefined> => {
     const content = await ledgerContent(store)
     if (isLeft(content)) return content as Either<EraseFault, never>
     const { head = headOf(emptyRange, store.hash), held } = content.right
@@ -106,9 +104,9 @@ export const eraseRows = async (
       const count = checked.reduce((sum, { rows }) => sum + rows.length, 0)
       return right(Object.freeze({ ...done.right, rows: count }))
     }
-    if (done.left._tag !== 'Conflict' || done.left.id !== ledgerId || attempt === attempts)
-      return done as Either<EraseFault, never>
-  }
+    const isLate = done.left._tag === 'Conflict' && done.left.id === ledgerId
+    return isLate && !isLast ? undefined : (done as Either<EraseFault, never>)
+  })
 }
 
 /**
@@ -128,17 +126,6 @@ export const holdsOnRows = (
     const hold = held.get(id)
     return hold === undefined ? [] : [{ hold, rows }]
   })
-
-const becauseOf = ({
-  reason,
-  by,
-}: {
-  readonly reason?: string | undefined
-  readonly by?: string | undefined
-}): Because => ({
-  ...(reason !== undefined && { reason }),
-  ...(by !== undefined && { by }),
-})
 
 /** The rows of a log that are to be erased and are not yet. */
 const rowsOf = async (

@@ -7,17 +7,18 @@ import type { Task } from '../../task/index.ts'
 import { isLeft, left, optionsOf, right, own } from '../../json/index.ts'
 import { Lately } from '../../sequence/index.ts'
 import { blockIdOf, emptyRange, type Hash } from '../../proof/kit.ts'
-import { behind, blockHandle, defaultScope, guarded, type Run } from './block-handle.ts'
+import { again } from './again.ts'
+import { behind, blockHandle, defaultScope, guarded, operations, type Call, type Run } from './block-handle.ts'
 import type { StoreFinding } from '../port/check.ts'
 import { checkAppend, checkQuery } from './checked.ts'
 import { copyArgument } from '../port/copy-argument.ts'
 import type { Answer, CheckedAppend, StoreDriver, Unchanged } from '../port/driver.ts'
-import { attempts, eraseRows, type InnerStore } from './erase.ts'
+import { eraseRows, type InnerStore } from './erase.ts'
 import type { LogFault, StoreFault, StoreFaultOf } from '../fault.ts'
 import { invalidId } from '../port/id.ts'
 import { againstOwnId, changedOwnMember, isOwnCall, isOwnId, ownMember, type OwnCall } from '../port/own-logs.ts'
 import { ledgerContent, unaccounted } from './ledger.ts'
-import { ledgerId } from '../port/ledger-row.ts'
+import { becauseOf, ledgerId } from '../port/ledger-row.ts'
 import {
   described,
   forkedIdentities,
@@ -27,13 +28,13 @@ import {
   withoutIdentities,
   type LogIdentity,
 } from '../port/identity.ts'
-import { claimIn, invalidLease, invalidTtl, type Lease } from '../port/lease.ts'
+import { claimIn, invalidLease, invalidTtl, type Lease, type LeaseChange } from '../port/lease.ts'
 import { checkMeta } from '../port/meta.ts'
 import { quietly, type OnNotice } from '../port/notice.ts'
 import type { StoredRow } from '../port/row.ts'
 import type { RowIndex, TermsOf } from '../port/row-terms.ts'
 import { signalKey, Signals } from '../port/signals.ts'
-import type { LogInfo, LogStates, Store } from '../port/store.ts'
+import type { Appended, LogInfo, LogStates, Store } from '../port/store.ts'
 import { headOf } from '../port/tree.ts'
 import { undoneErasures, undoneText } from './undone.ts'
 
@@ -51,19 +52,9 @@ export const storeOf = (
   onNotice: OnNotice = () => {},
 ): Either<StoreFaultOf<'InvalidId'>, Store> => {
   const problem = invalidId('scope', scope)
-  return problem === undefined
-    ? right(
-        handle(
-          new Calls(
-            driver,
-            scope,
-            { closed: undefined, pending: new Set(), signals: signalsOf(driver) },
-            undefined,
-            onNotice,
-          ),
-        ),
-      )
-    : left(problem)
+  if (problem !== undefined) return left(problem)
+  const whole = { closed: undefined, pending: new Set<Promise<unknown>>(), signals: signalsOf(driver) }
+  return right(handle(new Calls(driver, scope, whole, undefined, onNotice)))
 }
 
 /** Of each driver: all handles on it hear of all its changes. */
@@ -127,53 +118,31 @@ class Calls {
     this.whole.signals.send(signalKey(this.scope, id))
   }
 
-  readonly run: Run = (operation, work, call) =>
-    guarded(
-      operation,
-      async () => {
-        if (this.whole.closed !== undefined || this.life.closed !== undefined) return left({ _tag: 'Closed' })
-        const answered = await work()
-        if (isLeft(answered) && (answered.left._tag === 'DamagedLog' || answered.left._tag === 'DamagedBlock'))
-          this.tell(answered.left)
-        return answered
-      },
-      call,
-    )
+  readonly run: Run = (call, work) =>
+    guarded(call, async () => {
+      if (this.whole.closed !== undefined || this.life.closed !== undefined) return left({ _tag: 'Closed' })
+      const answered = await work()
+      if (isLeft(answered) && (answered.left._tag === 'DamagedLog' || answered.left._tag === 'DamagedBlock'))
+        this.tell(answered.left)
+      return answered
+    })
 
-  /** The same for what concerns a log. */
-  onLog<F extends StoreFault, T>(operation: string, id: string, work: () => Answer<T>, call: string): Task<F, T> {
-    return this.run(
-      operation,
-      async () => {
-        const problem = invalidId('log', id)
-        return problem === undefined ? work() : left(problem)
-      },
-      call,
-    )
-  }
-
-  /** The same for a change of a log. Its watchers are told, also of one that may have happened. */
-  changing<F extends StoreFault, T>(operation: string, id: string, work: () => Answer<T>, call: string): Task<F, T> {
-    const telling = async (): Promise<Awaited<Answer<T>>> => {
+  /**
+   * The same for a call on a log. Watchers are told of its changes, also of one that may have happened. The library's own logs are
+   * changed by its own calls only.
+   */
+  on<F extends StoreFault, T>(call: Call, id: string, work: () => Answer<T>, mark?: OwnCall): Task<F, T> {
+    const [, changes] = operations[call]
+    const forbidden = changes === 'log' ? againstOwnId(id, mark) : undefined
+    return this.run(call, async () => {
+      const problem = invalidId('log', id) ?? forbidden
+      if (problem !== undefined) return left(problem)
       try {
         return await work()
       } finally {
-        this.changed(id)
+        if (changes === 'log' || changes === 'lease') this.changed(id)
       }
-    }
-    return this.onLog(operation, id, telling, call)
-  }
-
-  /** The same for a change of rows or metadata. The library's own logs are changed by its own calls only. */
-  change<F extends StoreFault, T>(
-    operation: string,
-    id: string,
-    mark: OwnCall | undefined,
-    work: () => Answer<T>,
-    call: string,
-  ): Task<F, T> {
-    const problem = againstOwnId(id, mark)
-    return this.changing(operation, id, problem === undefined ? work : async () => left(problem), call)
+    })
   }
 }
 
@@ -186,17 +155,13 @@ const handle = (calls: Calls): Store => {
     ...indexCalls(calls),
     ...stateCalls(calls),
     now: driver.now ?? Date.now,
-    check: () => calls.run('check the store', () => checked(driver), 'store.check'),
-    repair: () => calls.run('repair the store', async () => driver.repair?.() ?? right([]), 'store.repair'),
+    check: () => calls.run('check', () => checked(driver)),
+    repair: () => calls.run('repair', async () => driver.repair?.() ?? right([])),
     scopes: () =>
-      calls.run(
-        'list the scopes',
-        async () => {
-          const found = (await driver.scopes?.()) ?? right(undefined)
-          return isLeft(found) || found.right === undefined ? found : right(Object.freeze(found.right.toSorted()))
-        },
-        'store.scopes',
-      ),
+      calls.run('scopes', async () => {
+        const found = (await driver.scopes?.()) ?? right(undefined)
+        return isLeft(found) || found.right === undefined ? found : right(Object.freeze(found.right.toSorted()))
+      }),
     scoped: (name) => {
       const problem = invalidId('scope', name)
       if (problem !== undefined) return left(problem)
@@ -204,283 +169,184 @@ const handle = (calls: Calls): Store => {
       return right(handle(new Calls(driver, name, whole, own, onNotice)))
     },
     close: () =>
-      guarded(
-        'close',
-        async () => {
-          const first = life.closed === undefined
-          life.closed ??= life === whole ? calls.finished().then(() => driver.close()) : Promise.resolve()
-          if (first) life.signals.send() // whoever reads now is told that it is closed
-          return right(await life.closed)
-        },
-        'store.close',
-      ),
+      guarded('close', async () => {
+        const first = life.closed === undefined
+        life.closed ??= life === whole ? calls.finished().then(() => driver.close()) : Promise.resolve()
+        if (first) life.signals.send() // whoever reads now is told that it is closed
+        return right(await life.closed)
+      }),
   })
   behind.set(store, driver)
   return store
 }
 
-type LogCalls =
-  | 'create'
-  | 'info'
-  | 'identities'
-  | 'list'
-  | 'update'
-  | 'append'
-  | 'turn'
-  | 'read'
-  | 'nodes'
-  | 'fork'
-  | 'remove'
-  | 'erase'
-  | 'sharing'
-  | 'containing'
-  | 'watch'
-
-const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
+const logCalls = (calls: Calls) => {
   const { driver, scope } = calls
+  const { turn } = driver
   const inner = innerOf(driver, scope)
-  const { hash } = driver
   return {
     create: (given) => {
       const options = optionsOf('store.create', given)
       const { id, meta = {}, rows = [], blocks = [], terms } = options
-      return calls.change(
-        'create a log',
-        id,
-        options,
-        async () => {
-          const checked = checkMeta(meta)
-          if (isLeft(checked)) return checked
-          const empty = headOf(emptyRange, hash)
-          const first = checkAppend({ expected: empty, rows, blocks, ...(terms !== undefined && { terms }) }, inner)
-          if (isLeft(first)) return first
-          const problem = hasErased(first.right)
-            ? await againstErased(driver, inner, undefined, first.right)
-            : undefined
-          if (problem !== undefined) return left(problem)
-          const kept = withIdentities(withoutIdentities(checked.right), newIdentities())
-          return outside(await driver.create(scope, id, kept, first.right))
-        },
-        'store.create',
-      )
+      const work = async (): Answer<LogInfo> => {
+        const checked = checkMeta(meta)
+        if (isLeft(checked)) return checked
+        const expected = headOf(emptyRange, driver.hash)
+        const first = checkAppend({ expected, rows, blocks, ...(terms !== undefined && { terms }) }, inner)
+        if (isLeft(first)) return first
+        const problem = await againstErased(driver, inner, undefined, first.right)
+        if (problem !== undefined) return left(problem)
+        const kept = withIdentities(withoutIdentities(checked.right), newIdentities())
+        return outside(await driver.create(scope, id, kept, first.right))
+      }
+      return calls.on('create', id, work, options)
     },
-    info: (id) => calls.onLog('read a log', id, async () => outside(await driver.info(scope, id)), 'store.info'),
-    identities: (id) => calls.onLog('read a log', id, () => identitiesOf(inner, id), 'store.identities'),
+    info: (id) => calls.on('info', id, async () => outside(await driver.info(scope, id))),
+    identities: (id) => calls.on('identities', id, () => identitiesOf(inner, id)),
     list: (given) => {
       const query = optionsOf('store.list', given)
-      return calls.run(
-        'list logs',
-        async () => {
-          const checked = checkQuery(query)
-          if (isLeft(checked)) return checked
-          const page = await driver.list(scope, checked.right)
-          if (!isLeft(page))
-            for (const { id, reason } of own(page.right, 'damaged') ?? [])
-              calls.tell({ _tag: 'DamagedLog', id, position: 0, reason })
-          return isLeft(page)
-            ? page
-            : right(Object.freeze({ ...page.right, logs: Object.freeze(page.right.logs.map(described)) }))
-        },
-        'store.list',
-      )
+      return calls.run('list', async () => {
+        const checked = checkQuery(query)
+        if (isLeft(checked)) return checked
+        const page = await driver.list(scope, checked.right)
+        if (isLeft(page)) return page
+        for (const { id, reason } of own(page.right, 'damaged') ?? [])
+          calls.tell({ _tag: 'DamagedLog', id, position: 0, reason })
+        return right(Object.freeze({ ...page.right, logs: Object.freeze(page.right.logs.map(described)) }))
+      })
     },
     update: (id, given) => {
       const options = optionsOf('store.update', given)
       const { expected, meta, ownKey } = options
-      return calls.change(
-        'update metadata',
-        id,
-        options,
-        async () => {
-          const checked = checkMeta(meta)
-          if (isLeft(checked)) return checked
-          const found = await inner.info(id)()
-          if (isLeft(found)) return found
-          const { meta: before, version } = found.right
-          const after = withoutIdentities(checked.right)
-          const isPublic = !isOwnCall(options) && version === expected // another version is a conflict
-          const name = isPublic ? changedOwnMember(withoutIdentities(before), after) : undefined
-          if (name !== undefined) return left(ownMember(name))
-          const kept = withIdentities(after, identitiesIn(before))
-          return outside(await driver.update(scope, id, { ...claimIn(options), expected, meta: kept, ownKey }))
-        },
-        'store.update',
-      )
+      const work = async (): Answer<LogInfo> => {
+        const checked = checkMeta(meta)
+        if (isLeft(checked)) return checked
+        const found = await inner.info(id)()
+        if (isLeft(found)) return found
+        const { meta: before, version } = found.right
+        const after = withoutIdentities(checked.right)
+        const isPublic = !isOwnCall(options) && version === expected // another version is a conflict
+        const name = isPublic ? changedOwnMember(withoutIdentities(before), after) : undefined
+        if (name !== undefined) return left(ownMember(name))
+        const kept = withIdentities(after, identitiesIn(before))
+        return outside(await driver.update(scope, id, { ...claimIn(options), expected, meta: kept, ownKey }))
+      }
+      return calls.on('update', id, work, options)
     },
     append: (id, given) => {
       const append = optionsOf('store.append', given)
-      return calls.change(
-        'append',
-        id,
-        append,
-        async () => {
-          const checked = checkAppend(append, inner)
-          if (isLeft(checked)) return checked
-          const problem = hasErased(checked.right) ? await againstErased(driver, inner, id, checked.right) : undefined
-          if (problem !== undefined) return left(problem)
-          const appended = await driver.append(scope, id, checked.right)
-          if (!isLeft(appended) || appended.left._tag !== 'Conflict') return appended
-          const judged = await judgedRows(inner, id, appended.left.missed)
-          return isLeft(judged) ? judged : appended
-        },
-        'store.append',
-      )
+      const work = async (): Answer<Appended> => {
+        const checked = checkAppend(append, inner)
+        if (isLeft(checked)) return checked
+        const hasErased = checked.right.rows.some(({ erased }) => erased !== undefined)
+        const problem = hasErased ? await againstErased(driver, inner, id, checked.right) : undefined
+        if (problem !== undefined) return left(problem)
+        const appended = await driver.append(scope, id, checked.right)
+        if (!isLeft(appended) || appended.left._tag !== 'Conflict') return appended
+        const judged = await judgedRows(inner, id, appended.left.missed)
+        return isLeft(judged) ? judged : appended
+      }
+      return calls.on('append', id, work, append)
     },
-    ...(driver.turn !== undefined && {
-      turn: (id) =>
-        calls.onLog('wait for a turn', id, () => (driver as Required<StoreDriver>).turn(scope, id), 'store.turn'),
+    ...(turn !== undefined && {
+      turn: (id: string) => calls.on<LogFault, () => void>('turn', id, () => turn(scope, id)),
     }),
     read: (id, given) => {
       const range = optionsOf('store.read', given)
-      return calls.onLog(
-        'read rows',
-        id,
-        async () => {
-          const rows = await driver.read(scope, id, range)
-          return isLeft(rows) ? rows : judgedRows(inner, id, rows.right)
-        },
-        'store.read',
-      )
+      return calls.on('read', id, async () => {
+        const rows = await driver.read(scope, id, range)
+        return isLeft(rows) ? rows : judgedRows(inner, id, rows.right)
+      })
     },
-    nodes: (id, positions) =>
-      calls.onLog('read nodes', id, () => driver.nodes(scope, id, [...positions]), 'store.nodes'),
+    nodes: (id, positions) => calls.on('nodes', id, () => driver.nodes(scope, id, [...positions])),
     fork: (id, given) => {
       const options = optionsOf('store.fork', given)
       const { id: to, at, meta = {} } = options
-      return calls.change(
-        'fork',
-        id,
-        options,
-        async () => {
-          const problem = invalidId('log', to) ?? againstOwnId(to, options)
-          if (problem !== undefined) return left(problem)
-          const checked = checkMeta(meta)
-          if (isLeft(checked)) return checked
-          const identities = await identitiesOf(inner, id)
-          if (isLeft(identities)) return identities
-          const kept = withIdentities(withoutIdentities(checked.right), forkedIdentities(identities.right, at))
-          const forked = await driver.fork(scope, id, to, at, kept)
-          calls.changed(to)
-          return outside(forked)
-        },
-        'store.fork',
-      )
+      const work = async (): Answer<LogInfo> => {
+        const problem = invalidId('log', to) ?? againstOwnId(to, options)
+        if (problem !== undefined) return left(problem)
+        const checked = checkMeta(meta)
+        if (isLeft(checked)) return checked
+        const identities = await identitiesOf(inner, id)
+        if (isLeft(identities)) return identities
+        const kept = withIdentities(withoutIdentities(checked.right), forkedIdentities(identities.right, at))
+        const forked = await driver.fork(scope, id, to, at, kept)
+        calls.changed(to)
+        return outside(forked)
+      }
+      return calls.on('fork', id, work, options)
     },
-    remove: (id, call) =>
-      calls.change(
-        'remove a log',
-        id,
-        call,
-        () =>
-          calls.longer(async () => {
-            for (let attempt = 1; ; attempt++) {
-              const free = await notHeld(inner, id)
-              if (isLeft(free)) return free
-              const removed = await driver.remove(scope, id, free.right)
-              const isLate = isLeft(removed) && removed.left._tag === 'Conflict' // the ledger has changed meanwhile
-              if (!isLate || attempt === attempts) return removed
-            }
-          }),
-        'store.remove',
-      ),
+    remove: (id, call) => {
+      const work = async (isLast: boolean): Promise<Either<StoreFault, void> | undefined> => {
+        const free = await notHeld(inner, id)
+        if (isLeft(free)) return free
+        const removed = await driver.remove(scope, id, free.right)
+        const isLate = isLeft(removed) && removed.left._tag === 'Conflict' // the ledger has changed meanwhile
+        return isLate && !isLast ? undefined : removed
+      }
+      return calls.on('remove', id, () => calls.longer(() => again(work)), call)
+    },
     erase: (given) => {
       const request = copyArgument(optionsOf('store.erase', given))
-      return calls.run(
-        'erase rows',
-        () =>
-          calls.longer(async () => {
-            try {
-              return await eraseRows(driver, inner, request)
-            } finally {
-              for (const { id } of [...request.logs, { id: ledgerId }]) calls.changed(id)
-            }
-          }),
-        'store.erase',
+      return calls.run('erase', () =>
+        calls.longer(async () => {
+          try {
+            return await eraseRows(driver, inner, request)
+          } finally {
+            for (const { id } of [...request.logs, { id: ledgerId }]) calls.changed(id)
+          }
+        }),
       )
     },
     sharing: (id) =>
-      calls.onLog(
-        'look for forks',
-        id,
-        async () => driver.erasing?.sharing(scope, id) ?? left({ _tag: 'CannotErase' }),
-        'store.sharing',
-      ),
+      calls.on('sharing', id, async () => driver.erasing?.sharing(scope, id) ?? left({ _tag: 'CannotErase' })),
     containing: (texts) =>
       calls.run(
-        'look for texts',
+        'containing',
         async () => driver.erasing?.containing(scope, [...texts]) ?? left({ _tag: 'CannotErase' }),
-        'store.containing',
       ),
     watch: (id, wake) =>
-      calls.onLog(
-        'watch a log',
-        id,
-        async () => {
-          const key = signalKey(scope, id)
-          const own = new Signals()
-          own.add(key, wake) // whatever is thrown by it stays there
-          const tellOwn = (): void => own.send()
-          const ends = [...new Set([calls.whole.signals, calls.life.signals])].map((signals) =>
-            signals.add(key, tellOwn),
-          )
-          const elsewhere = await driver.watch?.(scope, id, tellOwn)
-          if (elsewhere !== undefined) ends.push(elsewhere)
-          return right(() => {
-            for (const end of ends.splice(0)) end()
-          })
-        },
-        'store.watch',
-      ),
-  }
+      calls.on('watch', id, async () => {
+        const key = signalKey(scope, id)
+        const own = new Signals()
+        own.add(key, wake) // whatever is thrown by it stays there
+        const tellOwn = (): void => own.send()
+        const ends = [...new Set([calls.whole.signals, calls.life.signals])].map((signals) => signals.add(key, tellOwn))
+        const elsewhere = await driver.watch?.(scope, id, tellOwn)
+        if (elsewhere !== undefined) ends.push(elsewhere)
+        return right(() => {
+          for (const end of ends.splice(0)) end()
+        })
+      }),
+  } satisfies Partial<Store>
 }
 
-type LeaseCalls = 'lease' | 'renew' | 'release' | 'requestStop' | 'leaseOf'
-
-const leaseCalls = (calls: Calls): Pick<Store, LeaseCalls> => {
-  const { driver, scope } = calls
+const leaseCalls = (calls: Calls) => {
+  const changing = (id: string, change: LeaseChange): Answer<Lease | undefined> =>
+    calls.driver.lease(calls.scope, id, change)
   return {
     lease: (id, given) => {
       const { holder, ttl } = optionsOf('store.lease', given)
-      return calls.changing(
-        'take a lease',
-        id,
-        async () => {
-          const problem = invalidLease({ holder, ttl })
-          return problem === undefined
-            ? leased(await driver.lease(scope, id, { type: 'take', holder, ttl }))
-            : left(problem)
-        },
-        'store.lease',
-      )
+      return calls.on('lease', id, async () => {
+        const problem = invalidLease({ holder, ttl })
+        return problem === undefined ? leased(await changing(id, { type: 'take', holder, ttl })) : left(problem)
+      })
     },
     renew: (id, given) => {
       const { number, ttl } = optionsOf('store.renew', given)
-      return calls.onLog(
-        'renew a lease',
-        id,
-        async () => {
-          const problem = invalidTtl(ttl)
-          return problem === undefined
-            ? leased(await driver.lease(scope, id, { type: 'renew', number, ttl }))
-            : left(problem)
-        },
-        'store.renew',
-      )
+      return calls.on('renew', id, async () => {
+        const problem = invalidTtl(ttl)
+        return problem === undefined ? leased(await changing(id, { type: 'renew', number, ttl })) : left(problem)
+      })
     },
     release: (id, number) =>
-      calls.changing(
-        'release a lease',
-        id,
-        async () => {
-          const released = await driver.lease(scope, id, { type: 'release', number })
-          return isLeft(released) ? released : right(undefined)
-        },
-        'store.release',
-      ),
-    requestStop: (id) =>
-      calls.changing('ask a holder to stop', id, () => driver.lease(scope, id, { type: 'stop' }), 'store.requestStop'),
-    leaseOf: (id) => calls.onLog('read a lease', id, () => driver.lease(scope, id, { type: 'look' }), 'store.leaseOf'),
-  }
+      calls.on('release', id, async () => {
+        const released = await changing(id, { type: 'release', number })
+        return isLeft(released) ? released : right(undefined)
+      }),
+    requestStop: (id) => calls.on('requestStop', id, () => changing(id, { type: 'stop' })),
+    leaseOf: (id) => calls.on('leaseOf', id, () => changing(id, { type: 'look' })),
+  } satisfies Partial<Store>
 }
 
 /** The same terms, of blocks that are what their ids say: an index has no words of others. */
@@ -498,9 +364,8 @@ const stateCalls = (calls: Calls): Pick<Store, 'states'> => {
   if (states === undefined) return {}
   return {
     states: Object.freeze<LogStates>({
-      read: (id) => calls.onLog('read a state', id, () => states.read(scope, id), 'store.states.read'),
-      write: (id, text) =>
-        calls.onLog('write a state', id, () => states.write(scope, id, String(text)), 'store.states.write'),
+      read: (id) => calls.on('states.read', id, () => states.read(scope, id)),
+      write: (id, text) => calls.on('states.write', id, () => states.write(scope, id, String(text))),
     }),
   }
 }
@@ -513,16 +378,13 @@ const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
       find: (given) => {
         const query = copyArgument(optionsOf('store.index.find', given))
         const limit = Math.max(1, Math.min(1000, Math.floor(query.limit ?? 100) || 1))
-        return run('search the index', () => index.find(scope, { ...query, limit }), 'store.index.find')
+        return run('index.find', () => index.find(scope, { ...query, limit }))
       },
-      findIn: (logs, term) =>
-        run('search the index', () => index.findIn(scope, [...new Set(logs)], term), 'store.index.findIn'),
-      encrypted: () =>
-        run('list encrypted logs', async () => index.encrypted?.(scope) ?? right([]), 'store.index.encrypted'),
-      make: () => run('make the index', () => index.make(), 'store.index.make'),
-      add: (terms, most) =>
-        run('add to the index', () => index.add(intact(terms, driver.hash), most), 'store.index.add'),
-      drop: () => run('drop the index', () => index.drop(), 'store.index.drop'),
+      findIn: (logs, term) => run('index.findIn', () => index.findIn(scope, [...new Set(logs)], term)),
+      encrypted: () => run('index.encrypted', async () => index.encrypted?.(scope) ?? right([])),
+      make: () => run('index.make', () => index.make()),
+      add: (terms, most) => run('index.add', () => index.add(intact(terms, driver.hash), most)),
+      drop: () => run('index.drop', () => index.drop()),
     }),
   }
 }
@@ -543,9 +405,9 @@ const innerOf = (driver: StoreDriver, scope: string): InnerStore => {
     hash,
     scope,
     now,
-    info: (id) => guarded('read a log', () => driver.info(scope, id), 'store.info'),
-    read: (id, range = {}) => guarded('read rows', () => driver.read(scope, id, range), 'store.read'),
-    nodes: (id, positions) => guarded('read nodes', () => driver.nodes(scope, id, positions), 'store.nodes'),
+    info: (id) => guarded('info', () => driver.info(scope, id)),
+    read: (id, range = {}) => guarded('read', () => driver.read(scope, id, range)),
+    nodes: (id, positions) => guarded('nodes', () => driver.nodes(scope, id, positions)),
   }
   known.set(scope, inner)
   return inner
@@ -577,8 +439,6 @@ const judgedRows = async (
     ? right(rows)
     : left(damaged(bad, 'its text is missing, and the ledger does not say that it was erased'))
 }
-
-const hasErased = ({ rows }: Pick<CheckedAppend, 'rows'>): boolean => rows.some(({ erased }) => erased !== undefined)
 
 /** Why rows without a text can't be appended. */
 const againstErased = async (
@@ -655,6 +515,5 @@ const notHeld = async (store: InnerStore, id: string): Promise<Either<StoreFault
   const { head, held } = content.right
   const hold = held.get(id)
   if (hold === undefined) return right({ id: ledgerId, head })
-  const { reason, by } = hold
-  return left({ _tag: 'LogHeld', id, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) })
+  return left({ _tag: 'LogHeld', id, ...becauseOf(hold) })
 }

@@ -3,9 +3,10 @@
  * writes heads into it, and every erasure is a row of it.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, ownFields, own } from '../../json/index.ts'
+import { isLeft, left, right, own } from '../../json/index.ts'
 import type { LogFault, StoreFault, StoreFaultOf } from '../fault.ts'
 import {
+  becauseOf,
   ledgerId,
   ledgerRow,
   readLedgerRow,
@@ -16,6 +17,7 @@ import {
   type LedgerEntry,
   type LedgerRow,
 } from '../port/ledger-row.ts'
+import { again } from './again.ts'
 import { ownStore } from './own-store.ts'
 import { LayeredMap } from './layered-map.ts'
 import type { Head, StoredRow } from '../port/row.ts'
@@ -134,11 +136,6 @@ const readOn = async (
   return right(Object.freeze({ head, sessions: all, held, destroyed, erasures: Object.freeze(erasures), erased }))
 }
 
-const becauseOf = (said: { readonly reason?: string; readonly by?: string }): Pick<Hold, 'reason' | 'by'> => {
-  const { reason, by } = ownFields(said)
-  return { ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) }
-}
-
 const keyOf = ({ log, row, kind, leaf, stub }: Omit<ErasedRow, 'index'>): string =>
   JSON.stringify([log, row, kind, leaf, stub])
 
@@ -188,9 +185,6 @@ export const unaccounted = (
 ): StoredRow | undefined =>
   rows.find((row) => row.erased !== undefined && erasureOf(content, row, identities, hash) === undefined)
 
-/** How often an append to the ledger is tried where others append at the same time. */
-const attempts = 50
-
 /** What an append to a ledger did. */
 export interface LedgerAppended {
   /** The head of the ledger after it. */
@@ -212,7 +206,7 @@ export const appendToLedger = async <F, M extends object>(
   news: (ledger: LedgerContent) => Promise<Either<F, { readonly rows: readonly LedgerRow[]; readonly more: M }>>,
 ): Promise<Either<F | StoreFault, LedgerAppended & M>> => {
   const own = ownStore(store)
-  for (let attempt = 1; ; attempt++) {
+  return again(async (isLast) => {
     const ledger = await ledgerContent(store)
     if (isLeft(ledger)) return ledger
     const { head } = ledger.right
@@ -220,16 +214,13 @@ export const appendToLedger = async <F, M extends object>(
     if (isLeft(said)) return said
     const { rows, more } = said.right
     const recorded = rows.length
+    if (head !== undefined && recorded === 0) return right({ head, recorded, ...more })
     const stored = rows.map((row) => ledgerRow(row, store.now()))
-    if (head === undefined) {
-      const created = await own.create({ id: ledgerId, meta: { [ledgerId]: 1 }, rows: stored, encrypt: false })()
-      if (!isLeft(created)) return right({ head: created.right.head, recorded, ...more })
-      if (created.left._tag !== 'LogExists' || attempt === attempts) return created
-    } else {
-      if (recorded === 0) return right({ head, recorded, ...more })
-      const appended = await own.append(ledgerId, { expected: head, rows: stored })()
-      if (!isLeft(appended)) return right({ head: appended.right.head, recorded, ...more })
-      if (appended.left._tag !== 'Conflict' || attempt === attempts) return appended
-    }
-  }
+    const done = await (head === undefined
+      ? own.create({ id: ledgerId, meta: { [ledgerId]: 1 }, rows: stored, encrypt: false })()
+      : own.append(ledgerId, { expected: head, rows: stored })())
+    if (!isLeft(done)) return right({ head: done.right.head, recorded, ...more })
+    const isLate = done.left._tag === (head === undefined ? 'LogExists' : 'Conflict')
+    return isLate && !isLast ? undefined : done
+  })
 }

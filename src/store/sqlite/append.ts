@@ -2,21 +2,17 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, type JsonObject } from '../../json/index.ts'
-import { emptyRange, type Hash } from '../../proof/kit.ts'
+import { emptyRange, type CompactRange, type Hash } from '../../proof/kit.ts'
 import { Damaged } from '../port/damaged.ts'
 import type { CheckedAppend } from '../port/driver.ts'
 import type { StoreFault } from '../fault.ts'
-import type { Head } from '../port/row.ts'
 import {
-  conflict,
   diverged,
   growth,
   hasKey,
-  isLate,
   isPlanFor,
-  missedRange,
   namedElsewhere,
-  olderSize,
+  refusal,
   repeated,
   sameHead,
   type Growth,
@@ -27,7 +23,7 @@ import type { Blocks } from './blocks.ts'
 import type { Leases } from './leases.ts'
 import { headIn, headIsSound, headSum, joined, split, usedAt, type LogRow, type RawLog } from './log.ts'
 import type { Logs } from './logs.ts'
-import { prepared, type Prepared } from './prepared.ts'
+import { preparedAll } from './prepared.ts'
 import type { Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
 import type { Search } from './search.ts'
@@ -46,24 +42,12 @@ interface Parts {
 export class Appender {
   readonly #parts: Parts
   readonly #hash: Hash
-  readonly #grow: Prepared
-  readonly #move: Prepared
-  readonly #operation: Prepared
-  readonly #addOperation: Prepared
+  readonly #sql: ReturnType<typeof statements>
 
   constructor(db: DatabaseSync, parts: Parts, hash: Hash) {
     this.#parts = parts
     this.#hash = hash
-    this.#grow = prepared(
-      db,
-      'update log set size = ?, entries = ?, peaks = ?, root = ?, appended = ?, sum = ? where key = ?',
-    )
-    this.#move = prepared(db, 'update log set used = ? where key = ?')
-    this.#operation = prepared(db, 'select base, size, root, sum from operation where log = ? and id = ?')
-    this.#addOperation = prepared(
-      db,
-      'insert into operation (log, id, base, size, root, sum) values (?, ?, ?, ?, ?, ?)',
-    )
+    this.#sql = statements(db)
   }
 
   /** A log and its first rows. */
@@ -98,7 +82,10 @@ export class Appender {
     if (unleased !== undefined) return left(unleased)
     rows.checkSegment(log.segment)
     const head = headIn(log)
-    if (!sameHead(expected, head)) return left(this.#against(log, expected))
+    if (!sameHead(expected, head)) {
+      const at = (size: number): CompactRange => rows.rangeAt(log.segment, size)
+      return left(refusal(log.id, expected, head, this.#hash, at, ({ from, to }) => rows.read(log.segment, from, to)))
+    }
     const peaks = split(log.peaks)
     if (!isPlanFor(given.plan, { head, peaks })) rangeOf(head, peaks, this.#hash)
     const key = scopes.keyOf(scope)
@@ -110,20 +97,8 @@ export class Appender {
     return right(grown.answer)
   }
 
-  /** Why rows that expect this head can't be appended. */
-  #against(log: LogRow, expected: Head): StoreFault {
-    const { rows } = this.#parts
-    const { id } = log
-    const actual = headIn(log)
-    const size = olderSize(expected, actual)
-    if (!isLate(expected, size === undefined ? undefined : rows.rangeAt(log.segment, size), this.#hash))
-      return diverged(id, expected, actual)
-    const { from, to } = missedRange(expected, actual)
-    return conflict(id, expected, actual, rows.read(log.segment, from, to))
-  }
-
   #answered(log: LogRow, operation: string, given: CheckedAppend['rows']): Either<StoreFault, Appended> | undefined {
-    const found = this.#operation().get(log.key, operation) as
+    const found = this.#sql.operation().get(log.key, operation) as
       | { readonly base: number; readonly size: number; readonly root: Uint8Array; readonly sum: number | null }
       | undefined
     if (found === undefined) return undefined
@@ -166,12 +141,20 @@ export class Appender {
     const [peaks, root] = [joined(grown.peaks), Buffer.from(grown.head.root, 'hex')]
     const appended = grown.rows.length === 0 ? log.appended : (grown.appended ?? null)
     const sum = headSum({ ...log, size, entries, peaks, root, appended })
-    this.#grow().run(size, entries, peaks, root, appended, sum, log.key)
+    this.#sql.grow().run(size, entries, peaks, root, appended, sum, log.key)
     // Its place in the index of lists is changed only if it is another: that writes two pages more.
     const used = grown.appended === undefined ? undefined : usedAt(grown.appended)
-    if (used !== undefined && raw['used'] !== BigInt(used)) this.#move().run(used, log.key)
+    if (used !== undefined && raw['used'] !== BigInt(used)) this.#sql.move().run(used, log.key)
     if (operation === undefined) return
     const mark = sumOf(log.key, operation, log.size, size, root)
-    this.#addOperation().run(log.key, operation, log.size, size, root, mark)
+    this.#sql.addOperation().run(log.key, operation, log.size, size, root, mark)
   }
 }
+
+const statements = (db: DatabaseSync) =>
+  preparedAll(db, {
+    grow: 'update log set size = ?, entries = ?, peaks = ?, root = ?, appended = ?, sum = ? where key = ?',
+    move: 'update log set used = ? where key = ?',
+    operation: 'select base, size, root, sum from operation where log = ? and id = ?',
+    addOperation: 'insert into operation (log, id, base, size, root, sum) values (?, ?, ?, ?, ?, ?)',
+  })

@@ -2,18 +2,14 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
 import type { Block } from '../port/driver.ts'
-import { prepared, type Prepared } from './prepared.ts'
+import { preparedAll } from './prepared.ts'
 import { sumOf } from './sum.ts'
 
 export class Blocks {
   readonly #key: StatementSync
   readonly #bytes: StatementSync
   readonly #holds: StatementSync
-  readonly #insert: Prepared
-  readonly #content: Prepared
-  readonly #keep: Prepared
-  readonly #mention: Prepared
-  readonly #use: Prepared
+  readonly #sql: ReturnType<typeof statements>
 
   constructor(db: DatabaseSync) {
     this.#key = db.prepare('select key from block where scope = ? and id = ?')
@@ -21,11 +17,7 @@ export class Blocks {
       'select bytes from content where block = (select key from block where scope = ? and id = ?)',
     )
     this.#holds = db.prepare('select 1 from content where block = ? and bytes = ?')
-    this.#insert = prepared(db, 'insert into block (scope, id, uses, kept, sum) values (?, ?, 0, ?, ?)')
-    this.#content = prepared(db, 'insert or replace into content (block, bytes) values (?, ?)')
-    this.#keep = prepared(db, 'update block set kept = 1, sum = ? where key = ? and kept = 0')
-    this.#mention = prepared(db, 'insert into mention (row, block, sum) values ((? << 32) + ?, ?, ?)')
-    this.#use = prepared(db, 'update block set uses = uses + 1 where key = ?')
+    this.#sql = statements(db)
   }
 
   /** What is there already is compared: bytes that were damaged are replaced by these. */
@@ -35,10 +27,11 @@ export class Blocks {
       const digest = binary(id)
       const kept = keep ? 1 : 0
       const sum = sumOf(scope, digest, kept)
-      if (key === undefined) this.#content().run(this.#insert().run(scope, digest, kept, sum).lastInsertRowid, bytes)
+      if (key === undefined)
+        this.#sql.content().run(this.#sql.insert().run(scope, digest, kept, sum).lastInsertRowid, bytes)
       else {
-        if (this.#holds.get(key, bytes) === undefined) this.#content().run(key, bytes)
-        if (keep) this.#keep().run(sum, key)
+        if (this.#holds.get(key, bytes) === undefined) this.#sql.content().run(key, bytes)
+        if (keep) this.#sql.keep().run(sum, key)
       }
     }
   }
@@ -47,8 +40,8 @@ export class Blocks {
     for (const id of new Set(ids)) {
       const key = this.#keyOf(scope, id)
       if (key === undefined) throw new Error(`block ${id} is not there`) // it was looked for before
-      this.#mention().run(segment, position, key, sumOf(segment, position, key))
-      this.#use().run(key)
+      this.#sql.mention().run(segment, position, key, sumOf(segment, position, key))
+      this.#sql.use().run(key)
     }
   }
 
@@ -76,3 +69,12 @@ export class Blocks {
 }
 
 const binary = (id: BlockId): Uint8Array => Buffer.from(id, 'hex')
+
+const statements = (db: DatabaseSync) =>
+  preparedAll(db, {
+    insert: 'insert into block (scope, id, uses, kept, sum) values (?, ?, 0, ?, ?)',
+    content: 'insert or replace into content (block, bytes) values (?, ?)',
+    keep: 'update block set kept = 1, sum = ? where key = ? and kept = 0',
+    mention: 'insert into mention (row, block, sum) values ((? << 32) + ?, ?, ?)',
+    use: 'update block set uses = uses + 1 where key = ?',
+  })

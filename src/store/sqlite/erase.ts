@@ -20,7 +20,7 @@ import type { Appender } from './append.ts'
 import type { Leases } from './leases.ts'
 import { headIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
-import { prepared, type Prepared } from './prepared.ts'
+import { preparedAll } from './prepared.ts'
 import { Needles } from './needles.ts'
 import { residueIn } from './residue.ts'
 import type { Rows } from './rows.ts'
@@ -66,63 +66,13 @@ export class Eraser {
   readonly #db: DatabaseSync
   readonly #parts: Parts
   readonly #hash: Hash
-  readonly #mark: Prepared
-  readonly #marked: Prepared
-  readonly #unmark: Prepared
-  readonly #block: Prepared
-  readonly #bytes: Prepared
-  readonly #with: Prepared
-  readonly #all: Prepared
-  readonly #erased: Prepared
-  readonly #contents: Prepared
-  readonly #naming: Prepared
-  readonly #sharer: Prepared
+  readonly #sql: ReturnType<typeof statements>
 
   constructor(db: DatabaseSync, parts: Parts, hash: Hash) {
     this.#db = db
     this.#parts = parts
     this.#hash = hash
-    this.#mark = prepared(db, 'insert or ignore into residue (key) values (1)')
-    this.#marked = prepared(db, 'select 1 from residue')
-    this.#unmark = prepared(db, 'delete from residue')
-    this.#block = prepared(db, 'select id, uses, kept from block where key = ?')
-    this.#bytes = prepared(
-      db,
-      'select content.bytes from mention join content on content.block = mention.block where mention.row = (? << 32) + ?',
-    )
-    this.#sharer = prepared(
-      db,
-      `select log.id from log where segment in (with recursive kin (key) as
-        (select ? union select segment.key from segment join kin on segment.parent = kin.key where segment.base > ?) select key from kin)
-        order by log.key`,
-    )
-    this.#all = prepared(
-      db,
-      `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position, row.body as body
-        from row join segment on segment.key = row.id >> 32 left join log on log.segment = segment.key
-        where segment.scope = ? order by row.id`,
-    )
-    this.#erased = prepared(
-      db,
-      `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position
-        from row join segment on segment.key = row.id >> 32 left join log on log.segment = segment.key
-        where segment.scope = ? and row.erased is not null order by row.id`,
-    )
-    this.#contents = prepared(
-      db,
-      'select block.key as block, block.id, block.kept, content.bytes from block join content on content.block = block.key where block.scope = ?',
-    )
-    this.#naming = prepared(
-      db,
-      `select log.id as log, mention.row >> 32 as segment, mention.row & 4294967295 as position from mention
-        left join log on log.segment = mention.row >> 32 where mention.block = ?`,
-    )
-    this.#with = prepared(
-      db,
-      `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position from row join segment on segment.key = row.id >> 32
-        left join log on log.segment = segment.key
-        where segment.scope = ? and instr(row.body, ?) > 0 order by row.id`,
-    )
+    this.#sql = statements(db)
   }
 
   async erase(scope: string, erasure: CheckedErasure | undefined): Answer<Answered> {
@@ -149,27 +99,28 @@ export class Eraser {
       void rows.set(`${segment} ${position}`, { id: log ?? this.#sharerOf(segment, position), position })
     // For few texts SQLite looks into each row. For many all rows are read once.
     if (texts.length <= fewTexts)
-      for (const text of texts) for (const row of this.#with().all(key, text) as unknown as readonly Found[]) add(row)
+      for (const text of texts)
+        for (const row of this.#sql.with().all(key, text) as unknown as readonly Found[]) add(row)
     else
-      for (const row of this.#all().iterate(key) as unknown as Iterable<Found & { readonly body: string }>)
+      for (const row of this.#sql.all().iterate(key) as unknown as Iterable<Found & { readonly body: string }>)
         if (isIn(row.body)) add(row)
-    for (const { block, id, kept, bytes } of this.#contents().iterate(key) as unknown as Iterable<Content>) {
+    for (const { block, id, kept, bytes } of this.#sql.contents().iterate(key) as unknown as Iterable<Content>) {
       if (!isInBytes(bytes)) continue
       if (kept === 1) blocks.push(Buffer.from(id).toString('hex') as BlockId) // it was stored as one
-      for (const row of this.#naming().all(block) as unknown as readonly Found[]) add(row)
+      for (const row of this.#sql.naming().all(block) as unknown as readonly Found[]) add(row)
     }
     return { rows: [...rows.values()], blocks }
   }
 
   /** The rows that were erased. */
   erased(scope: string): readonly RowPlace[] {
-    const found = this.#erased().all(this.#parts.scopes.keyOf(scope)) as unknown as readonly Found[]
+    const found = this.#sql.erased().all(this.#parts.scopes.keyOf(scope)) as unknown as readonly Found[]
     return found.map(({ log, segment, position }) => ({ id: log ?? this.#sharerOf(segment, position), position }))
   }
 
   /** A log that has a row whose own log is removed. Empty: none has, and it is going to be deleted. */
   #sharerOf(segment: number, position: number): string {
-    const sharer = this.#sharer().get(segment, position) as { readonly id: string } | undefined
+    const sharer = this.#sql.sharer().get(segment, position) as { readonly id: string } | undefined
     return sharer?.id ?? ''
   }
 
@@ -210,7 +161,7 @@ export class Eraser {
     for (const { segment, row, leaf, stub } of places) {
       const { position } = row
       needles.addRow(row, stub)
-      for (const { bytes } of this.#bytes().all(segment, position) as unknown as readonly {
+      for (const { bytes } of this.#sql.bytes().all(segment, position) as unknown as readonly {
         readonly bytes: Uint8Array
       }[])
         needles.addBytes(bytes)
@@ -218,9 +169,9 @@ export class Eraser {
       rows.erase(segment, position, stub, leaf)
       for (const key of sweeper.forgetBlocks(segment, position)) touched.add(key)
     }
-    this.#mark().run()
+    this.#sql.mark().run()
     const blocks = [...touched].flatMap((key): readonly RemainingBlock[] => {
-      const left = this.#block().get(key) as
+      const left = this.#sql.block().get(key) as
         | { readonly id: Uint8Array; readonly uses: number; readonly kept: number }
         | undefined
       if (left === undefined) return []
@@ -233,7 +184,7 @@ export class Eraser {
   /** Remove what the file and its log still have of erased rows. Without needles nobody knows what to look for. */
   async #cleaned(done: Done, needles: Needles | undefined): Answer<Answered> {
     const { writer } = this.#parts
-    if (needles === undefined && this.#marked().get() === undefined) return right({ ...done, residue: [] })
+    if (needles === undefined && this.#sql.marked().get() === undefined) return right({ ...done, residue: [] })
     const cleaned = await writer.outside((): readonly Residue[] => {
       const was = this.#secure('on')
       try {
@@ -261,7 +212,7 @@ export class Eraser {
       this.#db.exec('vacuum')
       if (!this.#emptied()) return [waiting]
     }
-    this.#unmark().run()
+    this.#sql.unmark().run()
     // That it is done stands in the log by now, and nothing else.
     return []
   }
@@ -284,3 +235,29 @@ const waiting: Residue = {
   reason:
     'another connection still reads an earlier state of the file, so the write-ahead log could not be emptied: close it, and erase the same messages again',
 }
+
+const statements = (db: DatabaseSync) =>
+  preparedAll(db, {
+    mark: 'insert or ignore into residue (key) values (1)',
+    marked: 'select 1 from residue',
+    unmark: 'delete from residue',
+    block: 'select id, uses, kept from block where key = ?',
+    bytes:
+      'select content.bytes from mention join content on content.block = mention.block where mention.row = (? << 32) + ?',
+    sharer: `select log.id from log where segment in (with recursive kin (key) as
+        (select ? union select segment.key from segment join kin on segment.parent = kin.key where segment.base > ?) select key from kin)
+        order by log.key`,
+    all: `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position, row.body as body
+        from row join segment on segment.key = row.id >> 32 left join log on log.segment = segment.key
+        where segment.scope = ? order by row.id`,
+    erased: `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position
+        from row join segment on segment.key = row.id >> 32 left join log on log.segment = segment.key
+        where segment.scope = ? and row.erased is not null order by row.id`,
+    contents:
+      'select block.key as block, block.id, block.kept, content.bytes from block join content on content.block = block.key where block.scope = ?',
+    naming: `select log.id as log, mention.row >> 32 as segment, mention.row & 4294967295 as position from mention
+        left join log on log.segment = mention.row >> 32 where mention.block = ?`,
+    with: `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position from row join segment on segment.key = row.id >> 32
+        left join log on log.segment = segment.key
+        where segment.scope = ? and instr(row.body, ?) > 0 order by row.id`,
+  })

@@ -15,7 +15,7 @@ import {
   type LeaseRow,
 } from '../port/lease.ts'
 import type { LogRow } from './log.ts'
-import { prepared, type Prepared } from './prepared.ts'
+import { preparedAll } from './prepared.ts'
 import type { Writer } from './writer.ts'
 
 /** Finds a log and does something with it. */
@@ -24,17 +24,12 @@ type OnLog = <T>(scope: string, id: string, work: (log: LogRow) => Either<StoreF
 export class Leases {
   readonly #writer: Writer
   readonly #onLog: OnLog
-  readonly #find: Prepared
-  readonly #put: Prepared
+  readonly #sql: ReturnType<typeof statements>
 
   constructor(db: DatabaseSync, writer: Writer, onLog: OnLog) {
     this.#writer = writer
     this.#onLog = onLog
-    this.#find = prepared(db, 'select number, holder, expires, stop_requested from lease where log = ?')
-    this.#put = prepared(
-      db,
-      'insert or replace into lease (log, number, holder, expires, stop_requested) values (?, ?, ?, ?, ?)',
-    )
+    this.#sql = statements(db)
   }
 
   /** Decided by a read first: one that changes nothing takes no lock. */
@@ -48,7 +43,7 @@ export class Leases {
         if (isLeft(outcome)) return outcome
         const { row, lease } = outcome.right
         if (row !== undefined)
-          this.#put().run(log.key, row.number, row.holder ?? null, row.expires, row.stopRequested ? 1 : 0)
+          this.#sql.put().run(log.key, row.number, row.holder ?? null, row.expires, row.stopRequested ? 1 : 0)
         return right(lease)
       }),
     )
@@ -60,7 +55,7 @@ export class Leases {
   }
 
   #rowOf(log: LogRow): LeaseRow | undefined {
-    const found = this.#find().get(log.key)
+    const found = this.#sql.find().get(log.key)
     if (found === undefined) return undefined
     const { number, holder, expires, stop_requested: stop } = found
     if (typeof number !== 'number' || typeof expires !== 'number' || (holder !== null && typeof holder !== 'string'))
@@ -68,3 +63,9 @@ export class Leases {
     return { number, holder: holder ?? undefined, expires, stopRequested: stop === 1 }
   }
 }
+
+const statements = (db: DatabaseSync) =>
+  preparedAll(db, {
+    find: 'select number, holder, expires, stop_requested from lease where log = ?',
+    put: 'insert or replace into lease (log, number, holder, expires, stop_requested) values (?, ?, ?, ?, ?)',
+  })

@@ -26,7 +26,7 @@ import {
   type LogRow,
   type RawLog,
 } from './log.ts'
-import { prepared, type Prepared } from './prepared.ts'
+import { preparedAll } from './prepared.ts'
 import type { Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
 import { sumOf } from './sum.ts'
@@ -39,7 +39,7 @@ export class Logs {
   readonly #rows: Rows
   readonly #hash: Hash
   readonly #now: () => number
-  readonly #statements: Statements
+  readonly #statements: ReturnType<typeof statements>
 
   constructor(db: DatabaseSync, scopes: Scopes, rows: Rows, hash: Hash, now: () => number) {
     this.#scopes = scopes
@@ -212,26 +212,19 @@ export const damageIn = <T>(id: string, work: () => Either<StoreFault, T>): Eith
   }
 }
 
-type Statements = Readonly<
-  Record<
-    | 'log'
-    | 'list'
-    | 'recent'
-    | 'family'
-    | 'addLog'
-    | 'addSegment'
-    | 'addFork'
-    | 'update'
-    | 'removeOperations'
-    | 'removeLease'
-    | 'removeState'
-    | 'removeLog'
-    | 'orphan',
-    Prepared
-  >
->
-
-const statements = (db: DatabaseSync): Statements => ({
+const statements = (db: DatabaseSync) => ({
+  ...preparedAll(db, {
+    addLog:
+      'insert into log (scope, id, segment, size, entries, peaks, root, created, used, meta, changes, appended, sum, meta_sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)',
+    addSegment: 'insert into segment (scope, parent, base, sum) values (?, ?, ?, ?)',
+    addFork: 'update segment set forks = forks + 1 where key = ?',
+    update: 'update log set meta = ?, changes = ?, meta_sum = ? where key = ?',
+    removeOperations: 'delete from operation where log = ?',
+    removeLease: 'delete from lease where log = ?',
+    removeState: 'delete from state where log = ?',
+    removeLog: 'delete from log where key = ?',
+    orphan: 'update segment set orphan = 1 where key = ?',
+  }),
   log: selectLog(db, 'where scope = ? and id = ?'),
   list: selectLog(db, 'where scope = ? and key < ? order by key desc'),
   recent: selectLog(
@@ -244,16 +237,4 @@ const statements = (db: DatabaseSync): Statements => ({
     `where segment in (with recursive kin (key) as
       (select ? union select segment.key from segment join kin on segment.parent = kin.key) select key from kin)`,
   ),
-  addLog: prepared(
-    db,
-    'insert into log (scope, id, segment, size, entries, peaks, root, created, used, meta, changes, appended, sum, meta_sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)',
-  ),
-  addSegment: prepared(db, 'insert into segment (scope, parent, base, sum) values (?, ?, ?, ?)'),
-  addFork: prepared(db, 'update segment set forks = forks + 1 where key = ?'),
-  update: prepared(db, 'update log set meta = ?, changes = ?, meta_sum = ? where key = ?'),
-  removeOperations: prepared(db, 'delete from operation where log = ?'),
-  removeLease: prepared(db, 'delete from lease where log = ?'),
-  removeState: prepared(db, 'delete from state where log = ?'),
-  removeLog: prepared(db, 'delete from log where key = ?'),
-  orphan: prepared(db, 'update segment set orphan = 1 where key = ?'),
 })

@@ -4,7 +4,7 @@ import { peakEnds, type CompactRange } from '../../proof/kit.ts'
 import { Damaged } from '../port/damaged.ts'
 import { placed, placeOf, storedRow, type GrownRow, type Placed } from '../rules/rules.ts'
 import type { StoredRow } from '../port/row.ts'
-import { prepared, type Prepared } from './prepared.ts'
+import { preparedAll } from './prepared.ts'
 import { fits } from './sum.ts'
 
 /** A stretch of positions, and the segment that holds their rows. */
@@ -35,8 +35,7 @@ export class Rows {
   readonly #bodies: StatementSync
   readonly #nodes: StatementSync
   readonly #place: StatementSync
-  readonly #insert: Prepared
-  readonly #erase: Prepared
+  readonly #sql: ReturnType<typeof statements>
   readonly #writing: () => boolean
   /** As committed: the key of a segment that is rolled back is given again. */
   readonly #bases = new Map<number, Base>()
@@ -54,11 +53,7 @@ export class Rows {
       'select id & 4294967295 as position, node from row where id between (? << 32) + ? and (? << 32) + ? - 1',
     )
     this.#place = db.prepare('select place from row where id = (? << 32) + ?')
-    this.#insert = prepared(
-      db,
-      'insert into row (id, place, node, body, at, salt, erased) values ((? << 32) + ?, ?, ?, ?, ?, ?, ?)',
-    )
-    this.#erase = prepared(db, 'update row set body = ?, salt = null, erased = ? where id = (? << 32) + ?')
+    this.#sql = statements(db)
   }
 
   /** Segments that are gone must not be remembered: their keys are never given again, but memory is not free. */
@@ -70,12 +65,12 @@ export class Rows {
     const { body, at, salt, erased } = grown.row
     const bytes = salt === undefined ? null : Buffer.from(salt, 'hex')
     const leaf = erased === undefined ? null : Buffer.from(erased, 'hex')
-    this.#insert().run(segment, grown.position, placeOf(grown), grown.node, body, at, bytes, leaf)
+    this.#sql.insert().run(segment, grown.position, placeOf(grown), grown.node, body, at, bytes, leaf)
   }
 
   /** Put a stub in the place of a row's body. */
   erase(segment: number, position: number, stub: string, leaf: Uint8Array): void {
-    this.#erase().run(stub, leaf, segment, position)
+    this.#sql.erase().run(stub, leaf, segment, position)
   }
 
   /**
@@ -238,3 +233,9 @@ const nodeIn = (position: number, node: unknown): Uint8Array => {
   if (node instanceof Uint8Array) return node
   throw new Damaged(position, 'its row can not be read')
 }
+
+const statements = (db: DatabaseSync) =>
+  preparedAll(db, {
+    insert: 'insert into row (id, place, node, body, at, salt, erased) values ((? << 32) + ?, ?, ?, ?, ?, ?, ?)',
+    erase: 'update row set body = ?, salt = null, erased = ? where id = (? << 32) + ?',
+  })

@@ -21,7 +21,7 @@ import type { Blocks } from './blocks.ts'
 import { codeOf, corrupt } from './fault.ts'
 import { logIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
-import { prepared, type Prepared } from './prepared.ts'
+import { preparedAll } from './prepared.ts'
 import type { Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
 import type { Writer } from './writer.ts'
@@ -71,7 +71,7 @@ interface Lag extends Stretch {
 export class Search implements IndexDriver {
   readonly #db: DatabaseSync
   readonly #parts: Parts
-  readonly #statements: Statements
+  readonly #statements: ReturnType<typeof statements>
   readonly #hasFullText: boolean
   /** Whether there is an index, in one version of the schema. */
   #known: { readonly version: unknown; readonly there: boolean } | undefined
@@ -137,12 +137,12 @@ export class Search implements IndexDriver {
   async find(scope: string, query: RowQuery & { readonly limit: number }): Answer<RowsFound | undefined> {
     const { after, log } = query
     if (!this.#isThere() || !this.#hasFullText) return right(undefined)
-    const before = after === undefined ? undefined : rowCursorIn(after)
-    if (after !== undefined && before === undefined) return left(noCursor)
+    const before = rowCursorIn(after)
+    if (isLeft(before)) return before
     const ranges = log === undefined ? right([everywhere]) : this.#stretchesOf(scope, log)
     if (isLeft(ranges)) return ranges
     try {
-      return right(this.#found(this.#parts.scopes.keyOf(scope), query, before, ranges.right))
+      return right(this.#found(this.#parts.scopes.keyOf(scope), query, before.right, ranges.right))
     } catch (error) {
       if (codeOf(error) !== corrupt) throw error
       return left({ _tag: 'DamagedIndex', reason: error instanceof Error ? error.message : String(error) })
@@ -359,12 +359,6 @@ const noFullText: StoreFaultOf<'NoFullText'> = Object.freeze({
   reason: `the SQLite of this Node (${process.version}) has no FTS5: use Node 22.16 or later`,
 })
 
-const noCursor: StoreFaultOf<'InvalidId'> = Object.freeze({
-  _tag: 'InvalidId',
-  what: 'cursor',
-  reason: 'it is not the `next` of a page of this search',
-})
-
 const hasFullText = (db: DatabaseSync): boolean =>
   db.prepare("select sqlite_compileoption_used('ENABLE_FTS5') as used").get()?.['used'] === 1
 
@@ -390,65 +384,30 @@ const reach = `
   from segment s left join log l on l.segment = s.key left join search_until u on u.segment = s.key
 `
 
-type Statements = Readonly<
-  Record<
-    | 'schema'
-    | 'version'
-    | 'there'
-    | 'scopes'
-    | 'add'
-    | 'forget'
-    | 'until'
-    | 'setUntil'
-    | 'dropUntil'
-    | 'gone'
-    | 'lags'
-    | 'behind'
-    | 'find'
-    | 'findInTime'
-    | 'logs'
-    | 'encrypted',
-    Prepared
-  >
->
-
-const statements = (db: DatabaseSync): Statements => {
+const statements = (db: DatabaseSync) => {
   const place = 'select search.rowid >> 32 as segment, search.rowid & 4294967295 as position from search'
   const range = 'search match :match and search.rowid between :low and :high'
-  return {
-    schema: prepared(db, 'pragma schema_version'),
-    version: prepared(db, 'pragma data_version'),
-    there: prepared(db, isTable),
-    scopes: prepared(db, 'select count(*) as count from (select 1 from scope limit 2)'),
-    add: prepared(db, 'insert into search (rowid, terms) values (?, ?)'),
-    forget: prepared(db, 'delete from search where rowid between ? and ?'),
-    until: prepared(
-      db,
+  return preparedAll(db, {
+    schema: 'pragma schema_version',
+    version: 'pragma data_version',
+    there: isTable,
+    scopes: 'select count(*) as count from (select 1 from scope limit 2)',
+    add: 'insert into search (rowid, terms) values (?, ?)',
+    forget: 'delete from search where rowid between ? and ?',
+    until:
       'select coalesce((select until from search_until where segment = :segment), (select base from segment where key = :segment)) as until',
-    ),
-    setUntil: prepared(
-      db,
+    setUntil:
       'insert into search_until (segment, until) values (?, ?) on conflict do update set until = excluded.until',
-    ),
-    dropUntil: prepared(db, 'delete from search_until where segment = ?'),
-    gone: prepared(
-      db,
-      'select segment from search_until where not exists (select 1 from segment where segment.key = search_until.segment)',
-    ),
-    lags: prepared(db, `select * from (${reach}) where "to" > "from" order by segment desc`),
-    behind: prepared(db, `select coalesce(sum("to" - "from"), 0) as rows from (${reach}) where "to" > "from"`),
-    find: prepared(db, `${place} where ${range} order by search.rowid desc limit :most`),
-    findInTime: prepared(
-      db,
-      `${place} cross join row on row.id = search.rowid where ${range} and row.at >= :since and row.at < :until order by search.rowid desc limit :most`,
-    ),
-    encrypted: prepared(db, 'select id, meta from log where scope = ? and instr(meta, ?) > 0 order by key desc'),
+    dropUntil: 'delete from search_until where segment = ?',
+    gone: 'select segment from search_until where not exists (select 1 from segment where segment.key = search_until.segment)',
+    lags: `select * from (${reach}) where "to" > "from" order by segment desc`,
+    behind: `select coalesce(sum("to" - "from"), 0) as rows from (${reach}) where "to" > "from"`,
+    find: `${place} where ${range} order by search.rowid desc limit :most`,
+    findInTime: `${place} cross join row on row.id = search.rowid where ${range} and row.at >= :since and row.at < :until order by search.rowid desc limit :most`,
+    encrypted: 'select id, meta from log where scope = ? and instr(meta, ?) > 0 order by key desc',
     // The log of the segment, then of the forks that have the row.
-    logs: prepared(
-      db,
-      `with recursive kin (segment) as (
+    logs: `with recursive kin (segment) as (
          select :segment union all select s.key from kin join segment s on s.parent = kin.segment and s.base > :position limit 64
        ) select log.id from kin join log on log.segment = kin.segment limit 16`,
-    ),
-  }
+  })
 }

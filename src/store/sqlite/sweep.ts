@@ -8,7 +8,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
 import type { StoreFault } from '../fault.ts'
-import { prepared, type Prepared } from './prepared.ts'
+import { preparedAll } from './prepared.ts'
 import type { Rows } from './rows.ts'
 import type { Search } from './search.ts'
 import { fits } from './sum.ts'
@@ -43,47 +43,14 @@ export class Sweeper {
   readonly #writer: Writer
   readonly #rows: Rows
   readonly #search: Search
-  readonly #orphans: Prepared
-  readonly #orphan: Prepared
-  readonly #children: Prepared
-  readonly #last: Prepared
-  readonly #mentioned: Prepared
-  readonly #unuse: Prepared
-  readonly #block: Prepared
-  readonly #dropContent: Prepared
-  readonly #dropBlock: Prepared
-  readonly #dropMentions: Prepared
-  readonly #dropRows: Prepared
-  readonly #dropSegment: Prepared
-  readonly #lessForks: Prepared
+  readonly #sql: ReturnType<typeof statements>
   #tidied = false
 
   constructor(db: DatabaseSync, writer: Writer, rows: Rows, search: Search) {
     this.#writer = writer
     this.#rows = rows
     this.#search = search
-    const isOrphan = 'orphan = 1 and not exists (select 1 from log where log.segment = segment.key)'
-    this.#orphans = prepared(db, `select key from segment where ${isOrphan}`)
-    this.#orphan = prepared(db, `select scope, parent, base, forks, sum from segment where key = ? and ${isOrphan}`)
-    this.#children = prepared(db, 'select max(base) as shared, count(*) as forks from segment where parent = ?')
-    const rowsFrom = `(:segment << 32) + :from and (:segment << 32) + ${lastPosition}`
-    const rowsBetween = '(:segment << 32) + :from and (:segment << 32) + :to'
-    this.#last = prepared(db, `select max(id) & 4294967295 as position from row where id between ${rowsFrom}`)
-    this.#mentioned = prepared(
-      db,
-      `select block as key, count(*) as dropped from mention where row between ${rowsBetween} group by block`,
-    )
-    this.#unuse = prepared(db, 'update block set uses = uses - ? where key = ?')
-    this.#block = prepared(
-      db,
-      'select key, scope, id, uses, kept, sum, (select count(*) from mention where mention.block = block.key) as mentions from block where key = ?',
-    )
-    this.#dropContent = prepared(db, 'delete from content where block = ?')
-    this.#dropBlock = prepared(db, 'delete from block where key = ?')
-    this.#dropMentions = prepared(db, `delete from mention where row between ${rowsBetween}`)
-    this.#dropRows = prepared(db, `delete from row where id between ${rowsFrom}`)
-    this.#dropSegment = prepared(db, 'delete from segment where key = ?')
-    this.#lessForks = prepared(db, 'update segment set forks = forks - 1 where key = ?')
+    this.#sql = statements(db)
   }
 
   /** Delete what no fork of an orphan shares, and the orphan itself if nothing is left of it. */
@@ -101,7 +68,7 @@ export class Sweeper {
   async tidy(): Promise<Either<StoreFault, void>> {
     if (this.#tidied) return right(undefined)
     this.#tidied = true
-    for (const { key } of this.#orphans().all() as unknown as readonly { readonly key: number }[]) {
+    for (const { key } of this.#sql.orphans().all() as unknown as readonly { readonly key: number }[]) {
       const swept = await this.sweep(key)
       if (isLeft(swept)) return swept
     }
@@ -110,28 +77,28 @@ export class Sweeper {
 
   /** One transaction of it. The segment to go on with, if there is one. */
   #piece(key: number): number | undefined {
-    const segment = this.#orphan().get(key) as Segment | undefined
-    const children = this.#children().get(key) as { readonly shared: number | null; readonly forks: number }
+    const segment = this.#sql.orphan().get(key) as Segment | undefined
+    const children = this.#sql.children().get(key) as { readonly shared: number | null; readonly forks: number }
     if (segment === undefined || !isSound(segment) || children.forks !== segment.forks) return undefined
     const from = Math.max(segment.base, children.shared ?? 0)
-    const { position: last } = this.#last().get({ segment: key, from }) as { readonly position: number | null }
+    const { position: last } = this.#sql.last().get({ segment: key, from }) as { readonly position: number | null }
     if (last !== null) {
       const start = Math.max(from, last - piece + 1) // from the end, so that what is left is still a run
       this.#drop({ segment: key, from: start })
       if (start > from) return key
     }
     if (segment.forks > 0) return undefined
-    this.#dropSegment().run(key)
+    this.#sql.dropSegment().run(key)
     this.#search.forgetSegment(key)
     this.#rows.forget(key)
     if (segment.parent === null) return undefined
-    this.#lessForks().run(segment.parent)
+    this.#sql.lessForks().run(segment.parent)
     return segment.parent
   }
 
   #drop(range: { readonly segment: number; readonly from: number }): void {
     this.#unmention({ ...range, to: lastPosition })
-    this.#dropRows().run(range)
+    this.#sql.dropRows().run(range)
     this.#search.forget(range.segment, range.from, lastPosition)
   }
 
@@ -141,21 +108,43 @@ export class Sweeper {
   }
 
   #unmention(range: { readonly segment: number; readonly from: number; readonly to: number }): readonly number[] {
-    const mentioned = this.#mentioned().all(range) as unknown as readonly {
+    const mentioned = this.#sql.mentioned().all(range) as unknown as readonly {
       readonly key: number
       readonly dropped: number
     }[]
-    this.#dropMentions().run(range)
+    this.#sql.dropMentions().run(range)
     for (const { key, dropped } of mentioned) {
-      this.#unuse().run(dropped, key)
-      const block = this.#block().get(key) as Mentioned | undefined
+      this.#sql.unuse().run(dropped, key)
+      const block = this.#sql.block().get(key) as Mentioned | undefined
       if (block === undefined || block.kept !== 0 || block.uses !== 0 || block.mentions !== 0) continue
       if (!fits(block.sum, block.scope, block.id, block.kept)) continue
-      this.#dropContent().run(key)
-      this.#dropBlock().run(key)
+      this.#sql.dropContent().run(key)
+      this.#sql.dropBlock().run(key)
     }
     return mentioned.map(({ key }) => key)
   }
 }
 
 const isSound = ({ scope, parent, base, sum }: Segment): boolean => fits(sum, scope, parent, base)
+
+const statements = (db: DatabaseSync) => {
+  const isOrphan = 'orphan = 1 and not exists (select 1 from log where log.segment = segment.key)'
+  const rowsFrom = `(:segment << 32) + :from and (:segment << 32) + ${lastPosition}`
+  const rowsBetween = '(:segment << 32) + :from and (:segment << 32) + :to'
+  return preparedAll(db, {
+    orphans: `select key from segment where ${isOrphan}`,
+    orphan: `select scope, parent, base, forks, sum from segment where key = ? and ${isOrphan}`,
+    children: 'select max(base) as shared, count(*) as forks from segment where parent = ?',
+    last: `select max(id) & 4294967295 as position from row where id between ${rowsFrom}`,
+    mentioned: `select block as key, count(*) as dropped from mention where row between ${rowsBetween} group by block`,
+    unuse: 'update block set uses = uses - ? where key = ?',
+    block:
+      'select key, scope, id, uses, kept, sum, (select count(*) from mention where mention.block = block.key) as mentions from block where key = ?',
+    dropContent: 'delete from content where block = ?',
+    dropBlock: 'delete from block where key = ?',
+    dropMentions: `delete from mention where row between ${rowsBetween}`,
+    dropRows: `delete from row where id between ${rowsFrom}`,
+    dropSegment: 'delete from segment where key = ?',
+    lessForks: 'update segment set forks = forks - 1 where key = ?',
+  })
+}

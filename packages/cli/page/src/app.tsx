@@ -37,10 +37,10 @@ const OneSession = ({ source, id }: { readonly source: Source; readonly id: stri
   if (where.view === 'saw')
     return (
       <Guarded key="saw" name="The view">
-        <SawView source={source} record={record} call={where.call} />
+        <SawView record={record} call={where.call} />
       </Guarded>
     )
-  return <SessionView source={source} record={record} at={where.view === 'session' ? where.at : undefined} />
+  return <SessionView record={record} at={where.view === 'session' ? where.at : undefined} />
 }
 
 const AllSessions = ({ source }: { readonly source: Source }): VNode => {

@@ -6,10 +6,10 @@ import { causes, figuresOf, isDearer, sumsOf, type CallFigures, type CallSums, t
 import { callsOf } from './calls.ts'
 import { useLoaded } from './loaded.ts'
 import type { SessionRecord } from './record.ts'
+import { Legend } from './field.tsx'
 import { hrefOf } from './route.ts'
 import { besideOf, type SessionBeside } from './session-beside.ts'
 import { compact, counted, dollarsText, grouped, oneLine, sentence, tokensText } from './shown.ts'
-import type { Source } from './source.ts'
 
 /** The largest number of bars. With more calls, one bar stands for several. */
 const mostBars = 1000
@@ -17,20 +17,14 @@ const mostBars = 1000
 const widest = 32
 
 /** Nothing where the record has no receipt. */
-export const CallBars = ({
-  source,
-  record,
-}: {
-  readonly source: Source
-  readonly record: SessionRecord
-}): VNode | null => {
+export const CallBars = ({ record }: { readonly record: SessionRecord }): VNode | null => {
   const isReady = record.whole.value || record.failed.value
   const { length } = record.notes
   // Receipts of a session that is open come one by one; while it is being read, they come by the thousand.
   const version = isReady ? record.version.value : -1
   const figures = useMemo(() => (isReady ? figuresOf(record, callsOf(record)) : []), [record, isReady, length])
   const beside = useLoaded(
-    (gone) => (figures.length > 0 ? besideOf(source, record, gone) : Promise.resolve([])),
+    (gone) => (figures.length > 0 ? besideOf(record, gone) : Promise.resolve([])),
     [record, figures.length > 0],
   )
   if (version === -1 || figures.length === 0) return null
@@ -144,7 +138,7 @@ const Bars = ({
           textOf(said)
         )}
       </p>
-      <Legend figures={figures} hasBeside={beside.length > 0} />
+      <Legend marks={legendOf(figures, beside.length > 0)} />
       {fault === undefined ? null : (
         <p class="bad">The sessions that began beside it could not be listed. {sentence(fault)}</p>
       )}
@@ -180,7 +174,10 @@ const CallBar = ({
         .toReversed()
         .map((cause) =>
           shown.parts.has(cause) ? (
-            <i class={`cause-${cause}`} style={{ height: heightOf(shown.parts.get(cause) as number, most) }} />
+            <i
+              class={`cause-${cause}`}
+              style={{ ...colourOf(cause), height: heightOf(shown.parts.get(cause) as number, most) }}
+            />
           ) : null,
         )}
     </a>
@@ -251,45 +248,23 @@ const besideText = ({ title, isFork, input, dollars }: SessionBeside): string =>
     .join(' · ')
 
 /** The colours and marks that are there. */
-const Legend = ({
-  figures,
-  hasBeside,
-}: {
-  readonly figures: readonly CallFigures[]
-  readonly hasBeside: boolean
-}): VNode => (
-  <p class="legend">
-    {causeNames
-      .filter((cause) => figures.some(({ parts }) => parts.has(cause)))
-      .map((cause) => (
-        <span>
-          <i class={`level cause-${cause}`} /> {causes[cause]}
-        </span>
-      ))}
-    {figures.some(({ broke }) => broke !== undefined) ? (
-      <span>
-        <b class="broke" /> cache break
-      </span>
-    ) : null}
-    {figures.some(({ failed }) => failed !== undefined) ? (
-      <span>
-        <i class="level failed-call" /> failed
-      </span>
-    ) : null}
-    {figures.some(({ repeats }) => repeats !== undefined) ? (
-      <span>
-        <b class="repeats" /> the same request again
-      </span>
-    ) : null}
-    {figures.length > 1 ? (
-      <span>
-        <i class="level dearest-call" /> cost most
-      </span>
-    ) : null}
-    {hasBeside ? (
-      <span>
-        <i class="level beside-call" /> sub-agent or fork
-      </span>
-    ) : null}
-  </p>
-)
+const legendOf = (figures: readonly CallFigures[], hasBeside: boolean): Parameters<typeof Legend>[0]['marks'] => {
+  const marks: readonly (readonly [isThere: boolean, mark: VNode, words: string])[] = [
+    ...causeNames.map(
+      (cause) =>
+        [
+          figures.some(({ parts }) => parts.has(cause)),
+          <i class="level" style={colourOf(cause)} />,
+          causes[cause],
+        ] as const,
+    ),
+    [figures.some(({ broke }) => broke !== undefined), <b class="broke" />, 'cache break'],
+    [figures.some(({ failed }) => failed !== undefined), <i class="level failed-call" />, 'failed'],
+    [figures.some(({ repeats }) => repeats !== undefined), <b class="repeats" />, 'the same request again'],
+    [figures.length > 1, <i class="level dearest-call" />, 'cost most'],
+    [hasBeside, <i class="level beside-call" />, 'sub-agent or fork'],
+  ]
+  return marks.flatMap(([isThere, mark, words]) => (isThere ? [[mark, words] as const] : []))
+}
+
+const colourOf = (cause: Cause): { readonly background: string } => ({ background: `var(--cause-${cause})` })

@@ -1,9 +1,10 @@
 /** What each recorded call was sent, what of it was not cached and why, and what it cost. */
-import { callDollars, usageDollars } from 'indelible/context/kit'
+import { callDollars } from 'indelible/context/kit'
 import { pricesOf } from 'indelible/context'
-import type { ReceiptNote, Usage } from 'indelible/notes/kit'
+import type { ReceiptNote } from 'indelible/notes/kit'
 import { hasFailed, usesOf } from 'indelible/session/kit'
 import { detailsOf, type CallDetails } from '@indelible/recorder'
+import { spendingOf } from '../../src/view/about.ts'
 import { notesOf, type ModelCall } from './calls.ts'
 import type { PlacedNote, SessionRecord } from './record.ts'
 import { compact, counted, durationText, oneLine, sentence, tokensText } from './shown.ts'
@@ -219,19 +220,16 @@ export const sumsOf = (figures: readonly CallFigures[]): CallSums => {
 /** The tokens and the US dollars of a session: by its receipts, and by the file that it was imported from. */
 export const spentOf = (record: SessionRecord): { readonly tokens: number; readonly dollars: number | undefined } => {
   const { forkedFrom, metadata } = record.info.value
-  let tokens = 0
-  let dollars: number | undefined = 0
-  const add = (model: string | undefined, usage: Usage | undefined, calls: number): void => {
-    if (usage === undefined) return
-    const cost = usageDollars(model, usage, calls)
-    tokens += usage.input + usage.output
-    dollars = cost === undefined || dollars === undefined ? undefined : dollars + cost
-  }
+  const receipts = record.notes.flatMap(({ note }) => (note.type === 'receipt' ? [{ ...note, ...oneCall }] : []))
   // A file's figures are of all of it: a fork has a part.
-  if (forkedFrom === undefined) for (const { model, usage, calls } of usesOf(metadata['from'])) add(model, usage, calls)
-  for (const { note } of record.notes) if (note.type === 'receipt') add(note.model, note.usage, 1)
-  return { tokens, dollars }
+  const { input, output, dollars } = spendingOf([
+    ...(forkedFrom === undefined ? usesOf(metadata['from']) : []),
+    ...receipts,
+  ])
+  return { tokens: input + output, dollars }
 }
+
+const oneCall = { source: 'receipt', calls: 1, failed: 0 } as const
 
 /** A known price goes before none. */
 export const isDearer = (one: CallFigures, other: CallFigures): boolean =>

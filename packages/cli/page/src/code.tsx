@@ -1,68 +1,15 @@
 /** Code, highlighted: highlight.js as a tree (lowlight), so that no HTML text is made of it. */
 import type { ElementContent, RootContent } from 'hast'
-import bash from 'highlight.js/lib/languages/bash'
-import c from 'highlight.js/lib/languages/c'
-import cpp from 'highlight.js/lib/languages/cpp'
-import csharp from 'highlight.js/lib/languages/csharp'
-import css from 'highlight.js/lib/languages/css'
-import diff from 'highlight.js/lib/languages/diff'
+import type { LanguageFn } from 'highlight.js'
 import dockerfile from 'highlight.js/lib/languages/dockerfile'
-import go from 'highlight.js/lib/languages/go'
-import ini from 'highlight.js/lib/languages/ini'
-import java from 'highlight.js/lib/languages/java'
-import javascript from 'highlight.js/lib/languages/javascript'
-import json from 'highlight.js/lib/languages/json'
-import kotlin from 'highlight.js/lib/languages/kotlin'
-import makefile from 'highlight.js/lib/languages/makefile'
-import markdown from 'highlight.js/lib/languages/markdown'
-import php from 'highlight.js/lib/languages/php'
-import python from 'highlight.js/lib/languages/python'
-import ruby from 'highlight.js/lib/languages/ruby'
-import rust from 'highlight.js/lib/languages/rust'
-import scss from 'highlight.js/lib/languages/scss'
-import sql from 'highlight.js/lib/languages/sql'
-import swift from 'highlight.js/lib/languages/swift'
-import typescript from 'highlight.js/lib/languages/typescript'
-import xml from 'highlight.js/lib/languages/xml'
-import yaml from 'highlight.js/lib/languages/yaml'
-import { createLowlight } from 'lowlight'
+import { common, createLowlight } from 'lowlight'
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { memo } from './memo.ts'
 import { sizeText } from './shown.ts'
 
-const lowlight = createLowlight({
-  bash,
-  c,
-  cpp,
-  csharp,
-  css,
-  diff,
-  dockerfile,
-  go,
-  ini,
-  java,
-  javascript,
-  json,
-  kotlin,
-  makefile,
-  markdown,
-  php,
-  python,
-  ruby,
-  rust,
-  scss,
-  sql,
-  swift,
-  typescript,
-  xml,
-  yaml,
-})
-lowlight.registerAlias({
-  bash: ['sh', 'shell', 'zsh', 'console'],
-  typescript: ['ts', 'tsx'],
-  javascript: ['js', 'jsx', 'mjs'],
-})
+const lowlight = createLowlight({ ...common, dockerfile, shell: common['bash'] as LanguageFn })
+lowlight.registerAlias({ bash: ['console'] })
 
 /** The longest text that is highlighted. */
 const longest = 30_000
@@ -138,45 +85,6 @@ const element = (node: RootContent | ElementContent): ComponentChildren => {
   return <span class={Array.isArray(className) ? className.join(' ') : undefined}>{node.children.map(element)}</span>
 }
 
-const endings: { readonly [ending: string]: string } = {
-  ts: 'typescript',
-  tsx: 'typescript',
-  mts: 'typescript',
-  js: 'javascript',
-  jsx: 'javascript',
-  mjs: 'javascript',
-  py: 'python',
-  rb: 'ruby',
-  rs: 'rust',
-  go: 'go',
-  java: 'java',
-  kt: 'kotlin',
-  swift: 'swift',
-  php: 'php',
-  c: 'c',
-  h: 'c',
-  cc: 'cpp',
-  cpp: 'cpp',
-  hpp: 'cpp',
-  cs: 'csharp',
-  css: 'css',
-  scss: 'scss',
-  html: 'xml',
-  xml: 'xml',
-  svg: 'xml',
-  json: 'json',
-  yaml: 'yaml',
-  yml: 'yaml',
-  toml: 'ini',
-  ini: 'ini',
-  md: 'markdown',
-  sh: 'bash',
-  bash: 'bash',
-  sql: 'sql',
-  diff: 'diff',
-  patch: 'diff',
-}
-
-/** The language of a file, by its name. */
+/** The language of a file, by its name: the ending is one of the names that its grammar has. */
 export const languageOf = (path: string): string | undefined =>
-  /dockerfile$/i.test(path) ? 'dockerfile' : endings[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? '']
+  /dockerfile$/i.test(path) ? 'dockerfile' : /\.(\w+)$/.exec(path)?.[1]

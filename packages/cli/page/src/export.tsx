@@ -5,16 +5,14 @@ import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { SessionRecord } from './record.ts'
 import { counted, shown } from './shown.ts'
-import type { Source } from './source.ts'
+import { reasonOf } from './source.ts'
 
 type Which = 'all' | 'range' | 'filter'
 
 export const Export = ({
-  source,
   record,
   filtered,
 }: {
-  readonly source: Source
   readonly record: SessionRecord
   /** The positions that the filter shows, if there is one. */
   readonly filtered: (() => readonly number[]) | undefined
@@ -24,7 +22,7 @@ export const Export = ({
   const range = useSignal({ from: 0, to: record.entries.length })
   const redact = useSignal(false)
   const state = useSignal<'idle' | 'busy' | { readonly fault: string }>('idle')
-  const { html } = source
+  const { html } = record.source
   const len = record.version.value >= 0 ? record.entries.length : 0
   if (html === undefined) return null
   const save = async (): Promise<void> => {
@@ -46,7 +44,7 @@ export const Export = ({
       state.value = 'idle'
       dialog.current?.close()
     } catch (cause) {
-      state.value = { fault: cause instanceof Error ? cause.message : String(cause) }
+      state.value = { fault: reasonOf(cause) }
     }
   }
   const choice = (value: Which, text: string): VNode => (

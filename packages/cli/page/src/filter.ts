@@ -1,6 +1,6 @@
 /** Which messages a timeline shows. */
 import type { Message } from 'indelible/message'
-import { isPageKind, type PageKind } from 'indelible/pages'
+import { isPageKind, pageKinds, type PageKind } from 'indelible/pages'
 import type { Entry, SessionRecord } from './record.ts'
 
 export type Only = 'all' | 'user' | 'prose' | 'errors' | PageKind
@@ -11,12 +11,7 @@ export const choices: readonly (readonly [only: Only, words: string])[] = [
   ['prose', 'Without tools'],
   ['user', 'Only user'],
   ['errors', 'Only errors'],
-  ['bootstrap', 'Kind: bootstrap'],
-  ['constraint', 'Kind: constraint'],
-  ['plan', 'Kind: plan'],
-  ['preference', 'Kind: preference'],
-  ['evidence', 'Kind: evidence'],
-  ['conversation', 'Kind: conversation'],
+  ...pageKinds.map((kind) => [kind, `Kind: ${kind}`] as const),
 ]
 
 /** The positions of the messages that stand in the timeline of their own, in order. Cost: O(messages · their texts, if searched). */

@@ -2,18 +2,19 @@
 import { useSignal } from '@preact/signals'
 import type { ViewedRow, ViewedSession } from '../../src/view/protocol.ts'
 import type { VNode } from 'preact'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import { positionsOf } from './filter.ts'
 import { useLoaded, useSessions } from './loaded.ts'
 import { SourceContext } from './media.tsx'
 import { MessageItem } from './message.tsx'
-import { SessionRecord } from './record.ts'
+import { calledOf, fetchOverviews } from './overviews.ts'
+import { SessionRecord, type Entry } from './record.ts'
 import { hrefOf } from './route.ts'
-import { Trouble } from './session.tsx'
+import { nameOf, Trouble } from './session.tsx'
 import { counted, oneLine, sentence, shown } from './shown.ts'
 import type { Source } from './source.ts'
-import { titleOf } from './title.ts'
-import { useVirtual } from './virtual.ts'
+import { useTitle } from './title.ts'
+import { VirtualFeed } from './virtual-feed.tsx'
 
 export const ForksView = ({
   source,
@@ -38,9 +39,7 @@ export const ForksView = ({
     },
     [records],
   )
-  useEffect(() => {
-    document.title = 'Forks · Indelible'
-  }, [])
+  useTitle('Forks')
   if (b === '') return <Chooser source={source} id={a} />
   return (
     <>
@@ -115,7 +114,7 @@ const Columns = ({ records: [a, b] }: { readonly records: readonly [SessionRecor
       <div class="sides" role="group" aria-label="which session">
         {(['a', 'b'] as const).map((one) => (
           <button type="button" class="plain" aria-pressed={side.value === one} onClick={() => (side.value = one)}>
-            {oneLine(titleOf((one === 'a' ? a : b).info.value), 40)}
+            {oneLine(nameOf(one === 'a' ? a : b), 40)}
           </button>
         ))}
       </div>
@@ -141,20 +140,12 @@ const Column = ({
   readonly common: number
   readonly name: string
 }): VNode => {
-  const scroller = useRef<HTMLDivElement>(null)
   const version = record.version.value
   const positions = useMemo(() => {
     const all = positionsOf(record, 'all', '')
     const parted = all.findIndex((position) => position >= common)
     return all.slice(Math.max(0, (parted === -1 ? all.length : parted) - 1))
   }, [record, version, common])
-  const list = useVirtual({
-    count: positions.length,
-    scroller: () => scroller.current,
-    estimate: () => 110,
-    keyOf: (index) => positions[index] ?? index,
-    version: positions,
-  })
   const info = record.info.value
   return (
     <section class="column" aria-label={name}>
@@ -163,31 +154,25 @@ const Column = ({
           href={hrefOf({ view: 'session', id: record.id, ...(positions[0] !== undefined && { at: positions[0] }) })}
           title={record.id}
         >
-          {shown(titleOf(info))}
+          {shown(nameOf(record))}
         </a>
         {info.forkedFrom === undefined ? null : <span class="quiet"> fork at {info.forkedFrom.at}</span>}
       </h2>
-      <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label={`messages of the ${name}`}>
-        <div class="feed" role="list" style={{ height: `${list.height}px` }}>
-          {list.items.map(({ index, key, start }) => {
-            const entry = record.entries[positions[index] as number]
-            return entry === undefined ? null : (
-              <div
-                key={key}
-                ref={list.measure}
-                data-index={index}
-                role="listitem"
-                class={`item${entry.position < common ? ' common' : ''}`}
-                style={{ transform: `translateY(${start}px)` }}
-              >
-                <MessageItem record={record} entry={entry} />
-                {entry.position < common ? <p class="parts-here">They part here</p> : null}
-              </div>
-            )
-          })}
-        </div>
+      <VirtualFeed
+        label={`messages of the ${name}`}
+        items={positions}
+        estimate={110}
+        keyOf={(position) => position}
+        classOf={(position) => (position < common ? 'common' : '')}
+        render={(position) => (
+          <>
+            <MessageItem record={record} entry={record.entries[position] as Entry} />
+            {position < common ? <p class="parts-here">They part here</p> : null}
+          </>
+        )}
+      >
         {positions.every((position) => position < common) ? <p class="nothing">It ends here.</p> : null}
-      </div>
+      </VirtualFeed>
     </section>
   )
 }
@@ -204,11 +189,12 @@ const Chooser = ({ source, id }: { readonly source: Source; readonly id: string 
   const root = rootOf(id)
   const wanted = words.value.trim().toLowerCase()
   const others = sessions.filter(
-    (session) => session.id !== id && `${session.id} ${titleOf(session)}`.toLowerCase().includes(wanted),
+    (session) => session.id !== id && `${session.id} ${calledOf(session)}`.toLowerCase().includes(wanted),
   )
   const relatives = others.filter((session) => rootOf(session.id) === root)
   const related = new Set(relatives)
   const offered = [...relatives, ...others.filter((session) => !related.has(session))].slice(0, mostOffered)
+  useEffect(() => void fetchOverviews(source, sessions, [id, ...offered.map((one) => one.id)]), [offered.length, list])
   return (
     <>
       <header class="top">
@@ -216,7 +202,7 @@ const Chooser = ({ source, id }: { readonly source: Source; readonly id: string 
           <a class="back" href={hrefOf({ view: 'session', id })} aria-label="back to the session">
             ←
           </a>
-          <h1>Compare {own === undefined ? shown(id) : shown(titleOf(own))} with</h1>
+          <h1>Compare {own === undefined ? shown(id) : oneLine(calledOf(own), 80)} with</h1>
         </div>
         <div class="top-line second">
           <div class="tools wide" role="search">
@@ -246,7 +232,7 @@ const Chooser = ({ source, id }: { readonly source: Source; readonly id: string 
           {offered.map((session) => (
             <li>
               <a class="session" href={hrefOf({ view: 'diff', a: id, b: session.id })}>
-                <span class="session-title">{oneLine(titleOf(session), 160)}</span>
+                <span class="session-title">{oneLine(calledOf(session), 160)}</span>
                 <span class="session-words">{session.id}</span>
                 <span class="session-time">{related.has(session) ? 'of the same root' : ''}</span>
                 <span class="session-facts">{counted(session.len, 'message')}</span>

@@ -1,6 +1,7 @@
 /** Contains the failure of one part of the page: the other parts are still shown. */
 import { Component, type ComponentChildren } from 'preact'
 import { sentence } from './shown.ts'
+import { reasonOf } from './source.ts'
 
 interface Props {
   /** The part in words, as the sentence of its failure begins. Default: `This`. */
@@ -11,7 +12,7 @@ interface Props {
 /** Shows a sentence in the place of children that could not be shown. */
 export class Guarded extends Component<Props, { readonly because?: string }> {
   static override getDerivedStateFromError(cause: unknown): { readonly because: string } {
-    return { because: cause instanceof Error ? cause.message : String(cause) }
+    return { because: reasonOf(cause) }
   }
 
   override render(): ComponentChildren {

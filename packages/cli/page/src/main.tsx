@@ -4,6 +4,7 @@ import { App, Fault } from './app.tsx'
 import { embeddedSource } from './embedded.ts'
 import { Guarded } from './guarded.tsx'
 import { enter, servedSource } from './served.ts'
+import { reasonOf } from './source.ts'
 import './style.css'
 
 const root = document.getElementById('page') as HTMLElement
@@ -16,5 +17,5 @@ if (embedded !== undefined) show(<App source={embedded} />)
 else
   enter().then(
     () => show(<App source={servedSource()} />),
-    (cause: unknown) => show(<Fault text={cause instanceof Error ? cause.message : String(cause)} />),
+    (cause: unknown) => show(<Fault text={reasonOf(cause)} />),
   )

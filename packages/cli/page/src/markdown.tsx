@@ -21,6 +21,7 @@ const block = (token: Token): ComponentChildren => {
     case 'space':
       return null
     case 'def':
+    case 'html':
       return <p class="markup">{token.raw.trim()}</p>
     case 'code':
       return <Code text={(token as Tokens.Code).text} language={(token as Tokens.Code).lang} />
@@ -55,24 +56,17 @@ const block = (token: Token): ComponentChildren => {
     }
     case 'table': {
       const { header, rows, align } = token as Tokens.Table
-      const cells = (given: readonly Tokens.TableCell[], head: boolean): ComponentChildren =>
-        given.map((cell, index) => {
-          const aligned = `align-${align[index] ?? 'start'}`
-          return head ? (
-            <th class={aligned}>{inlines(cell.tokens)}</th>
-          ) : (
-            <td class={aligned}>{inlines(cell.tokens)}</td>
-          )
-        })
+      const cells = (given: readonly Tokens.TableCell[], Cell: 'th' | 'td'): ComponentChildren =>
+        given.map((cell, index) => <Cell class={`align-${align[index] ?? 'start'}`}>{inlines(cell.tokens)}</Cell>)
       return (
         <div class="scrolls" tabIndex={0} role="group" aria-label="table">
           <table dir="auto">
             <thead>
-              <tr>{cells(header, true)}</tr>
+              <tr>{cells(header, 'th')}</tr>
             </thead>
             <tbody>
               {rows.map((row) => (
-                <tr>{cells(row, false)}</tr>
+                <tr>{cells(row, 'td')}</tr>
               ))}
             </tbody>
           </table>
@@ -81,12 +75,6 @@ const block = (token: Token): ComponentChildren => {
     }
     case 'paragraph':
       return <p dir="auto">{inlines((token as Tokens.Paragraph).tokens)}</p>
-    case 'text': {
-      const { tokens, text } = token as Tokens.Text
-      return tokens === undefined ? text : inlines(tokens)
-    }
-    case 'html':
-      return <p class="markup">{token.raw.trim()}</p>
     default:
       return inline(token)
   }
@@ -123,8 +111,6 @@ const inline = (token: Token): ComponentChildren => {
     }
     case 'checkbox':
       return null
-    case 'escape':
-      return token.raw
     case 'text': {
       const { tokens, text } = token as Tokens.Text
       return tokens === undefined ? text : inlines(tokens)

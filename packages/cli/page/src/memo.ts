@@ -10,3 +10,13 @@ export const memo = <T>(compute: (text: string) => T, most: number): ((text: str
     return made
   }
 }
+
+/** A function of an object, worked out once for each. */
+export const onceFor = <K extends object, T>(compute: (key: K) => T): ((key: K) => T) => {
+  const known = new WeakMap<K, { readonly made: T }>()
+  return (key) => {
+    const found = known.get(key) ?? { made: compute(key) }
+    known.set(key, found)
+    return found.made
+  }
+}

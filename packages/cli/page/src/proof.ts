@@ -5,7 +5,6 @@ import type { Head } from 'indelible/store'
 import { headOf, rowLeaf } from 'indelible/store/kit'
 import type { ViewedRow } from '../../src/view/protocol.ts'
 import type { SessionRecord } from './record.ts'
-import type { Source } from './source.ts'
 
 /** What was compared, and what came of it. */
 export interface Proof {
@@ -31,7 +30,6 @@ const longestPiece = 12 // milliseconds, so that the page stays smooth
 
 /** Compute the proof of the rows up to the stated head, which have all come. Cost: O(bytes of the rows behind `before`). */
 export const proofOf = async (
-  source: Source,
   record: SessionRecord,
   before: Proof | undefined,
   progress: (rows: number) => void,
@@ -47,7 +45,7 @@ export const proofOf = async (
   let since = performance.now()
   for (let from = range.size; from < head.size && damaged === undefined; from += pieceRows) {
     const to = Math.min(from + pieceRows, head.size)
-    const nodes = await source.nodes(record.id, from, to)
+    const nodes = await record.source.nodes(record.id, from, to)
     for (let position = from; position < to && damaged === undefined; position++) {
       if (performance.now() - since > longestPiece) {
         progress(position)

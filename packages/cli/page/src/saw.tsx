@@ -1,14 +1,17 @@
 /** What the model saw: the context of each call beside the record, as it was sent or as a policy would have sent it. */
 import { useSignal } from '@preact/signals'
 import { estimateTokens, pricesOf, type ContextSource } from 'indelible/context'
-import { defaultPrices, residencyReason } from 'indelible/context/kit'
+import { defaultPrices } from 'indelible/context/kit'
+import { residencyReason } from '../../src/model/residency-reason.ts'
 
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { callsOf, type ModelCall } from './calls.ts'
-import { compared, dollarsSoFar, pricedModels, type Series } from './compare.ts'
+import { useEffect, useMemo } from 'preact/hooks'
+import { beside, BesideChoice, BesideMessages, Columns, Recorded } from './beside.tsx'
+import { callsOf, placeOf, type ModelCall } from './calls.ts'
+import { dollarsSoFar, pricedModels } from './compare.ts'
+import { policies, type SawMessage, type Series } from './deriving.ts'
+import { Legend } from './field.tsx'
 import { Guarded } from './guarded.tsx'
-import { JsonTree } from './json-tree.tsx'
 import { useKeyActions } from './key-actions.ts'
 import { useLoaded } from './loaded.ts'
 import { Link } from './markdown.tsx'
@@ -17,33 +20,27 @@ import { SourceContext } from './media.tsx'
 import { lineClass, Plot } from './plot.tsx'
 import type { SessionRecord } from './record.ts'
 import { hrefOf, replaceRoute, route } from './route.ts'
-import {
-  derivedContext,
-  epochStart,
-  policies,
-  recordedContext,
-  type SawContext,
-  type SawMessage,
-} from './saw-context.ts'
+import { derivedContext, sentContext, type SawContext } from './saw-context.ts'
+import { recordedRange } from './sent-pairs.ts'
 import { SessionHead } from './session.tsx'
-import { compact, counted, dollarsText, grouped, oneLine, sentence, shown } from './shown.ts'
-import type { Source } from './source.ts'
+import { compact, counted, dollarsText, grouped, sentence, shown } from './shown.ts'
 import { Strip } from './strip.tsx'
-import { useVirtual } from './virtual.ts'
+import { VirtualFeed } from './virtual-feed.tsx'
+import { workerOf } from './worker-client.ts'
 
 const budgets = [2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 160, 200, 256, 400, 512, 1000].map(
   (thousands) => thousands * 1000,
 )
+/** The context that the call was sent, among the policies. */
+const asSent = 'as sent'
 const defaultBudget = budgets.indexOf(32_000)
 /** So many calls are compared without being asked. */
 const fewCalls = 1500
 
 export const SawView = ({
-  source,
   record,
   call: given,
 }: {
-  readonly source: Source
   readonly record: SessionRecord
   /** A receipt by its index among the notes, or an answer by its position. */
   readonly call: number | undefined
@@ -54,10 +51,10 @@ export const SawView = ({
   const index = indexOfCall(calls, given)
   return (
     <SourceContext.Provider value={record.source}>
-      <SessionHead source={source} record={record} here={{ view: 'saw', id: record.id }} />
+      <SessionHead record={record} here={{ view: 'saw', id: record.id }} />
       {calls.length > 0 && whole ? (
         <Guarded name="What the model saw">
-          <OneCall source={source} record={record} calls={calls} index={index} />
+          <OneCall record={record} calls={calls} index={index} />
         </Guarded>
       ) : (
         <main class="nothing">{sawNothing(record)}</main>
@@ -84,47 +81,42 @@ const indexOfCall = (calls: readonly ModelCall[], given: number | undefined): nu
 }
 
 const OneCall = ({
-  source,
   record,
   calls,
   index,
 }: {
-  readonly source: Source
   readonly record: SessionRecord
   readonly calls: readonly ModelCall[]
   readonly index: number
 }): VNode => {
   const call = calls[index] as ModelCall
   const before = calls[index - 1]
-  // What was sent is shown first, where somebody recorded it: nothing else is derived while it is read.
-  const policy = useSignal<string>(call.receipt === undefined ? 'paged' : 'as sent')
+  const policy = useSignal<string>(call.receipt === undefined ? 'paged' : asSent)
   const budget = useSignal(defaultBudget)
   const chosen = useSignal<number | undefined>(undefined)
-  const { value: recorded, fault } = useLoaded(
-    async () => ({ of: call, context: await recordedContext(source, record, call, before) }),
-    [call],
-  )
-  const first = useRef(true)
-  useEffect(() => {
-    if (recorded === undefined) return
-    if (first.current) policy.value = recorded.context === undefined ? 'paged' : 'as sent'
-    first.current = false
-  }, [recorded])
   const tokens = budgets[budget.value] as number
-  const own = policies.find(({ name }) => name === policy.value)
-  const context = useMemo(
-    () =>
-      own === undefined
-        ? recorded?.of === call
-          ? recorded.context
-          : undefined
-        : derivedContext(record, call, before, own, tokens),
-    [record, call, own, tokens, recorded],
+  const own = policy.value === asSent ? undefined : policy.value
+  const contextAt = (at: number): Promise<SawContext | string | undefined> => {
+    const [wanted, earlier] = [calls[at] as ModelCall, calls[at - 1]]
+    return own === undefined
+      ? sentContext(record, wanted, earlier)
+      : derivedContext(record, wanted, earlier, own, tokens)
+  }
+  const key = `${keyOf(call)} ${own === undefined ? '' : `${own} ${tokens}`}`
+  const { value: found, fault } = useLoaded(async () => ({ of: key, context: await contextAt(index) }), [key])
+  const isCompared = beside.value === 'call' && before !== undefined
+  const { value: earlier } = useLoaded(
+    async () => (isCompared ? { of: key, context: await contextAt(index - 1) } : undefined),
+    [key, isCompared],
   )
-  const epochFrom = useMemo(
-    () => (own === undefined ? undefined : epochStart(record, calls, index, own, tokens)?.len),
-    [record, calls, index, own, tokens],
-  )
+  const epoch = useLoaded(async () => {
+    if (own === undefined) return undefined
+    const places = calls.slice(0, index + 1).map((one) => placeOf(record, one))
+    return workerOf(record).ask('epoch', call.len, { calls: places, policy: own, budget: tokens })
+  }, [key])
+  const isFound = found?.of === key
+  const context = isFound ? found.context : undefined
+  const earlierContext = isCompared && earlier?.of === key ? earlier.context : undefined
   const show = (next: number): void => {
     const wanted = calls[Math.min(calls.length - 1, Math.max(0, next))]
     if (wanted !== undefined) replaceRoute({ view: 'saw', id: record.id, call: keyOf(wanted) })
@@ -136,6 +128,11 @@ const OneCall = ({
     g: () => show(0),
     G: () => show(calls.length - 1),
   })
+  const step = (label: string, sign: string, to: number): VNode => (
+    <button type="button" class="plain" aria-label={label} disabled={calls[to] === undefined} onClick={() => show(to)}>
+      {sign}
+    </button>
+  )
   const usage = call.receipt?.note.usage
   const model = call.receipt === undefined ? '' : ` of ${call.receipt.note.model}`
   return (
@@ -144,15 +141,7 @@ const OneCall = ({
         <label>
           Call
           <span class="stepper">
-            <button
-              type="button"
-              class="plain"
-              aria-label="call before"
-              disabled={index === 0}
-              onClick={() => show(index - 1)}
-            >
-              ‹
-            </button>
+            {step('call before', '‹', index - 1)}
             <input
               type="range"
               aria-label="call"
@@ -161,15 +150,7 @@ const OneCall = ({
               value={index}
               onInput={(event) => show(Number(event.currentTarget.value))}
             />
-            <button
-              type="button"
-              class="plain"
-              aria-label="next call"
-              disabled={index === calls.length - 1}
-              onClick={() => show(index + 1)}
-            >
-              ›
-            </button>
+            {step('next call', '›', index + 1)}
             <output>
               {grouped(index + 1)} of {grouped(calls.length)}
             </output>
@@ -182,7 +163,7 @@ const OneCall = ({
             value={policy.value}
             onChange={(event) => (policy.value = event.currentTarget.value)}
           >
-            {recorded?.context === undefined && policy.value !== 'as sent' ? null : <option>as sent</option>}
+            {call.receipt === undefined ? null : <option>{asSent}</option>}
             {policies.map(({ name }) => (
               <option>{name}</option>
             ))}
@@ -204,6 +185,7 @@ const OneCall = ({
             </span>
           </label>
         )}
+        <BesideChoice hasBefore={before !== undefined} />
         <p class="answered">
           {call.isAnswered ? (
             <>
@@ -223,9 +205,11 @@ const OneCall = ({
         <p class="nothing" role={fault === undefined ? 'status' : 'alert'}>
           {fault !== undefined
             ? sentence(fault)
-            : recorded?.of === call
-              ? 'Nobody recorded what this call was sent. Choose a policy to see what it would send.'
-              : 'What was sent is being read.'}
+            : !isFound
+              ? own === undefined
+                ? 'What was sent is being read.'
+                : 'The context is being derived.'
+              : 'What this call was sent is not recorded, and can’t be derived again from its receipt. Choose a policy to see what it would send.'}
         </p>
       ) : typeof context === 'string' ? (
         <p class="nothing bad" role="alert">
@@ -236,8 +220,9 @@ const OneCall = ({
           record={record}
           call={call}
           context={context}
-          epochFrom={epochFrom}
-          policy={policy.value}
+          earlier={typeof earlierContext === 'object' ? earlierContext : undefined}
+          epochFrom={epoch.value}
+          policy={own}
           chosen={chosen.value}
           choose={(at) => (chosen.value = at)}
         >
@@ -254,6 +239,7 @@ const Shown = ({
   record,
   call,
   context,
+  earlier,
   epochFrom,
   policy,
   chosen,
@@ -263,35 +249,31 @@ const Shown = ({
   readonly record: SessionRecord
   readonly call: ModelCall
   readonly context: SawContext
+  /** What the call before was sent, where it is compared. */
+  readonly earlier: SawContext | undefined
   /** How many messages the record had when the epoch began. */
   readonly epochFrom: number | undefined
-  readonly policy: string
+  /** Undefined: it was sent. */
+  readonly policy: string | undefined
   readonly chosen: number | undefined
   readonly choose: (position: number | undefined) => void
   readonly children: ComponentChildren
 }): VNode => {
   const { derived, messages, prefix } = context
-  const counts = useMemo(() => messages.map(({ message }) => estimateTokens(message)), [messages])
-  const tokens = derived?.tokens ?? sum(counts)
-  const cached = derived?.stableTokens ?? sum(counts.slice(0, prefix))
-  const cost = derived?.cost ?? cached * defaultPrices.cached + (tokens - cached) * defaultPrices.fresh
+  const { value: sums } = useLoaded(async () => ({ of: context, ...(await context.sums()) }), [context])
+  const { tokens, cached } = sums?.of === context ? sums : { tokens: undefined, cached: 0 }
+  const cost = tokens === undefined ? 0 : cached * defaultPrices.cached + (tokens - cached) * defaultPrices.fresh
   const cachedTo = prefixEnd(messages.slice(0, prefix))
-  const { contextDigest: digest, usage } = call.receipt?.note ?? {}
-  const scroller = useRef<HTMLDivElement>(null)
-  const list = useVirtual({
-    count: messages.length,
-    scroller: () => scroller.current,
-    estimate: () => 90,
-    keyOf: (index) => index,
-    version: messages,
-  })
+  const { usage } = call.receipt?.note ?? {}
   const reason = (position: number): string => {
     const entry = record.entries[position]
     if (entry === undefined || position >= call.len) return 'not recorded yet'
     if (record.retractedAt(position) !== undefined && context.levelOf(position) === 'pointer')
       return 'taken out of the conversation'
     if (derived === undefined) return context.levelOf(position) === 'full' ? 'sent as it was recorded' : 'not sent'
-    return residencyReason(derived, position, record.pageOf(entry), policy)
+    const { epoch, activeFrom, summaries: sources } = derived
+    const given = { epoch, activeFrom, sources, residency: { at: context.levelOf } }
+    return residencyReason(given, position, record.pageOf(entry), policy ?? 'the policy')
   }
   return (
     <>
@@ -299,20 +281,24 @@ const Shown = ({
         <dl class="figures">
           <Figure
             name="tokens"
-            value={compact(tokens)}
-            of={derived === undefined ? undefined : `of ${compact(derived.budget)}`}
+            value={tokens === undefined ? '…' : compact(tokens)}
+            of={policy === undefined || derived === undefined ? undefined : `of ${compact(derived.budget)}`}
           />
           <Figure name="messages" value={grouped(messages.length)} of={`of ${grouped(call.len)}`} />
-          <Figure name="cacheable prefix" value={percent(cached, tokens)} of={counted(prefix, 'message')} />
-          {derived !== undefined || usage?.cacheRead === undefined ? null : (
+          <Figure
+            name="cacheable prefix"
+            value={tokens === undefined ? '…' : percent(cached, tokens)}
+            of={counted(prefix, 'message')}
+          />
+          {policy !== undefined || usage?.cacheRead === undefined ? null : (
             <Figure name="from the cache" value={percent(usage.cacheRead, usage.input)} of="by the provider’s count" />
           )}
-          <Figure name="cost" value={compact(cost)} of="plain tokens" />
+          <Figure name="cost" value={tokens === undefined ? '…' : compact(derived?.cost ?? cost)} of="plain tokens" />
           {derived === undefined ? null : (
             <Figure name="epoch" value={grouped(derived.epoch)} of={derived.epoch === 0 ? 'whole' : 'compacted'} />
           )}
-          {digest === undefined || derived === undefined ? null : (
-            <Figure name="digest" value={derived.digest === digest ? 'equal' : 'differs'} of="from the receipt" />
+          {policy !== undefined || derived === undefined ? null : (
+            <Figure name="derived again" value="exact" of="by the receipt’s digest" />
           )}
         </dl>
         <Guarded name="The strip of messages">
@@ -328,26 +314,16 @@ const Shown = ({
             label={`how much of each of ${call.len} messages the call was sent; the list below says the same`}
           />
         </Guarded>
-        <p class="legend">
-          {(['full', 'compressed', 'structured', 'pointer'] as const).map((level) => (
-            <span>
-              <i class={`level ${level}`} /> {level}
-            </span>
-          ))}
-          <span>
-            <i class="level cached" /> cacheable prefix
-          </span>
-          {epochFrom === undefined ? null : (
-            <span>
-              <i class="level epoch" /> the epoch begins
-            </span>
-          )}
-          {derived === undefined ? null : (
-            <span>
-              <i class="level active" /> the active turn begins
-            </span>
-          )}
-        </p>
+        <Legend
+          marks={[
+            ...(['full', 'compressed', 'structured', 'pointer'] as const).map(
+              (level) => [<i class="level" style={{ background: `var(--level-${level})` }} />, level] as const,
+            ),
+            [<i class="level cached" />, 'cacheable prefix'],
+            ...(epochFrom === undefined ? [] : [[<i class="level epoch" />, 'the epoch begins'] as const]),
+            ...(derived === undefined ? [] : [[<i class="level active" />, 'the active turn begins'] as const]),
+          ]}
+        />
         {chosen === undefined ? null : (
           <p class="chosen" role="status">
             <a href={hrefOf({ view: 'session', id: record.id, at: chosen })}>Message {chosen}</a>
@@ -358,66 +334,35 @@ const Shown = ({
           </p>
         )}
         {context.broke === undefined ? null : <p class="chosen">The cached prefix ended: {shown(context.broke)}.</p>}
-        {context.request === undefined ? null : <Beside request={context.request} />}
+        {context.request === undefined ? null : <BesideMessages request={context.request} before={earlier?.request} />}
         {children}
       </section>
-      <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label="messages that the call was sent">
-        <div class="feed" role="list" style={{ height: `${list.height}px` }}>
-          {list.items.map(({ index, key, start }) => {
-            const saw = messages[index]
-            return saw === undefined ? null : (
-              <div
-                key={key}
-                ref={list.measure}
-                data-index={index}
-                role="listitem"
-                class={`item${index === prefix && prefix > 0 ? ' prefix-end' : ''}`}
-                style={{ transform: `translateY(${start}px)` }}
-              >
-                <Sent
-                  record={record}
-                  saw={saw}
-                  index={index}
-                  tokens={counts[index] ?? 0}
-                  cached={index < prefix}
-                  reason={reason}
-                />
-              </div>
-            )
-          })}
-        </div>
-      </div>
+      {beside.value === 'record' || earlier !== undefined ? (
+        <Columns record={record} context={context} before={earlier} len={call.len} />
+      ) : (
+        <VirtualFeed
+          label="messages that the call was sent"
+          items={messages}
+          estimate={90}
+          keyOf={(_, index) => index}
+          classOf={(_, index) => (index === prefix && prefix > 0 ? 'prefix-end' : '')}
+          render={(saw, index) => (
+            <Sent
+              record={record}
+              saw={saw}
+              index={index}
+              tokens={estimateTokens(saw.message)}
+              cached={index < prefix}
+              reason={reason}
+            />
+          )}
+        />
+      )}
     </>
   )
 }
 
-/** What a request had beside its messages: providers cache it before them. */
-const Beside = ({ request }: { readonly request: NonNullable<SawContext['request']> }): VNode => (
-  <>
-    {(['tools', 'system', 'parameters'] as const).map((name) => {
-      const value = request[name]
-      return value === undefined ? null : (
-        <details class="beside">
-          <summary>
-            {name} <span class="quiet">{besideWords(value)}</span>
-          </summary>
-          <JsonTree value={value} />
-        </details>
-      )
-    })}
-  </>
-)
-
-const besideWords = (value: unknown): string =>
-  typeof value === 'string'
-    ? oneLine(value, 80)
-    : Array.isArray(value)
-      ? grouped(value.length)
-      : oneLine(JSON.stringify(value), 80)
-
 const percent = (part: number, whole: number): string => `${whole === 0 ? 0 : Math.round((part / whole) * 100)} %`
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
 
 const Figure = ({
   name,
@@ -438,10 +383,7 @@ const Figure = ({
 
 /** Up to where in the record the first messages of a context reach. */
 const prefixEnd = (messages: readonly SawMessage[]): number =>
-  Math.max(
-    0,
-    ...messages.map(({ source }) => (source.type === 'clone' ? source.position + 1 : 'to' in source ? source.to : 0)),
-  )
+  messages.reduce((end, { source }) => Math.max(end, recordedRange(source)?.to ?? 0), 0)
 
 const Sent = ({
   record,
@@ -508,45 +450,11 @@ const Sent = ({
   )
 }
 
-const mostRecorded = 20
-
-const Recorded = ({
-  record,
-  from,
-  to,
-}: {
-  readonly record: SessionRecord
-  readonly from: number
-  readonly to: number
-}): VNode => (
-  <div class="recorded">
-    {record.entries.slice(from, Math.min(to, from + mostRecorded)).map(({ message, position }) => (
-      <div>
-        <p class="quiet">
-          {message.role}{' '}
-          <a class="anchor" href={hrefOf({ view: 'session', id: record.id, at: position })}>
-            {position}
-          </a>
-        </p>
-        <MessageContent record={record} message={message} name={`recorded/${record.id}/${position}`} joined={false} />
-      </div>
-    ))}
-    {to - from > mostRecorded ? (
-      <p>
-        <a href={hrefOf({ view: 'session', id: record.id, at: from + mostRecorded })}>
-          {counted(to - from - mostRecorded, 'more message')}
-        </a>
-      </p>
-    ) : null}
-  </div>
-)
-
-const rangeOf = (source: SawMessage['source']): readonly [from: number | undefined, to: number | undefined] =>
-  source.type === 'foreign'
-    ? [undefined, undefined]
-    : 'position' in source
-      ? [source.position, source.position + 1]
-      : [source.from, source.to]
+const rangeOf = (source: SawMessage['source']): readonly [from: number | undefined, to: number | undefined] => {
+  const { from, to } =
+    source.type === 'synthetic' ? { from: source.position, to: undefined } : (recordedRange(source) ?? {})
+  return [from, to]
+}
 
 const levelWords = (source: ContextSource | { readonly type: 'foreign' }): string => {
   switch (source.type) {
@@ -566,9 +474,6 @@ const levelWords = (source: ContextSource | { readonly type: 'foreign' }): strin
 const lastOf = (sums: readonly (number | null)[]): number | undefined =>
   sums.findLast((value) => value !== null) ?? undefined
 
-/** US dollars for a million tokens, as a price list says them. */
-const rateText = (dollars: number): string => `$${dollars}`
-
 /** Tokens, cost and money of all calls, by each policy. */
 const Comparison = ({
   record,
@@ -587,11 +492,12 @@ const Comparison = ({
   useEffect(() => {
     if (!open.value) return undefined
     const gone = new AbortController()
-    const all = async (): Promise<void> => {
-      for await (const one of compared(record, calls, budget, gone.signal, (done) => (share.value = done)))
-        series.value = [...series.value, one]
-    }
-    const timer = setTimeout(() => void all(), calls.length > fewCalls ? 0 : 150)
+    const places = calls.map((call) => placeOf(record, call))
+    const come = (one: Series): void => void (series.value = [...series.value, one])
+    const timer = setTimeout(
+      () => void workerOf(record).compare(places, budget, gone.signal, come, (done) => (share.value = done)),
+      calls.length > fewCalls ? 0 : 150,
+    )
     return () => {
       clearTimeout(timer)
       gone.abort()
@@ -607,6 +513,22 @@ const Comparison = ({
   )
   const cheapest = Math.min(...series.value.map(({ cost }) => lastOf(cost) ?? Infinity))
   const least = Math.min(...(money ?? []).map((sums) => lastOf(sums) ?? Infinity))
+  const times = (value: number, of: number): string => (value === of ? '' : ` · ${(value / of).toFixed(1)}×`)
+  const sums: readonly (readonly [heading: string, cell: (one: Series, at: number) => string])[] = [
+    ['cost', ({ cost }) => `${compact(lastOf(cost) ?? 0)}${times(lastOf(cost) ?? 0, cheapest)}`],
+    ...(money === undefined
+      ? []
+      : [
+          [
+            'money',
+            (_: Series, at: number) =>
+              `${dollarsText(lastOf(money[at] ?? []) ?? 0)}${times(lastOf(money[at] ?? []) ?? 0, least)}`,
+          ] as const,
+        ]),
+    ['cacheable', ({ cached }) => `${(cached * 100).toFixed(1)} %`],
+    ['epochs', ({ epochs }) => grouped(epochs)],
+    ['too small for', ({ tokens }) => counted(tokens.filter((value) => value === null).length, 'call')],
+  ]
   return (
     <details class="compare" onToggle={(event) => (open.value = event.currentTarget.open)}>
       <summary>Compare policies over all {grouped(calls.length)} calls</summary>
@@ -662,38 +584,22 @@ const Comparison = ({
                   <thead>
                     <tr>
                       <th>policy</th>
-                      <th class="align-right">cost</th>
-                      {money === undefined ? null : <th class="align-right">money</th>}
-                      <th class="align-right">cacheable</th>
-                      <th class="align-right">epochs</th>
-                      <th class="align-right">too small for</th>
+                      {sums.map(([heading]) => (
+                        <th class="align-right">{heading}</th>
+                      ))}
                     </tr>
                   </thead>
                   <tbody>
-                    {series.value.map(({ policy, cost, cached, epochs, tokens }, at) => {
-                      const last = lastOf(cost) ?? 0
-                      const paid = money && (lastOf(money[at] ?? []) ?? 0)
-                      return (
-                        <tr>
-                          <td>
-                            <i class={`swatch ${lineClass(at)}`} /> {policy}
-                          </td>
-                          <td class="align-right">
-                            {compact(last)} {last === cheapest ? '' : `· ${(last / cheapest).toFixed(1)}×`}
-                          </td>
-                          {paid === undefined ? null : (
-                            <td class="align-right">
-                              {dollarsText(paid)} {paid === least ? '' : `· ${(paid / least).toFixed(1)}×`}
-                            </td>
-                          )}
-                          <td class="align-right">{(cached * 100).toFixed(1)} %</td>
-                          <td class="align-right">{grouped(epochs)}</td>
-                          <td class="align-right">
-                            {counted(tokens.filter((value) => value === null).length, 'call')}
-                          </td>
-                        </tr>
-                      )
-                    })}
+                    {series.value.map((one, at) => (
+                      <tr>
+                        <td>
+                          <i class={`swatch ${lineClass(at)}`} /> {one.policy}
+                        </td>
+                        {sums.map(([, cell]) => (
+                          <td class="align-right">{cell(one, at)}</td>
+                        ))}
+                      </tr>
+                    ))}
                   </tbody>
                 </table>
               </div>
@@ -701,8 +607,7 @@ const Comparison = ({
                 <p class="quiet">
                   Money is that of the messages under each policy and of the recorded answers, at the list prices of{' '}
                   {shown(model.value)} of {prices.read} (<Link href={prices.source}>source</Link>):{' '}
-                  {rateText(prices.input)} for a million tokens, {rateText(prices.cacheRead)} from the cache,{' '}
-                  {rateText(prices.cacheWrite)} into it, {rateText(prices.output)} answered.
+                  {`$${prices.input} for a million tokens, $${prices.cacheRead} from the cache, $${prices.cacheWrite} into it, $${prices.output} answered.`}
                 </p>
               )}
             </>

@@ -1,5 +1,5 @@
 /** The sessions that began while a session's calls were made: its forks, and others of the same client, such as sub-agents. */
-import { allSessions, type Source } from './source.ts'
+import { allSessions } from './source.ts'
 import type { SessionRecord } from './record.ts'
 import { titleOf } from './title.ts'
 import { mostOverviews, type SessionList, type ViewedSession } from '../../src/view/protocol.ts'
@@ -20,11 +20,8 @@ export interface SessionBeside {
  *
  * Cost    the list of the sessions that were appended to since this one was created; none in an exported file
  */
-export const besideOf = async (
-  source: Source,
-  record: SessionRecord,
-  gone: AbortSignal,
-): Promise<readonly SessionBeside[]> => {
+export const besideOf = async (record: SessionRecord, gone: AbortSignal): Promise<readonly SessionBeside[]> => {
+  const { source } = record
   if (source.exported) return []
   const { id, created, metadata } = record.info.value
   const { client } = metadata

@@ -1,7 +1,7 @@
 /** A session: its title, whether it is what was appended, and its views. */
 import { signal, useSignal, type Signal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
 import { CallBars } from './call-bars.tsx'
 import { spentOf } from './call-figures.ts'
 import { Export } from './export.tsx'
@@ -14,7 +14,8 @@ import { hrefOf, type Route } from './route.ts'
 import { counted, dollarsText, oneLine, sentence, shown, tokensText } from './shown.ts'
 import type { Source } from './source.ts'
 import { Timeline } from './timeline.tsx'
-import { titleOf } from './title.ts'
+import { titleOf, useTitle } from './title.ts'
+import { firstWordsOf } from '../../src/view/about.ts'
 import { Verified } from './verified.tsx'
 
 /** How often a record was opened again: each time its views begin anew. */
@@ -39,11 +40,9 @@ export const recordOf = async (source: Source, id: string): Promise<SessionRecor
 }
 
 export const SessionView = ({
-  source,
   record,
   at,
 }: {
-  readonly source: Source
   readonly record: SessionRecord
   readonly at: number | undefined
 }): VNode => {
@@ -52,7 +51,7 @@ export const SessionView = ({
   const field = useRef<HTMLInputElement>(null)
   return (
     <SourceContext.Provider value={record.source}>
-      <SessionHead source={source} record={record} here={{ view: 'session', id: record.id }}>
+      <SessionHead record={record} here={{ view: 'session', id: record.id }}>
         <div class="tools" role="search">
           <input
             ref={field}
@@ -72,7 +71,6 @@ export const SessionView = ({
             ))}
           </select>
           <Export
-            source={source}
             record={record}
             filtered={
               only.value === 'all' && words.value.trim() === ''
@@ -85,7 +83,7 @@ export const SessionView = ({
       </SessionHead>
       <main class="rest">
         <Guarded name="The calls at a glance">
-          <CallBars source={source} record={record} />
+          <CallBars record={record} />
         </Guarded>
         <Guarded name="The conversation">
           <Timeline
@@ -103,12 +101,10 @@ export const SessionView = ({
 
 /** The head of every view of a session. */
 export const SessionHead = ({
-  source,
   record,
   here,
   children,
 }: {
-  readonly source: Source
   readonly record: SessionRecord
   readonly here: Route
   readonly children?: ComponentChildren
@@ -117,18 +113,17 @@ export const SessionHead = ({
   const title = record.version.value >= 0 ? nameOf(record) : titleOf(info)
   const live = record.live.value
   const { version } = record
+  const { exported } = record.source
   const { length } = record.notes
   const spent = useMemo(
     () => (record.whole.value ? spentOf(record) : { tokens: 0, dollars: undefined }),
     [record, record.whole.value, length],
   )
-  useEffect(() => {
-    document.title = `${oneLine(title)} · Indelible`
-  }, [title])
+  useTitle(oneLine(title))
   return (
     <header class="top">
       <div class="top-line">
-        {source.exported ? null : (
+        {exported ? null : (
           <a class="back" href={hrefOf({ view: 'sessions' })} aria-label="all sessions">
             ←
           </a>
@@ -149,7 +144,7 @@ export const SessionHead = ({
           <span class="badge bad">{live === 'lost' ? 'connection lost' : `${live} meanwhile`}</span>
         ) : null}
         <Guarded name="Whether it is verified">
-          <Verified source={source} record={record} />
+          <Verified record={record} />
         </Guarded>
       </div>
       <div class="top-line second">
@@ -160,7 +155,7 @@ export const SessionHead = ({
           <Tab to={{ view: 'saw', id: record.id }} here={here}>
             What the model saw
           </Tab>
-          {source.exported ? null : (
+          {exported ? null : (
             <Tab
               to={{
                 view: 'diff',
@@ -207,14 +202,10 @@ export const Trouble = ({ record }: { readonly record: SessionRecord }): VNode |
 }
 
 /** Its title; without one, the first words of the user. */
-const nameOf = (record: SessionRecord): string => {
+export const nameOf = (record: SessionRecord): string => {
   const title = titleOf(record.info.value)
   if (title !== record.id) return title
-  for (const { message } of record.entries.slice(0, 12)) {
-    const [part] = message.content
-    if (message.role === 'user' && part?.type === 'text' && !/^\s*["<\\]/.test(part.text)) return oneLine(part.text, 80)
-  }
-  return title
+  return oneLine(firstWordsOf(record.entries.slice(0, 12).map(({ message }) => message)), 80) || title
 }
 
 const Tab = ({

@@ -1,13 +1,15 @@
 /** All sessions of a store. */
-import { signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import type { Overview, SessionList, ViewedSession } from '../../src/view/protocol.ts'
-import { mostOverviews, type FoundMessage } from '../../src/view/protocol.ts'
+import type { FoundMessage } from '../../src/view/protocol.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { onceFor } from './memo.ts'
+import { calledOf, fetchOverviews, overviews } from './overviews.ts'
 import { hrefOf } from './route.ts'
 import { agoText, compact, counted, dollarsText, grouped, oneLine, sentence, shown, timeText } from './shown.ts'
 import { reasonOf, type Source } from './source.ts'
-import { activityOf, titleOf } from './title.ts'
+import { activityOf, titleOf, useTitle } from './title.ts'
 import { useVirtual } from './virtual.ts'
 
 type Order = 'appended' | 'created' | 'messages' | 'title' | 'tokens' | 'money'
@@ -20,34 +22,6 @@ const orders: readonly (readonly [Order, string])[] = [
   ['tokens', 'Tokens'],
   ['money', 'Money'],
 ]
-
-/** Overviews that have come, by the id of the session, and what was asked for. Each list that is loaded asks anew. */
-const overviews = signal<ReadonlyMap<string, Overview>>(new Map())
-let asked: { readonly list: object; readonly ids: Set<string> } | undefined
-
-const fetchOverviews = async (source: Source, list: object, ids: readonly string[]): Promise<void> => {
-  if (asked?.list !== list) asked = { list, ids: new Set() }
-  const { ids: known } = asked
-  const missing = ids.filter((id) => !known.has(id))
-  for (const id of missing) known.add(id)
-  let [came, drawn]: [Overview[], number] = [[], 0]
-  for (let at = 0; at < missing.length; at += mostOverviews) {
-    const wanted = missing.slice(at, at + mostOverviews)
-    const found = await source.overviews(wanted).catch(() => {
-      for (const id of wanted) known.delete(id)
-      return []
-    })
-    came.push(...found)
-    // To order the list anew takes as long as to read some.
-    if (at + mostOverviews < missing.length && performance.now() - drawn < betweenDraws) continue
-    overviews.value = new Map([...overviews.value, ...came.map((one) => [one.id, one] as const)])
-    came = []
-    drawn = performance.now()
-  }
-}
-
-/** Milliseconds. */
-const betweenDraws = 500
 
 export const Sessions = ({
   source,
@@ -76,7 +50,7 @@ export const Sessions = ({
     [sorted, words.value, tree.value, words.value !== '' ? overviews.value : undefined],
   )
   const found = useFound(source, words.value)
-  const titles = useMemo(() => new Map(list.sessions.map((session) => [session.id, titleOf(session)])), [list])
+  const byId = useMemo(() => new Map(list.sessions.map((session) => [session.id, session])), [list])
   const lines = useMemo(() => linesOf(rows, found), [rows, found.hits, found.state, found.fault])
   const shownList = useVirtual({
     count: lines.length,
@@ -87,15 +61,13 @@ export const Sessions = ({
   })
   const inSight = shownList.items.flatMap(({ index }) => {
     const line = lines[index]
-    return line?.type === 'session' ? [line.row.session.id] : []
+    return line?.type === 'session' ? [line.row.session.id] : line?.type === 'hit' ? [line.hit.session] : []
   })
   const last = shownList.items.at(-1)?.index ?? 0
   useEffect(() => {
     if (found.more !== undefined && last >= lines.length - 5) found.more()
   }, [last, lines.length])
-  useEffect(() => {
-    document.title = 'Sessions · Indelible'
-  }, [])
+  useTitle('Sessions')
   useEffect(() => {
     const timer = setTimeout(() => void fetchOverviews(source, shownOnce, inSight), 30)
     return () => clearTimeout(timer)
@@ -179,7 +151,10 @@ export const Sessions = ({
                     created={order.value === 'created'}
                   />
                 ) : line.type === 'hit' ? (
-                  <Hit hit={line.hit} title={titles.get(line.hit.session) ?? line.hit.session} />
+                  <Hit
+                    hit={line.hit}
+                    title={calledOf(byId.get(line.hit.session) ?? { id: line.hit.session, metadata: {} })}
+                  />
                 ) : (
                   <h2 class="list-heading">{line.text}</h2>
                 )}
@@ -331,11 +306,15 @@ const SessionRow = ({
   const words = overview?.words ?? ''
   const named = title !== session.id
   return (
-    <a class={`session depth${Math.min(depth, 6)}`} href={hrefOf({ view: 'session', id: session.id })}>
+    <a
+      class={`session depth${depth}`}
+      style={{ paddingLeft: depth === 0 ? undefined : `${1.25 + 1.25 * Math.min(depth, 4)}rem` }}
+      href={hrefOf({ view: 'session', id: session.id })}
+    >
       <span class="session-title">
         <span dir="auto">
           {depth > 0 ? <span aria-hidden="true">↳ </span> : null}
-          {oneLine(named ? title : words === '' ? title : words, 160)}
+          {oneLine(calledOf(session), 160)}
         </span>
         {marksOf(session, overview).map(([mark, why]) => (
           <span class="badge" title={why}>
@@ -405,31 +384,13 @@ interface Row {
   readonly depth: number
 }
 
-/** What a session is found and ordered by, worked out once. */
-interface Facts {
-  readonly text: string
-  readonly title: string
-  readonly activity: number
-}
-
-const facts = new WeakMap<ViewedSession, Facts>()
-const texts = new WeakMap<Overview, string>()
-
-const factsOf = (session: ViewedSession): Facts => {
-  const known = facts.get(session)
-  if (known !== undefined) return known
+/** What a session is found and ordered by. */
+const factsOf = onceFor((session: ViewedSession) => {
   const title = titleOf(session)
-  const found = { title, text: `${session.id} ${title}`.toLowerCase(), activity: activityOf(session) }
-  facts.set(session, found)
-  return found
-}
+  return { title, text: `${session.id} ${title}`.toLowerCase(), activity: activityOf(session) }
+})
 
-const overviewText = (overview: Overview | undefined): string => {
-  if (overview === undefined) return ''
-  const text = texts.get(overview) ?? `${overview.words} ${overview.models.join(' ')}`.toLowerCase()
-  texts.set(overview, text)
-  return text
-}
+const overviewText = onceFor(({ words, models }: Overview) => `${words} ${models.join(' ')}`.toLowerCase())
 
 const inOrder = (
   sessions: readonly ViewedSession[],
@@ -465,7 +426,8 @@ const arranged = (
       ? sorted
       : sorted.filter((session) => {
           const { text } = factsOf(session)
-          const more = overviewText(known.get(session.id))
+          const overview = known.get(session.id)
+          const more = overview === undefined ? '' : overviewText(overview)
           return wanted.every((word) => text.includes(word) || more.includes(word))
         })
   return tree ? treeOf(found) : found.map((session) => ({ session, depth: 0 }))

@@ -4,6 +4,7 @@ import type { Trust } from '@indelible/evidence'
 import type { ViewedEvidence } from '../../src/view/protocol.ts'
 import type { VNode } from 'preact'
 import { signedOf, trustIn, type Signature, type Signed as Found } from './evidence.ts'
+import { Field, HeadText } from './field.tsx'
 import type { Proof } from './proof.ts'
 import { counted, grouped, sentence, shown, timeText } from './shown.ts'
 
@@ -70,76 +71,56 @@ const Judged = ({
   const { head, recorded, checkpoint } = found.head
   const rows = `${head.size === proof.computed.size ? 'all' : 'the first'} ${counted(head.size, 'row')}`
   const given = trustIn(givenKeys.value, checkpoint.origin)
+  const [tone, title, text] = !found.same
+    ? [
+        'bad',
+        'Not the signed record',
+        `The ledger says another head for the first ${counted(head.size, 'row')}: the record was cut or replaced after the ledger took it.`,
+      ]
+    : found.counts === true
+      ? ['good', 'Signed', `The ledger has the head of ${rows}, and a key that you trust has signed the ledger.`]
+      : found.why !== undefined
+        ? ['bad', 'Not signed by a trusted key', sentence(found.why)]
+        : [
+            '',
+            'Signed, not verified',
+            `The ledger has the head of ${rows}. Give the keys that you trust, and the page verifies who has signed the ledger.`,
+          ]
   return (
     <section class="signed">
-      {!found.same ? (
-        <>
-          <h3 class="bad">Not the signed record</h3>
-          <p class="bad">
-            The ledger says another head for the first {counted(head.size, 'row')}: the record was cut or replaced after
-            the ledger took it.
-          </p>
-        </>
-      ) : found.counts === true ? (
-        <>
-          <h3 class="good">Signed</h3>
-          <p>The ledger has the head of {rows}, and a key that you trust has signed the ledger.</p>
-        </>
-      ) : (
-        <>
-          <h3 class={found.why === undefined ? '' : 'bad'}>
-            {found.why === undefined ? 'Signed, not verified' : 'Not signed by a trusted key'}
-          </h3>
-          <p class={found.why === undefined ? '' : 'bad'}>
-            {found.why === undefined
-              ? `The ledger has the head of ${rows}. Give the keys that you trust, and the page verifies who has signed the ledger.`
-              : sentence(found.why)}
-          </p>
-        </>
-      )}
+      <h3 class={tone}>{title}</h3>
+      <p class={tone === 'good' ? '' : tone}>{text}</p>
       <dl class="fields">
-        <div>
-          <dt>Checkpoint</dt>
-          <dd>
-            {shown(checkpoint.origin)}, {counted(checkpoint.head.size, 'row')} of the ledger
-            <br />
-            <code class="root">{`${checkpoint.head.size}:${checkpoint.head.root}`}</code>
-          </dd>
-        </div>
-        <div>
-          <dt>Covers</dt>
-          <dd>
-            {rows}
-            {recorded === undefined ? '' : `, taken into the ledger ${timeText(recorded)}`}
-            <br />
-            <code class="root">{`${head.size}:${head.root}`}</code>
-          </dd>
-        </div>
-        <div>
-          <dt>Signed by</dt>
-          <dd>
-            <ul class="signatures">
-              {found.signatures.map((one) => (
-                <li>
-                  <span class="key-name">{shown(one.name)}</span> <code>{one.keyId}</code>{' '}
-                  <span class={one.verified === 'yes' ? 'good' : one.verified === 'no' ? 'bad' : 'quiet'}>
-                    {signatureWords(one)}
-                  </span>
-                </li>
-              ))}
-            </ul>
-          </dd>
-        </div>
-        <div>
-          <dt>Not compared</dt>
-          <dd>
-            <ul class="signatures">
-              {leftOpen(found, proof, given).map((text) => (
-                <li>{text}</li>
-              ))}
-            </ul>
-          </dd>
-        </div>
+        <Field name="Checkpoint">
+          {shown(checkpoint.origin)}, {counted(checkpoint.head.size, 'row')} of the ledger
+          <br />
+          <HeadText head={checkpoint.head} />
+        </Field>
+        <Field name="Covers">
+          {rows}
+          {recorded === undefined ? '' : `, taken into the ledger ${timeText(recorded)}`}
+          <br />
+          <HeadText head={head} />
+        </Field>
+        <Field name="Signed by">
+          <ul class="signatures">
+            {found.signatures.map((one) => (
+              <li>
+                <span class="key-name">{shown(one.name)}</span> <code>{one.keyId}</code>{' '}
+                <span class={one.verified === 'yes' ? 'good' : one.verified === 'no' ? 'bad' : 'quiet'}>
+                  {signatureWords(one)}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </Field>
+        <Field name="Not compared">
+          <ul class="signatures">
+            {leftOpen(found, proof, given).map((text) => (
+              <li>{text}</li>
+            ))}
+          </ul>
+        </Field>
       </dl>
       <label class="kept">
         Keys that you trust

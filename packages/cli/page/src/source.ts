@@ -65,7 +65,7 @@ export class Unread extends Error {
 /** The server did not answer, or not to this page: it may yet. */
 export class Unanswered extends Unread {}
 
-export const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+export { reasonOf } from 'indelible/task/kit'
 
 /** Milliseconds until it is tried again. */
 const [firstWait, longestWait] = [500, 15_000]

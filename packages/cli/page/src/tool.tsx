@@ -1,8 +1,10 @@
 /** A call with its result, as one line that opens. */
+import { isObject } from 'indelible/json/kit'
 import type { ResultPart, ToolCallPart, ToolResultPart } from 'indelible/message'
 import type { VNode } from 'preact'
 import { Code, languageOf } from './code.tsx'
 import { Change, isPatch, Patch } from './diff.tsx'
+import { Field } from './field.tsx'
 import type { PlacedResult } from './join.ts'
 import { jsonIn, JsonTree } from './json-tree.tsx'
 import { Media } from './media.tsx'
@@ -98,7 +100,7 @@ const ResultPiece = ({ part }: { readonly part: ResultPart }): VNode => {
 }
 
 /** What a program gave: a diff, JSON, or text. */
-export const Output = ({ text }: { readonly text: string }): VNode => {
+const Output = ({ text }: { readonly text: string }): VNode => {
   if (isPatch(text)) return <Patch text={text} />
   const value = jsonIn(text)
   return value === undefined ? <Code text={shown(text)} label="output" /> : <JsonTree value={value} />
@@ -187,16 +189,13 @@ const Arguments = ({ part, given }: { readonly part: ToolCallPart; readonly give
 const Fields = ({ given }: { readonly given: Given }): VNode => (
   <dl class="fields">
     {Object.entries(given).map(([name, value]) => (
-      <div>
-        <dt>{shown(name)}</dt>
-        <dd>
-          {typeof value === 'string' && value.length < 300 && !value.includes('\n') ? (
-            shown(value)
-          ) : (
-            <JsonTree value={value} />
-          )}
-        </dd>
-      </div>
+      <Field name={shown(name)}>
+        {typeof value === 'string' && value.length < 300 && !value.includes('\n') ? (
+          shown(value)
+        ) : (
+          <JsonTree value={value} />
+        )}
+      </Field>
     ))}
   </dl>
 )
@@ -214,13 +213,7 @@ interface TextChange {
 const changesIn = (given: Given): readonly TextChange[] => {
   const one = changeIn(given)
   const several = Array.isArray(given['edits']) ? given['edits'] : []
-  return [
-    ...(one === undefined ? [] : [one]),
-    ...several.flatMap((edit: unknown) => {
-      const found = typeof edit === 'object' && edit !== null ? changeIn(edit as Given) : undefined
-      return found === undefined ? [] : [found]
-    }),
-  ]
+  return [one ?? [], ...several.map((edit: unknown) => (isObject(edit) && changeIn(edit)) || [])].flat()
 }
 
 const changeIn = (given: Given): TextChange | undefined => {

@@ -3,18 +3,20 @@ import { useSignal } from '@preact/signals'
 import type { ViewedEvidence } from '../../src/view/protocol.ts'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { Field, HeadText } from './field.tsx'
 import { proofOf, rootAt, type Proof } from './proof.ts'
 import type { SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'
 import { counted, grouped, sentence } from './shown.ts'
 import { givenKeys, judged, Signed } from './signed.tsx'
-import { reasonOf, untilAnswered, type Source } from './source.ts'
+import { reasonOf, untilAnswered } from './source.ts'
 
 const known = new WeakMap<SessionRecord, { readonly proof: Proof; readonly evidence?: ViewedEvidence }>()
 /** After so many milliseconds without a new row, a live session is proven again. */
 const rest = 400
 
-export const Verified = ({ source, record }: { readonly source: Source; readonly record: SessionRecord }): VNode => {
+export const Verified = ({ record }: { readonly record: SessionRecord }): VNode => {
+  const { source } = record
   const found = useSignal(known.get(record))
   const done = useSignal(0)
   const failed = useSignal<string | undefined>(undefined)
@@ -26,7 +28,7 @@ export const Verified = ({ source, record }: { readonly source: Source; readonly
     const gone = new AbortController()
     record.gone.addEventListener('abort', () => gone.abort())
     const look = async (): Promise<void> => {
-      const proof = await proofOf(source, record, known.get(record)?.proof, (rows) => (done.value = rows))
+      const proof = await proofOf(record, known.get(record)?.proof, (rows) => (done.value = rows))
       known.set(record, { proof })
       if (!gone.signal.aborted) found.value = { proof }
       const evidence = await source.evidence(record.id)
@@ -125,35 +127,23 @@ const Compared = ({ record, proof }: { readonly record: SessionRecord; readonly 
         </p>
       )}
       <dl class="fields">
-        <div>
-          <dt>Rows</dt>
-          <dd>
-            {grouped(computed.size)} hashed
-            {byLeaf === 0 ? '' : `, of these ${grouped(byLeaf)} by their leaf alone: their text is not here`}
-            {encrypted === 0
-              ? ''
-              : `, ${grouped(encrypted)} as they are stored, encrypted: without their key, their blocks are not compared`}
-          </dd>
-        </div>
-        <div>
-          <dt>Blocks</dt>
-          <dd>
-            {counted(blocks, 'block')} with the digest that its row names
-            {record.info.value.encrypted === true ? '; rows and blocks are hashed as they are stored, encrypted' : ''}
-          </dd>
-        </div>
-        <div>
-          <dt>Stated</dt>
-          <dd>
-            <code class="root">{`${stated.size}:${stated.root}`}</code>
-          </dd>
-        </div>
-        <div>
-          <dt>Computed</dt>
-          <dd>
-            <code class="root">{`${computed.size}:${computed.root}`}</code>
-          </dd>
-        </div>
+        <Field name="Rows">
+          {grouped(computed.size)} hashed
+          {byLeaf === 0 ? '' : `, of these ${grouped(byLeaf)} by their leaf alone: their text is not here`}
+          {encrypted === 0
+            ? ''
+            : `, ${grouped(encrypted)} as they are stored, encrypted: without their key, their blocks are not compared`}
+        </Field>
+        <Field name="Blocks">
+          {counted(blocks, 'block')} with the digest that its row names
+          {record.info.value.encrypted === true ? '; rows and blocks are hashed as they are stored, encrypted' : ''}
+        </Field>
+        <Field name="Stated">
+          <HeadText head={stated} />
+        </Field>
+        <Field name="Computed">
+          <HeadText head={computed} />
+        </Field>
       </dl>
       <label class="kept">
         A head that you kept elsewhere

@@ -1,8 +1,8 @@
 /** `indelible sessions`: the sessions that agents keep on this machine, of all programs together. */
 import { basename, dirname } from 'node:path'
 import { isLeft } from 'indelible/json/kit'
-import { textOf } from 'indelible/message'
 import type { Transcript } from '@indelible/transcripts'
+import { firstWordsOf } from '../view/about.ts'
 import { programs, sourcesOf, type Source } from '../sources/agent-sessions.ts'
 import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
 import { projectRoot } from './native-files.ts'
@@ -24,15 +24,14 @@ ${programs.join(', ')}.`,
   },
   examples: ['indelible sessions --of codex'],
   run: async ({ values, terminal }) => {
-    const limit = wholeNumber('--limit', values['limit'], 20)
-    if (limit < 0) throw new Misuse('--limit takes a whole number from 0')
+    const limit = wholeNumber('--limit', values['limit'], 20, 0)
     const of = values['of']
     if (of !== undefined && !programs.includes(String(of)))
       throw new Misuse(`--of takes one of ${programs.join(', ')}, not "${String(of)}"`)
     const { found, unread } = await allSources(terminal, of === undefined ? programs : [String(of)])
     terminal.tell(unread)
     const listed = await Promise.all(found.slice(0, limit).map(describe))
-    if (values['json'] === true) return terminal.printJson(listed.map((one) => JSON.stringify(one)))
+    if (values['json'] === true) return terminal.printJson(listed)
     await terminal.print(listed.map((one) => lineOf(one, terminal.columns)))
     if (found.length === 0) terminal.tell(['no sessions of agents were found on this machine'])
     else if (found.length > listed.length)
@@ -98,7 +97,7 @@ const describe = async ({ program, source }: Placed): Promise<Described> => {
     const read = await source.read(0)
     if (isLeft(read)) return { ...known, unreadable: read.left._tag }
     const project = projectOf(read.right, source)
-    const title = read.right.origin.title ?? wordsOf(read.right)
+    const title = read.right.origin.title ?? oneLine(firstWordsOf(read.right.messages)).slice(0, 200)
     const messages = read.right.messages.length
     return { ...known, ...(project && { project }), ...(title && { title }), messages }
   } catch (error) {
@@ -110,15 +109,6 @@ const projectOf = ({ origin }: Transcript, { path }: Source): string | undefined
   const { cwd, directory } = origin.metadata
   const said = cwd ?? directory ?? projectRoot(dirname(dirname(path)))
   return typeof said === 'string' ? said : undefined
-}
-
-/** The first words of the user that are not a program's own. */
-const wordsOf = ({ messages }: Transcript): string | undefined => {
-  for (const message of messages) {
-    const words = message.role === 'user' ? textOf(message).trim() : ''
-    if (words !== '' && !/^(?:<|# AGENTS\.md)/.test(words)) return oneLine(words).slice(0, 200)
-  }
-  return undefined
 }
 
 const lineOf = ({ changed, program, id, project, title, unreadable }: Described, columns: number): string =>

@@ -3,9 +3,9 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, rmSync, s
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
-import { isLeft, isObject, parseJson } from 'indelible/json/kit'
+import { isObject } from 'indelible/json/kit'
 import type { Native, NativeOptions, NativeProgram } from '@indelible/transcripts'
-import { folderOf, homeOf, isByProject, settingIn } from '../sources/agent-sessions.ts'
+import { folderOf, homeOf, isByProject, settingIn, settingsIn } from '../sources/agent-sessions.ts'
 import { Unreadable, type Terminal } from '../terminal/command.ts'
 import { programSaid } from '../terminal/program.ts'
 import { unwritable } from '../sources/input.ts'
@@ -90,18 +90,9 @@ export const settingsOf = (
 /** The model that opencode's user chose last. Source: opencode 1.18.33, `model.json` of its state folder */
 const lastModel = (env: Env): string | undefined => {
   const state = env['XDG_STATE_HOME'] || join(homeOf(env), '.local', 'state')
-  const recent = jsonIn(join(state, 'opencode', 'model.json'))['recent']
+  const recent = settingsIn(join(state, 'opencode', 'model.json'))['recent']
   const first: unknown = Array.isArray(recent) ? recent[0] : undefined
   return isObject(first) ? `${String(first['providerID'])}/${String(first['modelID'])}` : undefined
-}
-
-const jsonIn = (path: string): { readonly [name: string]: unknown } => {
-  try {
-    const parsed = parseJson(readFileSync(path, 'utf8'))
-    return isLeft(parsed) || !isObject(parsed.right) ? {} : parsed.right
-  } catch {
-    return {} // it is not there
-  }
 }
 
 /**
@@ -112,7 +103,7 @@ const jsonIn = (path: string): { readonly [name: string]: unknown } => {
 const projectOf = (cwd: string, folder: string): string | undefined => {
   const names = existsSync(join(folder, 'tmp')) ? readdirSync(join(folder, 'tmp')) : []
   const owned = names.find((name) => projectRoot(join(folder, 'tmp', name)) === cwd)
-  const projects = jsonIn(join(folder, 'projects.json'))['projects']
+  const projects = settingsIn(join(folder, 'projects.json'))['projects']
   const registered = isObject(projects) && Object.hasOwn(projects, cwd) ? projects[cwd] : undefined
   const name = owned ?? registered
   return typeof name === 'string' && /^\w[\w.-]{0,254}$/.test(name) ? name : undefined

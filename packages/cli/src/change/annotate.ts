@@ -1,8 +1,8 @@
 /** `indelible note`, `pin`, `retag` and `rename`: what is said about a record. No message changes. */
 import { isPageKind, pageKinds } from 'indelible/pages'
-import { openSession, type Session } from 'indelible/session'
-import { Misuse, Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
-import { answer, sessionOfCall, shownHead, storeOption } from '../sources/place.ts'
+import { openSession } from 'indelible/session'
+import { Misuse, wholeNumber, type Command } from '../terminal/command.ts'
+import { answer, positionIn, sessionOfCall, shownHead, storeOption } from '../sources/place.ts'
 import { counted, oneLine } from '../terminal/screen.ts'
 import { withSession } from '../sources/sessions.ts'
 
@@ -29,7 +29,7 @@ prints the notes on a message, and "indelible tail" all of them.`,
     if (typeof namespace !== 'string' || namespace === '') throw new Misuse('--namespace takes a NAME')
     await withSession(call, given, async (store, id) => {
       const session = await answer(openSession(store, id))
-      const position = at === undefined ? undefined : positionIn(session, at)
+      const position = at === undefined ? undefined : positionIn(id, session.len, at, nothing)
       const { head } = await answer(
         session.note({
           type: 'application',
@@ -61,7 +61,7 @@ the end.`,
     const off = call.values['off'] === true
     await withSession(call, given as string, async (store, id) => {
       const session = await answer(openSession(store, id))
-      const positions = wanted.map((at) => positionIn(session, at))
+      const positions = wanted.map((at) => positionIn(id, session.len, at, nothing))
       let head = session.head()
       const type = off ? 'unpin' : 'pin'
       for (const position of positions) head = (await answer(session.note({ type, position }))).head
@@ -90,7 +90,7 @@ shorten the message. The record keeps the kind that it was appended with. A nega
       throw new Misuse(`retag needs KIND: one of ${pageKinds.join(', ')}${kind === undefined ? '' : `, not "${kind}"`}`)
     await withSession(call, given, async (store, id) => {
       const session = await answer(openSession(store, id))
-      const position = positionIn(session, wanted)
+      const position = positionIn(id, session.len, wanted, nothing)
       const before = session.pages()[position]
       const { head } = await answer(session.note({ type: 'page', position, kind }))
       await call.terminal.print([
@@ -126,11 +126,4 @@ and proofs name it. A title is metadata: it is beside the record, and no proof c
   },
 }
 
-/** A position of the record. Throws Unreadable, where there is no message. */
-const positionIn = ({ id, len }: Pick<Session, 'id' | 'len'>, at: number): number => {
-  const position = at < 0 ? len + at : at
-  if (position >= 0 && position < len) return position
-  throw new Unreadable(
-    `${id}: there is no message ${at}: ${len === 0 ? 'there are none' : `there are ${counted(len, 'message')}, from 0 to ${len - 1}`}; nothing was written`,
-  )
-}
+const nothing = '; nothing was written'

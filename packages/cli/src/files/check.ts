@@ -26,23 +26,13 @@ Exit code 1 if a line is damaged or FILE can't be read.`,
   run: async ({ values, positionals, terminal }) => {
     const path = oneFile('check', positionals)
     const transcript = await readTranscriptFile(path, { pick: pickOf(values) }, terminal)
-    const { format, messages, damage, losses, count, pick, origin } = transcript
+    const { format, messages, notes, damage, losses, count, pick, origin } = transcript
     const settled = settle(messages)
     const problems = isLeft(settled) ? settled.left.problems : []
     const { columns } = terminal
     if (values['json'] === true)
       await terminal.printJson([
-        JSON.stringify({
-          format,
-          count,
-          pick,
-          messages: messages.length,
-          notes: transcript.notes.length,
-          origin,
-          damage,
-          losses,
-          problems,
-        }),
+        { format, count, pick, messages: messages.length, notes: notes.length, origin, damage, losses, problems },
       ])
     else
       await terminal.print([

@@ -51,22 +51,20 @@ FILE - reads standard input.`,
       to === 'indelible' ? exported(transcript) : encoded(conversationOf(transcript), to)
 
     if (typeof out === 'string') await writeOut(out, lines, { input: path, force: values['force'] === true, terminal })
-    else await terminal.printJson(lines)
+    else await terminal.printJsonLines(lines)
 
     const { format, damage } = transcript
     if (values['json'] === true)
-      terminal.tellJson([
-        JSON.stringify({
-          format,
-          to,
-          read: transcript.messages.length,
-          written,
-          damage,
-          readLosses: transcript.losses,
-          repairs,
-          losses,
-        }),
-      ])
+      terminal.tellJson({
+        format,
+        to,
+        read: transcript.messages.length,
+        written,
+        damage,
+        readLosses: transcript.losses,
+        repairs,
+        losses,
+      })
     else
       terminal.tell([
         ...damageLines(damage, terminal.columns),

@@ -3,6 +3,7 @@ import { isLeft } from 'indelible/json/kit'
 import { describeSession, exportSession, readRange, readSession, type DamagedRow } from 'indelible/session'
 import { damageLines } from '../sources/conversation.ts'
 import type { Store } from 'indelible/store'
+import { reasonOf } from 'indelible/task/kit'
 import { exportLines } from '@indelible/transcripts'
 import { htmlOf } from '../view/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command } from '../terminal/command.ts'
@@ -65,7 +66,7 @@ hash.`,
               }
             : encoded(readable(await answer(readSession(store, id))).conversation(), to)
       if (typeof out === 'string') await writeOut(out, lines, { input: '-', force: values['force'] === true, terminal })
-      else await terminal.printJson(lines)
+      else await terminal.printJsonLines(lines)
       terminal.tell([...repairLines(repairs, terminal.columns), ...lossLines(losses, terminal.columns)])
       if (typeof out === 'string')
         terminal.tell([
@@ -95,6 +96,6 @@ const htmlLines = async (store: Store, id: string, { values, terminal }: Call): 
     tellRedacted(redactor, terminal)
     return lines
   } catch (error) {
-    throw new Unreadable(error instanceof Error ? error.message : String(error))
+    throw new Unreadable(reasonOf(error))
   }
 }

@@ -1,15 +1,14 @@
 /** `indelible import --from PROGRAM`: the sessions that an agent keeps on this machine. */
 import { faultMessage } from 'indelible'
-import { isLeft, isObject, type JsonObject } from 'indelible/json/kit'
+import { isLeft, type JsonObject } from 'indelible/json/kit'
 import type { Redactor } from 'indelible/redact'
-import { listSessions } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import type { Transcript } from '@indelible/transcripts'
 import { folderOf, programs, sourcesOf, type Source } from '../sources/agent-sessions.ts'
 import { Misuse, Unreadable, type Call } from '../terminal/command.ts'
 import { unreadable } from '../sources/input.ts'
 import { importNew, type Imported } from './import-new.ts'
-import { answer } from '../sources/place.ts'
+import { allSessions } from '../sources/sessions.ts'
 import { redactorIn, tellRedacted } from '../sources/redacted.ts'
 import { tellReadLosses } from '../terminal/report.ts'
 import { counted } from '../terminal/screen.ts'
@@ -54,17 +53,10 @@ const unfinished = 10_000
 /** Each source that was read whole: its path and its stamp. */
 const readBefore = async (store: Store, program: string): Promise<Set<string>> => {
   const read = new Set<string>()
-  let after: string | undefined
-  do {
-    const page = await answer(listSessions(store, after === undefined ? {} : { after }))
-    for (const { metadata } of page.sessions) {
-      const said = metadata['import']
-      if (!isObject(said) || said['program'] !== program) continue
-      if (typeof said['path'] === 'string' && typeof said['stamp'] === 'string')
-        read.add(stateOf({ path: said['path'], stamp: said['stamp'] }))
-    }
-    after = page.next
-  } while (after !== undefined)
+  for await (const { metadata } of allSessions(store)) {
+    const { program: of, path, stamp } = (metadata['import'] ?? {}) as JsonObject
+    if (of === program && typeof path === 'string' && typeof stamp === 'string') read.add(stateOf({ path, stamp }))
+  }
   return read
 }
 
@@ -167,7 +159,7 @@ const withoutLastAnswer = (transcript: Transcript): Transcript => {
 
 const tell = async ({ values, terminal }: Call, { path }: Source, done: Imported): Promise<void> => {
   if (done.done === 'unchanged') return
-  if (values['json'] === true) return terminal.printJson([JSON.stringify({ ...done, path })])
+  if (values['json'] === true) return terminal.printJson([{ ...done, path }])
   const how = {
     stored: 'stored',
     continued: 'appended',

@@ -173,7 +173,7 @@ const importOne = async (
   await before
   terminal.tellDamage(nameOf(path), transcript.damage)
   tellReadLosses(info.id, transcript.losses, terminal)
-  if (values['json'] === true) return terminal.printJson([JSON.stringify(described(info))])
+  if (values['json'] === true) return terminal.printJson([described(info)])
   await terminal.print([
     `${info.id}: ${counted(info.len, 'message')} of ${nameOf(path)} (${transcript.format}), head ${shownHead(info.head, terminal)}`,
   ])

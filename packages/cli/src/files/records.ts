@@ -5,7 +5,7 @@ import type { Damage } from '@indelible/transcripts'
 import { Misuse, Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
 import { nameOf, oneFile, pathOf, textOf } from '../sources/input.ts'
 import { damageLines, groups } from '../terminal/report.ts'
-import { fit, oneLine, padEnd, padStart } from '../terminal/screen.ts'
+import { fit, grouped, oneLine, padEnd, padStart } from '../terminal/screen.ts'
 
 export const records: Command = {
   name: 'records',
@@ -29,8 +29,7 @@ A line that is not JSON is listed, and the exit code is 1; the other lines are r
   examples: ['indelible records calls.jsonl --name history'],
   run: async ({ values, positionals, terminal }) => {
     const path = oneFile('records', positionals, 'FILE: the log')
-    const most = wholeNumber('--evidence', values['evidence'], 20)
-    if (most < 0) throw new Misuse('--evidence takes a whole number from 0')
+    const most = wholeNumber('--evidence', values['evidence'], 20, 0)
     const names =
       typeof values['name'] === 'string' ? values['name'].split(',').filter((name) => name !== '') : undefined
     if (names?.length === 0) throw new Misuse('--name takes at least one name')
@@ -42,15 +41,14 @@ A line that is not JSON is listed, and the exit code is 1; the other lines are r
       names && { names },
     )
     const placeOf = (index: number): string => entries[index]?.place ?? String(index)
-    if (values['json'] === true) await terminal.printJson([JSON.stringify({ ...placed(usage, placeOf), damage })])
+    if (values['json'] === true) await terminal.printJson([{ ...placed(usage, placeOf), damage }])
     else
       await terminal.print([
-        `${nameOf(path)}: ${counted(entries.length, 'entry', 'entries')}`,
+        `${nameOf(path)}: ${numbered(entries.length, 'entry', 'entries')}`,
         ...summary(usage, { placeOf, most, columns: terminal.columns }).map((line) => fit(line, terminal.columns)),
         ...titled([...damageLines(damage, terminal.columns)]),
       ])
-    if (damage.length > 0)
-      throw new Unreadable(`${pathOf(path)}: ${counted(damage.length, 'damaged line', 'damaged lines')}`)
+    if (damage.length > 0) throw new Unreadable(`${pathOf(path)}: ${numbered(damage.length, 'damaged line')}`)
   },
 }
 
@@ -115,7 +113,7 @@ const summary = (usage: HistoryUsage, { placeOf, most, columns }: SummaryOptions
   const bar = (calls: number): string => '▪'.repeat(Math.max(1, Math.round((calls / widest) * room)))
   return [
     '',
-    `history used   ${using} of ${counted(observed, 'observed call', 'observed calls')}${percent}`,
+    `history used   ${using} of ${numbered(observed, 'observed call')}${percent}`,
     `call records   ${report.kept} valid, ${report.repaired} repaired`,
     ...(skipped.length > 0 ? [`left out       ${skipped.length}, neither a record nor log fields`] : []),
     ...titled(
@@ -139,7 +137,7 @@ function* repairedLines(
     fate === 'repaired' ? reasons.map((reason) => ({ index, reason })) : [],
   )
   if (repairs.length === 0) return
-  yield `repaired: ${counted(repairs.length, 'field', 'fields')} of the records`
+  yield `repaired: ${numbered(repairs.length, 'field')} of the records`
   yield* groups(
     repairs,
     ({ reason }) => reason,
@@ -164,4 +162,6 @@ const evidenceLines = (
   return text === undefined ? [head] : [head, `    ${padStart(String(line ?? 0), 3)}  ${oneLine(text)}`]
 }
 
-const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`
+/** The same as `counted`, but with a 0. */
+const numbered = (count: number, one: string, many: string = `${one}s`): string =>
+  `${grouped(count)} ${count === 1 ? one : many}`

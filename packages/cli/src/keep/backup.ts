@@ -5,7 +5,7 @@ import { isLeft } from 'indelible/json/kit'
 import { findingText } from 'indelible/store/kit'
 import { Misuse, Unreadable, type Command } from '../terminal/command.ts'
 import { faultText, wholeStoreOption } from '../sources/place.ts'
-import { defaultStorePath, givenStore, isAddress } from '../sources/store.ts'
+import { storeFile } from '../sources/store.ts'
 
 export const backup: Command = {
   name: 'backup',
@@ -22,10 +22,7 @@ must not exist. Use pg_dump for a store in PostgreSQL.`,
   run: async ({ values, positionals, terminal }) => {
     const [to] = positionals
     if (to === undefined || positionals.length > 1) throw new Misuse('backup takes one FILE: the copy to make')
-    const given = givenStore(values, terminal)
-    if (given !== undefined && isAddress(given))
-      throw new Misuse('backup copies a store in a file; use pg_dump for a store in PostgreSQL')
-    const path = given !== undefined ? terminal.path(given) : defaultStorePath(terminal.env)
+    const path = storeFile(values, terminal, 'backup copies a store in a file; use pg_dump for a store in PostgreSQL')
     if (!existsSync(dirname(terminal.path(to)))) throw new Unreadable(`${to}: its folder does not exist`)
     const { backupSqlite } = await import('indelible/store/sqlite')
     const bar = terminal.progress(`copying ${path}`, undefined, 'pages')

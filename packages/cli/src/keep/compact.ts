@@ -1,9 +1,9 @@
 /** `indelible compact`: gives the room back that a store in a file does not need. */
 import { isLeft } from 'indelible/json/kit'
-import { Misuse, Unreadable, type Command } from '../terminal/command.ts'
+import { Unreadable, type Command } from '../terminal/command.ts'
 import { faultText, wholeStoreOption } from '../sources/place.ts'
 import { counted } from '../terminal/screen.ts'
-import { defaultStorePath, givenStore, isAddress } from '../sources/store.ts'
+import { storeFile } from '../sources/store.ts'
 
 export const compact: Command = {
   name: 'compact',
@@ -18,12 +18,9 @@ printed. PostgreSQL does this by itself (autovacuum).`,
   options: {
     ...wholeStoreOption,
   },
-  run: async ({ values, positionals, terminal }) => {
-    if (positionals.length > 0) throw new Misuse(`compact takes no arguments, but got ${positionals.join(', ')}`)
-    const given = givenStore(values, terminal)
-    if (given !== undefined && isAddress(given))
-      throw new Misuse('compact makes a file smaller; PostgreSQL does this by itself (autovacuum)')
-    const path = given !== undefined ? terminal.path(given) : defaultStorePath(terminal.env)
+  run: async ({ values, terminal }) => {
+    const otherwise = 'compact makes a file smaller; PostgreSQL does this by itself (autovacuum)'
+    const path = storeFile(values, terminal, otherwise)
     const { compactSqlite } = await import('indelible/store/sqlite')
     const done = await terminal.waiting('compacting the store', () => compactSqlite({ path })())
     if (isLeft(done)) throw new Unreadable(faultText(done.left))

@@ -4,9 +4,9 @@ import { isRight } from 'indelible/json/kit'
 import { copySession, describeSession, type SessionFault } from 'indelible/session'
 import type { Store, StoreFault } from 'indelible/store'
 import { Misuse, Unreadable, type Command, type Terminal } from '../terminal/command.ts'
-import { allScopesOption, answer, faultText, keyedStore, scopeOf, scopesOf, shownHead } from '../sources/place.ts'
+import { allScopesOption, faultText, scopeOf, scopesOf, shownHead, withKeysOf, withOpened } from '../sources/place.ts'
 import { counted, grouped } from '../terminal/screen.ts'
-import { allSessions, namesOf, scopesBeside, sessionNamed } from '../sources/sessions.ts'
+import { namesOf, scopesBeside, sessionNamed, sessionsIn } from '../sources/sessions.ts'
 import { openStore } from '../sources/store.ts'
 
 export const copy: Command = {
@@ -49,24 +49,21 @@ A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.`,
     const all = values['all-scopes'] === true
     if (all && positionals.length > 0) throw new Misuse('copy --all-scopes takes no SESSION: it copies all of them')
     if (all && values['scope'] !== undefined) throw new Misuse('--all-scopes and --scope exclude each other')
-    const { store: source } = await openStore(sourcePath, false, terminal)
-    try {
-      const { store: target } = await openStore(targetPath, true, terminal)
-      try {
+    const source = await openStore(sourcePath, false, terminal)
+    await withOpened(source, async (source) =>
+      withOpened(await openStore(targetPath, true, terminal), async (target) => {
         let [count, left] = [0, 0]
-        const [fromKeys, toKeys] = [await keyedStore(source, call), await keyedStore(target, call)]
-        try {
-          for (const from of await scopesOf(source, values)) {
-            const to = scopeOf(target, from.scope)
-            const ids = positionals.length === 0 ? await idsOf(from) : positionals
-            const keyed = { from: scopeOf(fromKeys.store, from.scope), to: scopeOf(toKeys.store, from.scope) }
-            count += ids.length
-            for (const id of ids) if (!(await copyOne({ from, to }, keyed, id, terminal))) left += 1
-          }
-        } finally {
-          await fromKeys.close()
-          await toKeys.close()
-        }
+        await withKeysOf(call, source, (sourceWithKeys) =>
+          withKeysOf(call, target, async (targetWithKeys) => {
+            for (const from of await scopesOf(source, values)) {
+              const to = scopeOf(target, from.scope)
+              const ids = positionals.length === 0 ? await idsOf(from) : positionals
+              const keyed = { from: scopeOf(sourceWithKeys, from.scope), to: scopeOf(targetWithKeys, from.scope) }
+              count += ids.length
+              for (const id of ids) if (!(await copyOne({ from, to }, keyed, id, terminal))) left += 1
+            }
+          }),
+        )
         const beside = all || positionals.length > 0 ? undefined : scopeOf(source, values['scope'])
         const others = beside === undefined ? [] : await scopesBeside(beside)
         if (count === 0 && beside !== undefined)
@@ -75,12 +72,8 @@ A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.`,
           terminal.tell([`not copied: the sessions in ${namesOf(others)}; --all-scopes copies all`])
         if (left > 0)
           throw new Unreadable(`${counted(left, 'session')} of ${count} ${left === 1 ? 'was' : 'were'} not copied`)
-      } finally {
-        await answer(target.close())
-      }
-    } finally {
-      await answer(source.close())
-    }
+      }),
+    )
   },
 }
 
@@ -150,8 +143,5 @@ const whyNot = (id: string, fault: SessionFault | StoreFault | CallbackThrew): s
 }
 
 /** The oldest first, so that the copies are in the same order. */
-const idsOf = async (store: Store): Promise<readonly string[]> => {
-  const ids: string[] = []
-  for await (const { id } of allSessions(store)) ids.push(id)
-  return ids.toReversed()
-}
+const idsOf = async (store: Store): Promise<readonly string[]> =>
+  (await sessionsIn(store)).map(({ id }) => id).toReversed()

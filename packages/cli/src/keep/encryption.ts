@@ -1,12 +1,10 @@
 /** `indelible encryption`: the keys of encrypted sessions. */
-import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { rmSync } from 'node:fs'
 import { checkKeys, destroyKey, newHostKey, rotateKeys } from '@indelible/encryption'
 import { describeSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { confirm, Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
-import { unwritable } from '../sources/input.ts'
-import { changeKeyFile, keyFileText, openRing, readKeyFile, syncFolder, type KeyFile } from '../sources/key-file.ts'
+import { asksFirst, confirm, Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
+import { changeKeyFile, keyFileText, openRing, readKeyFile, writeSecret, type KeyFile } from '../sources/key-file.ts'
 import { allScopesOption, answer, storeOption, withBareScopes, withBareStore, withStore } from '../sources/place.ts'
 import { counted, oneLine } from '../terminal/screen.ts'
 import { allSessions, wholeId } from '../sources/sessions.ts'
@@ -71,20 +69,7 @@ const makeFile = async ({ values, terminal }: Call, given: string): Promise<void
   const path = terminal.path(given)
   const keysIn = typeof values['keys-in'] === 'string' ? values['keys-in'] : `${path.replace(/^.*[/\\]/, '')}.db`
   if (/[\r\n]/.test(keysIn)) throw new Misuse('--keys-in takes a path of one line')
-  try {
-    const file = openSync(path, 'wx', 0o600)
-    try {
-      writeSync(file, keyFileText({ keys: [newHostKey()], keysIn }))
-      fsyncSync(file)
-    } finally {
-      closeSync(file)
-    }
-    syncFolder(dirname(path))
-  } catch (cause) {
-    throw (cause as { readonly code?: unknown }).code === 'EEXIST'
-      ? new Unreadable(`${given} exists already; nothing was written: keys are never overwritten`)
-      : unwritable(given, cause)
-  }
+  writeSecret(given, terminal, keyFileText({ keys: [newHostKey()], keysIn }), 'keys are never overwritten')
   const made = readKeyFile(given, terminal)
   const { keysIn: place = '' } = made
   try {
@@ -122,9 +107,8 @@ const rotate = (call: Call, given: string): Promise<void> =>
   })
 
 const destroy = async (call: Call, file: KeyFile, id: string): Promise<void> => {
-  const { values, terminal } = call
-  const asks = values['yes'] !== true
-  if (asks && !terminal.asks) throw new Misuse('encryption destroy needs --yes where it has no terminal to ask')
+  const { terminal } = call
+  const asks = asksFirst('encryption destroy', call)
   await withStore(call, {}, (store) => afterSpools(store, call, 'nothing was destroyed'))
   const { ring, close } = await openRing(file, terminal)
   try {

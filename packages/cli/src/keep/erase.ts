@@ -12,12 +12,22 @@ import {
   type ToErase,
 } from 'indelible/session'
 import type { DamagedEntry, Store } from 'indelible/store'
-import { confirm, Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
-import { becauseOf, heldText } from './hold.ts'
+import {
+  ageIn,
+  asksFirst,
+  becauseOf,
+  confirm,
+  Misuse,
+  Unreadable,
+  type Call,
+  type Command,
+  type Terminal,
+} from '../terminal/command.ts'
+import { heldText } from './hold.ts'
 import { answer, faultText, storeOption, withStore } from '../sources/place.ts'
 import { erasedText } from '../prove/prove.ts'
 import { counted, ranges } from '../terminal/screen.ts'
-import { allSessions, wholeId } from '../sources/sessions.ts'
+import { sessionsIn, wholeId } from '../sources/sessions.ts'
 import { afterSpools } from '../record/spools.ts'
 
 export const erase: Command = {
@@ -95,8 +105,7 @@ In a terminal the command asks first; type yes to continue.`,
       throw new Misuse('erase takes --all, or positions and inputs, not both')
     rest.forEach(positionsIn) // what is wrong with them is told before a store is opened
     const dry = values['dry-run'] === true
-    const asks = values['yes'] !== true && !dry
-    if (asks && !terminal.asks) throw new Misuse('erase needs --yes where it has no terminal to ask')
+    const asks = !dry && asksFirst('erase', call)
     await withStore(call, {}, async (store) => {
       if (!dry) await afterSpools(store, call, 'nothing was erased')
       const found =
@@ -213,9 +222,7 @@ const erasedBefore = async (
 const foundInAll = async (store: Store, query: MessageQuery): Promise<Found> => {
   const plans = new Map<string, readonly number[]>()
   const unread: DamagedEntry[] = []
-  const ids: string[] = []
-  for await (const { id } of allSessions(store, unread)) ids.push(id)
-  for (const id of ids) {
+  for (const { id } of await sessionsIn(store, unread)) {
     const at = await findMessages(store, id, query)()
     if (isLeft(at)) unread.push({ id, reason: reasonToSkip(at.left) })
     else if (at.right.length > 0) plans.set(id, at.right)
@@ -258,7 +265,7 @@ const eraseAll = async (
     }
     const receipt = erased.right
     residue += receipt.residue.filter(({ where }) => where !== 'dead rows').length
-    if (values['json'] === true) await terminal.printJson([JSON.stringify(receipt)])
+    if (values['json'] === true) await terminal.printJson([receipt])
     else await tell(receipt, again, terminal)
   }
   if (residue > 0) throw new Unreadable('bytes of erased messages are still in the files of the store')
@@ -351,12 +358,10 @@ const patternOf = (given: string): RegExp => {
   throw new Misuse(`--matching takes a regular expression, not "${given}"`)
 }
 
-const units: { readonly [unit: string]: number } = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 }
-
 const milliseconds = (given: string): number => {
-  const [, count, unit = ''] = /^(\d{1,7})([dhms])$/.exec(given) ?? []
-  if (count === undefined) throw new Misuse(`--older-than takes an age such as 90d or 12h, not "${given}"`)
-  return Number(count) * (units[unit] as number)
+  const age = ageIn(given)
+  if (age === undefined) throw new Misuse(`--older-than takes an age such as 90d or 12h, not "${given}"`)
+  return age
 }
 
 /** `3`, `5-9` or `3,5-9`. Throws Misuse. */

@@ -2,22 +2,12 @@
 import { isLeft } from 'indelible/json/kit'
 import { holdSession, holdsOn, releaseSession, type Hold } from '@indelible/evidence'
 import type { Store } from 'indelible/store'
-import { Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
+import { becauseOf, becauseOptions, Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
 import { answer, storeOption, withStore } from '../sources/place.ts'
 import { counted } from '../terminal/screen.ts'
 import { sessionOrAdvice } from '../sources/sessions.ts'
 
-const options: Command['options'] = {
-  reason: { value: 'TEXT', help: 'why, for the ledger' },
-  by: { value: 'NAME', help: 'who, for the ledger' },
-  ...storeOption,
-}
-
-/** Why and by whom, as the options say it. */
-export const becauseOf = ({ reason, by }: Call['values']): { readonly reason?: string; readonly by?: string } => ({
-  ...(typeof reason === 'string' && { reason }),
-  ...(typeof by === 'string' && { by }),
-})
+const options: Command['options'] = { ...becauseOptions, ...storeOption }
 
 /** Why messages of a session may not be erased. */
 export const heldText = ({ id: holder, reason, by }: Hold, id: string): string =>

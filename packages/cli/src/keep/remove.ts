@@ -3,7 +3,7 @@ import { isLeft } from 'indelible/json/kit'
 import { removeRecorded } from '@indelible/evidence'
 import { describeSession, listUnfinished, removeUnfinished } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { confirm, Misuse, Unreadable, type Command } from '../terminal/command.ts'
+import { asksFirst, becauseOf, becauseOptions, confirm, Misuse, Unreadable, type Command } from '../terminal/command.ts'
 import { answer, faultText, storeOption, withStore } from '../sources/place.ts'
 import { allSessions, wholeId } from '../sources/sessions.ts'
 import { counted } from '../terminal/screen.ts'
@@ -28,8 +28,7 @@ In a terminal the command asks first; type yes to continue.`,
     unfinished: {
       help: 'remove the partial sessions of interrupted imports and copies; one that is still running is removed too, and fails',
     },
-    reason: { value: 'TEXT', help: 'why, for the ledger' },
-    by: { value: 'NAME', help: 'who, for the ledger' },
+    ...becauseOptions,
     yes: { help: 'do not ask; required without a terminal' },
     ...storeOption,
   },
@@ -41,8 +40,7 @@ In a terminal the command asks first; type yes to continue.`,
       throw new Misuse('remove --unfinished takes no SESSION: it removes all unfinished imports and copies')
     if (values['unfinished'] !== true && named.length === 0)
       throw new Misuse('remove needs a SESSION: its id, as "indelible list" shows it')
-    const asks = values['yes'] !== true
-    if (asks && !terminal.asks) throw new Misuse('remove needs --yes where it has no terminal to ask')
+    const asks = asksFirst('remove', call)
     await withStore(call, {}, async (store) => {
       await afterSpools(store, call, 'nothing was removed')
       const ids = values['unfinished'] === true ? (await answer(listUnfinished(store))).map(({ id }) => id) : named
@@ -52,11 +50,9 @@ In a terminal the command asks first; type yes to continue.`,
       const what = [...sizes].map(([id, size]) => `${id} (${size})`).join(', ')
       if (asks) await confirm(terminal, `Remove ${what} for good?`, 'nothing was removed')
       const forks = await forksOf(store, new Set(ids))
-      const { reason, by } = values
-      const because = { ...(typeof reason === 'string' && { reason }), ...(typeof by === 'string' && { by }) }
       for (const [id, size] of sizes) {
         if (size === 'unfinished') await answer(removeUnfinished(store, id))
-        else await answer(removeRecorded(store, id, because))
+        else await answer(removeRecorded(store, id, becauseOf(values)))
         await terminal.print([`${id}: removed, ${size}`])
         for (const fork of forks.get(id) ?? [])
           await terminal.print([`  ${fork.id} keeps the ${counted(fork.at, 'message')} that it shares`])

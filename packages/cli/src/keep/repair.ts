@@ -1,6 +1,6 @@
 /** `indelible repair`: the bookkeeping of a store, rebuilt from what was recorded. */
 import { findingText } from 'indelible/store/kit'
-import { Misuse, Unreadable, type Command } from '../terminal/command.ts'
+import { Unreadable, type Command } from '../terminal/command.ts'
 import { answer, wholeStoreOption, withStore } from '../sources/place.ts'
 import { counted } from '../terminal/screen.ts'
 
@@ -18,8 +18,6 @@ repaired.`,
     ...wholeStoreOption,
   },
   run: async (call) => {
-    if (call.positionals.length > 0)
-      throw new Misuse(`repair takes no arguments, but got ${call.positionals.join(', ')}`)
     await withStore(call, {}, async (store) => {
       const repairs = await call.terminal.waiting('checking the store', () => answer(store.repair()))
       await call.terminal.print(repairs.map((each) => `${findingText(each)}: ${each.done ?? 'not repaired'}`))

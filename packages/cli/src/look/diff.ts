@@ -6,8 +6,8 @@ import { Misuse, wholeNumber, type Command, type Terminal } from '../terminal/co
 import { namedConversation, type NamedConversation } from '../sources/conversation.ts'
 import { pickOf } from '../sources/input.ts'
 import { storeOption } from '../sources/place.ts'
-import { counted, fit, grouped, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
-import { plainText } from '../terminal/timeline.ts'
+import { counted, fit, grouped, padEnd, padStart, widthOf } from '../terminal/screen.ts'
+import { gistOf } from '../terminal/timeline.ts'
 
 export const diff: Command = {
   name: 'diff',
@@ -33,19 +33,17 @@ differ.`,
     if (a === undefined || b === undefined || positionals.length > 2)
       throw new Misuse('diff needs two conversations: A and B, each a SESSION or a FILE')
     if (a === '-' && b === '-') throw new Misuse('diff can read standard input once')
-    const limit = wholeNumber('--limit', values['limit'], 20)
-    if (limit < 0) throw new Misuse('--limit takes a whole number from 0')
+    const limit = wholeNumber('--limit', values['limit'], 20, 0)
     pickOf(values)
     const [left, right] = [await namedConversation(a, call), await namedConversation(b, call)]
     const parted = partedIn(left.view, right.view, values['exact'] === true)
     if (values['json'] === true)
       return terminal.printJson([
-        JSON.stringify({
-          same: parted.same,
-          sameAtEnd: parted.sameAtEnd,
+        {
+          ...parted,
           a: { name: a, messages: left.view.length, differs: placed(left.view, parted) },
           b: { name: b, messages: right.view.length, differs: placed(right.view, parted) },
-        }),
+        },
       ])
     await terminal.print(report(left, right, parted, limit, terminal))
   },
@@ -133,15 +131,8 @@ function* lines(
   { columns, paint }: Terminal,
 ): Generator<string> {
   for (let index = from; index < to; index++) {
-    const { role, content } = view.at(index) as Message
-    const start = `${mark} ${padStart(String(view.positionAt(index)), 4)}  ${padEnd(role, 9)}  `
-    const said = content.map((part) =>
-      part.type === 'tool_call'
-        ? `▸ ${part.name} ${part.arguments}`
-        : part.type === 'tool_result'
-          ? `◂ ${plainText(part)}`
-          : plainText(part),
-    )
-    yield paint(style, start + fit(oneLine(said.join(' ')), Math.max(10, columns - widthOf(start))))
+    const message = view.at(index) as Message
+    const start = `${mark} ${padStart(String(view.positionAt(index)), 4)}  ${padEnd(message.role, 9)}  `
+    yield paint(style, start + fit(gistOf(message), Math.max(10, columns - widthOf(start))))
   }
 }

@@ -2,12 +2,13 @@
 import type { SessionInfo } from 'indelible/session'
 import type { DamagedEntry, Store } from 'indelible/store'
 import { Misuse, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
-import { firstWords, titleOf } from '../sources/first-words.ts'
+import { activityOf, titleOf } from '../view/about.ts'
+import { firstWords } from '../sources/first-words.ts'
 import { filterOf, whereHelp } from '../sources/list-filter.ts'
 import { marksIn, marksText, type Marks } from '../sources/marks.ts'
 import { allScopesOption, storeOption, withScopes } from '../sources/place.ts'
 import { fit, grouped, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
-import { activityOf, allSessions, described, namesOf, scopesBeside } from '../sources/sessions.ts'
+import { described, namesOf, scopesBeside, sessionsIn } from '../sources/sessions.ts'
 
 export const list: Command = {
   name: 'list',
@@ -29,20 +30,18 @@ for the whole, but for those that can't be undone.`,
   },
   examples: ['indelible list --sort messages --limit 10', 'indelible list --where model~opus --where "messages>100"'],
   run: async (call) => {
-    if (call.positionals.length > 0) throw new Misuse(`list takes no arguments, but got ${call.positionals.join(', ')}`)
     const { values, terminal } = call
     const compare = orders[String(values['sort'] ?? 'activity')]
     if (compare === undefined) throw new Misuse(`--sort takes ${Object.keys(orders).join(', ')}`)
     const passes = filterOf(values)
-    const limit = wholeNumber('--limit', values['limit'], undefined)
-    if (limit !== undefined && limit < 0) throw new Misuse('--limit takes a whole number from 0')
+    const limit = wholeNumber('--limit', values['limit'], undefined, 0)
     await withScopes(call, async (scopes, all) => {
       const damaged: { readonly store: Store; readonly entry: DamagedEntry }[] = []
       const found: Listed[] = []
       for (const store of scopes) {
         const entries: DamagedEntry[] = []
         const marks = await marksIn(store, terminal)
-        for await (const info of allSessions(store, entries)) found.push({ store, info, marks: marks(info) })
+        for (const info of await sessionsIn(store, entries)) found.push({ store, info, marks: marks(info) })
         damaged.push(...entries.map((entry) => ({ store, entry })))
       }
       const listed = found
@@ -50,15 +49,11 @@ for the whole, but for those that can't be undone.`,
         .toSorted((a, b) => compare(a.info, b.info))
         .slice(0, limit)
       if (values['json'] === true) {
-        for (const { store, info, marks } of listed)
-          await terminal.printJson([
-            JSON.stringify({ ...described(info), ...marks, ...(all && { scope: store.scope }) }),
-          ])
-        for (const { store, entry } of damaged)
-          await terminal.printJson([
-            JSON.stringify({ id: entry.id, damaged: entry.reason, ...(all && { scope: store.scope }) }),
-          ])
-        return
+        const scoped = ({ scope }: Store): object => (all ? { scope } : {})
+        return terminal.printJson([
+          ...listed.map(({ store, info, marks }) => ({ ...described(info), ...marks, ...scoped(store) })),
+          ...damaged.map(({ store, entry }) => ({ id: entry.id, damaged: entry.reason, ...scoped(store) })),
+        ])
       }
       await printTable(listed, found, terminal, all)
       await terminal.print(damaged.map(({ entry }) => `damaged: ${oneLine(entry.id)}: ${entry.reason}`))
@@ -100,24 +95,22 @@ const printTable = async (
   const { columns, paint, shows } = terminal
   const idOf = shows ? shortIds(among.map(({ info }) => info.id)) : (id: string) => id
   const ids = listed.map(({ info }) => oneLine(idOf(info.id)))
-  const idWidth = Math.max(7, Math.min(36, ...[Math.max(...ids.map(widthOf))]))
+  const widest = (least: number, most: number, texts: readonly string[]): number =>
+    Math.max(least, Math.min(most, Math.max(...texts.map(widthOf))))
+  const idWidth = widest(7, 36, ids)
   const scopeWidth = all
-    ? Math.max(5, Math.min(16, ...[Math.max(...listed.map(({ store }) => widthOf(store.scope)))]))
+    ? widest(
+        5,
+        16,
+        listed.map(({ store }) => store.scope),
+      )
     : 0
   const timeWidth = columns < 60 ? 10 : 16 // the day alone
-  const line = (time: string, messages: string, scope: string, id: string, about: string): string =>
-    fit(
-      [
-        padEnd(fit(time, timeWidth), timeWidth),
-        padStart(messages, 8),
-        ...(all ? [padEnd(fit(scope, scopeWidth), scopeWidth)] : []),
-        padEnd(id, idWidth),
-        about,
-      ]
-        .join('  ')
-        .trimEnd(),
-      columns,
-    )
+  const line = (time: string, messages: string, scope: string, id: string, about: string): string => {
+    const start = `${padEnd(time, timeWidth)}  ${padStart(messages, 8)}`
+    const inScope = all ? `  ${padEnd(fit(scope, scopeWidth), scopeWidth)}` : ''
+    return fit(`${start}${inScope}  ${padEnd(id, idWidth)}  ${about}`.trimEnd(), columns)
+  }
   await terminal.print([
     paint('dim', line(timeWidth === 10 ? 'last day' : 'last activity', 'messages', 'scope', 'session', 'about')),
   ])
@@ -143,7 +136,7 @@ const aboutOf = async (store: Store, info: SessionInfo): Promise<string> => {
   const { forkedFrom } = info
   const title = titleOf(info)
   const fork = forkedFrom && `forked from ${oneLine(forkedFrom.id)} at ${forkedFrom.at}`
-  if (title !== undefined) return fork === undefined ? title : `${title}, ${fork}`
+  if (title !== undefined) return oneLine(fork === undefined ? title : `${title}, ${fork}`)
   return fork ?? firstWords(store, info)
 }
 

@@ -1,9 +1,10 @@
 /** `indelible scopes`: the scopes of a store, each with its sessions. */
 import type { DamagedEntry } from 'indelible/store'
-import { Misuse, Unreadable, type Command } from '../terminal/command.ts'
+import { Unreadable, type Command } from '../terminal/command.ts'
 import { answer, scopeOf, wholeStoreOption, withStore } from '../sources/place.ts'
 import { counted, grouped, oneLine, padStart } from '../terminal/screen.ts'
-import { activityOf, allSessions } from '../sources/sessions.ts'
+import { activityOf } from '../view/about.ts'
+import { sessionsIn } from '../sources/sessions.ts'
 
 export const scopes: Command = {
   name: 'scopes',
@@ -14,26 +15,18 @@ export const scopes: Command = {
 its number of sessions and its last activity (UTC). A command works in the scope "default", unless --scope names another.`,
   options: { json: { help: 'one JSON object for each scope, for programs' }, ...wholeStoreOption },
   run: async (call) => {
-    if (call.positionals.length > 0)
-      throw new Misuse(`scopes takes no arguments, but got ${call.positionals.join(', ')}`)
     const { terminal, values } = call
     await withStore(call, {}, async (store) => {
       const names = await answer(store.scopes())
       if (names === undefined) throw new Unreadable('this kind of store can not list its scopes')
       const found = []
       for (const scope of names) {
-        let sessions = 0
-        let last: number | undefined
-        const entries: DamagedEntry[] = []
-        for await (const info of allSessions(scopeOf(store, scope), entries)) {
-          sessions += 1
-          last = Math.max(last ?? 0, activityOf(info))
-        }
-        const damaged = entries.length
-        const activity = last === undefined ? undefined : new Date(last).toISOString()
-        found.push({ scope, sessions, activity, ...(damaged > 0 && { damaged }) })
+        const damaged: DamagedEntry[] = []
+        const times = (await sessionsIn(scopeOf(store, scope), damaged)).map(activityOf)
+        const activity = times.length === 0 ? undefined : new Date(Math.max(...times)).toISOString()
+        found.push({ scope, sessions: times.length, activity, ...(damaged.length > 0 && { damaged: damaged.length }) })
       }
-      if (values['json'] === true) return terminal.printJson(found.map((each) => JSON.stringify(each)))
+      if (values['json'] === true) return terminal.printJson(found)
       if (found.length === 0)
         return terminal.tell(['this store is empty; "indelible import FILE" stores a conversation'])
       await terminal.print([

@@ -9,7 +9,7 @@ import {
   type SearchPage,
 } from 'indelible/search'
 import type { Store } from 'indelible/store'
-import { Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import { ageIn, Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { keyFileOf } from '../sources/store.ts'
 import {
   allScopesOption,
@@ -20,7 +20,7 @@ import {
   withBareStore,
   withScopes,
 } from '../sources/place.ts'
-import { counted, grouped, oneLine, widthOf } from '../terminal/screen.ts'
+import { counted, fit, grouped, oneLine, widthOf } from '../terminal/screen.ts'
 import { sessionOrAdvice } from '../sources/sessions.ts'
 
 export const search: Command = {
@@ -63,8 +63,7 @@ search lasts milliseconds; without one, the messages are read one by one.`,
     const query = positionals.join(' ')
     if (query.trim() === '') throw new Misuse('search needs WORDS: what to look for')
     const options = optionsIn(values)
-    const limit = wholeNumber('--limit', values['limit'], 20)
-    if (limit < 1) throw new Misuse('--limit takes a whole number from 1')
+    const limit = wholeNumber('--limit', values['limit'], 20, 1)
     await withScopes(call, async (scopes, all) => {
       const [first] = scopes
       if (values['index'] === true && first !== undefined) await indexed(first.encryption?.bare ?? first, terminal)
@@ -72,7 +71,7 @@ search lasts milliseconds; without one, the messages are read one by one.`,
       const began = Date.now()
       const print = async (found: readonly Found[]): Promise<void> => {
         if (values['json'] === true)
-          await terminal.printJson(found.map(({ scope, hit }) => JSON.stringify({ ...(all && { scope }), ...hit })))
+          await terminal.printJson(found.map(({ scope, hit }) => ({ ...(all && { scope }), ...hit })))
         else await terminal.print(found.map(({ scope, hit }) => lineOf(hit, all ? scope : undefined, terminal)))
       }
       const found: Found[] = []
@@ -86,7 +85,7 @@ search lasts milliseconds; without one, the messages are read one by one.`,
       await print(found.toSorted(({ hit: a }, { hit: b }) => order(a, b, options.sort)).slice(0, limit))
       if (values['json'] === true)
         for (const reason of ['damaged', 'encrypted'] as const)
-          await terminal.printJson([...told[reason]].map((id) => JSON.stringify({ session: id, notSearched: reason })))
+          await terminal.printJson([...told[reason]].map((id) => ({ session: id, notSearched: reason })))
       await tell(told, limit, scopes.length, began, call)
       if (typeof values['session'] === 'string' && told.damaged.size + told.encrypted.size > 0)
         throw new Unreadable(`${values['session']}: was not searched`)
@@ -202,7 +201,7 @@ const lineOf = (hit: SearchHit, scope: string | undefined, { columns, paint }: T
   const add = (to: number, style: 'none' | 'bold'): void => {
     const raw = excerpt.text.slice(at, to)
     const text = `${/^\s/.test(raw) ? ' ' : ''}${oneLine(raw)}${/\S\s+$/.test(raw) ? ' ' : ''}`
-    const shown = widthOf(text) <= rest ? text : cut(text, rest)
+    const shown = fit(text, rest)
     if (shown !== '') pieces.push(style === 'none' ? shown : paint('bold', paint('yellow', shown)))
     rest -= widthOf(shown) + (shown === text ? 0 : rest)
     at = to
@@ -227,19 +226,6 @@ const startOf = ({ text, marks }: SearchHit['excerpt'], room: number): number =>
   return space === -1 ? from : from + space + 1
 }
 
-/** As many columns of a text. */
-const cut = (text: string, columns: number): string => {
-  if (columns <= 0) return ''
-  let kept = ''
-  let width = 0
-  for (const character of text) {
-    width += widthOf(character)
-    if (width > columns - 1) break
-    kept += character
-  }
-  return `${kept}…`
-}
-
 const optionsIn = (values: Call['values']): SearchOptions => {
   const { in: where = 'all', role } = values
   if (where !== 'messages' && where !== 'tools' && where !== 'all')
@@ -259,14 +245,11 @@ const optionsIn = (values: Call['values']): SearchOptions => {
   }
 }
 
-const units: { readonly [unit: string]: number } = { d: 86_400_000, h: 3_600_000, m: 60_000 }
-
 const timeOf = (option: string, given: unknown): number | undefined => {
   if (typeof given !== 'string') return undefined
-  const [, count, unit] = /^(\d{1,6})([dhm])$/.exec(given) ?? []
+  const age = ageIn(given)
   const isDate = /^\d{4}-\d\d-\d\d(?:T\S+)?$/.test(given)
-  const time =
-    unit === undefined ? (isDate ? Date.parse(given) : NaN) : Date.now() - Number(count) * (units[unit] as number)
+  const time = age !== undefined ? Date.now() - age : isDate ? Date.parse(given) : NaN
   if (Number.isNaN(time))
     throw new Misuse(`${option} takes a time, such as 2026-11-22, 2026-11-22T10:00Z, 7d or 12h; not "${given}"`)
   return time
@@ -288,8 +271,7 @@ in it: a search with their keys reads their messages one by one. An erased messa
     ...wholeStoreOption,
   },
   run: async (call) => {
-    const { values, positionals, terminal } = call
-    if (positionals.length > 0) throw new Misuse(`index takes no arguments, but got ${positionals.join(', ')}`)
+    const { values, terminal } = call
     if (values['drop'] === true && values['rebuild'] === true)
       throw new Misuse('--drop and --rebuild exclude each other')
     // Without keys: what is encrypted is in no index.

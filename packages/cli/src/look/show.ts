@@ -3,13 +3,12 @@ import { isPageKind, pageKinds, type PageKind } from 'indelible/pages'
 import { pairCalls } from 'indelible/message'
 import { withPlace } from '../sources/advice.ts'
 import { append } from '../change/append.ts'
-import { Misuse, Unreadable, wholeNumber, type Call, type Command } from '../terminal/command.ts'
+import { Misuse, wholeNumber, type Call, type Command } from '../terminal/command.ts'
 import { readableConversation } from '../sources/conversation.ts'
 import { fileOrSession, oneFile, pickOf } from '../sources/input.ts'
 import { messagePage } from './message-page.ts'
-import { storeOption } from '../sources/place.ts'
+import { positionIn, storeOption } from '../sources/place.ts'
 import { stateLines } from './run-state.ts'
-import { counted } from '../terminal/screen.ts'
 import { timeline, timelineJson } from '../terminal/timeline.ts'
 
 export const show: Command = {
@@ -72,7 +71,7 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
       ...(timeOf && { timeOf }),
     }
 
-    if (values['json'] === true) return terminal.printJson(timelineJson(view, options))
+    if (values['json'] === true) return terminal.printJsonLines(timelineJson(view, options))
     await terminal.print([title, ''])
     await terminal.print(timeline(view, options))
     if (session === undefined) return
@@ -104,15 +103,11 @@ const showMessage = async (path: string, given: Given, call: Call): Promise<void
   const found = await readableConversation(path, { ...call, values: { ...values, all: true } }, given.first)
   const { view, timeOf, left, notes = [] } = found
   const { length } = view
-  const position = given.first < 0 ? length + given.first : given.first
-  if (position < 0 || position >= length)
-    throw new Unreadable(
-      `${path}: there is no message ${given.first}: ${view.length === 0 ? 'there are none' : `there are ${counted(view.length, 'message')}, from 0 to ${view.length - 1}`}`,
-    )
+  const position = positionIn(path, length, given.first)
   const { paint, columns } = terminal
   const end = given.last === given.first ? position + 1 : Math.min(length, (given.last ?? length) + 1)
   if (values['json'] === true)
-    return terminal.printJson(
+    return terminal.printJsonLines(
       timelineJson(view, { kinds: [], from: position, to: end, columns, paint, ...(timeOf && { timeOf }) }),
     )
   const page = {

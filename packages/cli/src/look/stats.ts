@@ -3,6 +3,7 @@ import { usageDollars } from 'indelible/context/kit'
 import { isLeft } from 'indelible/json/kit'
 import { describeSession, readRange } from 'indelible/session'
 import { readUsage, usesOf, type CallUse } from 'indelible/session/kit'
+import type { Usage } from 'indelible/notes/kit'
 import type { Store } from 'indelible/store'
 import { Misuse, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { isFile, sessionIn } from '../sources/conversation.ts'
@@ -11,7 +12,7 @@ import { nameOf, pickOf, readTranscriptFile } from '../sources/input.ts'
 import { allScopesOption, answer, storeOption, withScopes, withStore } from '../sources/place.ts'
 import { counted, fit, grouped, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
 import { keyAdvice, named } from './search.ts'
-import { allSessions } from '../sources/sessions.ts'
+import { sessionsIn } from '../sources/sessions.ts'
 
 export const stats: Command = {
   name: 'stats',
@@ -43,8 +44,7 @@ their own calls.`,
     const spent = await spendingOf(name, call, unread)
     const left = unread.size === 0 ? [] : [`${counted(unread.size, 'encrypted session')} ${unread.size === 1 ? 'was' : 'were'} not read: ${named(unread)}; ${keyAdvice(call, unread.size)}`] // oxfmt-ignore
     const rows = tableOf(spent, by)
-    if (values['json'] === true)
-      await terminal.printJson(rows.map(({ keys, sum }) => JSON.stringify({ ...keyed(by, keys), ...sum })))
+    if (values['json'] === true) await terminal.printJson(rows.map(({ keys, sum }) => ({ ...keyed(by, keys), ...sum })))
     else if (spent.length > 0) await terminal.print(printed(rows, by, terminal))
     else if (name === undefined)
       terminal.tell([`no session${left.length === 0 ? '' : ' that was read'} has figures of its calls`]) // oxfmt-ignore
@@ -108,11 +108,10 @@ const usesIn = async (
 }
 
 const spentIn = async (store: Store, before: string, call: Call, unread: Set<string>): Promise<readonly Spent[]> => {
-  const ids: string[] = []
-  for await (const { id } of allSessions(store)) ids.push(id)
-  const bar = call.terminal.progress('adding up', ids.length, 'sessions')
+  const sessions = await sessionsIn(store)
+  const bar = call.terminal.progress('adding up', sessions.length, 'sessions')
   const spent: Spent[] = []
-  for (const [index, id] of ids.entries()) {
+  for (const [index, { id }] of sessions.entries()) {
     for (const use of await usesIn(store, id, call, unread, true)) spent.push({ session: before + id, use })
     bar.at(index + 1)
   }
@@ -121,13 +120,9 @@ const spentIn = async (store: Store, before: string, call: Call, unread: Set<str
 }
 
 /** What calls add up to. */
-interface Sum {
+interface Sum extends Required<Usage> {
   readonly calls: number
   readonly failed: number
-  readonly input: number
-  readonly cacheRead: number
-  readonly cacheWrite: number
-  readonly output: number
   /** Of the calls whose model has a known price. */
   readonly dollars: number
   /** Calls with tokens that no price is known for. */
@@ -136,20 +131,14 @@ interface Sum {
 
 const nothing: Sum = { calls: 0, failed: 0, input: 0, cacheRead: 0, cacheWrite: 0, output: 0, dollars: 0, unpriced: 0 }
 
-const plus = (sum: Sum, { model, calls, failed, usage }: CallUse): Sum => {
-  const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = usage ?? {}
+const sumOf = ({ model, calls, failed, usage }: CallUse): Sum => {
   const dollars = usage === undefined ? 0 : usageDollars(model, usage, calls)
-  return {
-    calls: sum.calls + calls,
-    failed: sum.failed + failed,
-    input: sum.input + input,
-    cacheRead: sum.cacheRead + cacheRead,
-    cacheWrite: sum.cacheWrite + cacheWrite,
-    output: sum.output + output,
-    dollars: sum.dollars + (dollars ?? 0),
-    unpriced: sum.unpriced + (dollars === undefined ? Math.max(1, calls) : 0),
-  }
+  const unpriced = dollars === undefined ? Math.max(1, calls) : 0
+  return { ...nothing, ...usage, calls, failed, dollars: dollars ?? 0, unpriced }
 }
+
+const added = (a: Sum, b: Sum): Sum =>
+  Object.fromEntries(Object.entries(a).map(([name, value]) => [name, value + b[name as keyof Sum]])) as unknown as Sum
 
 interface Row {
   readonly keys: readonly string[]
@@ -160,17 +149,12 @@ const tableOf = (spent: readonly Spent[], by: readonly Field[]): readonly Row[] 
   const rows = new Map<string, Row>()
   for (const { session, use } of spent) {
     const keys = by.map((field) => (field === 'session' ? session : (use[field] ?? '')))
-    const key = JSON.stringify(keys)
-    rows.set(key, { keys, sum: plus(rows.get(key)?.sum ?? nothing, use) })
+    const key = keys.join('\n')
+    rows.set(key, { keys, sum: added(rows.get(key)?.sum ?? nothing, sumOf(use)) })
   }
   return by[0] === 'day'
-    ? [...rows.values()].toSorted((a, b) => compared(a.keys, b.keys))
+    ? [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
     : [...rows.values()].toSorted((a, b) => b.sum.dollars - a.sum.dollars || b.sum.input - a.sum.input)
-}
-
-const compared = (a: readonly string[], b: readonly string[]): number => {
-  const [x, y] = [a.join('\n'), b.join('\n')]
-  return x < y ? -1 : x > y ? 1 : 0
 }
 
 const keyed = (by: readonly Field[], keys: readonly string[]): { readonly [field: string]: string | null } =>
@@ -207,17 +191,6 @@ const printed = (rows: readonly Row[], by: readonly Field[], { columns, paint }:
     return index === 0 ? paint('dim', fit(line, columns)) : fit(line, columns)
   })
 }
-
-const added = (a: Sum, b: Sum): Sum => ({
-  calls: a.calls + b.calls,
-  failed: a.failed + b.failed,
-  input: a.input + b.input,
-  cacheRead: a.cacheRead + b.cacheRead,
-  cacheWrite: a.cacheWrite + b.cacheWrite,
-  output: a.output + b.output,
-  dollars: a.dollars + b.dollars,
-  unpriced: a.unpriced + b.unpriced,
-})
 
 const figures = ({ calls, input, cacheRead, output, dollars, unpriced }: Sum): readonly string[] => [
   calls === 0 ? '?' : grouped(calls),

@@ -7,7 +7,7 @@ import { Unreadable, wholeNumber, type Command, type Terminal } from '../termina
 import { answer, faultText, sessionOfCall, storeOption } from '../sources/place.ts'
 import { withSession } from '../sources/sessions.ts'
 import { fit, oneLine, padEnd, padStart } from '../terminal/screen.ts'
-import { plainText } from '../terminal/timeline.ts'
+import { gistOf } from '../terminal/timeline.ts'
 
 export const tail: Command = {
   name: 'tail',
@@ -56,13 +56,11 @@ const messageIn = async (store: Store, id: string, { index }: StoredRow): Promis
   return view.at(0) as Message // a row that was followed is there
 }
 
-const jsonOf = async (store: Store, id: string, row: StoredRow): Promise<string> => {
+const jsonOf = async (store: Store, id: string, row: StoredRow): Promise<object> => {
   const { body, ...place } = row
-  return JSON.stringify(
-    row.kind === 'note'
-      ? { ...place, note: JSON.parse(body) as unknown }
-      : { ...place, message: await messageIn(store, id, row) },
-  )
+  return row.kind === 'note'
+    ? { ...place, note: JSON.parse(body) as unknown }
+    : { ...place, message: await messageIn(store, id, row) }
 }
 
 const lineOf = async (store: Store, id: string, row: StoredRow, { columns, paint }: Terminal): Promise<string> => {
@@ -72,13 +70,6 @@ const lineOf = async (store: Store, id: string, row: StoredRow, { columns, paint
   if (row.kind === 'note')
     return `${position}  ${time}  ${paint('dim', padEnd('note', 9))}  ${paint('dim', fit(oneLine(row.body), room))}`
   const message = await messageIn(store, id, row)
-  const content = message.content.map((part) =>
-    part.type === 'tool_call'
-      ? `▸ ${part.name} ${part.arguments}`
-      : part.type === 'tool_result'
-        ? `◂ ${plainText(part)}`
-        : plainText(part),
-  )
   const role = paint(message.role === 'user' ? 'bold' : 'none', padEnd(message.role, 9))
-  return `${position}  ${time}  ${role}  ${fit(oneLine(content.join(' ')), room)}`
+  return `${position}  ${time}  ${role}  ${fit(gistOf(message), room)}`
 }

@@ -2,11 +2,11 @@
 import type { SessionInfo } from 'indelible/session'
 import type { DamagedEntry } from 'indelible/store'
 import { Misuse, type Command, type Terminal } from '../terminal/command.ts'
-import { titleOf } from '../sources/first-words.ts'
+import { titleOf } from '../view/about.ts'
 import { marksIn, marksText, type Marks } from '../sources/marks.ts'
 import { storeOption, withStore } from '../sources/place.ts'
 import { counted, fit, oneLine } from '../terminal/screen.ts'
-import { allSessions, sessionOrAdvice } from '../sources/sessions.ts'
+import { sessionOrAdvice, sessionsIn } from '../sources/sessions.ts'
 
 export const tree: Command = {
   name: 'tree',
@@ -26,14 +26,11 @@ it is named.`,
     if (positionals.length > 1) throw new Misuse(`tree takes one SESSION, but got ${positionals.length}`)
     await withStore(call, {}, async (store) => {
       const named = positionals[0] === undefined ? undefined : await sessionOrAdvice(store, positionals[0], terminal)
-      const infos: SessionInfo[] = []
       const damaged: DamagedEntry[] = []
-      for await (const info of allSessions(store, damaged)) infos.push(info)
-      const nodes = forest(infos.toReversed(), await marksIn(store, terminal))
+      const nodes = forest((await sessionsIn(store, damaged)).toReversed(), await marksIn(store, terminal))
       terminal.tell(damaged.map(({ id, reason }) => `damaged: ${oneLine(id)}: ${reason}`))
       const roots = named === undefined ? nodes.filter(({ forks }) => forks.length > 0) : [rootOf(nodes, named)]
-      if (values['json'] === true)
-        return terminal.printJson(roots.flatMap((root) => [...flat(root, 0)]).map((each) => JSON.stringify(each)))
+      if (values['json'] === true) return terminal.printJson(roots.flatMap((root) => [...flat(root, 0)]))
       if (roots.length === 0) return terminal.tell(['no session was forked; "indelible fork SESSION" forks one'])
       await terminal.print(drawnAll(roots, named, terminal))
     })
@@ -111,10 +108,11 @@ function* drawn(
   terminal: Terminal,
 ): Generator<string> {
   const { id, info, marks, forks } = node
+  const isFork = info?.forkedFrom !== undefined
   const facts =
     info === undefined
       ? 'removed'
-      : `${marksText(marks)}${info.forkedFrom === undefined ? '' : `from ${info.forkedFrom.at}, `}${counted(info.len, 'message')}${info.forkedFrom === undefined && titleOf(info) !== undefined ? `  ${titleOf(info)}` : ''}`
+      : `${marksText(marks)}${isFork ? `from ${info.forkedFrom.at}, ` : ''}${counted(info.len, 'message')}${isFork ? '' : `  ${oneLine(titleOf(info) ?? '')}`}`.trimEnd()
   const name = oneLine(id)
   yield `${before}${id === named ? terminal.paint('bold', name) : name}  ${fit(facts, Math.max(10, terminal.columns - before.length - name.length - 2))}`
   for (const [index, fork] of forks.entries()) {

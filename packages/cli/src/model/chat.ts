@@ -11,7 +11,7 @@ import { withPlace } from '../sources/advice.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from '../terminal/command.ts'
 import { folderTools } from './folder-tools.ts'
 import { counted, oneLine, shellWord } from '../terminal/screen.ts'
-import { keyedStore, scopeOf, storeOption } from '../sources/place.ts'
+import { scopeOf, storeOption, withKeysOf, withOpened } from '../sources/place.ts'
 import { idsFrom, severalText } from '../sources/sessions.ts'
 import { givenStore, openStore } from '../sources/store.ts'
 
@@ -47,8 +47,7 @@ Without a key a few fixed rules answer, and say that they are not a model.`,
     demo: { help: 'play an example conversation' },
   },
   examples: ['indelible chat --model claude-opus-5 --session notes'],
-  run: async ({ values, positionals, terminal }) => {
-    if (positionals.length > 0) throw new Misuse(`chat takes no arguments, but got: ${positionals.join(', ')}`)
+  run: async ({ values, terminal }) => {
     const demo = values['demo'] === true
     const budget = Number(values['budget'] ?? 100_000)
     if (!Number.isInteger(budget) || budget <= 0)
@@ -57,31 +56,26 @@ Without a key a few fixed rules answer, and say that they are not a model.`,
       ? scriptedModel(demoLines, { name: 'scripted (a demonstration, no model)', pause: 25 })
       : await chosenModel({ values, terminal })
     const tools = await toolsOf(values['folder'], terminal)
-    const { store: whole, name } = await openStore(givenStore(values, terminal), true, terminal)
-    let closeKeys = async (): Promise<unknown> => undefined
-    try {
-      const keyed = await keyedStore(whole, { values, terminal })
-      closeKeys = keyed.close
-      const store = scopeOf(keyed.store, values['scope'])
-      const given = values['session']
-      const id = typeof given === 'string' ? await idMeant(store, given, terminal) : randomUUID()
-      let session = await sessionThere(store, id)
-      const state = session === undefined ? 'new session' : 'session'
-      terminal.say(
-        `${state} ${id} in ${name}${session === undefined ? '' : `, after ${counted(session.len, 'message')}`}\nmodel ${model.name}; tools: list, read, search\n`,
-      )
-      if (session !== undefined) tellWhatIsOpen(session, terminal)
-      const begin = async (): Promise<Session> => (session ??= await newSession(store, id))
-      const talk: Talk = { begin, model, tools, budget, terminal }
-      await (demo ? play(talk) : converse(talk))
-      if (session === undefined) return terminal.say('\nyou said nothing, so no session was created\n')
-      terminal.say(
-        `\n${counted(session.len, 'message')} in session ${id}; continue with: ${withPlace(`indelible chat --session ${shellWord(id)}`, values, [chat])}\n`,
-      )
-    } finally {
-      await closeKeys()
-      await whole.close()()
-    }
+    await withOpened(await openStore(givenStore(values, terminal), true, terminal), (whole, name) =>
+      withKeysOf({ values, terminal }, whole, async (keyed) => {
+        const store = scopeOf(keyed, values['scope'])
+        const given = values['session']
+        const id = typeof given === 'string' ? await idMeant(store, given, terminal) : randomUUID()
+        let session = await sessionThere(store, id)
+        const state = session === undefined ? 'new session' : 'session'
+        terminal.say(
+          `${state} ${id} in ${name}${session === undefined ? '' : `, after ${counted(session.len, 'message')}`}\nmodel ${model.name}; tools: list, read, search\n`,
+        )
+        if (session !== undefined) tellWhatIsOpen(session, terminal)
+        const begin = async (): Promise<Session> => (session ??= await newSession(store, id))
+        const talk: Talk = { begin, model, tools, budget, terminal }
+        await (demo ? play(talk) : converse(talk))
+        if (session === undefined) return terminal.say('\nyou said nothing, so no session was created\n')
+        terminal.say(
+          `\n${counted(session.len, 'message')} in session ${id}; continue with: ${withPlace(`indelible chat --session ${shellWord(id)}`, values, [chat])}\n`,
+        )
+      }),
+    )
   },
 }
 

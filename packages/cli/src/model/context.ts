@@ -10,7 +10,6 @@ import {
   type DerivedContext,
   type Policy,
 } from 'indelible/context'
-import { residencyReason } from 'indelible/context/kit'
 import type { View } from 'indelible/history'
 import type { Message } from 'indelible/message'
 import type { Note } from 'indelible/notes/kit'
@@ -18,9 +17,11 @@ import { minFidelity, type PageKind, type ResidencyLevel } from 'indelible/pages
 import { Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
 import { fileOrSession, oneFile, pathOf } from '../sources/input.ts'
+import { residencyReason } from './residency-reason.ts'
 import { storeOption } from '../sources/place.ts'
 import { policyOf, tokensOf } from './replay.ts'
-import { counted, fit, grouped, oneLine, padEnd, padStart, widthOf, wrapped } from '../terminal/screen.ts'
+import { counted, fit, grouped, padEnd, padStart, widthOf, wrapped } from '../terminal/screen.ts'
+import { gistOf } from '../terminal/timeline.ts'
 
 export const context: Command = {
   name: 'context',
@@ -61,12 +62,12 @@ summaries of a session are used.`,
     const explained = values['explain'] === true ? explain(derived.right, view, policy) : undefined
     if (values['json'] === true)
       return terminal.printJson([
-        JSON.stringify({
+        {
           ...summaryOf(derived.right),
           messages: derived.right.messages,
           sources: derived.right.sources,
           ...(explained && { pages: explained }),
-        }),
+        },
       ])
     await terminal.print([title, ...listing(derived.right, view, terminal.columns)])
     return terminal.print(
@@ -98,19 +99,8 @@ function* listing(context: DerivedContext, view: View<Message>, columns: number)
   yield fit(`${padEnd('source', 22)}  ${padEnd('role', 9)}  ${padStart('tokens', 7)}  content`, columns)
   for (const [index, message] of [...context.messages].entries()) {
     const source = sourceText(context.sources.at(index) as ContextSource)
-    const said = message.content
-      .map((part) =>
-        part.type === 'tool_call'
-          ? `▸ ${part.name} ${part.arguments}`
-          : part.type === 'tool_result'
-            ? `◂ ${part.content.map((inner) => (inner.type === 'text' ? inner.text : inner.type)).join(' ')}`
-            : part.type === 'text'
-              ? part.text
-              : part.type,
-      )
-      .join(' ')
     yield fit(
-      `${padEnd(source, 22)}  ${padEnd(message.role, 9)}  ${padStart(grouped(estimateTokens(message)), 7)}  ${oneLine(said)}`,
+      `${padEnd(source, 22)}  ${padEnd(message.role, 9)}  ${padStart(grouped(estimateTokens(message)), 7)}  ${gistOf(message)}`,
       columns,
     )
   }

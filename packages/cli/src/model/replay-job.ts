@@ -1,8 +1,9 @@
 /** One replay: a policy at a budget. What a thread is given, and what it does with it. */
-import { paged, replay, timeIn, window, type ModelPrices, type Policy, type Replay } from 'indelible/context'
+import { paged, replay, window, type ModelPrices, type Policy, type Replay } from 'indelible/context'
 import { createHistory, type View } from 'indelible/history'
 import type { Message } from 'indelible/message'
 import type { PageKind } from 'indelible/pages'
+import { costCounter, type ReplayCosts } from './replay-costs.ts'
 
 export interface ReplayJob {
   /** The name of the policy. */
@@ -17,16 +18,26 @@ export interface SentConversation {
   readonly pages: readonly PageKind[]
 }
 
+/** What a thread is started with. */
+export interface SentJob {
+  readonly conversation: SentConversation
+  readonly job: ReplayJob
+}
+
 /** The policies that a replay can judge. */
 export const judged: readonly Policy[] = [paged(), window]
 
+/** A replay, with what its contexts cost. */
+export type PricedReplay = Replay & ReplayCosts
+
 /** Do one replay. */
-export const doReplay = (view: View<Message>, job: ReplayJob, onProgress: (done: number) => void): Replay => {
+export const doReplay = (view: View<Message>, job: ReplayJob, onProgress: (done: number) => void): PricedReplay => {
   const policy = judged.find(({ name }) => name === job.policy)
   if (policy === undefined) throw new TypeError(`there is no policy ${JSON.stringify(job.policy)}`)
   const { budget, model } = job
-  const given = { budget, policy, onProgress, timeOf: timeIn }
-  return replay(view, { ...given, ...(model && { model }) })
+  const costs = costCounter({ model })
+  const measured = replay(view, { budget, policy, prices: costs.prices, onProgress, onAnswer: costs.add })
+  return { ...measured, ...costs.sum() }
 }
 
 export const sentOf = (view: View<Message>): SentConversation => ({ messages: [...view], pages: [...view.pages] })

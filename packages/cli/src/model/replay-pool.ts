@@ -1,10 +1,9 @@
 /** Replays on all cores: each of them is work of its own, and none needs another. */
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import type { Replay } from 'indelible/context'
 import type { View } from 'indelible/history'
 import type { Message } from 'indelible/message'
-import { doReplay, sentOf, type ReplayJob, type SentConversation } from './replay-job.ts'
+import { doReplay, sentOf, type PricedReplay, type ReplayJob, type SentJob } from './replay-job.ts'
 
 /** A conversation shorter than this is replayed sooner than a thread starts. */
 const short = 200
@@ -18,7 +17,7 @@ export async function* replaysOf(
   view: View<Message>,
   jobs: readonly ReplayJob[],
   progress: (done: number) => void,
-): AsyncGenerator<Replay> {
+): AsyncGenerator<PricedReplay> {
   const done = jobs.map(() => 0)
   const tell = (index: number, messages: number): void => {
     done[index] = messages
@@ -29,56 +28,32 @@ export async function* replaysOf(
     for (const [index, job] of jobs.entries()) yield doReplay(view, job, (messages) => tell(index, messages))
     return
   }
-  const results = jobs.map(() => Promise.withResolvers<Replay>())
-  for (const { promise } of results) promise.catch(() => undefined) // whoever awaits it is told
   const conversation = sentOf(view)
-  let next = 0
-  const workers = Array.from({ length: threads }, () =>
-    threadOf(conversation, {
-      next: () => (next < jobs.length ? { index: next, job: jobs[next++] as ReplayJob } : undefined),
-      progress: tell,
-      done: (index, replay) => {
-        tell(index, view.length)
-        results[index]?.resolve(replay)
-      },
-      failed: (error) => {
-        for (const { reject } of results) reject(error)
-      },
-    }),
-  )
+  const workers = new Set<Worker>()
+  const replays: Promise<PricedReplay>[] = []
+  const begin = (): void => {
+    const index = replays.length
+    const job = jobs[index]
+    if (job === undefined) return
+    const { promise, resolve, reject } = Promise.withResolvers<PricedReplay>()
+    const file = import.meta.url.endsWith('.ts') ? './replay-thread.ts' : './replay-thread.js'
+    const worker = new Worker(new URL(file, import.meta.url), { workerData: { conversation, job } satisfies SentJob })
+    workers.add(worker)
+    worker.on('message', (said: number | PricedReplay) => {
+      if (typeof said === 'number') return tell(index, said)
+      tell(index, view.length)
+      resolve(said)
+      begin()
+    })
+    worker.on('error', reject)
+    worker.on('exit', () => workers.delete(worker))
+    promise.catch(() => undefined) // whoever awaits it is told
+    replays.push(promise)
+  }
+  for (let thread = 0; thread < threads; thread++) begin()
   try {
-    for (const { promise } of results) yield await promise
+    for (let index = 0; index < jobs.length; index++) yield await (replays[index] as Promise<PricedReplay>)
   } finally {
-    await Promise.all(workers.map((worker) => worker.terminate()))
+    await Promise.all([...workers].map((worker) => worker.terminate()))
   }
-}
-
-interface Work {
-  readonly next: () => { readonly index: number; readonly job: ReplayJob } | undefined
-  readonly progress: (index: number, messages: number) => void
-  readonly done: (index: number, replay: Replay) => void
-  readonly failed: (error: unknown) => void
-}
-
-type Said = { readonly done: number } | { readonly replay: Replay }
-
-/** A thread that takes the next job whenever it has done one. */
-const threadOf = (conversation: SentConversation, work: Work): Worker => {
-  const file = import.meta.url.endsWith('.ts') ? './replay-thread.ts' : './replay-thread.js'
-  const worker = new Worker(new URL(file, import.meta.url), { workerData: conversation })
-  let current: number | undefined
-  const take = (): void => {
-    const taken = work.next()
-    current = taken?.index
-    if (taken !== undefined) worker.postMessage(taken.job) // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread has none
-  }
-  worker.on('message', (said: Said) => {
-    if (current === undefined) return
-    if ('done' in said) return work.progress(current, said.done)
-    work.done(current, said.replay)
-    take()
-  })
-  worker.on('error', work.failed)
-  take()
-  return worker
 }

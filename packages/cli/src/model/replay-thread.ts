@@ -1,16 +1,13 @@
-/** A thread that replays a conversation: it is given the conversation, then one job after the other. */
+/** A thread that does one replay. It tells how many messages are done, and at the end the replay. */
 // oxlint-disable unicorn/require-post-message-target-origin -- a thread's port has no origin
 import { parentPort, workerData } from 'node:worker_threads'
-import { doReplay, viewOf, type ReplayJob, type SentConversation } from './replay-job.ts'
+import { doReplay, viewOf, type SentJob } from './replay-job.ts'
 
-const view = viewOf(workerData as SentConversation)
-
-parentPort?.on('message', (job: ReplayJob) => {
-  let told = Date.now()
-  const replay = doReplay(view, job, (done) => {
-    if (Date.now() - told < 100) return
-    told = Date.now()
-    parentPort?.postMessage({ done })
-  })
-  parentPort?.postMessage({ replay })
+const { conversation, job } = workerData as SentJob
+let told = Date.now()
+const replay = doReplay(viewOf(conversation), job, (done) => {
+  if (Date.now() - told < 100) return
+  told = Date.now()
+  parentPort?.postMessage(done)
 })
+parentPort?.postMessage(replay)

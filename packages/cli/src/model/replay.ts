@@ -1,10 +1,10 @@
 /** `indelible replay FILE`, or a session: what each policy would have sent at each answer of a recorded conversation. */
-import { modelPrices, pricesOf, type ModelPrices, type Policy, type Replay } from 'indelible/context'
+import { modelPrices, pricesOf, type ModelPrices, type Policy } from 'indelible/context'
 import { Misuse, type Command } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
 import { fileOrSession, oneFile } from '../sources/input.ts'
 import { storeOption } from '../sources/place.ts'
-import { judged } from './replay-job.ts'
+import { judged, type PricedReplay } from './replay-job.ts'
 import { replaysOf } from './replay-pool.ts'
 import { counted, fit, grouped, padEnd, padStart } from '../terminal/screen.ts'
 
@@ -49,12 +49,12 @@ SESSION means the same as for "indelible show".`,
       await terminal.print([title, ''])
       if (model.model !== undefined) await terminal.print([priceLine(String(values['model']), model.model), ''])
     }
-    let [done, fits]: [Replay[], boolean] = [[], true]
+    let [done, fits]: [PricedReplay[], boolean] = [[], true]
     for await (const replay of replays) {
       bar.pause()
       if (replay.epochs > 0 || replay.unfit > 0) fits = false
       if (values['json'] === true) {
-        await terminal.printJson([JSON.stringify(replay)])
+        await terminal.printJson([replay])
         continue
       }
       done.push(replay)
@@ -107,7 +107,10 @@ export const policyOf = <P extends { readonly name: string }>(name: string, amon
 }
 
 /** Columns, the first ones first where a terminal is too narrow for all. */
-const columns: readonly (readonly [heading: string, cell: (replay: Replay, all: readonly Replay[]) => string])[] = [
+const columns: readonly (readonly [
+  heading: string,
+  cell: (replay: PricedReplay, all: readonly PricedReplay[]) => string,
+])[] = [
   ['policy', ({ policy }) => policy],
   ['cacheable', ({ cacheable }) => `${(cacheable * 100).toFixed(1)} %`],
   ['cost', ({ cost }) => grouped(Math.round(cost))],
@@ -121,7 +124,7 @@ const columns: readonly (readonly [heading: string, cell: (replay: Replay, all: 
   ['of window', ({ cost }, all) => share(cost, all.find(({ policy }) => policy === 'window')?.cost)],
 ]
 
-function* table(replays: readonly Replay[], width: number): Generator<string> {
+function* table(replays: readonly PricedReplay[], width: number): Generator<string> {
   const cells = columns
     .filter(([heading]) => heading !== 'dollars' || replays[0]?.dollars !== undefined)
     .map(([heading, cell]) => [heading].concat(replays.map((replay) => cell(replay, replays))))
@@ -151,7 +154,7 @@ function* table(replays: readonly Replay[], width: number): Generator<string> {
   }
 }
 
-const total = (faults: Replay['faults']): number => Object.values(faults).reduce((sum, count) => sum + count, 0)
+const total = (faults: PricedReplay['faults']): number => Object.values(faults).reduce((sum, count) => sum + count, 0)
 
 const time = (microseconds: number): string =>
   microseconds < 1000 ? `${microseconds.toFixed(0)} µs` : `${(microseconds / 1000).toFixed(1)} ms`

@@ -1,8 +1,7 @@
 /** `indelible key new`: a key that signs checkpoints. */
-import { closeSync, openSync, writeSync } from 'node:fs'
 import { newKey } from '@indelible/evidence'
-import { unwritable } from '../sources/input.ts'
-import { Misuse, Unreadable, type Command } from '../terminal/command.ts'
+import { writeSecret } from '../sources/key-file.ts'
+import { Misuse, type Command } from '../terminal/command.ts'
 
 export const key: Command = {
   name: 'key',
@@ -28,18 +27,7 @@ and no plus signs.`,
     if (!/^[^\s+\p{Cc}]+$/u.test(name))
       throw new Misuse(`key new: NAME ${JSON.stringify(name)} has a space or a plus sign`)
     const { vkey, skey } = newKey(name, values['witness'] === true ? 'witness' : 'log')
-    try {
-      const file = openSync(terminal.path(out), 'wx', 0o600)
-      try {
-        writeSync(file, `${skey}\n`)
-      } finally {
-        closeSync(file)
-      }
-    } catch (cause) {
-      throw (cause as { readonly code?: unknown }).code === 'EEXIST'
-        ? new Unreadable(`${out} exists already; nothing was written: a key is never overwritten`)
-        : unwritable(out, cause)
-    }
+    writeSecret(out, terminal, `${skey}\n`, 'a key is never overwritten')
     await terminal.print([vkey])
     terminal.tell([`the private key is in ${out}; keep it secret, and give the line above to verifiers`])
   },

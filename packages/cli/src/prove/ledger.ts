@@ -94,7 +94,7 @@ const update: Verb =
   ({ terminal, values }) =>
   async (store) => {
     const { head, recorded, mismatches } = await terminal.waiting('reading heads', () => answer(updateLedger(store)))
-    if (values['json'] === true) await terminal.printJson([JSON.stringify({ head, recorded, mismatches })])
+    if (values['json'] === true) await terminal.printJson([{ head, recorded, mismatches }])
     else await terminal.print([`${headText(head)}  ${counted(recorded, 'session')} recorded`])
     if (mismatches.length === 0) return
     terminal.tell(mismatches.map(mismatchText))
@@ -106,13 +106,11 @@ const show: Verb =
   async (store) => {
     const { sessions, held, erasures } = await answer(readLedger(store))
     if (values['json'] === true)
-      return terminal.printJson(
-        [
-          ...sessions.values(),
-          ...Array.from(held.values(), (hold) => Object.assign({ held: true }, hold)),
-          ...erasures.map((erasure) => Object.assign({ erased: true }, erasure)),
-        ].map((said) => JSON.stringify(said)),
-      )
+      return terminal.printJson([
+        ...sessions.values(),
+        ...Array.from(held.values(), (hold) => Object.assign({ held: true }, hold)),
+        ...erasures.map((erasure) => Object.assign({ erased: true }, erasure)),
+      ])
     await terminal.print(
       [...sessions.values()].map(({ id, head: { size, root }, at, removed, reason, by }) =>
         [
@@ -156,7 +154,7 @@ const verify: Verb = ({ terminal, values }) => {
     }
     const { head, good, removed, held, erased, unrecorded } = await answer(async () => verified)
     if (values['json'] === true)
-      return terminal.printJson([JSON.stringify({ head, headsOnly, good, removed, held, erased, unrecorded })])
+      return terminal.printJson([{ head, headsOnly, good, removed, held, erased, unrecorded }])
     await terminal.print([
       `${headText(head)}  ${counted(good, 'session')} as recorded, ${removed} removed, ${unrecorded.length} not recorded yet${held.length === 0 ? '' : `, ${held.length} held`}${erased === 0 ? '' : `, ${counted(erased, 'row')} erased`}`,
     ])

@@ -1,7 +1,13 @@
 /** `indelible prove` and `indelible check-proof`: one message of a session, proven to somebody without the store. */
-import { faultMessage } from 'indelible'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, parseJson } from 'indelible/json/kit'
-import { checkBundle, evidenceFaultMessage, proveInLedger, readBundle } from '@indelible/evidence'
+import {
+  checkBundle,
+  evidenceFaultMessage,
+  proveInLedger,
+  readBundle,
+  type AnyEvidenceFault,
+} from '@indelible/evidence'
 import {
   checkErased,
   checkErasure,
@@ -11,7 +17,7 @@ import {
   proveErased,
   proveGrowth,
 } from 'indelible/session'
-import type { Erasure, ErasedRow, Head } from 'indelible/store'
+import type { ErasedRow, Head } from 'indelible/store'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command } from '../terminal/command.ts'
 import { oneFile, pathOf, textOf } from '../sources/input.ts'
 import { answer, headOfOption, headText, sessionOfCall, storeOption } from '../sources/place.ts'
@@ -56,11 +62,11 @@ the record that had the head of --head: nothing that it had was changed.`,
     if (position === undefined) throw new Misuse('prove needs N: the position of a message')
     await withSession(call, given, async (store, id) => {
       if (call.values['ledger'] === true)
-        return call.terminal.printJson([JSON.stringify(await answer(proveInLedger(store, id, position)))])
+        return call.terminal.printJson([await answer(proveInLedger(store, id, position))])
       const proof = await proveEntry(store, id, position)()
       const isErased = isLeft(proof) && proof.left._tag === 'MessageErased'
       await call.terminal.printJson([
-        JSON.stringify(isErased ? await answer(proveErased(store, id, position)) : await answer(async () => proof)),
+        isErased ? await answer(proveErased(store, id, position)) : await answer(async () => proof),
       ])
       if (isErased)
         call.terminal.tell([
@@ -71,12 +77,8 @@ the record that had the head of --head: nothing that it had was changed.`,
 }
 
 /** When, by whom and why, as the ledger says it. */
-export const erasedText = ({
-  at,
-  by,
-  reason,
-}: Pick<Erasure, 'by' | 'reason'> & { readonly at?: number | undefined }): string =>
-  `${at === undefined ? '' : ` at ${new Date(at).toISOString()}`}${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : ` (${reason})`}`
+export const erasedText = ({ at, by, reason }: { readonly [name in 'at' | 'by' | 'reason']?: unknown }): string =>
+  `${at === undefined ? '' : ` at ${new Date(Number(at)).toISOString()}`}${by === undefined ? '' : ` by ${String(by)}`}${reason === undefined ? '' : ` (${String(reason)})`}`
 
 const erasedRows = (rows: readonly Pick<ErasedRow, 'kind'>[]): string => {
   const notes = rows.filter(({ kind }) => kind === 'note').length
@@ -97,7 +99,7 @@ const proveContinued = async (call: Call, given: string, older: Head | undefined
           ? `${id}: has ${counted(proof.left.actual.size, 'row')}, and the head is of ${older.size}: it was cut, or the head is of another session`
           : `${id}: its first ${counted(older.size, 'row')} do not have that head: they were changed, or the head is of another session`,
       )
-    await call.terminal.printJson([JSON.stringify(await answer(async () => proof))])
+    await call.terminal.printJson([await answer(async () => proof)])
   })
 }
 
@@ -124,58 +126,59 @@ count. The receipt of "erase --json" is checked with a head of the ledger.`,
     if (isLeft(value))
       throw new Unreadable(`${pathOf(path)}: is not JSON at line ${value.left.line}, column ${value.left.column}`)
     const trust = trustOf(values, terminal)
-    if (isObject(value.right) && value.right['indelible'] === 'growth') {
-      const grown = checkGrowth(value.right, head)
-      if (isLeft(grown)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(grown.left)}`)
-      const { from, head: now } = grown.right
-      return terminal.print([
-        `the record with the head ${headText(now)} continues ${headText(from)}${head === undefined ? '; compare one of them with a head that you know: --head' : ''}`,
-      ])
+    const checked = <T>(read: Either<AnyEvidenceFault, T>, advice = ''): T => {
+      if (isLeft(read)) throw new Unreadable(`${pathOf(path)}: ${evidenceFaultMessage(read.left)}${advice}`)
+      return read.right
     }
-    if (isObject(value.right) && value.right['indelible'] === 'evidence') {
-      if (trust === undefined) throw new Misuse('check-proof: a bundle needs --trust FILE: whose signatures count')
-      const bundle = readBundle(text)
-      const checked = isLeft(bundle) ? bundle : checkBundle(bundle.right, trust)
-      if (isLeft(checked)) throw new Unreadable(`${pathOf(path)}: ${evidenceFaultMessage(checked.left)}`)
-      const { message, session, row, checkpoint } = checked.right
-      await terminal.printJson([JSON.stringify(message)])
-      return terminal.tell([
-        `row ${row} of session ${JSON.stringify(session)}, in the ledger ${checkpoint.origin} of ${counted(checkpoint.head.size, 'row')}, signed by ${[...checkpoint.signedBy, ...checkpoint.witnessed.map(({ name }) => name)].join(', ')}`,
-      ])
+    const told = async (said: readonly unknown[], line: string): Promise<void> => {
+      await terminal.printJson(said)
+      terminal.tell([line])
     }
-    if (isObject(value.right) && value.right['indelible'] === 'erased') {
-      const checked = checkErased(value.right, head)
-      if (isLeft(checked)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(checked.left)}`)
-      const { row, leaf, ledger, said, head: of } = checked.right
-      await terminal.printJson([JSON.stringify({ row, leaf, ...said })])
-      return terminal.tell([
-        `row ${row} of the record of messages and notes with the head ${headText(of)} has this leaf, and was erased${erasedText(said)}, as the ledger with the head ${headText(ledger)} says${head === undefined ? '; compare the heads with those that you know: --head' : ''}`,
-      ])
-    }
-    if (isObject(value.right) && value.right['indelible'] === 'erasure') {
-      const checked = checkErasure(value.right, head)
-      if (isLeft(checked)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(checked.left)}`)
-      const { session, rows, said, ledger } = checked.right
-      await terminal.printJson(rows.map((row) => JSON.stringify(row)))
-      return terminal.tell([
-        `${erasedRows(rows)} erased for ${JSON.stringify(session)}${said.map(({ by, reason }) => `${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : ` (${reason})`}`).join(',')}, in the ledger with the head ${headText(ledger)}${head === undefined ? ', as the receipt itself states; compare it with a head that you know: --head' : ''}`,
-      ])
+    const withoutHead = (advice: string): string => (head === undefined ? advice : '')
+    switch (isObject(value.right) ? value.right['indelible'] : undefined) {
+      case 'growth': {
+        const { from, head: now } = checked(checkGrowth(value.right, head))
+        return terminal.print([
+          `the record with the head ${headText(now)} continues ${headText(from)}${withoutHead('; compare one of them with a head that you know: --head')}`,
+        ])
+      }
+      case 'evidence': {
+        if (trust === undefined) throw new Misuse('check-proof: a bundle needs --trust FILE: whose signatures count')
+        const { message, session, row, checkpoint } = checked(checkBundle(checked(readBundle(text)), trust))
+        const { origin, head: of, signedBy, witnessed } = checkpoint
+        return told(
+          [message],
+          `row ${row} of session ${JSON.stringify(session)}, in the ledger ${origin} of ${counted(of.size, 'row')}, signed by ${[...signedBy, ...witnessed.map(({ name }) => name)].join(', ')}`,
+        )
+      }
+      case 'erased': {
+        const { row, leaf, ledger, said, head: of } = checked(checkErased(value.right, head))
+        return told(
+          [{ row, leaf, ...said }],
+          `row ${row} of the record of messages and notes with the head ${headText(of)} has this leaf, and was erased${erasedText(said)}, as the ledger with the head ${headText(ledger)} says${withoutHead('; compare the heads with those that you know: --head')}`,
+        )
+      }
+      case 'erasure': {
+        const { session, rows, said, ledger } = checked(checkErasure(value.right, head))
+        return told(
+          rows,
+          `${erasedRows(rows)} erased for ${JSON.stringify(session)}${said.map(({ by, reason }) => erasedText({ by, reason })).join(',')}, in the ledger with the head ${headText(ledger)}${withoutHead(', as the receipt itself states; compare it with a head that you know: --head')}`,
+        )
+      }
     }
     if (trust !== undefined)
       throw new Misuse('check-proof: --trust is for a bundle of "prove --ledger", and this is a plain proof')
     const proven = checkProof(value.right, head)
-    if (isLeft(proven)) {
-      const own = head && checkProof(value.right)
-      const other = own && !isLeft(own) && own.right.head.size !== head.size ? own.right.head : undefined
-      const advice =
-        other && head
-          ? `; if the session grew in between, "indelible prove SESSION --consistency --head ${headText(other.size < head.size ? other : head)}" proves that its record continues this one`
-          : ''
-      throw new Unreadable(`${pathOf(path)}: ${faultMessage(proven.left)}${advice}`)
-    }
-    await terminal.printJson([JSON.stringify(proven.right.message)])
-    terminal.tell([
-      `the message is row ${proven.right.row} of the session with the head ${headText(proven.right.head)}${head === undefined ? '; this head is only what the proof says: give the head that you know with --head' : ''}`,
-    ])
+    const own = head && isLeft(proven) ? checkProof(value.right) : undefined
+    const other = own && !isLeft(own) && own.right.head.size !== head?.size ? own.right.head : undefined
+    const advice =
+      other && head
+        ? `; if the session grew in between, "indelible prove SESSION --consistency --head ${headText(other.size < head.size ? other : head)}" proves that its record continues this one`
+        : ''
+    const { message, row, head: of } = checked(proven, advice)
+    await told(
+      [message],
+      `the message is row ${row} of the session with the head ${headText(of)}${withoutHead('; this head is only what the proof says: give the head that you know with --head')}`,
+    )
   },
 }

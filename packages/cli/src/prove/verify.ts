@@ -16,7 +16,7 @@ import {
   storeOption,
   withScopes,
 } from '../sources/place.ts'
-import { allSessions, namesOf, scopesBeside, sessionOrAdvice } from '../sources/sessions.ts'
+import { namesOf, scopesBeside, sessionOrAdvice, sessionsIn } from '../sources/sessions.ts'
 import { counted, ranges } from '../terminal/screen.ts'
 
 export const verify: Command = {
@@ -69,9 +69,7 @@ const verifyAll = async ({ values, terminal }: Call, scopes: readonly Store[]): 
   let [count, bad] = [0, 0]
   for (const store of scopes) {
     const damaged: DamagedEntry[] = []
-    const ids: string[] = []
-    for await (const info of allSessions(store, damaged)) ids.push(info.id)
-    for (const id of [...ids, ...damaged.map((each) => each.id)]) {
+    for (const { id } of [...(await sessionsIn(store, damaged)), ...damaged]) {
       count += 1
       const problem = await problemOf(store, id, undefined, terminal)
       if (problem === undefined) continue

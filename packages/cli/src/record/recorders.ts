@@ -207,27 +207,14 @@ const withoutNames = (summary: RecorderSummary): RecorderSummary => ({
 
 const added = (one: RecorderSummary, more: RecorderSummary): RecorderSummary => {
   const other = withoutNames(more)
-  const figures = [
-    'calls',
-    'failed',
-    'silent',
-    'passed',
-    'lost',
-    'unanswered',
-    'dollars',
-    'unpriced',
-    'moreSessions',
-    'moreBreaks',
-  ] as const
-  const kinds = ['input', 'output', 'cacheRead', 'cacheWrite'] as const
-  return {
-    ...one,
-    ...(Object.fromEntries(figures.map((figure) => [figure, one[figure] + other[figure]])) as Pick<
-      RecorderSummary,
-      (typeof figures)[number]
-    >),
-    usage: Object.fromEntries(
-      kinds.map((kind) => [kind, one.usage[kind] + other.usage[kind]]),
-    ) as RecorderSummary['usage'],
-  }
+  return { ...plus(one, other), usage: plus(one.usage, other.usage) }
+}
+
+/** The numbers of both, added up; the rest of the first. */
+const plus = <T extends object>(one: T, other: T): T => {
+  const entries = Object.entries(one).map(([name, value]: [string, unknown]) => [
+    name,
+    typeof value === 'number' ? value + Number(other[name as keyof T]) : value,
+  ])
+  return Object.fromEntries(entries) as T
 }

@@ -4,7 +4,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, isObject, parseJson, right } from 'indelible/json/kit'
+import { isLeft, isObject, parseJson, right, type JsonObject } from 'indelible/json/kit'
 import type { TranscriptFault } from 'indelible/codecs'
 import { readTranscriptStream, type Transcript, type TranscriptEvent } from '@indelible/transcripts'
 import { assembleTranscript } from '@indelible/transcripts/kit'
@@ -73,13 +73,17 @@ const inUserHome = (path: string, env: Env): string =>
 
 /** A text that a JSON file of settings has under a name; undefined if there is none. */
 export const settingIn = (path: string, name: string): string | undefined => {
-  if (!existsSync(path)) return undefined
+  const value = settingsIn(path)[name]
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** What a JSON file of settings has; nothing, if it is not there or its program can't read it either. */
+export const settingsIn = (path: string): JsonObject => {
   try {
-    const settings = parseJson(readFileSync(path, 'utf8'))
-    const value = isLeft(settings) || !isObject(settings.right) ? undefined : settings.right[name]
-    return typeof value === 'string' && value !== '' ? value : undefined
+    const parsed = parseJson(readFileSync(path, 'utf8'))
+    return isLeft(parsed) || !isObject(parsed.right) ? {} : parsed.right
   } catch {
-    return undefined // what pi can't read either
+    return {}
   }
 }
 

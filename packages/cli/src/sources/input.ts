@@ -39,11 +39,7 @@ export const oneFile = (command: string, positionals: readonly string[], what = 
 export const fileOrSession = 'FILE or SESSION: the conversation'
 
 /** The conversation that `--pick` names. Throws Misuse. */
-export const pickOf = (values: Call['values']): number => {
-  const pick = wholeNumber('--pick', values['pick'], 0)
-  if (pick < 0) throw new Misuse('--pick takes a whole number from 0')
-  return pick
-}
+export const pickOf = (values: Call['values']): number => wholeNumber('--pick', values['pick'], 0, 0)
 
 /** What a file is called in errors: its whole path, as it was given. */
 export const pathOf = (path: string): string => (path === '-' ? 'standard input' : path)
@@ -240,24 +236,12 @@ export const optionFile = (option: string, path: string, terminal: Pick<Terminal
   }
 }
 
-/** The offset of the first byte that is not part of a UTF-8 character, by halving. */
+/** The offset of the first byte that is not part of a UTF-8 character: what a decoder put in its place differs there. */
 const firstBadByte = (bytes: Buffer): number => {
-  const valid = (end: number): boolean => {
-    try {
-      new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, end), { stream: true })
-      return true
-    } catch {
-      return false
-    }
-  }
+  const decoded = Buffer.from(bytes.toString())
   let good = 0
-  let bad = bytes.length + 1
-  while (bad - good > 1) {
-    const middle = (good + bad) >> 1
-    if (valid(middle)) good = middle
-    else bad = middle
-  }
-  // Up to there the bytes can be begun characters; the bad one begins with the last that is not finished.
+  while (decoded[good] === bytes[good]) good += 1
+  // The bad character may begin with the bytes of another.
   while (good > 0 && !isUtf8(bytes.subarray(0, good))) good -= 1
   return good
 }

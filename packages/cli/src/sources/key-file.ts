@@ -111,6 +111,22 @@ const writeKeyFile = (file: KeyFile): void => {
   }
 }
 
+/**
+ * Write a secret into a new file that only its owner may read. It is durable when this returns.
+ *
+ * Throws  Unreadable with `otherwise`, such as "keys are never overwritten", if the file is there
+ */
+export const writeSecret = (given: string, { path }: Pick<Terminal, 'path'>, text: string, otherwise: string): void => {
+  try {
+    writeFileSync(path(given), text, { mode: 0o600, flag: 'wx', flush: true })
+    syncFolder(dirname(path(given)))
+  } catch (cause) {
+    throw (cause as NodeJS.ErrnoException).code === 'EEXIST'
+      ? new Unreadable(`${given} exists already; nothing was written: ${otherwise}`)
+      : unwritable(given, cause)
+  }
+}
+
 /** Make names of a folder durable. Windows opens no folders: NTFS keeps a journal of names. */
 export const syncFolder = (path: string): void => {
   if (platform() === 'win32') return

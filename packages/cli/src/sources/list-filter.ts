@@ -2,9 +2,8 @@
 import { isObject, type Json } from 'indelible/json/kit'
 import type { SessionInfo } from 'indelible/session'
 import { Misuse, type Call } from '../terminal/command.ts'
-import { titleOf } from './first-words.ts'
+import { activityOf, importedFrom, titleOf } from '../view/about.ts'
 import type { Marks } from './marks.ts'
-import { activityOf } from './sessions.ts'
 
 export const whereHelp =
   'only sessions of which this holds: FIELD=VALUE, FIELD~TEXT (contains), FIELD>N or FIELD<N; may be given several times. A FIELD is id, title, messages, activity, created, model, fork, held, encrypted (true), erased (how many), or a name in the metadata (from.format)'
@@ -41,13 +40,12 @@ const fields: { readonly [name: string]: ((info: SessionInfo, marks: Marks) => r
   held: (_, { held = false }) => [held],
   encrypted: (_, { encrypted = false }) => [encrypted],
   erased: (_, { erased = 0 }) => [erased],
-  model: ({ metadata }) => {
-    const from = metadata['from']
-    const models = isObject(from) ? from['models'] : undefined
+  model: (info) => {
+    const { models } = importedFrom(info)
     return [
       ...(Array.isArray(models) ? (models as readonly Json[]) : []),
-      ...('model' in metadata ? [metadata['model'] as Json] : []),
-    ]
+      info.metadata['model'] ?? [],
+    ].flat() as Json[]
   },
 }
 

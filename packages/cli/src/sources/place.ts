@@ -4,11 +4,11 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { faultMessage } from 'indelible'
 import { evidenceFaultMessage, type AnyEvidenceFault } from '@indelible/evidence'
 import type { SearchOnlyFault } from 'indelible/search'
-import type { Head, Store } from 'indelible/store'
+import type { Head, Store, StoreNotice } from 'indelible/store'
 import { storeNoticeText } from 'indelible/store/kit'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { counted, shellWord } from '../terminal/screen.ts'
-import { givenStore, keyFileOf, openStore } from './store.ts'
+import { givenStore, keyFileOf, openStore, type OpenedStore } from './store.ts'
 
 /** The option of a command on a whole store. */
 export const wholeStoreOption: Command['options'] = {
@@ -78,25 +78,23 @@ const withKeyedStore = async <T>(
   call: Call,
   options: { readonly make?: boolean },
   work: (store: Store) => Promise<T>,
-): Promise<T> =>
-  withWholeStore(call, options, async (store) => {
-    const keyed = await keyedStore(store, call)
-    try {
-      return await work(keyed.store)
-    } finally {
-      await keyed.close()
-    }
-  })
+): Promise<T> => withWholeStore(call, options, (store) => withKeysOf(call, store, work))
 
-/** The store with the keys that a call names, or as it is. */
-export const keyedStore = async (
-  store: Store,
+/** The same with the keys that a call names, if it names some. */
+export const withKeysOf = async <T>(
   { values, terminal }: Pick<Call, 'values' | 'terminal'>,
-): Promise<{ readonly store: Store; readonly close: () => Promise<unknown> }> => {
+  store: Store,
+  work: (store: Store) => Promise<T>,
+): Promise<T> => {
   const file = keyFileOf(values, terminal)
-  if (file === undefined) return { store, close: async () => undefined }
+  if (file === undefined) return work(store)
   const { storeWithKeys } = await import('./key-file.ts')
-  return storeWithKeys(store, file, terminal)
+  const keyed = await storeWithKeys(store, file, terminal)
+  try {
+    return await work(keyed.store)
+  } finally {
+    await keyed.close()
+  }
 }
 
 const withWholeStore = async <T>(
@@ -104,14 +102,23 @@ const withWholeStore = async <T>(
   { make = false }: { readonly make?: boolean },
   work: (store: Store) => Promise<T>,
 ): Promise<T> => {
-  const given = givenStore(values, terminal)
-  const { store, name } = await openStore(given, make, terminal, (notice) => {
+  const onNotice = (notice: StoreNotice): void => {
     if (notice._tag !== 'DamageFound') terminal.tell([storeNoticeText(notice)]) // that is the answer of the command
+  }
+  return withOpened(await openStore(givenStore(values, terminal), make, terminal, onNotice), async (store, name) => {
+    if (values['store'] === undefined && !told.has(terminal)) terminal.tell([`store: ${name}`])
+    told.add(terminal)
+    return work(store)
   })
-  if (values['store'] === undefined && !told.has(terminal)) terminal.tell([`store: ${name}`])
-  told.add(terminal)
+}
+
+/** Do something with a store that was opened, and close it. */
+export const withOpened = async <T>(
+  { store, name }: OpenedStore,
+  work: (store: Store, name: string) => Promise<T>,
+): Promise<T> => {
   try {
-    return await work(store)
+    return await work(store, name)
   } finally {
     await answer(store.close())
   }
@@ -150,6 +157,15 @@ export const faultText = (fault: AnyEvidenceFault | SearchOnlyFault): string =>
             : fault._tag === 'EmptyQuery'
               ? faultMessage(fault)
               : evidenceFaultMessage(fault)
+
+/** A position that is given, a negative one from the end. Throws Unreadable, where there is no message. */
+export const positionIn = (name: string, len: number, at: number, otherwise = ''): number => {
+  const position = at < 0 ? len + at : at
+  if (position >= 0 && position < len) return position
+  throw new Unreadable(
+    `${name}: there is no message ${at}: ${len === 0 ? 'there are none' : `there are ${counted(len, 'message')}, from 0 to ${len - 1}`}${otherwise}`,
+  )
+}
 
 /** The one SESSION of a command's arguments, and `more` others. Throws Misuse. */
 export const sessionOfCall = (command: string, { positionals }: Call, more = 0): string => {

@@ -1,6 +1,6 @@
 /** The sessions of a store, and which of them a person means. */
 import { existsSync } from 'node:fs'
-import { isLeft, isObject } from 'indelible/json/kit'
+import { isLeft } from 'indelible/json/kit'
 import { describeSession, listSessions, type SessionInfo } from 'indelible/session'
 import type { DamagedEntry, Store } from 'indelible/store'
 import { didYouMean } from './advice.ts'
@@ -9,29 +9,21 @@ import { answer, headText, withStore } from './place.ts'
 import { counted, shellWord } from '../terminal/screen.ts'
 
 /** Every session of a scope, page by page; and into `damaged` the logs that can't be read. */
-export async function* allSessions(
-  store: Store,
-  damaged: DamagedEntry[] = [],
-  by: 'appended' | 'created' = 'created',
-): AsyncGenerator<SessionInfo> {
+export async function* allSessions(store: Store, damaged: DamagedEntry[] = []): AsyncGenerator<SessionInfo> {
   let after: string | undefined
   do {
-    const page = await answer(listSessions(store, { by, limit: 500, ...(after !== undefined && { after }) }))
+    const page = await answer(listSessions(store, { limit: 500, ...(after !== undefined && { after }) }))
     yield* page.sessions
     damaged.push(...(page.damaged ?? []))
     after = page.next
   } while (after !== undefined)
 }
 
-/**
- * When something was said last, in milliseconds since 1970: of an imported conversation that nothing was appended to, the
- * time that its file tells.
- */
-export const activityOf = ({ created, appended, metadata, forkedFrom }: SessionInfo): number => {
-  const from = metadata['from']
-  const ended = isObject(from) ? from['ended'] : undefined
-  const time = typeof ended === 'string' && appended <= created && forkedFrom === undefined ? Date.parse(ended) : NaN
-  return Number.isNaN(time) ? appended : time
+/** The same, all at once. */
+export const sessionsIn = async (store: Store, damaged?: DamagedEntry[]): Promise<readonly SessionInfo[]> => {
+  const infos: SessionInfo[] = []
+  for await (const info of allSessions(store, damaged)) infos.push(info)
+  return infos
 }
 
 /** What is known of a session, for programs. */
@@ -105,9 +97,7 @@ export const sessionNamed = async (store: Store, given: string): Promise<string>
 /** The ids of a scope that begin so. A list ends a shortened id with an ellipsis. */
 export const idsFrom = async (store: Store, given: string): Promise<readonly string[]> => {
   const beginning = given.replace(/…$/, '')
-  const ids: string[] = []
-  for await (const { id } of allSessions(store)) if (id.startsWith(beginning)) ids.push(id)
-  return ids
+  return (await sessionsIn(store)).map(({ id }) => id).filter((id) => id.startsWith(beginning))
 }
 
 export const severalText = (ids: readonly string[], beginning: string): string =>

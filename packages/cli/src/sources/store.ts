@@ -37,6 +37,17 @@ export const givenStore = (values: Call['values'], { env }: Pick<Terminal, 'env'
   return typeof store === 'string' ? store : env['INDELIBLE_STORE'] || undefined
 }
 
+/** The path of a store in a file. Throws Misuse with `otherwise`, if it is in PostgreSQL. */
+export const storeFile = (
+  values: Call['values'],
+  terminal: Pick<Terminal, 'env' | 'path'>,
+  otherwise: string,
+): string => {
+  const given = givenStore(values, terminal)
+  if (given !== undefined && isAddress(given)) throw new Misuse(otherwise)
+  return given === undefined ? defaultStorePath(terminal.env) : terminal.path(given)
+}
+
 /** The path of the key file that a call names, by its option or by INDELIBLE_KEY_FILE. */
 export const keyFileOf = (values: Call['values'], { env }: Pick<Terminal, 'env'>): string | undefined => {
   const given = values['key-file']

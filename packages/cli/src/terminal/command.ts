@@ -53,8 +53,10 @@ export interface Terminal {
   readonly path: (given: string) => string
   /** Write lines for people to standard output, no faster than it takes them. */
   readonly print: (lines: Iterable<string>) => Promise<void>
-  /** The same for lines of JSON text: what is not safe to print is escaped, which changes no value. */
-  readonly printJson: (lines: Iterable<string>) => Promise<void>
+  /** Write values as JSON, one a line: what is not safe to print is escaped, which changes no value. */
+  readonly printJson: (values: Iterable<unknown>) => Promise<void>
+  /** The same for lines that are JSON text already. */
+  readonly printJsonLines: (lines: Iterable<string>) => Promise<void>
   /** The same as `print`; on a terminal through the user's pager, if there are more lines than it has. */
   readonly page: (lines: Iterable<string>) => Promise<void>
   /** Write text for people to standard output as it comes, with its line feeds. */
@@ -65,7 +67,7 @@ export interface Terminal {
   readonly tellDamage: (name: string, damage: readonly Damage[]) => void
   /** Whether damage was told. */
   readonly hasDamage: () => boolean
-  readonly tellJson: (lines: Iterable<string>) => void
+  readonly tellJson: (value: unknown) => void
   /** A bar on standard error for work of so many bytes, or of what `unit` says. Without a total: a count. */
   readonly progress: (label: string, total: number | undefined, unit?: string) => Progress
   /** Do some work. On a terminal, a line on standard error says how long it has lasted. */
@@ -107,10 +109,38 @@ export const confirm = async (terminal: Terminal, question: string, otherwise: s
   if (said?.trim() !== 'yes') throw new Unreadable(otherwise)
 }
 
-/** The whole number given to an option, or `otherwise`. */
-export const wholeNumber = <T>(option: string, given: unknown, otherwise: T): number | T => {
+/** The whole number given to an option, or `otherwise`. Throws Misuse, if it is none or less than `least`. */
+export const wholeNumber = <T>(option: string, given: unknown, otherwise: T, least: number = -Infinity): number | T => {
   if (given === undefined) return otherwise
   if (typeof given !== 'string' || !/^-?\d{1,15}$/.test(given))
     throw new Misuse(`${option} takes a whole number, not "${String(given)}"`)
+  if (Number(given) < least) throw new Misuse(`${option} takes a whole number from ${least}`)
   return Number(given)
+}
+
+/** A span of time such as `90d`, `12h`, `30m` or `45s`, in milliseconds; undefined, if the text is none. */
+export const ageIn = (given: string): number | undefined => {
+  const [, count, unit] = /^(\d{1,7})([dhms])$/.exec(given) ?? []
+  return unit === undefined
+    ? undefined
+    : Number(count) * { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 }[unit as 'd']
+}
+
+/** Why a command does what it does, and for whom: options of those that write to the ledger. */
+export const becauseOptions: Command['options'] = {
+  reason: { value: 'TEXT', help: 'why, for the ledger' },
+  by: { value: 'NAME', help: 'who, for the ledger' },
+}
+
+/** Why and by whom, as the options say it. */
+export const becauseOf = ({ reason, by }: Call['values']): { readonly reason?: string; readonly by?: string } => ({
+  ...(typeof reason === 'string' && { reason }),
+  ...(typeof by === 'string' && { by }),
+})
+
+/** Whether a command asks before it does what can't be undone. Throws Misuse, if there is nobody to ask. */
+export const asksFirst = (name: string, { values, terminal }: Pick<Call, 'values' | 'terminal'>): boolean => {
+  if (values['yes'] === true) return false
+  if (!terminal.asks) throw new Misuse(`${name} needs --yes where it has no terminal to ask`)
+  return true
 }

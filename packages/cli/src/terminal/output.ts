@@ -101,7 +101,12 @@ export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Sur
       }
       await lines(all, printable)
     },
-    printJson: (texts) => lines(texts, escaped),
+    printJson: (values) =>
+      lines(
+        Array.from(values, (value) => JSON.stringify(value)),
+        escaped,
+      ),
+    printJsonLines: (texts) => lines(texts, escaped),
     say: (text) => void stdout.write(rendered(text, printableLines)),
     tell,
     tellDamage: (name, damage) => {
@@ -111,9 +116,7 @@ export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Sur
       damaged.add(line)
     },
     hasDamage: () => damaged.size > 0,
-    tellJson: (texts) => {
-      for (const text of texts) stderr.write(`${escaped(text)}\n`)
-    },
+    tellJson: (value) => void stderr.write(`${escaped(JSON.stringify(value))}\n`),
     progress,
     waiting: async (label, work) => {
       const began = Date.now()

@@ -212,6 +212,18 @@ export const plainText = (part: Part | ResultPart): string => {
   }
 }
 
+/** What a message says, in one line. */
+export const gistOf = ({ content }: Message): string =>
+  oneLine(
+    content
+      .map((part) =>
+        part.type === 'tool_call'
+          ? `▸ ${part.name} ${part.arguments}`
+          : `${part.type === 'tool_result' ? '◂ ' : ''}${plainText(part)}`,
+      )
+      .join(' '),
+  )
+
 const lineCount = (text: string): string => {
   const lines = text.trimEnd().split('\n').length
   return lines > 1 ? ` (${grouped(lines)} lines)` : ''

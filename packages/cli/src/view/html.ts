@@ -5,7 +5,7 @@ import { attachedTo, decodeRow, encodeRow, takeMessage, type DecodedRow } from '
 import { createHistory } from 'indelible/history'
 import { base64Of, isLeft, parseJson } from 'indelible/json/kit'
 import { decodeMessage, type Message } from 'indelible/message'
-import { decodeNote, isMark } from 'indelible/notes/kit'
+import { isMark } from 'indelible/notes/kit'
 import { blockIdOf, isBlockId, type BlockId } from 'indelible/proof/kit'
 import { createRedactor, type Redactor } from 'indelible/redact'
 import type { Store, StoredRow } from 'indelible/store'
@@ -19,7 +19,7 @@ import {
   type ViewedRow,
   type ViewedSession,
 } from './protocol.ts'
-import { blocksOf, evidenceOf, nodesOf, sessionOf, viewedRow } from './viewed.ts'
+import { blocksOf, evidenceOf, nodesOf, noteIn, sessionOf, viewedRow } from './viewed.ts'
 
 /** What becomes a file, and how. */
 export interface HtmlOptions extends Omit<HtmlSelection, 'id' | 'redact'> {
@@ -99,9 +99,8 @@ export const htmlOf = async (
 /** Whether a row can be in a part: a message, or a note that says positions and kinds only. */
 const isOfPart = ({ kind, body }: StoredRow): boolean => {
   if (kind === 'entry') return true
-  const parsed = parseJson(body)
-  const note = isLeft(parsed) ? parsed : decodeNote(parsed.right)
-  return !isLeft(note) && isMark(note.right)
+  const note = noteIn(body)
+  return note !== undefined && isMark(note)
 }
 
 /** A session without what is said of the whole: a title is often its first words. */
@@ -158,11 +157,10 @@ const redacted = async (
     state: 'redacted',
   })
   if (row.kind === 'note') {
-    const parsed = parseJson(row.body)
-    const note = isLeft(parsed) ? parsed : decodeNote(parsed.right)
-    if (isLeft(note)) return leftOut(row, store)
-    const clean = redactor.note(note.right)
-    return clean === note.right ? viewedRow(row) : changed(JSON.stringify(clean))
+    const note = noteIn(row.body)
+    if (note === undefined) return leftOut(row, store)
+    const clean = redactor.note(note)
+    return clean === note ? viewedRow(row) : changed(JSON.stringify(clean))
   }
   const decoded = decodeRow(row.body)
   if (isLeft(decoded)) return leftOut(row, store)
@@ -212,10 +210,11 @@ const fileOf = async (exported: ExportedView): Promise<readonly string[]> => {
     `script-src '${digestOf(script)}'`,
     `style-src '${digestOf(style)}'`,
     'img-src blob: data:',
+    'worker-src blob:',
     "base-uri 'none'",
     "form-action 'none'",
     "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
+    'trusted-types worker',
   ].join('; ')
   const data = plain(JSON.stringify(exported).replaceAll('<', '\\u003c'), '\\u')
   return `<!doctype html>

@@ -1,14 +1,13 @@
 /** What a list shows of a session beside its description: its first words, its models, tokens, money, and what became of it. */
-import { usageDollars } from 'indelible/context/kit'
-import { isLeft, isObject, parseJson } from 'indelible/json/kit'
-import { decodeNote, type Note } from 'indelible/notes/kit'
+import { isArray, isLeft } from 'indelible/json/kit'
 import { describeSession, readRange, type SessionInfo } from 'indelible/session'
-import { usesIn, type CallUse } from 'indelible/session/kit'
+import { usesIn } from 'indelible/session/kit'
 import type { Store, StoredRow } from 'indelible/store'
 import { ledgerContent, type LedgerContent } from 'indelible/store/kit'
 import { reasonOf } from 'indelible/task/kit'
-import { textOf, type Message } from 'indelible/message'
+import { firstWordsOf, importedFrom, spendingOf } from './about.ts'
 import type { Overview } from './protocol.ts'
+import { noteIn } from './viewed.ts'
 
 /** Overviews of sessions, each kept until its session grows or is erased from. */
 export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<readonly Overview[]>) => {
@@ -19,17 +18,13 @@ export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<
     const erased = await erasedOf(store, info, erasedRows)
     const state = `${info.head.root} ${erased}`
     const hold = ledger.held.get(id)
-    const held = hold && {
-      held: {
-        ...(hold.reason !== undefined && { reason: hold.reason }),
-        ...(hold.by !== undefined && { by: hold.by }),
-      },
-    }
+    const { reason, by } = hold ?? {}
+    const held = hold && { held: { ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) } }
     let kept = known.get(id)
     if (kept?.state !== state) {
       const words = await wordsOf(store, info)
       const notes = info.head.size === info.len ? [] : await store.read(id, { only: 'note' })
-      const own = { id, words, ...spendingOf(info, notes) }
+      const own = { id, words, ...callsOf(info, notes) }
       const sealed = isSealed(info, notes)
       kept = { state, overview: { ...own, ...(erased > 0 && { erased }), ...(sealed && { sealed: true as const }) } }
     }
@@ -61,7 +56,7 @@ export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<
 const together = 16
 
 const noLedger: Pick<LedgerContent, 'held' | 'erasures'> = { held: new Map(), erasures: [] }
-const empty: Omit<Overview, 'id'> = { words: '', models: [], calls: 0, input: 0, cached: 0, output: 0 }
+const empty: Omit<Overview, 'id'> = { words: '', models: [], input: 0, output: 0 }
 
 /** The positions of erased messages, by the identity of the log that they are of. */
 type ErasedRows = ReadonlyMap<string, ReadonlySet<number>>
@@ -95,25 +90,14 @@ const isSealed = ({ head }: SessionInfo, notes: readonly StoredRow[]): boolean =
   return last?.position === head.size - 1 && noteIn(last.body)?.type === 'seal'
 }
 
-const noteIn = (body: string): Note | undefined => {
-  const parsed = parseJson(body)
-  const note = isLeft(parsed) ? parsed : decodeNote(parsed.right)
-  return isLeft(note) ? undefined : note.right
-}
-
 const mostKept = 20_000
 const mostWords = 200
 
-/**
- * What the user says first; in a fork, first of its own. Many programs send instructions as the user's own message: such a one
- * is skipped if another follows.
- */
+/** What the user says first; in a fork, first of its own. */
 const wordsOf = async (store: Store, { id, len, forkedFrom }: SessionInfo): Promise<string> => {
   const from = forkedFrom !== undefined && forkedFrom.at < len ? forkedFrom.at : 0
   const { view } = await readRange(store, id, from, from + 12)
-  const said = [...view].filter(({ role }) => role === 'user').map((message) => textOf(message as Message).trim())
-  const found = said.find((text) => text !== '' && !/^<[\w-]+>/.test(text)) ?? said[0] ?? ''
-  return found
+  return firstWordsOf(view)
     .slice(0, mostWords * 2)
     .replaceAll(/\s+/g, ' ')
     .slice(0, mostWords)
@@ -122,29 +106,13 @@ const wordsOf = async (store: Store, { id, len, forkedFrom }: SessionInfo): Prom
 type Spending = Omit<Overview, 'id' | 'words'>
 
 /** By the receipts of its calls, and by what the file says that it was imported from. */
-const spendingOf = (info: SessionInfo, notes: readonly StoredRow[]): Spending => {
+const callsOf = (info: SessionInfo, notes: readonly StoredRow[]): Spending => {
   const uses = usesIn(info, notes)
-  const { from } = info.metadata
-  const named = isObject(from) && Array.isArray(from['models']) ? (from['models'] as readonly unknown[]) : []
+  const { models: named } = importedFrom(info)
   const models = new Set(uses.flatMap(({ model }) => model ?? []))
   return {
-    models: models.size > 0 ? [...models] : named.filter((model) => typeof model === 'string'),
-    ...sumOf(uses),
-    ...(info.forkedFrom !== undefined && { own: sumOf(usesIn(info, notes, { own: true })) }),
+    models: models.size > 0 || !isArray(named) ? [...models] : named.filter((model) => typeof model === 'string'),
+    ...spendingOf(uses),
+    ...(info.forkedFrom !== undefined && { own: spendingOf(usesIn(info, notes, { own: true })) }),
   }
-}
-
-const sumOf = (uses: readonly CallUse[]): Pick<Overview, 'calls' | 'input' | 'cached' | 'output' | 'dollars'> => {
-  const sum = { calls: 0, input: 0, cached: 0, output: 0 }
-  let dollars: number | undefined = uses.some(({ usage }) => usage !== undefined) ? 0 : undefined
-  for (const { model, calls, usage } of uses) {
-    sum.calls += calls
-    if (usage === undefined) continue
-    sum.input += usage.input
-    sum.cached += usage.cacheRead ?? 0
-    sum.output += usage.output
-    const cost = usageDollars(model, usage, calls)
-    dollars = cost === undefined || dollars === undefined ? undefined : dollars + cost
-  }
-  return { ...sum, ...(dollars !== undefined && { dollars }) }
 }

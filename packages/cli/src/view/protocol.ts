@@ -2,7 +2,7 @@
  * What goes between the server of a view and its page: the addresses, and the JSON that each of them takes and gives.
  * Both sides are compiled against this file. All times are milliseconds since 1970.
  *
- *     POST api/enter                {@link Entering}, gives {@link Entered}; the only call without a key
+ *     POST api/enter                takes `token`, of the address that the command prints; gives {@link Entered}; the only call without a key
  *     GET  api/store                gives {@link ViewedStore}
  *     GET  api/sessions             gives {@link SessionList}; with `after`, the page behind it
  *     POST api/overviews            takes the ids of sessions; gives {@link Overview}[], in the order of the ids
@@ -23,19 +23,11 @@ import type { JsonObject } from 'indelible/json/kit'
 import type { ForkPoint } from 'indelible/session'
 import type { Because, Head, RowKind } from 'indelible/store'
 
-/** The one-time token of the address that the command prints. */
-export interface Entering {
-  /** The token. */
-  readonly token: string
-}
-
-/** The right to read. */
 export interface Entered {
   /** The key of all later calls, valid until the server ends. */
   readonly key: string
 }
 
-/** A call that failed. */
 export interface Failure {
   /** What failed, in a sentence. */
   readonly error: string
@@ -47,9 +39,7 @@ export interface Failure {
 export interface ViewedStore {
   /** What to call it to people. */
   readonly name: string
-  /** The scope of its sessions. */
   readonly scope: string
-  /** The version of the library. */
   readonly version: string
 }
 
@@ -65,29 +55,20 @@ export interface ViewedEvidence {
 
 /** A page of the sessions of the scope, the last one appended to first. */
 export interface SessionList {
-  /** The sessions. */
   readonly sessions: readonly ViewedSession[]
-  /** Logs that can't be read. */
   readonly damaged: readonly { readonly id: string; readonly reason: string }[]
   /** The cursor of the next page. Absent on the last one. */
   readonly next?: string
 }
 
-/** The description of a session. */
 export interface ViewedSession {
-  /** Its id. */
   readonly id: string
-  /** The number of its messages. */
   readonly len: number
   /** The size and root of its log, as the store states them. */
   readonly head: Head
-  /** The time of its creation. */
   readonly created: number
-  /** The time of its last append. */
   readonly appended: number
-  /** Its metadata. */
   readonly metadata: JsonObject
-  /** The session that it was forked from. */
   readonly forkedFrom?: ForkPoint
   /** True if its rows and blocks are encrypted where they are stored. */
   readonly encrypted?: true
@@ -95,19 +76,13 @@ export interface ViewedSession {
 
 /** What a list shows of a session beside its description. It costs a look into its rows. */
 export interface Overview {
-  /** The id of the session. */
   readonly id: string
   /** The first words of its user, of a fork the first of its own: at most 200 characters. Empty if there are none. */
   readonly words: string
   /** The models of its calls, in the order of their first call. */
   readonly models: readonly string[]
-  /** The calls that are known by receipts or by the file that was imported. */
-  readonly calls: number
-  /** Tokens that these calls were sent, of these from the provider's cache, and that they answered. */
+  /** Tokens that its calls were sent: of those with a receipt, or that the imported file tells of. */
   readonly input: number
-  /** Of `input`: read from the provider's cache. */
-  readonly cached: number
-  /** Tokens of the answers. */
   readonly output: number
   /** US dollars at the list prices of the models; absent if one of the models has no known price. */
   readonly dollars?: number
@@ -125,19 +100,13 @@ export interface Overview {
 
 /** Messages with the words of a search. */
 export interface FoundMessages {
-  /** The messages, in the order of `searchStore`. */
   readonly hits: readonly FoundMessage[]
-  /** The cursor of the next page. */
   readonly next?: string
 }
 
-/** A message that was found. */
 export interface FoundMessage {
-  /** Its session. */
   readonly session: string
-  /** Its position there. */
   readonly position: number
-  /** Who spoke. */
   readonly role: string
   /** The text around the words. */
   readonly text: string
@@ -163,15 +132,12 @@ export interface HtmlSelection {
 export interface ViewedRow {
   /** The position among all rows. */
   readonly position: number
-  /** Whether it is a message or a note. */
   readonly kind: RowKind
   /** The index among the rows of its kind. */
   readonly index: number
   /** The stored text, or what stands for it. Absent if the row is not shown. */
   readonly body?: string
-  /** The time of the append. */
   readonly at?: number
-  /** The salt of the row. */
   readonly salt?: string
   /** The text as it is stored and hashed, of a row that is encrypted there. */
   readonly stored?: string
@@ -183,13 +149,9 @@ export interface ViewedRow {
 
 /** What an exported page carries: a session, and what it needs to be checked. */
 export interface ExportedView {
-  /** What the file is. */
   readonly indelible: 'view'
-  /** The version of this shape. */
   readonly version: 1
-  /** The version of the library. */
   readonly library: string
-  /** The time of the export. */
   readonly exported: number
   /** The session. Its head is that of the whole record. */
   readonly session: ViewedSession

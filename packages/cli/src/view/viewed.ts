@@ -1,7 +1,8 @@
 /** What a view reads of a store: sessions, rows, nodes and blocks, in the shapes that the page is given. */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { proveHead, type EvidenceFault } from '@indelible/evidence'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft, parseJson } from 'indelible/json/kit'
+import { decodeNote, type Note } from 'indelible/notes/kit'
 import type { BlockId } from 'indelible/proof/kit'
 import { describeSession, listSessions, type SessionInfo } from 'indelible/session'
 import type { Store, StoredRow } from 'indelible/store'
@@ -82,6 +83,13 @@ export const viewedRow = ({ position, kind, index, body, at, salt, erased, store
   ...(stored !== undefined && { stored }),
   ...(erased !== undefined && { leaf: erased, state: 'erased' as const }),
 })
+
+/** The note of a row; undefined, if the row has none that can be read. */
+export const noteIn = (body: string): Note | undefined => {
+  const parsed = parseJson(body)
+  const note = isLeft(parsed) ? parsed : decodeNote(parsed.right)
+  return isLeft(note) ? undefined : note.right
+}
 
 /** Where a session stands in the ledger; undefined if the scope has no ledger. */
 export const evidenceOf = async (store: Store, id: string): Promise<ViewedEvidence | undefined> => {

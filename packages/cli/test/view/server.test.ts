@@ -231,7 +231,7 @@ describe('what the page reads', () => {
     const found = await overviews(['viewed', ...others])
     expect(found.status).toBe(200)
     const [first, second, ...more] = JSON.parse(found.body.toString()) as readonly Overview[]
-    expect(first).toEqual({ id: 'viewed', words: 'hello', models: [], calls: 0, input: 0, cached: 0, output: 0 })
+    expect(first).toEqual({ id: 'viewed', words: 'hello', models: [], input: 0, output: 0 })
     expect(second).toMatchObject({ id: others[0], unreadable: expect.stringContaining('no session or log') as string })
     expect(more).toHaveLength(498)
     for (const wrong of [{}, [7], ['x', ...others, 'viewed']]) expect((await overviews(wrong)).status).toBe(400)

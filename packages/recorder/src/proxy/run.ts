@@ -10,6 +10,7 @@ import { digestOf } from 'indelible/proof/kit'
 import { listSessions, openSession, type SessionInfo } from 'indelible/session'
 import type { LogInfo, Store } from 'indelible/store'
 import { ownStore } from 'indelible/store/kit'
+import { pagesOf } from 'indelible/task/kit'
 import { Conversation } from '../conversation.ts'
 import { detailsJson, runsOf, type CallDetails } from '../receipt.ts'
 
@@ -65,13 +66,10 @@ export const beginRun = (store: Store, marks = true): Run => {
 /** Mark what killed runs left, and forget them. */
 const markKilled = async (store: Store, own: string): Promise<number> => {
   const logs: LogInfo[] = []
-  let after: string | undefined
-  do {
-    const page = await store.list({ limit: 1000, where: { [mark]: 1 }, ...(after !== undefined && { after }) })()
+  for await (const page of pagesOf((from) => store.list({ limit: 1000, where: { [mark]: 1 }, ...from })())) {
     if (isLeft(page)) return 0
     logs.push(...page.right.logs.filter(({ id }) => id !== own))
-    after = page.right.next
-  } while (after !== undefined)
+  }
   const isKilled = await Promise.all(logs.map((log) => hasEnded(store, log)))
   const killed = logs.filter((_, index) => isKilled[index])
   if (killed.length === 0) return 0
@@ -101,16 +99,13 @@ const hasEnded = async (store: Store, { id, meta }: LogInfo): Promise<boolean> =
 /** Write a receipt behind each call that has none, of sessions that were appended to between two times. */
 const markUnanswered = async (store: Store, since: number, until: number): Promise<number> => {
   let marked = 0
-  let after: string | undefined
-  do {
-    const page = await listSessions(store, { limit: 1000, by: 'appended', ...(after !== undefined && { after }) })()
+  for await (const page of pagesOf((from) => listSessions(store, { limit: 1000, by: 'appended', ...from })())) {
     if (isLeft(page)) return marked
-    const { sessions, next } = page.right
-    for (const info of sessions)
-      if (info.appended >= since && info.appended < until && info.metadata['recorder'] !== undefined)
-        if (await markSession(store, info)) marked++
-    after = (sessions.at(-1)?.appended ?? 0) < since ? undefined : next
-  } while (after !== undefined)
+    for (const info of page.right.sessions) {
+      if (info.appended < since) return marked
+      if (info.appended < until && info.metadata['recorder'] !== undefined && (await markSession(store, info))) marked++
+    }
+  }
   return marked
 }
 

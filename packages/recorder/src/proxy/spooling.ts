@@ -3,7 +3,8 @@
  * waits for neither, and the cost does not depend on the content.
  */
 import { createHmac, randomBytes } from 'node:crypto'
-import { isIdentity, joined, mostWaiting } from '../body.ts'
+import { joinBytes } from 'indelible/json/kit'
+import { isIdentity, mostWaiting } from '../body.ts'
 import { beforeBegin, type ObservedCall } from '../observed-call.ts'
 import { reasonOf } from 'indelible/task/kit'
 import { credentials, namesInHeaders, shownUrl, type ObservedRequest } from '../wire.ts'
@@ -169,7 +170,7 @@ export class Frames {
       this.#bytes = 0
       return
     }
-    const records = joined(this.#pending.flat()) // of its own memory, so that it can be given away
+    const records = joinBytes(this.#pending.flat()) // of its own memory, so that it can be given away
     this.#pending = []
     this.#waiting += this.#bytes
     this.#bytes = 0

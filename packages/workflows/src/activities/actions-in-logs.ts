@@ -1,8 +1,9 @@
 /** Actions in a store of logs. Each is a log without rows whose metadata says what is known: the store compares and sets it. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'indelible/json/kit'
+import { mapRight, isLeft, left, right } from 'indelible/json/kit'
 import type { LogInfo, Store, StoreFault } from 'indelible/store'
 import { ownStore } from 'indelible/store/kit'
+import { pagesOf } from 'indelible/task/kit'
 import { knownIn, nameOf, type Actions, type Known } from './actions.ts'
 
 const start = 'indelible.action:'
@@ -22,10 +23,7 @@ export const actionsInLogs = (given: Store): Actions => {
       : right({ log: log.right, known })
   }
   return {
-    find: async (action) => {
-      const found = await read(action)
-      return isLeft(found) ? found : right(found.right?.known)
-    },
+    find: async (action) => mapRight(await read(action), (found) => found?.known),
     note: async (action, change) => {
       for (;;) {
         const found = await read(action)
@@ -46,12 +44,9 @@ export const actionsInLogs = (given: Store): Actions => {
     },
     forget: async (before) => {
       const old: string[] = []
-      for (let after: string | undefined; ;) {
-        const page = await store.list({ limit: 1000, ...(after !== undefined && { after }) })()
+      for await (const page of pagesOf((from) => store.list({ limit: 1000, ...from })())) {
         if (isLeft(page)) return page
         for (const { id, created } of page.right.logs) if (id.startsWith(start) && created < before) old.push(id)
-        after = page.right.next
-        if (after === undefined) break
       }
       let forgotten = 0
       for (const id of old) {

@@ -14,7 +14,7 @@ import { remoteModel, remoteTool } from './remote.ts'
 
 const [url = '', control = '', workflowID = ''] = process.argv.slice(2)
 
-const store = await postgresStore({ connectionString: url, schema: 'content' })
+const store = await postgresStore({ timeout: 600_000, connectionString: url, schema: 'content' })
 const activities = historyActivities({
   store,
   registry: { openai: { apiKey: 'k', model: () => remoteModel(control) } },

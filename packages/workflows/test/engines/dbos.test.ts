@@ -26,7 +26,7 @@ describe('a chat on DBOS', leftOutIf(server === undefined, noPostgres), () => {
   let tries = 0
   beforeAll(async () => {
     control = await controlServer()
-    store = await postgresStore({ connectionString: url, schema: 'content' })
+    store = await postgresStore({ timeout: 600_000, connectionString: url, schema: 'content' })
   })
   afterAll(async () => {
     for (const worker of workers) worker.kill('SIGKILL')

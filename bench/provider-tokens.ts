@@ -2,8 +2,8 @@
  * Estimated tokens by provider, for whom the general estimate is too far off. Both are fitted to counts that the providers
  * themselves wrote into recorded sessions (bench: provider-counts); for exact counts pass the tokenizer of your model.
  */
-import type { Part } from '../../message/index.ts'
-import { estimateTokens, type Estimator } from './tokens.ts'
+import { estimateTokens, type Estimator } from 'indelible/context'
+import type { Part } from 'indelible/message'
 
 /**
  * An estimate for Anthropic's models since Claude 4: runs of letters, digits and signs, and the overhead of calls and

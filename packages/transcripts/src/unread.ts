@@ -1,0 +1,49 @@
+/** Why something of a file can't be read, in words. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Decoded, TranscriptFault } from 'indelible/codecs'
+import { codecFaultText } from 'indelible/codecs/kit'
+import { formatPath, isLeft, type JsonObject, type Path } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+
+/** What should stand at a path. */
+export const shouldBe = (
+  { path, expected, found }: { readonly path: Path; readonly expected: string; readonly found: string },
+  what = 'the entry',
+): string => `${formatPath(path) || what} should be ${expected}, found ${found}`
+
+/**
+ * A codec's fault.
+ *
+ * @param steps how many steps of its path lead to what is read
+ * @param what what that is
+ */
+export const reasonOf = (fault: TranscriptFault, steps: number, what?: string): string =>
+  fault._tag === 'UnexpectedWire' ? shouldBe({ ...fault, path: fault.path.slice(steps) }, what) : codecFaultText(fault)
+
+/** An entry and its line. */
+export interface Placed {
+  readonly entry: JsonObject
+  readonly line: number
+}
+
+/** Entries, and the messages that they are together. */
+export type Together<P> = readonly (readonly [placed: readonly P[], messages: readonly Message[]])[]
+
+/** Read entries that belong together. Where one of them can't be read, `damaged` is told, and the others are read. */
+export const readTogether = <P extends Placed>(
+  placed: readonly P[],
+  decode: (entries: readonly JsonObject[]) => Either<TranscriptFault, Decoded>,
+  damaged: (one: P, fault: TranscriptFault) => void,
+): Together<P> => {
+  if (placed.length === 0) return []
+  const decoded = decode(placed.map(({ entry }) => entry))
+  if (!isLeft(decoded)) return [[placed, decoded.right.messages]]
+  const readable = placed.filter((one) => {
+    const alone = placed.length === 1 ? decoded : decode([one.entry])
+    if (isLeft(alone)) damaged(one, alone.left)
+    return !isLeft(alone)
+  })
+  return readable.length < placed.length
+    ? readTogether(readable, decode, damaged)
+    : placed.flatMap((one) => readTogether([one], decode, damaged))
+}

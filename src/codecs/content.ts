@@ -1,0 +1,33 @@
+/** Content as most wires have it: one plain text is written as a string. */
+import { isObject, type Path } from '../json/index.ts'
+import type { ResultPart, ToolResultPart } from '../message/index.ts'
+
+/** Parts as a wire has them: one plain text as a string, unless it stood as a part. */
+export const asContent = <Part>(parts: Part[], asParts: boolean, type = 'text'): string | Part[] => {
+  const [only] = parts
+  return !asParts &&
+    parts.length === 1 &&
+    isObject(only) &&
+    only['type'] === type &&
+    typeof only['text'] === 'string' &&
+    Object.keys(only).length === 2
+    ? only['text']
+    : parts
+}
+
+/** What a result answers, part by part. A part of which nothing can be written is left out. */
+export const answersOf = <Written>(
+  { content }: ToolResultPart,
+  path: Path,
+  write: (answer: ResultPart, path: Path) => Written | undefined,
+): Written[] =>
+  content.map((answer, index) => write(answer, [...path, 'content', index])).filter((written) => written !== undefined)
+
+/** The JSON that a text is; undefined if it is none. */
+export const jsonIn = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

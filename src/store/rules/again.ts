@@ -1,0 +1,17 @@
+/** Trying again, where somebody else was quicker. */
+
+/** How often something is tried that others do at the same time. */
+const attempts = 50
+
+/**
+ * Do something until it gives an answer, up to 50 times.
+ *
+ * @param work gives undefined to be tried again; the last time it has to answer
+ * @returns its answer
+ */
+export const again = async <T>(work: (isLast: boolean) => Promise<T | undefined>): Promise<T> => {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await work(attempt >= attempts)
+    if (answer !== undefined) return answer
+  }
+}

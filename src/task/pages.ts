@@ -1,0 +1,24 @@
+/** Lists that come in pages. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
+
+/** A page that says where the next one begins, if there is one. */
+interface Page {
+  readonly next?: string | undefined
+}
+
+/**
+ * The pages of a list, one after the other: what `read` resolves to, up to the last page, or the first failure.
+ *
+ * @param read reads the page after a place. It resolves to a page, or to an Either of one
+ */
+export async function* pagesOf<Read extends Page | Either<unknown, Page>>(
+  read: (from: { readonly after?: string }) => PromiseLike<Read>,
+): AsyncGenerator<Read> {
+  for (let from: { readonly after?: string } | undefined = {}; from !== undefined;) {
+    const answer = await read(from)
+    yield answer
+    const page: Page = !('_tag' in answer) ? answer : isLeft(answer) ? {} : answer.right
+    from = page.next === undefined ? undefined : { after: page.next }
+  }
+}
