@@ -76,7 +76,8 @@ it.each([true, false])(
     const receipts = [...session.notes()].filter((note) => note.type === 'receipt')
     const epochs = receipts.map(({ head, contextDigest, details, model: name }) => {
       const then = head && session.at(head)
-      const { policy, version, budget, reserved, recall: isNamed } = details?.['derived'] as unknown as DerivedBy
+      const { derived } = details as unknown as { readonly derived: DerivedBy }
+    const { policy, version, budget, reserved, recall: isNamed } = derived
       expect([policy, version]).toEqual(['paged', paged().version])
       const again = deriveContext(then?.conversation as never, {
         budget: budget + reserved,

@@ -43,10 +43,10 @@ class WorkerClient {
 
   constructor(record: SessionRecord) {
     this.#record = record
-    this.#worker = new Worker(scriptUrl() as string, { type: 'module' })
+    this.#worker = new Worker(scriptUrl() as string) // no module: those of a file's own text have no origin, and are not loaded
     this.#worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => this.#waiting.get(data.id)?.(data))
     this.#worker.addEventListener('error', ({ message }) => {
-      for (const [id, tell] of this.#waiting) tell({ id, fault: message === '' ? 'it ended' : message })
+      for (const [id, tell] of this.#waiting) tell({ id, fault: message || 'its worker did not start' })
     })
     record.gone.addEventListener('abort', () => this.#worker.terminate())
   }

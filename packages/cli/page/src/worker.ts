@@ -8,11 +8,13 @@ const deriver = new Deriver()
 const stopped = new Set<number>()
 const say = (said: FromWorker): void => postMessage(said)
 
-addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
-  if ('messages' in data) return deriver.add(data.messages, data.notes)
-  if ('stop' in data) return void stopped.add(data.stop)
-  void answer(data).catch((cause: unknown) => say({ id: data.id, fault: reasonOf(cause) }))
-})
+/** Answer the page from here on. */
+export const startWorker = (): void =>
+  addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
+    if ('messages' in data) return deriver.add(data.messages, data.notes)
+    if ('stop' in data) return void stopped.add(data.stop)
+    void answer(data).catch((cause: unknown) => say({ id: data.id, fault: reasonOf(cause) }))
+  })
 
 const answer = async (asked: Asked): Promise<void> => {
   const { id } = asked
