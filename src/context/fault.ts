@@ -54,11 +54,17 @@ export const contextSentences: Sentences<ContextFault | SummaryFault> = {
   MinimumDoesNotFit: (fault) =>
     `the smallest context that may be sent takes ${grouped(fault.needed)} tokens, but the budget is ${grouped(fault.budget)}${madeOf(fault)}${largest(fault.pages[0])}; ${wayOut(fault.pages)}`,
   SummarizerFailed: (fault) =>
-    `the summarizer failed on positions ${fault.from}–${fault.to - 1}: ${reasonOf(fault.cause)}; \`done\` has the ${fault.done.length === 1 ? 'one summary' : `${fault.done.length} summaries`} made before: append them, and call prepareSummaries again for the rest`,
+    `the summarizer failed on positions ${fault.from}–${fault.to - 1}: ${reasonOf(fault.cause)}; ${made(fault.done.length)}`,
 }
 
 /** A context fault as a sentence for people. */
 export const contextFaultText: (fault: ContextFault | SummaryFault) => string = sentencesOf(contextSentences)
+
+/** What is to be done with the summaries that were made before one failed. */
+const made = (count: number): string =>
+  count === 0
+    ? 'no summary was made: call prepareSummaries again'
+    : `append the ${count === 1 ? 'summary' : `${count} summaries`} in \`done\`, and call prepareSummaries again for the rest`
 
 /** Why a budget is so small: the parts of the window that are not for messages. */
 const madeOf = ({ window, reserved, factor }: ContextFault): string => {
@@ -79,7 +85,7 @@ const madeOf = ({ window, reserved, factor }: ContextFault): string => {
 /** What can be done about it: advice to unpin helps only where something is held as a rule. */
 const wayOut = (pages: readonly MinimumPage[]): string => {
   if (pages.some(({ kinds }) => kinds.includes('constraint')))
-    return 'use a larger budget, or unpin or tag anew the rules that need not stay'
+    return 'use a larger budget, or unpin or retag the rules that may be shortened'
   return pages[0]?.kinds.includes('bootstrap') === true
     ? 'use a larger budget, or shorter instructions'
     : 'use a larger budget'
@@ -109,10 +115,9 @@ export const recallSentences: Sentences<RecallFault> = {
     'position' in request
       ? `there is no ${asked(request)}: the record has ${length} ${length === 1 ? 'entry' : 'entries'}, from position 0`
       : `nothing in the record matches ${asked(request)}; try other words, or a position that a marker names`,
-  Denied: ({ request }) =>
-    `the entries found for ${asked(request)} are not allowed to be recalled; ask for something else`,
+  Denied: ({ request }) => `recalling the entries found for ${asked(request)} is not allowed; ask for something else`,
   SearchFailed: ({ request, cause }) =>
-    `the search for ${asked(request)} failed: ${reasonOf(cause)}; a position can still be recalled`,
+    `the search for ${asked(request)} failed: ${reasonOf(cause)}; you can still recall a message by its position`,
 }
 
 const asked = (request: RecallRequest): string =>

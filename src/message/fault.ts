@@ -55,7 +55,7 @@ export type PairingProblem =
   | (PartPlace & { readonly _tag: 'OrphanResult' })
   /** A second result for a call that has one (`first`). */
   | (PartPlace & { readonly _tag: 'DuplicateResult'; readonly first: PartPlace })
-  /** A result that stands before its call. */
+  /** A result that comes before its call. */
   | (PartPlace & { readonly _tag: 'ResultBeforeCall'; readonly call: PartPlace })
   /** A result with another message between it and its call. */
   | (PartPlace & { readonly _tag: 'ResultNotAdjacent'; readonly call: PartPlace })
@@ -73,7 +73,7 @@ export const pairingSentences: Sentences<PairingFault> = {
   Unsettled: ({ problems }) => {
     const [first] = problems
     const more = problems.length > 1 ? `, and ${problems.length - 1} more` : ''
-    return `the conversation is not settled: ${first === undefined ? 'no problem is listed' : problemText(first)}${more}; mend() derives one that is`
+    return `the conversation is not settled: ${first === undefined ? 'no problem is listed' : problemText(first)}${more}; append what is missing, or send the copy that mend() derives`
   },
 }
 
@@ -89,15 +89,15 @@ export const pairingFaultText: (fault: PairingFault) => string = sentencesOf(pai
 export const problemSentences: Sentences<PairingProblem> = {
   UnansweredCall: (problem) => `the call ${stringify(problem.id)} at position ${problem.position} has no result`,
   DuplicateCallId: (problem) =>
-    `the call at position ${problem.position} has the id ${stringify(problem.id)} of the call at position ${problem.first.position}`,
+    `the call at position ${problem.position} reuses the id ${stringify(problem.id)} of the call at position ${problem.first.position}`,
   OrphanResult: (problem) =>
     `the result at position ${problem.position} answers the call ${stringify(problem.id)}, which is not in the conversation`,
   DuplicateResult: (problem) =>
     `the result at position ${problem.position} answers the call ${stringify(problem.id)}, which already has a result at position ${problem.first.position}`,
   ResultBeforeCall: (problem) =>
-    `the result at position ${problem.position} stands before its call ${stringify(problem.id)} at position ${problem.call.position}`,
+    `the result at position ${problem.position} comes before its call ${stringify(problem.id)} at position ${problem.call.position}`,
   ResultNotAdjacent: (problem) =>
-    `the result at position ${problem.position} does not follow its call ${stringify(problem.id)} at position ${problem.call.position} directly`,
+    `the result at position ${problem.position} does not directly follow its call ${stringify(problem.id)} at position ${problem.call.position}`,
 }
 
 /**

@@ -1,6 +1,9 @@
 /** What can go wrong in a run, as data. */
+import { contextSentences } from '../context/fault.ts'
+import { historySentences } from '../history/fault.ts'
 import { pairingFaultText, pairingSentences, type PairingFault } from '../message/fault.ts'
-import { reasonOf, sentencesOf, type Sentences } from '../task/index.ts'
+import { own } from '../json/index.ts'
+import { type AnySentences, reasonOf, sentencesOf, type Sentences } from '../task/index.ts'
 import type { LeaseSessionFault, SessionFault } from '../session/index.ts'
 import { sessionFaultText, sessionSentences } from '../session/fault.ts'
 import { modelTypes } from './model-types.ts'
@@ -81,9 +84,11 @@ export const runSentences: Sentences<RunFault> = {
     `step ${fault.step}: ${fault.model} failed${fault.status === undefined ? '' : ` with HTTP ${fault.status}`}: ${fault.reason}`,
   StreamEndedEarly: (fault) =>
     `step ${fault.step}: the answer of ${fault.model} ended before it was complete${fault.partialText === '' ? '' : ` (after ${fault.partialText.length} characters, which are recorded as interrupted)`}: run again`,
-  InvalidAnswer: (fault) => `step ${fault.step}: the answer of ${fault.model} can't be recorded: ${fault.reason}`,
-  NoContext: (fault) => `step ${fault.step}: no context could be derived: ${reasonOf(fault.cause)}`,
-  HandlerFailed: (fault) => `step ${fault.step}: a handler refused the event ${fault.event}: ${reasonOf(fault.cause)}`,
+  InvalidAnswer: (fault) =>
+    `step ${fault.step}: the answer of ${fault.model} can't be recorded: ${fault.reason}; run again`,
+  NoContext: (fault) => `step ${fault.step}: no context could be derived: ${sentenceOfCause(fault.cause)}`,
+  HandlerFailed: (fault) =>
+    `step ${fault.step}: a handler refused the event ${fault.event}: ${sentenceOfCause(fault.cause)}`,
   ContextUnsettled: (fault) => `step ${fault.step}: nothing was sent: ${pairingFaultText(fault.cause)}`,
   SessionBusy: (fault) => sessionFaultText(fault),
   UnspecifiedModel: (fault) =>
@@ -97,6 +102,20 @@ export const runSentences: Sentences<RunFault> = {
   MissingKey: (fault) =>
     `${fault.name} needs a key of ${fault.type}${fault.keyFrom === undefined ? '' : `; set ${fault.keyFrom}`}`,
 }
+
+/** The sentence of what a context or a handler gave as its failure; where it is no fault of ours, what it says of itself. */
+const sentenceOfCause = (cause: unknown): string => {
+  const tag =
+    typeof cause === 'object' && cause !== null ? own(cause as { readonly _tag?: unknown }, '_tag') : undefined
+  const sentence = typeof tag === 'string' ? (own(causes, tag) as ((fault: unknown) => string) | undefined) : undefined
+  try {
+    return sentence?.(cause) ?? reasonOf(cause)
+  } catch {
+    return reasonOf(cause) // a fault of somebody else's, with a tag of ours
+  }
+}
+
+const causes: AnySentences = { ...contextSentences, ...historySentences(), ...sessionSentences }
 
 /**
  * A run fault as a sentence for people.

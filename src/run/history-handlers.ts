@@ -1,4 +1,4 @@
-/** Handlers that keep the deltas of a run in memory: in a history, in an array, or collected. */
+/** A handler that keeps the deltas of a run in memory: in a history, or in an array. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { applyDelta, type History, type HistoryDelta, type DeltaFault } from '../history/index.ts'
 import { isLeft, jsonEqual, left, optionsOf, right, type Json } from '../json/index.ts'
@@ -35,11 +35,13 @@ export const historyHandler = (
   target: History<Message> | Message[],
   options: HistoryHandlerOptions = {},
 ): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
-  const { redact, resume = false } = optionsOf('historyHandler', options, { redact: true, resume: true })
+  const { redact, resume = false, strict = false } = optionsOf('historyHandler', options, known)
   const redactor = redact === undefined ? undefined : createRedactor(redact)
-  const keep = Array.isArray(target)
-    ? intoArray(target, { unread: false, missing: 0 }, resume)
-    : intoHistory(ours(target), resume)
+  const keep = strict
+    ? exactly(ours(target))
+    : Array.isArray(target)
+      ? intoArray(target, resume)
+      : intoHistory(target, resume)
   if (redactor === undefined) return keep
   return (event) =>
     keep(
@@ -56,72 +58,17 @@ export interface HistoryHandlerOptions {
    * count as the delta; if only the first of them are there, the rest is appended. Default: false.
    */
   readonly resume?: boolean
+  /**
+   * True: each delta must continue the history exactly. A gap, or another message in its place, is a fault that names the
+   * position and ends the run. Not for arrays. Default: false.
+   */
+  readonly strict?: boolean
   /** Takes secrets out of messages. The run goes on with the messages as they came. Default: nothing is taken out. */
   readonly redact?: Redact
 }
 
-/**
- * A handler for which each delta must continue the history exactly. A gap, or another message in its place, is a fault
- * that
- * names the position and ends the run.
- *
- * @param history the history to append to
- * @returns the handler
- * @throws TypeError if `history` was not made by this library
- */
-export const strictHistoryHandler = (history: History<Message>): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
-  ours(history)
-  return (event) => (event.type === 'history_delta' ? applyDelta(history, event) : right('ignored'))
-}
-
-/**
- * A handler that collects messages: the seed, and after it the messages of each delta, once.
- *
- * @param seed the first messages. Default: none
- * @returns the handler; `messages()` gives the messages so far
- * @example
- * const collected = historyAccumulator(view)
- * await run({ model, view, handlers: [collected] }).result() // collected.messages() is the run's result.messages
- */
-export const historyAccumulator = (
-  seed?: Sequence<Message>,
-): ((event: RunEvent) => Either<DeltaFault, Kept>) & {
-  /** The messages so far: a frozen array. */
-  readonly messages: () => readonly Message[]
-} => {
-  const messages: Message[] = seed === undefined ? [] : [...seed]
-  const handler = intoArray(messages, { unread: seed === undefined, missing: 0 }, false)
-  return Object.freeze(Object.assign(handler, { messages: () => Object.freeze([...messages]) }))
-}
-
-/** A delta that was appended: where the run placed it, and its messages as they stand in the target. */
-interface Taken {
-  readonly expectedLen: number
-  readonly messages: Sequence<Message>
-}
-
 /** The deltas that handlers have appended to each history and array, by id. */
-const takenBy = new WeakMap<object, Map<string, Taken>>()
-
-const takenOf = (target: object): Map<string, Taken> => {
-  const known = takenBy.get(target) ?? new Map<string, Taken>()
-  takenBy.set(target, known)
-  return known
-}
-
-/** Whether a delta was appended before; a fault, if another one was under its id. */
-const before = (
-  taken: Taken | undefined,
-  { expectedLen, append }: HistoryDelta<Message>,
-  len: number,
-): Either<DeltaFault, 'duplicate'> | undefined => {
-  if (taken === undefined) return undefined
-  const same =
-    taken.expectedLen === expectedLen &&
-    taken.messages.length === append.length &&
-    equalFrom(taken.messages, 0, append) === append.length
-  return same ? right('duplicate') : left({ _tag: 'DeltaMismatch', position: expectedLen, len })
-}
+const takenBy = new WeakMap<object, Map<string, HistoryDelta<Message>>>()
 
 /** Where the messages of a run's record stand in a target, which may begin with fewer of them. */
 interface Place {
@@ -141,51 +88,68 @@ const look = (place: Place, event: RunEvent, len: number): void => {
   place.missing = Math.max(0, length - len)
 }
 
-const intoHistory = (history: History<Message>, resume: boolean): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
-  const taken = takenOf(history)
-  const place: Place = { unread: false, missing: 0 }
+type Keep = (event: RunEvent) => Either<DeltaFault, Kept>
+
+/** Each delta once, in `target`. @param add appends a delta at its place there */
+const once = (
+  target: object,
+  len: () => number,
+  add: (delta: HistoryDelta<Message>) => Either<DeltaFault, Kept>,
+): Keep => {
+  const taken = takenBy.get(target) ?? new Map<string, HistoryDelta<Message>>()
+  takenBy.set(target, taken)
+  const place: Place = { unread: len() === 0, missing: 0 }
   return (event) => {
-    look(place, event, history.len)
+    look(place, event, len())
     if (event.type !== 'history_delta') return right('ignored')
     const { id, expectedLen, append } = event
-    const known = before(taken.get(id), event, history.len)
-    if (known !== undefined) return known
-    const at = Math.max(0, expectedLen - place.missing)
-    let applied = applyDelta(history, { id, expectedLen: at, append }, { resume })
-    if (isLeft(applied) && applied.left._tag === 'DeltaMismatch') {
-      // Others have appended meanwhile; or the history was saved in the middle of this delta.
-      const { len } = history
-      const stands = resume && applied.left.appliedBy === undefined ? standing(history.view(), at, append) : 0
-      applied = applyDelta(history, { id, expectedLen: len, append: append.slice(stands) })
-    }
-    if (!isLeft(applied) && applied.right === 'applied') {
-      const { len } = history
-      taken.set(id, { expectedLen, messages: history.view().slice(len - append.length) })
-    }
-    return applied
+    const before = taken.get(id)
+    if (before !== undefined)
+      return isSame(before, event)
+        ? right('duplicate')
+        : left({ _tag: 'DeltaMismatch', position: expectedLen, len: len() })
+    const kept = add({ id, expectedLen: Math.max(0, expectedLen - place.missing), append })
+    if (!isLeft(kept)) taken.set(id, { id, expectedLen, append })
+    return kept
   }
 }
 
-const intoArray = (
-  array: Message[],
-  place: Place,
-  resume: boolean,
-): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
-  const taken = takenOf(array)
-  return (event) => {
-    look(place, event, array.length)
-    if (event.type !== 'history_delta') return right('ignored')
-    const { id, expectedLen, append } = event
-    const known = before(taken.get(id), event, array.length)
-    if (known !== undefined) return known
-    const at = Math.max(0, expectedLen - place.missing)
-    if (at > array.length) return left({ _tag: 'DeltaGap', position: array.length, expectedLen: at })
-    const stands = resume ? standing(array, at, append) : 0
-    for (let index = stands; index < append.length; index++) array.push(append[index] as Message)
-    taken.set(id, { expectedLen, messages: append as readonly Message[] })
-    return right(stands === append.length && stands > 0 ? 'duplicate' : 'applied')
-  }
-}
+const exactly =
+  (history: History<Message>): Keep =>
+  (event) =>
+    event.type === 'history_delta' ? applyDelta(history, event) : right('ignored')
+
+const intoHistory = (history: History<Message>, resume: boolean): Keep =>
+  once(
+    ours(history),
+    () => history.len,
+    (delta) => {
+      const applied = applyDelta(history, delta, { resume })
+      if (!isLeft(applied) || applied.left._tag !== 'DeltaMismatch') return applied
+      // Others have appended meanwhile; or the history was saved in the middle of this delta.
+      const { id, expectedLen, append } = delta
+      const stands = resume && applied.left.appliedBy === undefined ? standing(history.view(), expectedLen, append) : 0
+      return applyDelta(history, { id, expectedLen: history.len, append: append.slice(stands) })
+    },
+  )
+
+const intoArray = (array: Message[], resume: boolean): Keep =>
+  once(
+    array,
+    () => array.length,
+    ({ expectedLen, append }) => {
+      if (expectedLen > array.length) return left({ _tag: 'DeltaGap', position: array.length, expectedLen })
+      const stands = resume ? standing(array, expectedLen, append) : 0
+      for (let index = stands; index < append.length; index++) array.push(append[index] as Message)
+      return right(stands === append.length && stands > 0 ? 'duplicate' : 'applied')
+    },
+  )
+
+/** Whether two deltas have the same messages at the same place. */
+const isSame = (one: HistoryDelta<Message>, { expectedLen, append }: HistoryDelta<Message>): boolean =>
+  one.expectedLen === expectedLen &&
+  one.append.length === append.length &&
+  equalFrom(one.append as readonly Message[], 0, append) === append.length
 
 /** How many messages of a delta stand at its place: all of them, or the first ones if nothing comes after them. */
 const standing = (messages: Sequence<Message>, at: number, append: HistoryDelta<Message>['append']): number => {
@@ -206,7 +170,9 @@ const equalFrom = (messages: Sequence<Message>, at: number, append: HistoryDelta
 }
 
 /** The history, if it is one of this library: a delta without messages changes nothing. */
-const ours = (history: History<Message>): History<Message> => {
-  applyDelta(history, { id: '', expectedLen: 0, append: [] })
-  return history
+const ours = (history: History<Message> | Message[]): History<Message> => {
+  applyDelta(history as History<Message>, { id: '', expectedLen: 0, append: [] })
+  return history as History<Message>
 }
+
+const known = { redact: true, resume: true, strict: true } as const

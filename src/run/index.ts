@@ -8,13 +8,7 @@ export {
   type SessionHandlerOptions,
 } from './session-handler.ts'
 export type { RunLeaseOptions } from './run-lease.ts'
-export {
-  historyAccumulator,
-  historyHandler,
-  strictHistoryHandler,
-  type HistoryHandlerOptions,
-  type Kept,
-} from './history-handlers.ts'
+export { historyHandler, type HistoryHandlerOptions, type Kept } from './history-handlers.ts'
 
 export type { Limits, LimitState } from './limits.ts'
 export type { ContextFor, ModelCall, ModelContext, RunDerive } from './context-for.ts'

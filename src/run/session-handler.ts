@@ -54,7 +54,7 @@ export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'>
 /**
  * Records a run in a session, so that a process that dies loses nothing that was finished. The run holds the session
  * (its
- * lease) while it goes on: a second one is `SessionBusy`, and `session.requestStop()` of any process ends it as
+ * lease) while it goes on: a second one is `SessionBusy`, and `store.requestStop(id)` of any process ends it as
  * `cancelled`.
  *
  * Each delta is durable before the next step starts. A delta that comes twice, after a retry or a crash, is stored

@@ -1,5 +1,13 @@
 /** What can go wrong with a session, as data. Its store has faults of its own: `StoreFault`. */
-import { taskOf, type CallbackThrew, type TaskOf, sentencesOf, type Sentences } from '../task/index.ts'
+import {
+  sentencesOf,
+  taskOf,
+  taskOfSteps,
+  type CallbackThrew,
+  type Sentences,
+  type TaskOf,
+  type TaskOfSteps,
+} from '../task/index.ts'
 import type { View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { type Message, type MessageFault } from '../message/index.ts'
@@ -18,7 +26,7 @@ import type {
   UpdateFault,
   VerifyFault,
 } from '../store/index.ts'
-import { storeSentences } from '../store/fault.ts'
+import { seconds, storeSentences } from '../store/fault.ts'
 
 /** What can go wrong with a session. Its store has faults of its own: {@link StoreFault}. */
 export type SessionFault =
@@ -159,7 +167,7 @@ export const sessionSentences: Sentences<SessionFault | StoreFault | CallbackThr
     `session ${name(fault.id)} is sealed at ${fault.len} ${fault.len === 1 ? 'message' : 'messages'} and takes no more appends: fork it to continue`,
   SessionClosed: (fault) => `this handle of session ${name(fault.id)} is closed: open the session again`,
   SessionBusy: (fault) =>
-    `session ${name(fault.id)} is held by ${name(fault.holder)}, whose lease expires in ${fault.remaining} ms if it is not renewed; nothing was done: wait, or ask the holder to stop with requestStop()`,
+    `session ${name(fault.id)} is in use by ${name(fault.holder)}, whose lease expires in ${seconds(fault.remaining)} unless it is renewed; nothing was done: wait (whenBusy: 'wait'), or ask the holder to stop (store.requestStop)`,
   StopRequested: (fault) => `the holder of session ${name(fault.id)} was asked to stop: finish, and release the lease`,
   InvalidMessage: (fault) =>
     `message ${fault.index} of the append: ${messageFaultText(fault.cause)}; nothing was appended`,
@@ -168,20 +176,20 @@ export const sessionSentences: Sentences<SessionFault | StoreFault | CallbackThr
   InvalidNote: (fault) => `nothing was written: ${fault.reason}`,
   MetadataConflict: (fault) =>
     `the metadata of session ${name(fault.id)} was changed by another writer first; your change was not made: read the new metadata, and update again`,
-  NotASession: (fault) => `${name(fault.id)} is not a session: another program wrote this log`,
+  NotASession: (fault) => `${name(fault.id)} is not a session: another program wrote this log; choose another id`,
   UnfinishedSession: (fault) =>
     `${name(fault.id)} is an unfinished copy with ${fault.rows} ${fault.rows === 1 ? 'row' : 'rows'} so far; the copy is still running or was interrupted: run it again, or remove the session`,
   NewerSession: (fault) =>
     `session ${name(fault.id)} was written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}): update the library`,
   MessageErased: (fault) =>
-    `message ${fault.position} of ${name(fault.id)} was erased${fault.at === undefined ? '' : ` at ${new Date(fault.at).toISOString()}`}${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}: its text can't be proven any more, only that it was there and that the ledger says it was erased (proveErased)`,
+    `message ${fault.position} of ${name(fault.id)} was erased${fault.at === undefined ? '' : ` at ${new Date(fault.at).toISOString()}`}${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}: its text can no longer be proven; that it existed and was erased can (proveErased)`,
   NoSuchInput: (fault) =>
     `session ${name(fault.id)} has no input ${name(fault.input)}, or it was erased before; nothing was erased`,
   MessageEncrypted: (fault) =>
-    `message ${fault.position} of ${name(fault.id)} can't be proven alone: the session is encrypted, and whoever checks the proof would need the key of all its messages; that the record continues an earlier head can be proven (proveGrowth, "indelible prove --consistency")`,
+    `message ${fault.position} of ${name(fault.id)} can't be proven alone: the session is encrypted, and the checker of the proof would need the key of all its messages; you can prove that the record extends an earlier head (proveGrowth, "indelible prove --consistency")`,
   BadProof: (fault) => `the proof does not hold: ${fault.reason}`,
   OtherHead: (fault) =>
-    `the imported record has the head ${fault.found}, but the export states ${fault.expected}: the file was changed; nothing was imported`,
+    `the imported record has the head ${fault.found}, but the export states ${fault.expected}: the file was changed; nothing was imported: get the original file`,
   ...storeSentences,
 }
 
@@ -198,3 +206,6 @@ const name = (id: string): string => JSON.stringify(id)
 
 /** Makes a task of an operation of a session. */
 export const sessionTask: TaskOf<SessionFault | StoreFault | CallbackThrew> = taskOf(sessionFaultText)
+
+/** The same of steps: the first fault is that of the task. */
+export const sessionSteps: TaskOfSteps<SessionFault | StoreFault | CallbackThrew> = taskOfSteps(sessionTask)

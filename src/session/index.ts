@@ -51,6 +51,7 @@ export type {
   MetadataDraft,
   Popped,
   RetractOptions,
+  RewindOptions,
   Appendable,
   ReadonlySession,
   SealedSession,

@@ -8,7 +8,7 @@ import type { Immutable, Json, JsonObject } from '../json/index.ts'
 import type { Message, OpenCall } from '../message/index.ts'
 import type { Note, SealNote, ToolStartedNote } from '../notes/kit.ts'
 import type { PageKind } from '../pages/index.ts'
-import type { Because, Head, Lease, LogFault } from '../store/index.ts'
+import type { Because, Head } from '../store/index.ts'
 import type { CallbackThrew, Task } from '../task/index.ts'
 import type { ErasureReceipt } from './erasing/receipt.ts'
 import type { EraseSessionFault, LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
@@ -122,18 +122,6 @@ export interface ReadonlySession extends SessionReader {
    * @returns the messages and notes that are new
    */
   readonly refresh: () => Task<RefreshFault, Missed>
-  /**
-   * The current lease of the session.
-   *
-   * @returns the lease; undefined if nobody holds the session
-   */
-  readonly leaseOf: () => Task<LogFault, Lease | undefined>
-  /**
-   * Ask the holder of the session to stop. At its next renewal, the `signal` of its lease is aborted.
-   *
-   * @returns the lease; undefined if nobody holds the session
-   */
-  readonly requestStop: () => Task<LogFault, Lease | undefined>
 }
 
 /** What to erase of a session. */
@@ -205,12 +193,10 @@ export interface Session extends SessionReader {
     options?: Omit<AppendOptions, 'expectedLen' | 'expectedHead'>,
   ) => Task<WriteFault | CallbackThrew, Recorded>
   /**
-   * Take the last message out of the conversation. The record keeps it, as for `rewind`, `replaceTail` and `clear`.
+   * Take the last message out of the conversation. The record keeps it, as for `rewind`.
    *
-   * Each of these four is one append: a note (`retraction`), and the messages that replace the retracted ones. Nothing
-   * is
-   * appended if there is nothing to retract. It applies to the record as this handle knows it, after all earlier calls.
-   * If
+   * Both are one append: a note (`retraction`), and the messages that replace the retracted ones. Nothing is
+   * appended if there is nothing to retract. It applies to the record as this handle knows it, after all earlier calls. If
    * another writer has appended anything since, it is a `SessionConflict`: of two processes that pop at once, one pops.
    *
    * @param options an operation id for retries, and the head to continue
@@ -218,63 +204,28 @@ export interface Session extends SessionReader {
    */
   readonly pop: (options?: RetractOptions) => Task<WriteFault, Popped>
   /**
-   * Take everything from a position of the record on out of the conversation.
+   * Take everything from a position of the record on out of the conversation. `rewind(0)` takes out all of it.
    *
    * @param to the first position to retract
-   * @param options an operation id for retries, and the head to continue
-   * @returns the head after the append; or `InvalidNote` if the position is beyond the end of the record
+   * @param options the messages to append instead, in the same append; page kinds, an operation id, the head to continue
+   * @returns the positions and the head after the append; or `InvalidNote` if the position is beyond the end of the record
+   * @example
+   * await session.rewind(2, { instead: user('Another, with a Z.') })
    */
-  readonly rewind: (to: number, options?: RetractOptions) => Task<WriteFault, Recorded>
-  /**
-   * Take everything from a position on out of the conversation, and append messages in its place, in one append.
-   *
-   * @param from the first position to retract
-   * @param messages the messages to append instead
-   * @param options page kinds, an operation id for retries, and the head to continue
-   * @returns the positions and the head after the append
-   */
-  readonly replaceTail: (
-    from: number,
-    messages: Appendable | readonly Appendable[],
-    options?: RetractOptions & Pick<AppendOptions, 'page'>,
-  ) => Task<WriteFault, Recorded>
-  /**
-   * Take everything out of the conversation.
-   *
-   * @param options an operation id for retries, and the head to continue
-   * @returns the head after the append
-   */
-  readonly clear: (options?: RetractOptions) => Task<WriteFault, Recorded>
+  readonly rewind: (to: number, options?: RewindOptions) => Task<WriteFault, Recorded>
   /**
    * Append a note. It may name only positions that the record has; a summary must carry the digest of its messages.
+   *
+   * `pin`: contexts hold the message as a `constraint` from now on; `unpin` undoes it. `page`: the message has another page
+   * kind; the record keeps the one that it was appended with.
    *
    * @param note the note
    * @param options an operation id for retries, and the length or head to continue
    * @returns the head after the append; or `InvalidNote`
+   * @example
+   * await session.note({ type: 'pin', position: 0 })
    */
   readonly note: (note: Exclude<Note, SealNote>, options?: NoteOptions) => Task<WriteFault, Recorded>
-  /**
-   * Pin a message: from now on contexts hold it as a `constraint`.
-   *
-   * @param position the position of the message in the record
-   * @returns the head after the append
-   */
-  readonly pin: (position: number) => Task<WriteFault, Recorded>
-  /**
-   * Undo `pin`: the message has its own page kind again.
-   *
-   * @param position the position of the message in the record
-   * @returns the head after the append
-   */
-  readonly unpin: (position: number) => Task<WriteFault, Recorded>
-  /**
-   * Give a message another page kind. The record keeps the kind that it was appended with.
-   *
-   * @param position the position of the message in the record
-   * @param kind the new page kind
-   * @returns the head after the append
-   */
-  readonly retag: (position: number, kind: PageKind) => Task<WriteFault, Recorded>
   /**
    * Append a summary of the messages from `from` up to, not including, `to`. Their digest is computed here.
    *
@@ -338,8 +289,8 @@ export interface Session extends SessionReader {
   readonly refresh: () => Task<RefreshFault, Missed>
   /**
    * Take the lease of the session. While this handle has it, no other process gets one, and every append of this handle
-   * carries it. It reads the rows of other writers first. It renews the lease until you release it or close the
-   * session.
+   * carries it. It reads the rows of other writers first. It renews the lease until you release it or close the session.
+   * `store.leaseOf(id)` looks who holds it, and `store.requestStop(id)` asks the holder to stop.
    *
    * Once another process has taken the lease, appends of this handle fail with `LeaseLost`: take a new lease, or release
    * the lost one. A process that was paused past its time to live continues if nobody has taken the lease meanwhile.
@@ -356,18 +307,6 @@ export interface Session extends SessionReader {
    * @returns the lease, which may be lost by now (`held`); undefined if there is none
    */
   readonly held: () => SessionLease | undefined
-  /**
-   * The current lease of the session.
-   *
-   * @returns the lease; undefined if nobody holds the session
-   */
-  readonly leaseOf: () => Task<LogFault, Lease | undefined>
-  /**
-   * Ask the holder of the session to stop. At its next renewal, the `signal` of its lease is aborted.
-   *
-   * @returns the lease; undefined if nobody holds the session
-   */
-  readonly requestStop: () => Task<LogFault, Lease | undefined>
   /**
    * End the record, for every writer. This handle appends nothing more, either.
    *
@@ -441,6 +380,12 @@ export interface RetractOptions extends Pick<NoteOptions, 'respectLease'> {
   readonly operation?: string
   /** The head to continue. Default: the head of this handle after all earlier calls. */
   readonly expectedHead?: Head
+}
+
+/** How to rewind a conversation. */
+export interface RewindOptions extends RetractOptions, Pick<AppendOptions, 'page'> {
+  /** The messages to append instead. Default: none. */
+  readonly instead?: Appendable | readonly Appendable[]
 }
 
 /** The popped message, and the append that retracted it. */

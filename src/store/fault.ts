@@ -110,9 +110,9 @@ export type StoreFault =
    * it. Undefined: it says no fingerprint.
    */
   | { readonly _tag: 'OlderStore'; readonly path: string; readonly found: number; readonly fingerprint?: string }
-  /** The search index can't be read. The record is not concerned. */
+  /** The search index can't be read. The record is intact. */
   | { readonly _tag: 'DamagedIndex'; readonly reason: string }
-  /** The store can have no search index, for this reason. It can be searched without one. */
+  /** The store can't have a search index, for this reason. It can be searched without one. */
   | { readonly _tag: 'NoFullText'; readonly reason: string }
   /**
    * The disk, the database or the connection failed. With `outcome: 'unknown'` the whole change may have been committed;
@@ -214,25 +214,28 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
     `operation ${name(fault.operation)} has already appended other rows to ${name(fault.id)}, at position ${fault.from}; nothing was appended: an operation id stands for one content only, so use a new one`,
   MetaConflict: (fault) =>
     `the metadata of ${name(fault.id)} was changed by another writer first: it is at version ${fault.actual}, not ${fault.expected}; your change was not made: apply it to the new version`,
-  NoSuchLog: (fault) => `this scope of the store has no session or log ${name(fault.id)}`,
+  NoSuchLog: (fault) =>
+    `there is no session or log ${name(fault.id)} in this scope of the store: check the id and the scope (listSessions, "indelible list")`,
   LogExists: (fault) =>
     `the store already has a session or log ${name(fault.id)}; nothing was created: open it, or choose another id`,
   OtherLog: (fault) =>
     `${name(fault.id)} is not ${fault.wanted}: it was made for something else; nothing was changed: choose another id`,
   NoKey: (fault) =>
-    `${name(fault.id)} ${fault.key === 'none' ? 'is not encrypted' : "is encrypted, and can't be used"}: ${fault.reason}`,
+    `${name(fault.id)} ${fault.key === 'none' ? 'is not encrypted' : "is encrypted and can't be read"}: ${fault.reason}`,
   BeyondEnd: (fault) => `position ${fault.at} is beyond the end of ${name(fault.id)}, which has ${fault.size} rows`,
   InvalidId: (fault) =>
     `invalid ${fault.what === 'log' ? 'session or log' : fault.what} id: ${fault.reason}${fault.what === 'block' || fault.what === 'cursor' ? '' : '; an id is 1 to 255 bytes of UTF-8 without control characters'}`,
   LeaseHeld: (fault) =>
-    `${name(fault.id)} is held by ${name(fault.holder)}, whose lease expires in ${fault.remaining} ms if it is not renewed; nothing was done: wait, or ask the holder to stop`,
+    `${name(fault.id)} is in use by ${name(fault.holder)}, whose lease expires in ${seconds(fault.remaining)} unless it is renewed; nothing was done: wait, or ask the holder to stop`,
   LeaseLost: (fault) =>
     `lease ${fault.number} of ${name(fault.id)} was released, or has expired and another holder has taken over; nothing was appended: take a new lease, and read the newer rows`,
-  InvalidLease: (fault) => `the lease can't be given: ${fault.reason}`,
+  InvalidLease: (fault) => `no lease was taken: ${fault.reason}`,
   LogHeld: (fault) =>
     `${name(fault.id)} is held${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}; nothing was erased or removed: release it first`,
-  CannotErase: () => 'this store can not erase: its driver has no `erasing`; nothing was done',
-  NotALedger: (fault) => `log ${name(fault.id)} is not a ledger of this library: ${fault.reason}`,
+  CannotErase: () =>
+    'nothing was erased: the driver of this store has no `erasing`; copy the session to a store that has (copySession), and erase it there',
+  NotALedger: (fault) =>
+    `log ${name(fault.id)} is not a ledger of this library: ${fault.reason}; nothing was changed: restore the log from a backup, or move the other program's log to another id`,
   InvalidRow: (fault) => `row ${fault.index} of the append ${fault.reason}; nothing was appended`,
   InvalidMeta: (fault) =>
     `the metadata can't be stored: ${formatPath(fault.path) || 'it'} ${fault.reason}; nothing was changed`,
@@ -243,7 +246,7 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
   DamagedBlock: (fault) =>
     `${fault.ids.length} stored block${plural(fault.ids)} altered, the first ${fault.ids[0]}: restore the store from a backup`,
   DamagedLog: (fault) =>
-    `${name(fault.id)} is damaged at position ${fault.position}: ${fault.reason}; the rows before it are intact`,
+    `${name(fault.id)} is damaged at position ${fault.position}: ${fault.reason}; the rows before it are intact: keep this file, and restore the log from a backup`,
   Closed: () => 'the store is closed; open it again',
   Busy: (fault) =>
     `the store was held by another writer for more than ${fault.waited} ms; nothing was changed: try again`,
@@ -261,9 +264,9 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
   OlderStore: (fault) =>
     `${fault.path} was written by an earlier development version of this library (format ${fault.found}${fault.fingerprint === undefined ? '' : `, fingerprint ${JSON.stringify(fault.fingerprint.slice(0, 12))}`}), and this version can't read it; nothing was changed: with the commit that wrote it, run "indelible export" for each session, and import the exports into a new store with this version; an export has messages, notes and metadata, but no call logs, references, event logs, ledgers or keys`,
   DamagedIndex: (fault) =>
-    `the search index is damaged: ${fault.reason}; the record is not concerned: make the index anew ("indelible index --rebuild", or indexStore with rebuild: true)`,
+    `the search index is damaged: ${fault.reason}; the record is intact: rebuild the index ("indelible index --rebuild", or indexStore with rebuild: true)`,
   NoFullText: (fault) =>
-    `the store can have no search index: ${fault.reason}; without an index, searches read the messages one by one`,
+    `the store can't have a search index: ${fault.reason}; searches without an index still work, and read every message`,
   Io: (fault) =>
     `the store failed to ${fault.operation}: ${reasonOf(fault.cause)}${fault.outcome === 'unknown' ? '; the change may have been made: try again (an append with the same operation id)' : ''}${isMalformed(fault.cause) ? malformed(fault.operation) : ''}`,
   CallbackThrew: (fault) => callbackFaultText(fault),
@@ -287,6 +290,9 @@ const malformed = (operation: string): string =>
     : '; the file is damaged: restore it from a backup, or see what "indelible repair" can rebuild'
 
 const name = (id: string): string => JSON.stringify(id)
+
+/** Milliseconds in words. */
+export const seconds = (milliseconds: number): string => `${Math.max(0, milliseconds / 1000).toFixed(1)} s`
 
 const plural = (ids: readonly BlockId[]): string => (ids.length === 1 ? ' is' : 's are')
 

@@ -24,7 +24,7 @@ export type ThreadProblem =
 export const threadSentences: Sentences<ThreadProblem> = {
   DanglingCall: (problem) => `the call ${JSON.stringify(problem.callId)} at index ${problem.index} has no output`,
   DuplicateCall: (problem) =>
-    `the call at index ${problem.index} has the id ${JSON.stringify(problem.callId)} of the call at index ${problem.first}`,
+    `the call at index ${problem.index} reuses the id ${JSON.stringify(problem.callId)} of the call at index ${problem.first}`,
   DuplicateOutput: (problem) =>
     `the output at index ${problem.index} answers the call ${JSON.stringify(problem.callId)}, which index ${problem.first} has answered`,
   OrphanOutput: (problem) =>

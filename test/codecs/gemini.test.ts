@@ -20,7 +20,7 @@ import {
   type Message,
 } from 'indelible'
 import { codecs } from 'indelible/codecs'
-import { provider, refusal } from 'indelible/message'
+import { provider, refusal, type ReasoningPart } from 'indelible/message'
 import { toolResultPart } from '../../src/message/kit.ts'
 import { decodeResponse, gemini, type GeminiConversation, type GeminiEncodeOptions } from 'indelible/codecs/gemini'
 import { aMessage } from './any-message.ts'
@@ -342,6 +342,15 @@ describe('the codec of Gemini', () => {
     expect(fault({ contents: [{ parts: [1] }] })).toContain('contents[0].parts[0]')
     expect(fault({ contents: [{ parts: 1 }] })).toContain('contents[0].parts')
     expect(fault({})).toContain('contents')
+  })
+
+  it('lists what its own reasoning has that it can not carry', () => {
+    const [thought] = read(gemini, { contents: [says({ text: 'hm', thought: true, thoughtSignature })] })
+    const part = { ...(thought?.content[0] as ReasoningPart), encrypted: 'of another', summary: ['thinks'] }
+    const messages = [user('hi'), { ...(thought as Message), content: [part] } as Message]
+    const lost = write(gemini, messages).losses.map(({ path }) => path.at(-1))
+    expect(lost).toEqual(['encrypted', 'summary'])
+    expect(write(gemini, [user('hi'), thought as Message]).losses).toEqual([])
   })
 
   it('writes what others recorded in terms that the API takes', () => {

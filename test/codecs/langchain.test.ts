@@ -98,6 +98,14 @@ describe('langchain', () => {
     expectLawUnderDamage(langchainMessages, [...stored, ...flat])
   })
 
+  it('reads texts, pictures and files as such', () => {
+    const [message] = read(langchainMessages, constructors.slice(5, 6))
+    expect(message?.content.map(({ type }) => type)).toEqual(['text', 'image', 'image', 'file', 'provider'])
+    const at = { type: 'file', url: 'https://example.com/a.pdf' }
+    const [named] = read(langchainMessages, [{ type: 'human', content: [at] }])
+    expect(named?.content).toMatchObject([{ type: 'file', source: { type: 'url', url: at.url } }])
+  })
+
   it('reads calls once, also where they stand among the blocks', () => {
     const messages = read(langchainMessages, constructors.slice(7, 8))
     expect(messages[0]?.content.map(({ type }) => type)).toEqual(['reasoning', 'text', 'tool_call', 'tool_call'])

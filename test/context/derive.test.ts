@@ -196,9 +196,7 @@ describe('a record that does not fit', () => {
       return isLeft(derived) ? faultMessage(derived.left) : 'it fits'
     }
     expect(said(5, [])).not.toContain('unpin')
-    expect(said(5, [{ type: 'pin', position: 3 }])).toMatch(
-      /; use a larger budget, or unpin or tag anew the rules that /,
-    )
+    expect(said(5, [{ type: 'pin', position: 3 }])).toMatch(/; use a larger budget, or unpin or retag the rules that /)
   })
   it('says what of a window is for other things than messages', () => {
     const said = (options: Omit<DeriveOptions, 'policy'>): string => {

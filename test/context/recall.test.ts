@@ -85,7 +85,7 @@ describe('recall', () => {
       'nothing in the record matches "zebra"; try other words, or a position that a marker names',
     ])
     expect(faultMessage(faultOf(recall(view, { query: 'x' }, { search: broken })))).toBe(
-      'the search for "x" failed: index is gone; a position can still be recalled',
+      'the search for "x" failed: index is gone; you can still recall a message by its position',
     )
   })
   it('a kept search reads only what is new, and knows another record when it sees one', () => {

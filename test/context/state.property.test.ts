@@ -110,10 +110,10 @@ const done = async (
       model: 'me',
     })()
   }
-  if (len > 0 && deed.pin !== undefined) await session.pin(at(deed.pin))()
-  if (len > 0 && deed.unpin !== undefined) await session.unpin(at(deed.unpin))()
+  if (len > 0 && deed.pin !== undefined) await session.note({ type: 'pin', position: at(deed.pin) })()
+  if (len > 0 && deed.unpin !== undefined) await session.note({ type: 'unpin', position: at(deed.unpin) })()
   if (len > 0 && deed.retag !== undefined)
-    await session.retag(at(deed.retag), deed.retag % 2 === 0 ? 'plan' : 'constraint')()
+    await session.note({ type: 'page', position: at(deed.retag), kind: deed.retag % 2 === 0 ? 'plan' : 'constraint' })()
   if (deed.counted !== undefined && receipt.context?.estimated !== undefined) {
     const { estimated, length, digest } = receipt.context
     await session.note({
@@ -127,7 +127,7 @@ const done = async (
   }
   if (len > 0 && deed.pop !== undefined) await session.pop()()
   if (len > 0 && deed.rewind !== undefined) await session.rewind(at(deed.rewind))()
-  if (len > 0 && deed.replace !== undefined) await session.replaceTail(at(deed.replace), say(2))()
+  if (len > 0 && deed.replace !== undefined) await session.rewind(at(deed.replace), { instead: say(2) })()
   if (deed.fork !== undefined)
     work.session = await forkSession(work.store, session.id, { at: session.len - (deed.fork % (len + 1)) })
   if (len > 0 && deed.erase !== undefined) {

@@ -123,8 +123,9 @@ describe('settle', () => {
   it('says what is wrong in a sentence', () => {
     const answer = settle([assistant(call('a'), call('b')), user('x'), toolResult('b', '')])
     expect(isLeft(answer) && faultMessage(answer.left)).toBe(
-      'the conversation is not settled: the call "a" at position 0 has no result, and 1 more; mend() derives one that is',
+      'the conversation is not settled: the call "a" at position 0 has no result, and 1 more; append what is missing, or send the copy that mend() derives',
     )
+    expect(faultMessage({ _tag: 'Unsettled', problems: [] })).toContain('no problem is listed')
   })
 })
 

@@ -262,7 +262,7 @@ describe('sessions', () => {
     await ok(session.append([user(`a ${secret}`), assistant(toolCall('c', 'x', JSON.stringify({ k: secret })))]))
     await ok(session.append(toolResult('c', secret), { operation: 'o' }))
     await ok(session.rebase(() => user(secret)))
-    await ok(session.replaceTail(3, [user(`instead ${secret}`)]))
+    await ok(session.rewind(3, { instead: [user(`instead ${secret}`)] }))
     await ok(session.append({ messages: [user(secret)], notes: [notes[0] as never] }))
     for (const note of notes) await ok(session.note(note as never))
     await ok(session.summarize({ from: 0, to: 1, text: `said ${secret}` }))

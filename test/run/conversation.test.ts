@@ -20,8 +20,8 @@ it('a run goes on with the conversation, and a receipt names the head that its c
   const store = memoryStore()
   const session = await ok(createSession(store, { id: 's' }))
   await ok(session.append([system('Be brief.'), user('one'), assistant('eins'), user('two'), assistant('zwei')]))
-  await ok(session.pin(1))
-  await ok(session.replaceTail(3, user('three')))
+  await ok(session.note({ type: 'pin', position: 1 }))
+  await ok(session.rewind(3, { instead: user('three') }))
   await ok(session.pop())
   await ok(session.append(user('four')))
 

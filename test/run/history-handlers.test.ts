@@ -17,16 +17,7 @@ import {
   type View,
 } from 'indelible'
 import { without } from '../../src/history/index.ts'
-import {
-  historyAccumulator,
-  historyHandler,
-  run,
-  scriptedModel,
-  strictHistoryHandler,
-  tool,
-  type RunEvent,
-  type RunHandler,
-} from 'indelible/run'
+import { historyHandler, run, scriptedModel, tool, type RunEvent, type RunHandler } from 'indelible/run'
 
 const seed: readonly Message[] = [user('hello'), assistant('hi'), user('add')]
 const add = tool({ name: 'add', parameters: {}, run: () => '3' })
@@ -188,24 +179,18 @@ describe('an array as a target', () => {
   })
 })
 
-describe('historyAccumulator', () => {
-  it('of a seed holds the seed and the deltas, without one the deltas', async () => {
-    const array = historyAccumulator(seed)
-    const view = historyAccumulator(started())
-    const none = historyAccumulator()
-    const { events, messages } = await recorded([array, view, none])
-    for (const event of events) for (const collected of [array, view, none]) collected(event)
-    expect(array.messages()).toEqual(messages)
-    expect(view.messages()).toEqual(messages)
-    expect(none.messages()).toEqual(messages.slice(3))
-    expect(Object.isFrozen(array.messages())).toBe(true)
-    expect(seed.length).toBe(3)
+describe('an empty array', () => {
+  it('collects what a run adds', async () => {
+    const none: Message[] = []
+    const { messages } = await recorded([historyHandler(none)])
+    expect(none).toEqual(messages.slice(3))
   })
   it('collects the deltas alone, where they are told without the run’s other events', async () => {
     const { events, messages } = await recorded()
-    const none = historyAccumulator()
-    for (const event of events) if (event.type === 'history_delta') none(event)
-    expect(none.messages()).toEqual(messages.slice(3))
+    const none: Message[] = []
+    const handler = historyHandler(none)
+    for (const event of events) if (event.type === 'history_delta') handler(event)
+    expect(none).toEqual(messages.slice(3))
   })
 })
 
@@ -226,12 +211,12 @@ describe('ids of deltas', () => {
     const { history: same } = restored.right
     expect(applyDelta(same, { ...step, id: 'b' })).toMatchObject({ left: { _tag: 'DeltaMismatch', position: 3 } })
     expect(applyDelta(same, { ...step, id: 'b' }, { resume: true })).toEqual({ _tag: 'Right', right: 'duplicate' })
-    expect(strictHistoryHandler(same)(delta('c', 3, assistant('one')))).toMatchObject({
+    expect(historyHandler(same, { strict: true })(delta('c', 3, assistant('one')))).toMatchObject({
       left: { _tag: 'DeltaMismatch', position: 3 },
     })
   })
   it('what is no history is refused at once', () => {
     expect(() => historyHandler({} as never)).toThrow(TypeError)
-    expect(() => strictHistoryHandler([] as never)).toThrow(TypeError)
+    expect(() => historyHandler([], { strict: true })).toThrow(TypeError)
   })
 })

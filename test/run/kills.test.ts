@@ -92,7 +92,7 @@ it(`${kills} processes killed among their tools and answers: what they were told
       while (
         session.openSteps().length > 0 &&
         session.interrupted().length === 0 &&
-        (await session.leaseOf()) !== undefined
+        (await store.leaseOf(session.id)) !== undefined
       )
         await session.refresh()
       await session.refresh()

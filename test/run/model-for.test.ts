@@ -3,13 +3,13 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { modelFor, scriptedModel, type ModelConfig, type ModelRegistry } from 'indelible/run'
 import { aiSdkProvider } from '@indelible/ai-sdk'
-import { anthropicCompatibleProvider, anthropicProvider } from 'indelible/run/anthropic'
-import { openaiCompatibleProvider, openaiProvider, openaiResponsesCompatibleProvider } from 'indelible/run/openai'
+import { anthropicProvider } from 'indelible/run/anthropic'
+import { openaiProvider } from 'indelible/run/openai'
 
 const registry: ModelRegistry = {
   openai: openaiProvider({ apiKey: undefined }),
-  openai_compatible: openaiCompatibleProvider({ apiKey: '', baseURL: 'http://127.0.0.1:1/v1' }),
-  openai_responses_compatible: openaiResponsesCompatibleProvider({ apiKey: 'k', baseURL: 'http://127.0.0.1:1/v1' }),
+  openai_compatible: openaiProvider({ apiKey: '', baseURL: 'http://127.0.0.1:1/v1', api: 'chat' }),
+  openai_responses_compatible: openaiProvider({ apiKey: 'k', baseURL: 'http://127.0.0.1:1/v1' }),
   anthropic: anthropicProvider({ apiKey: 'k' }),
 }
 
@@ -26,7 +26,7 @@ describe('modelFor', () => {
     expect(
       said(
         { name: 'x', type: 'anthropic_compatible' },
-        { anthropic_compatible: anthropicCompatibleProvider({ apiKey: '', baseURL: 'http://127.0.0.1:1' }) },
+        { anthropic_compatible: anthropicProvider({ apiKey: '', baseURL: 'http://127.0.0.1:1' }) },
       ),
     ).toBe('x')
     expect(said({ name: 'gemini-3-pro' }, { google: aiSdkProvider((name) => name) })).toBe('gemini-3-pro')

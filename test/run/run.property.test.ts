@@ -14,7 +14,7 @@ import {
   type Settled,
   type View,
 } from 'indelible'
-import { run, scriptedModel, strictHistoryHandler, tool, type InterruptBehavior, type RunEvent } from 'indelible/run'
+import { historyHandler, run, scriptedModel, tool, type InterruptBehavior, type RunEvent } from 'indelible/run'
 import { rounds } from '../rounds.ts'
 
 const tools = [
@@ -75,7 +75,7 @@ it('view + deltas = result.messages, settled, in order, with one end, whatever h
         })
         const events: RunEvent[] = []
         const history = createHistory<Message>({ from: view.right })
-        const apply = strictHistoryHandler(history)
+        const apply = historyHandler(history, { strict: true })
         for await (const event of stream) {
           events.push(event)
           expect(isRight(apply(event))).toBe(true)

@@ -19,11 +19,9 @@ import {
 } from 'indelible'
 import { toolResultsOf } from 'indelible/message'
 import {
-  historyAccumulator,
   historyHandler,
   run,
   scriptedModel,
-  strictHistoryHandler,
   tool,
   type Line,
   type Model,
@@ -72,7 +70,7 @@ const all = async (
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index))
   expect(events.filter(({ type }) => type === 'run_complete')).toEqual([events.at(-1)])
   const history = createHistory<Message>({ from: view })
-  const apply = strictHistoryHandler(history)
+  const apply = historyHandler(history, { strict: true })
   for (const event of events) expect(isRight(apply(event))).toBe(true)
   expect(history.view().toArray()).toEqual(result.messages)
   expect(isRight(settle(history.view()))).toBe(true)
@@ -640,7 +638,7 @@ describe('what goes wrong', () => {
       'error: step 0: the answer of m ended before it was complete (after 4 characters, which are recorded as interrupted): run again',
     )
     expect(await said({ model: stream({ type: 'finish', message: user('x'), reason: 'end_turn', usage }) })).toBe(
-      "error: step 0: the answer of m can't be recorded: its role is user",
+      "error: step 0: the answer of m can't be recorded: its role is user; run again",
     )
     expect(
       await said({ model: stream({ type: 'finish', message: assistant('\ud83d'), reason: 'end_turn', usage }) }),
@@ -698,7 +696,7 @@ describe('handlers', () => {
   })
   it('the strict one is told of a gap and of another message', () => {
     const history = createHistory<Message>({ from: [user('0')] })
-    const handle = strictHistoryHandler(history)
+    const handle = historyHandler(history, { strict: true })
     expect(handle(delta('a', 1, user('1')))).toEqual(right('applied'))
     expect(handle(delta('a', 1, user('1')))).toEqual(right('duplicate'))
     expect(handle(delta('b', 5, user('2')))).toMatchObject(left({ _tag: 'DeltaGap' }))
@@ -706,10 +704,11 @@ describe('handlers', () => {
     expect(handle({ type: 'step_start', seq: 0, step: 0, len: 2 })).toEqual(right('ignored'))
     expect(history.len).toBe(2)
   })
-  it('the accumulator collects what a run added', async () => {
-    const collected = historyAccumulator()
-    const ended = await run({ model: scriptedModel([assistant('a')]), view: start, handlers: [collected] }).result()()
-    expect(collected.messages()).toEqual([assistant('a')])
+  it('an empty array collects what a run added', async () => {
+    const collected: Message[] = []
+    const handlers = [historyHandler(collected)]
+    const ended = await run({ model: scriptedModel([assistant('a')]), view: start, handlers }).result()()
+    expect(collected).toEqual([assistant('a')])
     expect(isRight(ended) && ended.right.messages).toEqual([...start, assistant('a')])
   })
   it('are done before the next step begins', async () => {
@@ -738,6 +737,6 @@ it('a view that is not settled is refused before anything is sent, naming what i
   const open = createHistory<Message>({ from: [assistant(toolCall('c1', 'add', '{}'))] }).view()
   const ended = await run({ model: scriptedModel([]), view: open as unknown as RunOptions['view'] }).result()()
   expect(isRight(ended) || faultMessage(ended.left)).toBe(
-    'step 0: nothing was sent: the conversation is not settled: the call "c1" at position 0 has no result; mend() derives one that is',
+    'step 0: nothing was sent: the conversation is not settled: the call "c1" at position 0 has no result; append what is missing, or send the copy that mend() derives',
   )
 })

@@ -188,7 +188,7 @@ describe('sessionHandler', () => {
     await done(other.append(user('theirs')))
     const ended = await stream.result()()
     expect(isLeft(ended) && faultMessage(ended.left)).toBe(
-      'step 0: a handler refused the event history_delta: SessionConflict (id "s", expectedLen 1, len 2)',
+      'step 0: a handler refused the event history_delta: session "s" has grown from 1 to 2 messages; nothing was appended: read the messages you missed and append again, or fork it at 1',
     )
     expect(isLeft(ended) && ended.left.partial.messages).toEqual([user('go')])
     expect(session.view().toArray()).toEqual([user('go'), user('theirs')])

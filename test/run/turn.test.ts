@@ -73,7 +73,7 @@ describe('turn', () => {
     ])
     expect(said(session)).toEqual(['user: one', 'assistant: re: one', 'user: two', 'assistant: re: two'])
     expect([...session.notes()].map(({ type }) => type)).toEqual(['receipt', 'receipt'])
-    expect(await session.leaseOf()).toBeUndefined()
+    expect(await store.leaseOf(session.id)).toBeUndefined()
     expect(isRight(await verifySession(store, 's')())).toBe(true)
     expect(() => turn(session, { role: 'user', content: 'x' } as never, { model: echo })).toThrow(
       'turn: the input is not a message',
@@ -180,7 +180,7 @@ describe('turn', () => {
       ttl: 3000,
     })
     await Promise.all([upTo(going, ({ type }) => type === 'tool_call_start'), vi.advanceTimersByTimeAsync(500)])
-    expect((await other.requestStop())?.holder).toBe('run')
+    expect((await store.requestStop(other.id))?.holder).toBe('run')
     await vi.advanceTimersByTimeAsync(500) // the run renews its lease, and sees it
     expect((await going.result()).stopReason).toBe('cancelled')
     expect(said(one)).toEqual(['user: for ever', 'assistant: At once. hang()', 'tool: Somebody asked the run to stop.'])
@@ -436,7 +436,7 @@ describe('approvals', () => {
     const asking = (sum: number): Model => scriptedModel([assistant(toolCall('call_0', 'pay', `{"sum":${sum}}`))])
     const first = await turn(session, 'pay A', { model: asking(50), tools }).result()
     const [approval = ''] = first.open?.calls.map((call) => call.approval) ?? []
-    await session.clear()
+    await session.rewind(0)
     const second = await turn(session, 'pay B', { model: asking(5000), tools }).result()
     expect([first.stopReason, second.stopReason]).toEqual(['approval', 'approval'])
     const model = scriptedModel([assistant('Paid.')])

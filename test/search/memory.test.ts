@@ -38,7 +38,7 @@ describe('a search of a store in memory', () => {
   it('has no index', async () => {
     const made = await indexStore(memoryStore())()
     expect(made).toMatchObject({ left: { _tag: 'NoFullText' } })
-    if (made._tag === 'Left') expect(faultMessage(made.left)).toMatch(/no search index/)
+    if (made._tag === 'Left') expect(faultMessage(made.left)).toMatch(/can't have a search index/)
     orThrow(await dropIndex(memoryStore())())
   })
 })

@@ -38,7 +38,6 @@ describe('null for options', () => {
     ['session.rebase', () => session.rebase(() => user('x'), nothing)],
     ['session.pop', () => session.pop(nothing)],
     ['session.rewind', () => session.rewind(0, nothing)],
-    ['session.clear', () => session.clear(nothing)],
     ['session.note', () => session.note(pin, nothing)],
     ['session.lease', () => session.lease(nothing)],
     ['memoryStore', () => memoryStore(nothing)],

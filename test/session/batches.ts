@@ -24,9 +24,9 @@ export const edit = (session: Session, round: string, n: number): ReturnType<Ses
   const [first, second] = [user(`${round}/${n}/a`), user(`${round}/${n}/b`)]
   const conversation = session.conversation()
   const at = (share: number): number => conversation.positionAt(Math.floor(conversation.length * share)) as number
-  if (n % 60 === 59) return session.clear()
+  if (n % 60 === 59) return session.rewind(0)
   if (n % 5 === 2) return session.pop() as ReturnType<Session['rewind']>
-  if (n % 5 === 3) return session.replaceTail(at(0.75), [first])
+  if (n % 5 === 3) return session.rewind(at(0.75), { instead: [first] })
   if (n % 5 === 4) return session.rewind(at(0.9))
   return session.append([first, second])
 }

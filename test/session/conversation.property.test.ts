@@ -141,7 +141,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
       world,
       which,
       () => ({ from: 0, instead: [] }),
-      (session) => session.clear(),
+      (session) => session.rewind(0),
     )
   }),
   {
@@ -164,7 +164,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
           world,
           which,
           ({ len }) => ({ from: at % (len + 1), instead }),
-          (session, from) => session.replaceTail(from, instead),
+          (session, from) => session.rewind(from, { instead }),
         )
       }),
   },
@@ -201,10 +201,10 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
       const middle = Math.floor(handle.session.len / 2)
       const answers = calls.map((call) => {
         if (call === 'pop') return handle.session.pop()()
-        if (call === 'clear') return handle.session.clear()()
+        if (call === 'clear') return handle.session.rewind(0)()
         return 'append' in call
           ? handle.session.append(call.append)()
-          : handle.session.replaceTail(middle, call.replace)()
+          : handle.session.rewind(middle, { instead: call.replace })()
       })
       for (const [index, call] of calls.entries()) {
         expect((await answers[index])?._tag).toBe('Right')
@@ -348,12 +348,12 @@ it('an operation at a head is done once, however often and by whomever it is tri
   await ok(session.append([user('a'), user('b'), user('c')]))
   const step = { operation: 'o1', expectedHead: session.head() }
   const first = await ok(session.pop(step))
-  const { head } = await ok(session.replaceTail(1, user('d'), { operation: 'o2' }))
+  const { head } = await ok(session.rewind(1, { instead: user('d'), operation: 'o2' }))
   const elsewhere = await ok(openSession(store, 's'))
   for (const again of [session, elsewhere]) expect(await ok(again.pop(step))).toEqual(first)
   expect(session.conversation().toArray()).toEqual([user('a'), user('d')])
   expect(session.head()).toEqual(head)
-  await fault('OperationMismatch', session.clear(step))
+  await fault('OperationMismatch', session.rewind(0, step))
   await fault('SessionConflict', session.pop({ expectedHead: step.expectedHead }))
   const beyond = await fault('InvalidNote', session.rewind(9))
   expect(faultMessage(beyond)).toBe(

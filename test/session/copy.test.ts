@@ -15,7 +15,7 @@ const filled = async (store: Store, id: string): Promise<void> => {
   const session = await ok(createSession(store, { id, metadata: { title: 'to be copied' } }))
   for (let number = 0; number < 30; number++)
     await ok(session.append(user(`message ${number} ${number % 10 === 0 ? 'long '.repeat(2000) : ''}`)))
-  await ok(session.pin(3))
+  await ok(session.note({ type: 'pin', position: 3 }))
   await ok(session.append(user('after the note')))
 }
 
@@ -42,7 +42,7 @@ it('what a copy has of a record already is gone on with, whatever its length', a
     const copied = await ok(copySession(from, to, 's'))
     expect([copied.len, copied.head]).toEqual([session.len, session.head()])
     await ok(session.append(user(`message ${number} ${number % 3 === 0 ? 'long '.repeat(2000) : ''}`)))
-    if (number % 4 === 0) await ok(session.pin(number))
+    if (number % 4 === 0) await ok(session.note({ type: 'pin', position: number }))
   }
   const rows: number[] = []
   await ok(copySession(from, to, 's', { progress: (stored) => rows.push(stored) }))

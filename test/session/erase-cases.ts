@@ -35,7 +35,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
     it('stand erased where they stood, with role, page kind, call ids and time', async () => {
       const store = await open()
       const session = await createSession(store, { id: 's', messages: asked, erasable: true })
-      await session.retag(0, 'preference')
+      await session.note({ type: 'page', position: 0, kind: 'preference' })
       const before = { head: session.head(), times: [0, 1, 2, 3].map(session.timeOf), kinds: session.view().pages }
       const proofs = await Promise.all([0, 1, 2, 3].map((at) => proveEntry(store, 's', at)))
       const receipt = await session.erase([0, 1, 2], because)
@@ -120,7 +120,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await session.note({ type: 'application', namespace: 'app', content: { title: 'Grace Hopper of Arlington' } })
       await session.note({ type: 'application', namespace: 'app', content: { title: 'a person' } })
       await session.summarize({ from: 0, to: 4, text: 'about a person' })
-      await session.pin(3)
+      await session.note({ type: 'pin', position: 3 })
       await session.note({ type: 'journal', step: 'two', said: [{ index: 0, text: 'I go on' }] })
       await session.erase([1, 2], because)
       const again = await openSession(store, 's')
@@ -346,7 +346,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
     it('go with everything that the session says, where all of it is to go', async () => {
       const store = await open()
       const session = await createSession(store, { id: 's', messages: asked, erasable: true })
-      await session.pin(0)
+      await session.note({ type: 'pin', position: 0 })
       await session.note({ type: 'journal', step: 'open', said: [{ index: 0, text: 'I go on' }] })
       await session.note({ type: 'receipt', len: 4, contextDigest: 'ab'.repeat(32), model: 'm' })
       await session.note({ type: 'application', namespace: 'app', content: { a: 'b' } })

@@ -43,12 +43,12 @@ describe('a lease of a session', () => {
     expect([lease.number, lease.holder, lease.held]).toEqual([1, 'one', true])
     const busy = await fault('SessionBusy', other.lease({ holder: 'other' }))
     expect([busy.id, busy.holder, busy.remaining]).toEqual(['s', 'one', 30_000])
-    expect((await other.leaseOf())?.holder).toBe('one')
+    expect((await store.leaseOf('s'))?.holder).toBe('one')
     const waiting = other.lease({ holder: 'other', wait: 600_000 })()
     await one.append(user('of one'))
     await lease.release()
     await waiting
-    expect((await other.leaseOf())?.number).toBe(2)
+    expect((await store.leaseOf('s'))?.number).toBe(2)
     expect(other.view().toArray().map(textOf)).toEqual(['of one'])
     await other.append(user('of the other'))
     expect(lease.held).toBe(false)
@@ -96,11 +96,11 @@ describe('a lease of a session', () => {
     const session = await createSession(store, { id: 's' })
     const before = await store.info('s')
     const lease = await session.lease({ holder: 'steady', ttl: 1500 })
-    const expires = (await session.leaseOf())?.expires ?? 0
+    const expires = (await store.leaseOf('s'))?.expires ?? 0
     await vi.advanceTimersByTimeAsync(499)
-    expect((await session.leaseOf())?.expires).toBe(expires)
+    expect((await store.leaseOf('s'))?.expires).toBe(expires)
     await vi.advanceTimersByTimeAsync(1) // a third of its time
-    expect((await session.leaseOf())?.expires).toBe(expires + 500)
+    expect((await store.leaseOf('s'))?.expires).toBe(expires + 500)
     await vi.advanceTimersByTimeAsync(10_000)
     expect(lease.held).toBe(true)
     await fault('LeaseHeld', store.lease('s', { holder: 'other', ttl: 1000 }))
@@ -116,7 +116,7 @@ describe('a lease of a session', () => {
     const lease = await session.lease({ holder: 'worker', ttl: 1500 })
     const reader = await readSession(store, 's')
     if (reader.state === 'sealed') throw new Error('it is not sealed')
-    expect((await reader.requestStop())?.holder).toBe('worker')
+    expect((await store.requestStop('s'))?.holder).toBe('worker')
     await vi.advanceTimersByTimeAsync(500)
     expect((lease.signal.reason as FaultError).fault).toEqual({ _tag: 'StopRequested', id: 's' })
     expect(lease.held).toBe(true) // it ends in order

@@ -214,7 +214,7 @@ const writing: { readonly [door: string]: (store: Store, session: Session) => Pr
   append: (_, session) => session.append(messages),
   'append with a note': (_, session) => session.append({ messages, notes: [{ type: 'pin', position: 0 }] }),
   rebase: (_, session) => session.rebase(() => messages),
-  replaceTail: (_, session) => session.replaceTail(0, messages),
+  'rewind with messages instead': (_, session) => session.rewind(0, { instead: messages }),
   createSession: (store, session) => createSession(store, { id: `${session.id} new`, messages }),
 }
 const expected = JSON.stringify(messages)
@@ -253,7 +253,7 @@ const reading: { readonly [door: string]: (store: Store) => PromiseLike<unknown>
 const changing: { readonly [door: string]: (store: Store, session: Session) => PromiseLike<unknown> } = {
   note: (_, session) => session.note({ type: 'pin', position: 0 }),
   seal: (_, session) => session.seal(),
-  clear: (_, session) => session.clear(),
+  'rewind(0)': (_, session) => session.rewind(0),
   pop: (_, session) => session.pop(),
   rewind: (_, session) => session.rewind(1),
   forkSession: (store) => forkSession(store, 's', { id: 'fork' }),

@@ -11,7 +11,7 @@ const recorded = async (len: number): Promise<{ store: Store; session: Session }
   const session = await ok(createSession(store, { id: 's' }))
   for (let index = 0; index < len; index++) {
     await ok(session.append(user(`m${index}`)))
-    if (index % 3 === 0) await ok(session.pin(index))
+    if (index % 3 === 0) await ok(session.note({ type: 'pin', position: index }))
   }
   return { store, session }
 }

@@ -115,9 +115,10 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   fc.tuple(pick, pick, fc.constantFrom(...pageKinds)).map(([which, where, kind]): Step => async (world) => {
     const handle = chosen(world.handles, which)
     const model = modelOf(world, handle.session.id)
-    if (handle.known === 0) return void (await fault('InvalidNote', handle.session.retag(0, kind)))
+    if (handle.known === 0)
+      return void (await fault('InvalidNote', handle.session.note({ type: 'page', position: 0, kind })))
     const position = where % handle.known
-    await ok(handle.session.retag(position, kind))
+    await ok(handle.session.note({ type: 'page', position, kind }))
     model.tags.push({ len: model.messages.length, position, kind })
     handle.known = handle.session.len // all there is, if the note came behind what somebody else had written
   }),

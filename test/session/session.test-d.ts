@@ -51,7 +51,7 @@ describe('what does not compile', () => {
     // @ts-expect-error a readonly session has no append
     void (() => reading.append(user('x')))
     // @ts-expect-error nor a note
-    void (() => reading.pin(0))
+    void (() => reading.note({ type: 'pin', position: 0 }))
     // @ts-expect-error nor a way to retract
     void (() => reading.rewind(0))
     // @ts-expect-error nor metadata to change

@@ -240,7 +240,7 @@ describe('two writers', () => {
   it('a note of another writer is no conflict, and a note follows whatever is there', async () => {
     const { store, session } = await started([user('0')])
     const other = await ok(openSession(store, 's'))
-    await ok(session.pin(0))
+    await ok(session.note({ type: 'pin', position: 0 }))
     expect(await ok(other.append(user('1')))).toMatchObject({ from: 1, to: 2 })
     await ok(session.note({ type: 'application', namespace: 'test', content: 1 }))
     expect(session.view().toArray()).toEqual([user('0'), user('1')])
@@ -267,7 +267,7 @@ describe('two writers', () => {
     }
     const other = await ok(openSession(asking, 's'))
     await ok(session.append([user('0'), user('1')]))
-    await ok(session.pin(1))
+    await ok(session.note({ type: 'pin', position: 1 }))
     asked = 0
     await fault('SessionConflict', other.append(user('late')))
     expect([asked, other.head(), other.view().toArray(), other.notes().length]).toEqual([
@@ -391,10 +391,10 @@ describe('notes', () => {
   it('say what became of the pages, and change none', async () => {
     const { store, session } = await started(conversation())
     const before = session.view()
-    await ok(session.pin(1))
-    await ok(session.retag(3, 'plan'))
-    await ok(session.pin(5))
-    await ok(session.unpin(5))
+    await ok(session.note({ type: 'pin', position: 1 }))
+    await ok(session.note({ type: 'page', position: 3, kind: 'plan' }))
+    await ok(session.note({ type: 'pin', position: 5 }))
+    await ok(session.note({ type: 'unpin', position: 5 }))
     expect(session.pages()).toEqual(['bootstrap', 'constraint', 'conversation', 'plan', 'evidence', 'conversation'])
     expect(session.pages()).toBe(session.pages())
     expect(session.view()).toBe(before)
@@ -413,7 +413,7 @@ describe('notes', () => {
   })
   it('speak only of what is there', async () => {
     const { session } = await started(conversation())
-    const beyond = await fault('InvalidNote', session.pin(6))
+    const beyond = await fault('InvalidNote', session.note({ type: 'pin', position: 6 }))
     expect(faultMessage(beyond)).toBe('nothing was written: the note needs 7 messages, and the session has 6')
     await fault(
       'InvalidNote',
@@ -440,7 +440,7 @@ describe('notes', () => {
     const { session } = await started()
     const answers = await Promise.all([
       session.append(user('0'))(),
-      session.pin(0)(),
+      session.note({ type: 'pin', position: 0 })(),
       session.append(user('1'))(),
       session.summarize({ from: 0, to: 2, text: 'x' })(),
     ])
@@ -483,7 +483,7 @@ describe('a value that is none of those asked for', () => {
     for (const expectedLen of [Symbol('x'), 1n, 'x', { valueOf: mustNot }, NaN] as never[])
       await fault('SessionGap', session.append(user('x'), { expectedLen }))
     await session
-      .replaceTail(0, user('x'), { expectedHead: null as never })()
+      .rewind(0, { instead: user('x'), expectedHead: null as never })()
       .then(mustNot, () => undefined)
     expect((await ok(session.append(user('b')))).to).toBe(2)
   })
@@ -567,8 +567,8 @@ describe('seal and close', () => {
     for (const call of [
       () => session.append(user('x')),
       () => other.append(user('x')),
-      () => session.pin(0),
-      () => other.pin(0),
+      () => session.note({ type: 'pin', position: 0 }),
+      () => other.note({ type: 'pin', position: 0 }),
       () => openSession(store, 's'),
       () => session.seal(),
     ])
@@ -598,7 +598,7 @@ describe('seal and close', () => {
     const calls = [
       () => session.append(user('y')),
       session.refresh,
-      () => session.pin(0),
+      () => session.note({ type: 'pin', position: 0 }),
       () => session.update(() => {}),
     ]
     for (const call of calls) await fault('SessionClosed', call())
@@ -619,9 +619,9 @@ describe('seal and close', () => {
 describe('forks', () => {
   it('share what is before the fork point, with its notes, and go their own way', async () => {
     const { store, session } = await started(conversation().slice(0, 3))
-    await ok(session.pin(1))
+    await ok(session.note({ type: 'pin', position: 1 }))
     await ok(session.append(conversation().slice(3)))
-    await ok(session.pin(4))
+    await ok(session.note({ type: 'pin', position: 4 }))
     for (let at = 0; at <= 6; at++) {
       const fork = await ok(forkSession(store, 's', { at, id: `f${at}`, metadata: { at } }))
       expect(fork.info()).toMatchObject({ len: at, metadata: { at }, forkedFrom: { id: 's', at } })
@@ -645,7 +645,7 @@ describe('reading a part, listing', () => {
     const all = Array.from({ length: 30 }, (_, index) => user(`m${index}`))
     for (const message of all) {
       await ok(session.append(message))
-      await ok(session.pin(0))
+      await ok(session.note({ type: 'pin', position: 0 }))
     }
     for (const [from, to] of [
       [-5, undefined],

@@ -41,7 +41,7 @@ beforeAll(async () => {
   const session = await ok(createSession(store, { id: 's' }))
   for (let position = 0; position < 30; position++) {
     if (position === 20) older = session.head()
-    if (position % 10 === 7) await ok(session.pin(position - 3))
+    if (position % 10 === 7) await ok(session.note({ type: 'pin', position: position - 3 }))
     else if (position % 10 === 3) await ok(session.append(user(long(position))))
     else
       await ok(

@@ -169,7 +169,7 @@ it('says of each message and note when it was written, and of each note where it
   const session = await createSession(store, { id: 's' })
   await session.note({ type: 'application', namespace: 'test', content: 1 })
   await session.append([user('a'), assistant('b')])
-  await session.pin(1)
+  await session.note({ type: 'pin', position: 1 })
   await session.pop()
   await session.append({ messages: [user('c')], notes: [{ type: 'pin', position: 2 }] })
   const times = (await store.read('s')).map(({ at }) => at)

@@ -35,7 +35,7 @@ const exported = async (): Promise<string> => {
   const store = await withAttachment()
   const session = await ok(createSession(store, { id: 'all of it', metadata: { a: [1, { b: null }] } }))
   await ok(session.append(conversation()))
-  await ok(session.pin(1))
+  await ok(session.note({ type: 'pin', position: 1 }))
   await ok(
     session.append(
       [everyPart, user('never'), user(image({ type: 'base64', data: 'QUJD'.repeat(1000), mediaType: 'image/png' }))],

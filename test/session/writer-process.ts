@@ -38,7 +38,7 @@ if (mode === 'append') {
       const batch = next++
       const { from, to } = right(await session.append(batchOf(name, batch))())
       say(`ack ${batch} ${from} ${to}`)
-      if (batch % 7 === 0) right(await session.pin(from)())
+      if (batch % 7 === 0) right(await session.note({ type: 'pin', position: from })())
     }
   }
   await Promise.all(Array.from({ length: 4 }, keepAppending))

@@ -39,7 +39,7 @@ beforeAll(async () => {
           },
         ),
       )
-      if (turn % 5 === 0) await ok(session.pin(turn))
+      if (turn % 5 === 0) await ok(session.note({ type: 'pin', position: turn }))
     }
   }
   await ok(forkSession(store, 'a', { id: 'fork', at: 20, metadata: {} }))

@@ -173,20 +173,16 @@ const sessions: { readonly [name: string]: Case } = {
     (world) => [{ expectedHead: head(world), operation: 'op' }],
     ({ session }, options) => session.rewind(1, options),
   ),
-  'session.replaceTail': of(
+  'session.rewind, with messages instead': of(
     (world) => [[message()], { page: ['plan'] as const, expectedHead: head(world) }],
-    ({ session }, messages, options) => session.replaceTail(1, messages, options as never),
+    ({ session }, messages, options) => session.rewind(1, { instead: messages, ...(options as object) }),
   ),
-  'session.replaceTail, behind others': of(
+  'session.rewind, behind others': of(
     () => [[message()], { page: 'plan' as const }],
     ({ session }, messages, options) => {
       void session.append(user('before'))
-      return session.replaceTail(1, messages, options)
+      return session.rewind(1, { instead: messages, ...options })
     },
-  ),
-  'session.clear': of(
-    (world) => [{ expectedHead: head(world) }],
-    ({ session }, options) => session.clear(options),
   ),
   'session.note': of(
     (world) => [{ type: 'page' as const, position: 0, kind: 'plan' as const }, { expectedHead: head(world) }],

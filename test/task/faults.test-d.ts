@@ -127,7 +127,6 @@ describe('of a session', () => {
     >()
     expectTypeOf<Tags<typeof checkProof>>().toEqualTypeOf<'BadProof'>()
     expectTypeOf<Tags<Session['refresh']>>().toEqualTypeOf<Log | 'Diverged' | 'SessionClosed'>()
-    expectTypeOf<Tags<Session['leaseOf']>>().toEqualTypeOf<Log>()
   })
   it('a close does not fail', () => {
     expectTypeOf<Tags<Session['close']>>().toEqualTypeOf<never>()

@@ -189,7 +189,11 @@ describe('a failure that nobody looks at', () => {
       `await say('a').catch(() => {}); down = 1; void say('b')`,
       ['session.append'],
     ],
-    ['a note, which follows no append', `say('a').catch(() => {}); down = 2; void session.pin(0)`, ['session.pin']],
+    [
+      'a note, which follows no append',
+      `say('a').catch(() => {}); down = 2; void session.note({ type: 'pin', position: 0 })`,
+      ['session.note'],
+    ],
   ])('of appends that fail behind each other: %s', (_which, body, calls) => {
     const { stdout } = ran(`
       await session.append(user('there'))
@@ -200,7 +204,7 @@ describe('a failure that nobody looks at', () => {
       }, 's')
       const say = (text, options) => opened.append(user(text), options)
       process.on('unhandledRejection', ({ message }) => console.log(message.split(':')[0]))
-      ${body.replace('session.pin', 'opened.pin')}`)
+      ${body.replace('session.note', 'opened.note')}`)
     expect(stdout.split('\n').slice(0, -1)).toEqual(calls)
   })
   it('is no failure where a call went well', () => {

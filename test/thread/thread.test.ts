@@ -200,7 +200,7 @@ describe('checkThread', () => {
   it('says it in sentences', () => {
     expect(checkThread([call('c1'), call('c1'), output('c1'), output('c1'), output('c2')]).map(faultMessage)).toEqual([
       'the call "c1" at index 0 has no output',
-      'the call at index 1 has the id "c1" of the call at index 0',
+      'the call at index 1 reuses the id "c1" of the call at index 0',
       'the output at index 3 answers the call "c1", which index 2 has answered',
       'the output at index 4 answers the call "c2", which is not made before it',
     ])

@@ -55,7 +55,7 @@ describe('indelible context', () => {
       if (isLeft(opened)) throw new Error(opened.left._tag)
       const session = await openSession(opened.right, 'coding-agent')()
       if (isLeft(session)) throw new Error(session.left._tag)
-      expect((await session.right.pin(6)())._tag).toBe('Right')
+      expect((await session.right.note({ type: 'pin', position: 6 })())._tag).toBe('Right')
       await opened.right.close()()
       const { stdout } = indelible(['context', 'coding-agent', '--store', store, '--budget', '1200', '--explain'])
       expect(stdout).toMatch(/^ +6 {2}tool +constraint +(full|structured)/m)

@@ -129,8 +129,8 @@ describe('indelible erase', () => {
       id: 'n',
       messages: [user('0'), user('1'), user('Grace of Arlington')],
     })
-    await session.pin(0)
-    await session.pin(1)
+    await session.note({ type: 'pin', position: 0 })
+    await session.note({ type: 'pin', position: 1 })
     await session.append(user('You said: Grace of Arlington'))
     await session.note({ type: 'tool_started', callId: 'c', name: 'find', arguments: '{"of":"Grace of Arlington"}' })
     await session.close()

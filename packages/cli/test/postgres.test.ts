@@ -272,7 +272,7 @@ const filled = async (store: Store): Promise<ReadonlyMap<string, { readonly size
   await ok(
     long.append(Array.from({ length: 9000 }, (_, number) => user(`message ${number} ${'of many words '.repeat(40)}`))),
   )
-  await ok(long.pin(7))
+  await ok(long.note({ type: 'pin', position: 7 }))
   expect((await ok(openSession(store, 'long'))).len).toBe(9000)
   return new Map([short, long].map((session) => [session.id, session.head()]))
 }

@@ -46,7 +46,7 @@ it('prints what is there, then what another process stores, until the session is
   const ended = new Promise((resolve) => child.on('close', resolve))
   while (lines.length < 1) await new Promise<void>((resolve) => (news = resolve))
   await session.append(assistant('Let me see.', toolCall('c1', 'read', '{"path":"a"}')))
-  await session.pin(1)
+  await session.note({ type: 'pin', position: 1 })
   await session.seal()
   expect(await ended).toBe(0)
   expect(lines.every((line) => / \d\d:\d\d:\d\d /.test(line))).toBe(true)

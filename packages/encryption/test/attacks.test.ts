@@ -536,7 +536,7 @@ describe('a key that was destroyed', () => {
     await ok(bare.remove('s'))
     await ok(copySession(backup, bare, 's'))
     const ended = await fault('NoKey', openSession(withKeys(bare, ring), 's'))
-    expect(faultMessage(ended)).toMatch(/^"s" is encrypted, and can't be used: the key \w+ was destroyed at 20/)
+    expect(faultMessage(ended)).toMatch(/^"s" is encrypted and can't be read: the key \w+ was destroyed at 20/)
   })
 
   it('of the parent is said to be that of the parent', async () => {
@@ -549,7 +549,7 @@ describe('a key that was destroyed', () => {
     expect([...(await ok(readRange(withKeys(bare, ring), 'f', 2))).view]).toEqual([user('fork 2'), user('fork 3')])
     const bareFault = await fault('NoKey', openSession(bare, 'f'))
     expect(faultMessage(bareFault)).toBe(
-      '"f" is encrypted, and can\'t be used: it was opened without keys: give the key ring',
+      '"f" is encrypted and can\'t be read: it was opened without keys: give the key ring',
     )
   })
 })

@@ -224,7 +224,7 @@ const headOf = <C extends Checkpoint>(
   const { index, path } = proof.right
   const leaf = rowLeaf({ kind: 'note', body, at }, portableSha256)
   if (!verifyInclusion({ position: index, size, leaf, proof: path, root: hexToBytes(root) }))
-    return bad(`the ledger's row does not stand at row ${index} of the ledger with that checkpoint`)
+    return bad(`the ledger's row is not at row ${index} of the ledger with that checkpoint`)
   const said = readLedgerRow({ position: index, body })
   if (isLeft(said)) return said
   if (said.right?.type !== 'head') return bad(`row ${index} of the ledger says no head of a session`)

@@ -12,7 +12,7 @@ export type EvidenceFault =
   | { readonly _tag: 'BadKey'; readonly reason: string }
   /** The value is not a trust: whose signatures count. */
   | { readonly _tag: 'BadTrust'; readonly reason: string }
-  /** A known key's signature does not fit the text. */
+  /** A known key's signature does not match the text. */
   | { readonly _tag: 'BadSignature'; readonly name: string }
   /** None of the signatures is by a known key that counts. */
   | { readonly _tag: 'NotSigned'; readonly wanted: readonly string[]; readonly found: readonly string[] }
@@ -81,8 +81,9 @@ const evidenceSentences: Sentences<AnyEvidenceFault> = {
   BadKey: (fault) => `the text is not a key: ${fault.reason}`,
   BadTrust: (fault) => `the trust file ${fault.reason}`,
   BadSignature: (fault) =>
-    `the signature by ${JSON.stringify(fault.name)} does not fit the text: the text or the signature was changed`,
-  NotSigned: (fault) => `no signature by a trusted key: expected ${list(fault.wanted)}, found ${list(fault.found)}`,
+    `the signature by ${JSON.stringify(fault.name)} does not match the text: the text or the signature was changed`,
+  NotSigned: (fault) =>
+    `no signature by a trusted key: the trust file has keys of ${list(fault.wanted)}, and the signatures are by ${list(fault.found)}; if you trust that signer, add its key to the trust file`,
   BadCheckpoint: (fault) => `the note is not a checkpoint that counts here: ${fault.reason}`,
   BadBundle: (fault) => `the bundle proves nothing: ${fault.reason}`,
   TooFewWitnesses: (fault) =>
@@ -105,7 +106,6 @@ const list = (names: readonly string[]): string =>
 /**
  * A fault of evidence, of a session or of its store as a sentence for people.
  *
- * @param fault the fault
  * @returns what failed, where, and what to do next
  */
 export const evidenceFaultMessage: (fault: AnyEvidenceFault) => string = sentencesOf(evidenceSentences)

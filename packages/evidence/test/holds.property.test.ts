@@ -121,7 +121,7 @@ const deeds: { readonly [name: string]: Deed } = {
     return read._tag === 'Left' ? read : importTranscript(keyed(), read.right, { id })()
   },
   seal: ({ keyed }, id) => settled(openSession(keyed(), id).then((session) => session.seal())),
-  clear: ({ keyed }, id) => settled(openSession(keyed(), id).then((session) => session.clear())),
+  clear: ({ keyed }, id) => settled(openSession(keyed(), id).then((session) => session.rewind(0))),
   append: ({ keyed }, id) => settled(openSession(keyed(), id).then((session) => session.append(user('more')))),
   appendRows: async ({ bare }, id) => {
     const info = await bare.info(id)()

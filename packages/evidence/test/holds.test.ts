@@ -76,7 +76,7 @@ it('in two processes, a session is held or removed, never both', async () => {
 it('a hold keeps the messages of a session, and those that others share with it', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's', messages: [user('0'), user('1')] })
-  await session.pin(0)
+  await session.note({ type: 'pin', position: 0 })
   await session.append([user('2'), user('3')])
   const fork = await forkSession(store, 's', { id: 'fork', at: 2 })
   await fork.append(user('own'))

@@ -119,7 +119,7 @@ export class Conversation {
     }
     const expectedHead = this.session.head()
     const done = await (from < this.len
-      ? this.session.replaceTail(this.#positionAt(from - entries.length), messages, { expectedHead })()
+      ? this.session.rewind(this.#positionAt(from - entries.length), { instead: messages, expectedHead })()
       : this.session.append({ messages }, { expectedHead })())
     if (isLeft(done)) return this.#after(done)
     if (from < this.len) {

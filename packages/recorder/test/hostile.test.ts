@@ -4,7 +4,7 @@ import { decompress } from '../src/proxy/kit.ts'
 import { decompressed } from '../src/body.ts'
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { memoryStore, openSession, type Store } from 'indelible'
+import { listSessions, memoryStore, openSession, textOf, type Message, type Store } from 'indelible'
 import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { createRecorder, recordingFetch, type Recorder, type RecorderOptions } from '@indelible/recorder'
 import { startProxy } from '../src/proxy/index.ts'
@@ -66,10 +66,21 @@ describe('what a provider streams', () => {
 
   it.each([
     ['no choice', { choices: [null, 7] }],
+    ['no object', '7'],
     ['no call', { choices: [{ delta: { tool_calls: [null, 7, 'x'] } }] }],
     ['a call at no place', { choices: [{ delta: { tool_calls: [{ index: -1 }, { index: 0.5 }, { index: 'x' }] } }] }],
   ])('may be %s', async (_, event) => {
     expect(await streamed([event])).toEqual(recorded)
+  })
+
+  it('may have an event that is no JSON: the others are recorded', async () => {
+    const made = recording()
+    const event = { choices: [{ index: 0, delta: { content: 'heard' }, finish_reason: 'stop' }] }
+    const text = `data: {"choices":\n\ndata: ${JSON.stringify(event)}\n\n`
+    await call(made, asked(question('hi')), text, { type: 'text/event-stream' })
+    const { sessions } = await ok(listSessions(made.store))
+    const session = await ok(openSession(made.store, sessions[0]?.id ?? ''))
+    expect([...session.view()].map((message) => textOf(message as Message))).toEqual(['hi', 'heard'])
   })
 
   it('may be citations that are no list', async () => {
@@ -188,7 +199,7 @@ describe('a session that can not be read', () => {
   const system = { role: 'system', content: 'be brief' }
   const ring = keyRing([newHostKey()])
   const cases: readonly (readonly [string, (bare: Store, id: string) => Promise<unknown>, RegExp])[] = [
-    ['as its key was destroyed', (bare, id) => ok(destroyKey(bare, id, ring)), /is encrypted, and can't be used/],
+    ['as its key was destroyed', (bare, id) => ok(destroyKey(bare, id, ring)), /is encrypted and can't be read/],
     [
       'as it is damaged',
       async (bare, id) => {

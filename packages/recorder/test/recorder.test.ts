@@ -363,6 +363,20 @@ describe('a stream', () => {
     expect((await sessionsOf(store)).map(texts)).toEqual([['hi', 'half of it']])
   })
 
+  it('of several choices is recorded as its first one', async () => {
+    const [start = '', ...rest] = events
+    const [other = ''] = chunks({
+      index: 1,
+      delta: { role: 'assistant', content: 'another answer' },
+      finish_reason: 'stop',
+    })
+    const { fetch, openai, store } = await setting(() => ({ events: [start, other, ...rest] }))
+    const stream = await openai.chat.completions.create({ model: 'gpt-x', n: 2, messages: [said('hi')], stream: true })
+    for await (const _ of stream);
+    await fetch.settled()
+    expect((await sessionsOf(store)).map(texts)).toEqual([['hi', 'half of it']])
+  })
+
   it('that the provider cuts is recorded as far as it came, marked', async () => {
     const { fetch, openai, store } = await setting(() => ({ events, cutAfter: events[0]?.length ?? 0 + 40 }))
     const cut = (async () => {

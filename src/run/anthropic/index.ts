@@ -1,2 +1,2 @@
 export { anthropicModel, type AnthropicOptions } from './model.ts'
-export { anthropicCompatibleProvider, anthropicProvider, type AnthropicProviderOptions } from './provider.ts'
+export { anthropicProvider, type AnthropicProviderOptions } from './provider.ts'

@@ -1,4 +1,4 @@
-/** Anthropic, and the servers that speak its protocol, as providers for `modelFor`. */
+/** Anthropic, and the servers that speak its protocol, as a provider for `modelFor`. */
 import { Anthropic, type ClientOptions } from '@anthropic-ai/sdk'
 import type { ModelProvider } from '../model-for.ts'
 import { anthropicModel, type AnthropicOptions } from './model.ts'
@@ -13,7 +13,7 @@ export interface AnthropicProviderOptions
 }
 
 /**
- * Anthropic as a provider for `modelFor`.
+ * Anthropic, or a server with the Messages API, as a provider for `modelFor`. If a server needs no key, give the empty string.
  *
  * @param options the key and the client's options
  * @returns the provider
@@ -35,13 +35,3 @@ export const anthropicProvider = ({
         ...(cache !== undefined && { cache }),
       }),
   })
-
-/**
- * A server with the Messages API as a provider for `modelFor`. If it needs no key, give the empty string.
- *
- * @param options the address, the key and the client's options
- * @returns the provider
- */
-export const anthropicCompatibleProvider = (
-  options: AnthropicProviderOptions & { readonly baseURL: string },
-): ModelProvider => anthropicProvider(options)

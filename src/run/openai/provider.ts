@@ -1,5 +1,6 @@
-/** OpenAI, and the servers that speak its protocols, as providers for `modelFor`. */
+/** OpenAI, and the servers that speak its protocols, as a provider for `modelFor`. */
 import { OpenAI, type ClientOptions } from 'openai'
+import type { Model } from '../model.ts'
 import type { ModelProvider } from '../model-for.ts'
 import { openaiChatModel } from './chat.ts'
 import { openaiResponsesModel } from './responses.ts'
@@ -10,42 +11,25 @@ export interface ProviderOptions extends Omit<ClientOptions, 'apiKey'> {
   readonly apiKey: string | undefined
   /** Where to set the key, for the fault. Default: `OPENAI_API_KEY`. */
   readonly keyFrom?: string
+  /** `responses`: the Responses API; `chat`: Chat Completions, as most compatible servers have it. Default: `responses`. */
+  readonly api?: 'responses' | 'chat'
 }
 
 /**
- * OpenAI, with its Responses API, as a provider for `modelFor`.
+ * OpenAI, or a server with one of its interfaces, as a provider for `modelFor`. If a server needs no key, give the empty
+ * string.
  *
- * @param options the key and the client's options
+ * @param options the key, the interface and the client's options
  * @returns the provider
  */
-export const openaiProvider = (options: ProviderOptions): ModelProvider => provider(options, openaiResponsesModel)
-
-/**
- * A server with the Chat Completions API as a provider for `modelFor`. If it needs no key, give the empty string.
- *
- * @param options the address, the key and the client's options
- * @returns the provider
- */
-export const openaiCompatibleProvider = (options: ProviderOptions & { readonly baseURL: string }): ModelProvider =>
-  provider(options, openaiChatModel)
-
-/**
- * A server with the Responses API as a provider for `modelFor`. If it needs no key, give the empty string.
- *
- * @param options the address, the key and the client's options
- * @returns the provider
- */
-export const openaiResponsesCompatibleProvider = (
-  options: ProviderOptions & { readonly baseURL: string },
-): ModelProvider => provider(options, openaiResponsesModel)
-
-/** The client insists on a key; a server that wants none ignores it. */
-const provider = (
-  { apiKey, keyFrom = 'OPENAI_API_KEY', ...options }: ProviderOptions,
-  modelOf: typeof openaiChatModel,
-): ModelProvider =>
-  Object.freeze({
-    apiKey,
-    keyFrom,
-    model: (model: string) => modelOf(new OpenAI({ ...options, apiKey: apiKey || 'none' }), { model }),
-  })
+export const openaiProvider = ({
+  apiKey,
+  keyFrom = 'OPENAI_API_KEY',
+  api = 'responses',
+  ...options
+}: ProviderOptions): ModelProvider => {
+  const modelOf = api === 'chat' ? openaiChatModel : openaiResponsesModel
+  // The client insists on a key; a server that wants none ignores it.
+  const model = (name: string): Model => modelOf(new OpenAI({ ...options, apiKey: apiKey || 'none' }), { model: name })
+  return Object.freeze({ apiKey, keyFrom, model })
+}

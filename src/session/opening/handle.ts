@@ -7,8 +7,8 @@ import {
   leaseOptions,
   noteOptions,
   rebaseOptions,
-  replaceOptions,
   retractOptions,
+  rewindOptions,
 } from '../record/options.ts'
 import type { Message } from '../../message/index.ts'
 import { foldPages, type Note } from '../../notes/kit.ts'
@@ -16,12 +16,12 @@ import type { PageKind } from '../../pages/index.ts'
 import { sliceBounds } from '../../sequence/index.ts'
 import type { LogInfo, Store, StoreFault } from '../../store/index.ts'
 import { ownKeyOf } from '../../store/kit.ts'
-import type { CallbackThrew, TaskFor } from '../../task/index.ts'
+import { untilFault, type CallbackThrew, type TaskFor } from '../../task/index.ts'
 import { Appending } from '../writing/appending.ts'
 import { interruptedIn, lookAtLease, openIn, unfinishedIn } from '../record/cut-off.ts'
 import { Described } from './described.ts'
 import { erasing } from '../erasing/erase.ts'
-import { sessionTask, type SessionFault } from '../fault.ts'
+import { sessionSteps, sessionTask, type SessionFault } from '../fault.ts'
 import { openStepsIn } from '../record/journal.ts'
 import { createHolding } from '../writing/lease.ts'
 import type { SessionInfo } from '../record/metadata.ts'
@@ -53,13 +53,6 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
       const looked = isLeft(missed) ? missed : await lookAtLease(store, mirror)
       return isLeft(looked) ? looked : missed
     }, 'session.refresh')
-  const asking: Pick<ReadonlySession, 'leaseOf' | 'requestStop'> = {
-    leaseOf: () => store.leaseOf(id),
-    requestStop: () => store.requestStop(id),
-  }
-  const note = (given: Note, change: string): ReturnType<Session['note']> =>
-    sessionTask(() => appending.note(given), change)
-
   return handle<Session>(store, mirror, reader, {
     state: 'open',
     append: (given, options) =>
@@ -68,22 +61,13 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
       writing('session.rebase', options, rebaseOptions, (checked) => appending.rebase(make, checked)),
     pop: (options) => writing('session.pop', options, retractOptions, (checked) => appending.pop(checked)),
     rewind: (to, options) =>
-      writing('session.rewind', options, retractOptions, (checked) => appending.replaceTail(to, [], checked)),
-    replaceTail: (from, messages, options) =>
-      writing('session.replaceTail', options, replaceOptions, (checked) =>
-        appending.replaceTail(from, messages, checked),
-      ),
-    clear: (options) =>
-      writing('session.clear', options, retractOptions, (checked) => appending.replaceTail(0, [], checked)),
+      writing('session.rewind', options, rewindOptions, (checked) => appending.rewind(to, checked)),
     note: (given, options) =>
       writing('session.note', options, noteOptions, (checked) => appending.note(given, checked)),
-    pin: (position) => note({ type: 'pin', position }, 'session.pin'),
-    unpin: (position) => note({ type: 'unpin', position }, 'session.unpin'),
-    retag: (position, kind) => note({ type: 'page', position, kind }, 'session.retag'),
     summarize: (summary) => sessionTask(() => appending.summarize(summary), 'session.summarize'),
     erase: (what, options) => {
       const erase = erasing('session.erase', holding.store, id, what, options)
-      return sessionTask(() => writer.alone(erase), 'session.erase')
+      return sessionTask(() => writer.alone(() => untilFault(erase)), 'session.erase')
     },
     update: (recipe) =>
       sessionTask(
@@ -96,13 +80,12 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     openSteps: () => openStepsIn(mirror),
     held: holding.held,
     refresh,
-    ...asking,
     seal: () =>
       sessionTask(async () => {
         const sealed = await appending.seal()
         return isLeft(sealed) ? sealed : right(handle<SealedSession>(store, mirror, reader, endedRest(store, id)))
       }, 'session.seal'),
-    readonly: () => handle<ReadonlySession>(store, mirror, reader, { state: 'readonly', refresh, ...asking }),
+    readonly: () => handle<ReadonlySession>(store, mirror, reader, { state: 'readonly', refresh }),
     close: () => sessionTask(async () => right(await (closing ??= close())), 'session.close'),
   })
 }
@@ -124,29 +107,29 @@ export const sealedOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sessi
 
 const endedRest = (store: Store, id: string): Rest<SealedSession> => ({
   state: 'sealed',
-  erase: (what, options) => sessionTask(erasing('session.erase', store, id, what, options), 'session.erase'),
+  erase: (what, options) => sessionSteps(erasing('session.erase', store, id, what, options), 'session.erase'),
 })
 
 /** What a handle has, without its brand. */
-type Reading = { readonly [Key in keyof SessionReader]: SessionReader[Key] }
+type Reading = { readonly [Key in Exclude<keyof SessionReader, 'len'>]: SessionReader[Key] }
 type Rest<S> = { readonly [Key in Exclude<keyof S, keyof SessionReader>]: S[Key] }
 
 /** The one place where a session is made: what comes from here has the brand. */
 const handle = <S extends SessionReader>(
   store: Store,
-  { redactor, erased }: Mirror,
+  { redactor, erased, history }: Mirror,
   reading: Reading,
   rest: Rest<S>,
-): S =>
-  from(
-    { store, redactor, erased: () => erased.size },
-    Object.freeze(
-      Object.defineProperties(
-        {},
-        { ...Object.getOwnPropertyDescriptors(reading), ...Object.getOwnPropertyDescriptors(rest) },
-      ),
-    ) as S,
-  )
+): S => {
+  const session = {
+    ...reading,
+    ...rest,
+    get len() {
+      return history.len
+    },
+  }
+  return from({ store, redactor, erased: () => erased.size }, Object.freeze(session) as unknown as S)
+}
 
 const readerOf = (mirror: Mirror, described: Described): Reading => {
   let folded:
@@ -154,9 +137,6 @@ const readerOf = (mirror: Mirror, described: Described): Reading => {
     | undefined
   return {
     id: mirror.id,
-    get len() {
-      return mirror.history.len
-    },
     view: mirror.history.view,
     conversation: () => conversationOf(mirror),
     at: ({ size }) => (size > mirror.head.size ? undefined : momentAt(mirror, size)),

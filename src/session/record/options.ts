@@ -12,9 +12,15 @@ export const appendOptions = {
 export const rebaseOptions = { page: true, operation: true, respectLease: true } as const
 /** For `note`. */
 export const noteOptions = { operation: true, expectedLen: true, expectedHead: true, respectLease: true } as const
-/** For `pop`, `rewind` and `clear`. */
+/** For `pop`. */
 export const retractOptions = { operation: true, expectedHead: true, respectLease: true } as const
-/** For `replaceTail`. */
-export const replaceOptions = { page: true, operation: true, expectedHead: true, respectLease: true } as const
+/** For `rewind`. */
+export const rewindOptions = {
+  instead: true,
+  page: true,
+  operation: true,
+  expectedHead: true,
+  respectLease: true,
+} as const
 /** For `lease`. */
 export const leaseOptions = { holder: true, ttl: true, wait: true, clock: true } as const

@@ -30,6 +30,7 @@ import type {
   NoteOptions,
   Popped,
   RetractOptions,
+  RewindOptions,
   Session,
   Together,
 } from '../session.ts'
@@ -132,13 +133,10 @@ export class Appending {
   }
 
   /** Take everything from a position on out of the conversation, with messages that come instead. */
-  async replaceTail(
-    from: number,
-    messages: Appendable | readonly Appendable[],
-    options: RetractOptions & Pick<AppendOptions, 'page'>,
-  ): Promise<Answered<Recorded>> {
-    const instead = messageRows(this.#mirror, listOf(messages), options.page, this.#store)
-    return isLeft(instead) ? instead : this.#retract(allFrom(from), options, instead.right)
+  async rewind(to: number, options: RewindOptions): Promise<Answered<Recorded>> {
+    const { instead = [], page } = options
+    const rows = messageRows(this.#mirror, listOf(instead), page, this.#store)
+    return isLeft(rows) ? rows : this.#retract(allFrom(to), options, rows.right)
   }
 
   #retract(which: Retract, options: RetractOptions, instead?: StepRows): Promise<Answered<Recorded>> {

@@ -63,8 +63,8 @@ the end.`,
       const session = await answer(openSession(store, id))
       const positions = wanted.map((at) => positionIn(id, session.len, at, nothing))
       let head = session.head()
-      for (const position of positions)
-        head = (await answer(off ? session.unpin(position) : session.pin(position))).head
+      const type = off ? 'unpin' : 'pin'
+      for (const position of positions) head = (await answer(session.note({ type, position }))).head
       await call.terminal.print([
         `${id}: ${counted(positions.length, 'message')} ${off ? 'no longer pinned' : 'pinned'}, head ${shownHead(head, call.terminal)}`,
       ])
@@ -92,7 +92,7 @@ shorten the message. The record keeps the kind that it was appended with. A nega
       const session = await answer(openSession(store, id))
       const position = positionIn(id, session.len, wanted, nothing)
       const before = session.pages()[position]
-      const { head } = await answer(session.retag(position, kind))
+      const { head } = await answer(session.note({ type: 'page', position, kind }))
       await call.terminal.print([
         `${id}: message ${position} is ${kind}, before ${before}, head ${shownHead(head, call.terminal)}`,
       ])

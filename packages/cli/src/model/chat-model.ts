@@ -39,12 +39,12 @@ const registry = async (baseURL: string | undefined, { env }: Terminal): Promise
     }),
     ...(baseURL !== undefined &&
       anthropic && {
-        anthropic_compatible: anthropic.anthropicCompatibleProvider({ apiKey: anthropicKey ?? '', baseURL }),
+        anthropic_compatible: anthropic.anthropicProvider({ apiKey: anthropicKey ?? '', baseURL }),
       }),
     ...(baseURL !== undefined &&
       openai && {
-        openai_compatible: openai.openaiCompatibleProvider({ apiKey: openaiKey ?? '', baseURL }),
-        openai_responses_compatible: openai.openaiResponsesCompatibleProvider({ apiKey: openaiKey ?? '', baseURL }),
+        openai_compatible: openai.openaiProvider({ apiKey: openaiKey ?? '', baseURL, api: 'chat' }),
+        openai_responses_compatible: openai.openaiProvider({ apiKey: openaiKey ?? '', baseURL }),
       }),
   }
 }

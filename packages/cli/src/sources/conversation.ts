@@ -139,7 +139,7 @@ export const storedConversation = async (
   const left = leftOut(session.conversation())
   return {
     session,
-    lease: session.state === 'open' ? await answer(session.leaseOf()) : undefined,
+    lease: session.state === 'open' ? await answer(store.leaseOf(id)) : undefined,
     left,
     view: values['all'] === true ? record : without(record, left),
     notes,

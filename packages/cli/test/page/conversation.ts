@@ -61,7 +61,7 @@ export const everything = async (store: Store): Promise<void> => {
       'The rule has three parts:\n\n1. by four\n2. not by a hundred\n3. but by four hundred\n\n```ts\nconst isLeap = (year: number): boolean => year % 4 === 0\n```\n\n| year | leap |\n|---|---|\n| 1900 | no |\n| 2000 | yes |',
     ),
   ])
-  await session.pin(1)
+  await session.note({ type: 'pin', position: 1 })
   await session.note({
     type: 'receipt',
     len: 8,

@@ -102,7 +102,7 @@ describe('a session as a file', () => {
     }
     await session.append(user(hidden))
     await session.append(user('in the part'))
-    await session.pin(2)
+    await session.note({ type: 'pin', position: 2 })
     await session.append(assistant('also in the part'))
     await beside()
     await session.rewind(3)

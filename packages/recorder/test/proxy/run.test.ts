@@ -38,6 +38,20 @@ it('a question that a killed recorder left is marked, unless one that replays it
   expect(await runs(store)).toBe(0)
 })
 
+it('a killed recorder may leave more questions of one millisecond than fit a page of sessions', async () => {
+  const store = memoryStore({ now: () => 1000 })
+  await killed(store)
+  const others = Array.from({ length: 1000 }, (_, index) =>
+    ok(createSession(store, { id: `m${index}`, messages: [user('x')] })),
+  )
+  await Promise.all(others)
+  const metadata = { recorder: 'openai-chat' }
+  for (const id of ['a', 'z']) await ok(createSession(store, { id, metadata, messages: [user('asked')] }))
+  const run = beginRun(store)
+  expect(await run.marked).toBe(2)
+  await run.end()
+})
+
 it('whoever replays a spool has a run while it does', async () => {
   const store = memoryStore()
   const call = { values: {}, positionals: [], terminal: { tell: () => undefined } } as unknown as Call

@@ -141,14 +141,28 @@ it('while calls overlap without end, files are removed all the same', () => {
   const spool = made({ now: () => now })
   const frames = untaken(spool)
   observed(frames, 'long')
+  const bytes = (): number => files().reduce((sum, name) => sum + statSync(join(near, '..', name)).size, 0)
+  const ofOne = bytes()
   for (let call = 2; call < 20; call++, now += 6000) {
     observed(frames, 'short')
     if (call > 2) frames.over(call - 1)
     expect(files().length).toBeLessThanOrEqual(3) // that of the long one, that of the last, and the current one
+    expect(bytes()).toBeLessThan(10 * ofOne)
   }
   frames.over(1)
   frames.over(19)
   expect(files().length).toBe(1)
+  spool.close()
+})
+
+it('a call after 16 MiB of others begins a file of its own', () => {
+  const spool = made({ now: () => 1000 })
+  const frames = untaken(spool)
+  observed(frames, 'small')
+  observed(frames, 'x'.repeat(2 ** 24))
+  expect(files().length).toBe(1)
+  observed(frames, 'next')
+  expect(files().length).toBe(2)
   spool.close()
 })
 
@@ -533,4 +547,6 @@ it('while a store is busy, nobody can tell what it has: the file stays', async (
   expect((await replayed(busy)).calls).toBe(0)
   expect(notices).toEqual([expect.stringContaining("can't be recorded: could not look for receipts in")])
   expect((await replayed(store)).calls).toBe(0) // the session is not there: it was removed
+  expect(notices.length).toBe(1)
+  expect(readdirSync(join(near, '..'))).toEqual([])
 })
