@@ -11,12 +11,12 @@ import { entries, packages } from '../scripts/packages.ts'
 const root = join(import.meta.dirname, '..')
 const peers = packages.flatMap(({ manifest }) => Object.keys(manifest.peerDependencies ?? {}))
 
-/** The first code of README: what a first session takes. */
-const first = /^```ts\n(.*?)^```$/ms.exec(readFileSync(join(root, 'README.md'), 'utf8'))?.[1] ?? ''
+/** The first program of docs/packages.md: what a first session takes. */
+const first = /^```ts\n(.*?)^```$/ms.exec(readFileSync(join(root, 'docs/packages.md'), 'utf8'))?.[1] ?? ''
 
 const programs: readonly (readonly [name: string, code: string, limit?: number])[] = [
   ['`indelible/history`: all of it', `export * from 'indelible/history'`, 12],
-  ["README's first code: a session on SQLite, and a codec", first],
+  ['the first program of docs/packages.md: a session on SQLite, and a codec', first],
   [
     'a first session, in memory: `createSession`, `memoryStore`, `user`',
     `import { createSession, memoryStore, user } from 'indelible'\nconst session = await createSession(memoryStore())\nawait session.append(user('hello'))\nconsole.log(session.view().length)`,

@@ -22,7 +22,7 @@ export const extractDocs = (): readonly string[] => {
   ]
   return pages.flatMap((page) => {
     const blocks = [...readFileSync(join(root, page), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)].map((match) =>
-      (match[1] ?? '').replace(/(?<=path: )'([\w-]+\.db)'/, (_, name: string) => JSON.stringify(join(target, name))),
+      (match[1] ?? '').replace(/(?<=path: )'([\w-]+\.db)'/g, (_, name: string) => JSON.stringify(join(target, name))),
     )
     if (blocks.length === 0) return []
     const path = join(target, `${page.replaceAll(/[/\\]/g, '-').replace(/\.md$/, '')}.ts`)

@@ -16,7 +16,7 @@ interface Packed {
   readonly files: readonly { readonly path: string }[]
 }
 
-/** The first TypeScript that README names. */
+/** The first TypeScript that docs/packages.md names. */
 const oldestTypeScript = '5.4.5'
 
 const fail = (reason: string): never => {
@@ -57,7 +57,7 @@ try {
   const tarball = tarballs.get('indelible') ?? fail('npm pack gave no library')
 
   const built = String.raw`dist/.+\.(?:js|d\.ts)(?:\.map)?|src/.+\.ts|package\.json|README\.md|LICENSE`
-  const library = String.raw`|bin/indelible\.js|docs/[a-z-]+(?:/[a-z-]+)?\.md|(?:API|CHANGELOG|CONTRIBUTING|SECURITY|bench/RESULTS)\.md|examples/verify/(?:go\.mod|main\.go)`
+  const library = String.raw`|bin/indelible\.js|docs/[a-z-]+(?:/[a-z-]+)?\.md|docs/view\.png|(?:API|CHANGELOG|CONTRIBUTING|SECURITY|bench/RESULTS)\.md|examples/verify/(?:go\.mod|main\.go)`
   const command = String.raw`|dist/view/page/(?:index\.html|page\.css)|dist/bin/LICENSES\.md`
   for (const { name, files } of packed) {
     const more = { indelible: library, '@indelible/cli': command }[name] ?? ''
@@ -167,7 +167,7 @@ try {
     ['consumer.ts', '--module', 'nodenext', '--moduleResolution', 'nodenext', ...strict, '--skipLibCheck'],
     folder,
   )
-  // The same with the oldest TypeScript that README names, in both resolutions.
+  // The same with the oldest TypeScript that docs/packages.md names, in both resolutions.
   const oldTsc = join(folder, 'node_modules/typescript-oldest/bin/tsc')
   for (const [module, moduleResolution] of [
     ['esnext', 'bundler'],
@@ -237,9 +237,10 @@ try {
     output(oldest, ['--no-warnings', '--experimental-strip-types', odd], folder)
   }
 
-  // What README says first, pasted into an empty project: as TypeScript, then as it stands, twice.
+  // The first program of docs/packages.md, pasted into an empty project: as TypeScript, then as it stands, twice.
   const first =
-    /^```ts\n(.*?)^```$/ms.exec(readFileSync(join(root, 'README.md'), 'utf8'))?.[1] ?? fail('README has no code')
+    /^```ts\n(.*?)^```$/ms.exec(readFileSync(join(root, 'docs/packages.md'), 'utf8'))?.[1] ??
+    fail('docs/packages.md has no code')
   const pasted = join(folder, 'pasted')
   mkdirSync(pasted)
   writeFileSync(join(pasted, 'package.json'), '{ "private": true }')
@@ -252,7 +253,7 @@ try {
   )
   for (const run of ['once', 'again']) {
     const printed = output(process.execPath, ['first.mjs'], pasted)
-    if (!printed.includes("tool_call_id: 'call_1'")) fail(`README's first lines, run ${run}, printed\n${printed}`)
+    if (!printed.includes("tool_call_id: 'call_1'")) fail(`the first program, run ${run}, printed\n${printed}`)
   }
   if (oldest !== undefined) output(oldest, ['--no-warnings', 'first.mjs'], pasted)
 

@@ -40,13 +40,16 @@ const missing: string[] = []
 
 /** Links between pages stay; README is the first page. A link to another file (a test, a folder) becomes its path as code. */
 const relinked = (text: string, page: string): string =>
-  text.replaceAll(/\[([^\]]+)\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)/g, (_, label: string, path: string, anchor = '') => {
-    const target = relative(root, resolve(root, dirname(page), path)).replaceAll('\\', '/')
-    if (!existsSync(join(root, target))) missing.push(`${page}: ${path}`)
-    if (!sources.includes(target)) return label.includes('`') ? label : `${label} (\`${target}\`)`
-    const to = relative(dirname(page), target === 'README.md' ? 'index.md' : target).replaceAll('\\', '/')
-    return `[${label}](${to.startsWith('.') ? to : `./${to}`}${anchor})`
-  })
+  text.replaceAll(
+    /(?<!!)\[([^\]]+)\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)/g,
+    (_, label: string, path: string, anchor = '') => {
+      const target = relative(root, resolve(root, dirname(page), path)).replaceAll('\\', '/')
+      if (!existsSync(join(root, target))) missing.push(`${page}: ${path}`)
+      if (!sources.includes(target)) return label.includes('`') ? label : `${label} (\`${target}\`)`
+      const to = relative(dirname(page), target === 'README.md' ? 'index.md' : target).replaceAll('\\', '/')
+      return `[${label}](${to.startsWith('.') ? to : `./${to}`}${anchor})`
+    },
+  )
 
 rmSync(pages, { recursive: true, force: true })
 for (const page of sources) {
@@ -54,6 +57,10 @@ for (const page of sources) {
   mkdirSync(dirname(to), { recursive: true })
   writeFileSync(to, relinked(readFileSync(join(root, page), 'utf8'), page))
 }
+
+// The pictures of pages, beside them.
+for (const name of readdirSync(join(root, 'docs')))
+  if (name.endsWith('.png')) cpSync(join(root, 'docs', name), join(pages, 'docs', name))
 
 if (missing.length > 0) fail(`links to files that do not exist:\n${missing.join('\n')}`)
 

@@ -1,27 +1,82 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { extractDocs } from '../scripts/extract-docs.ts'
 import { apiPage, apiPath, namesOf } from '../scripts/api.ts'
 import { entries, packages } from '../scripts/packages.ts'
 import { root } from '../scripts/run.ts'
+import { docsProvider, type DocsProvider } from './docs-provider.ts'
 
 describe('the examples do what they say', () => {
+  let provider: DocsProvider
+  beforeAll(async () => {
+    provider = await docsProvider()
+    for (const [name, value] of Object.entries(provider.variables)) vi.stubEnv(name, value)
+  })
+  afterAll(async () => {
+    vi.unstubAllEnvs()
+    await provider.close()
+  })
   it.each(extractDocs().map((path) => [basename(path), path]))('%s', async (_name, path) => {
     await import(/* @vite-ignore */ path as string)
   })
 })
 
-it('every page of docs that README names exists, and README names every page', () => {
-  const named = [...readFileSync(`${root}README.md`, 'utf8').matchAll(/\]\(docs\/([\w/-]+\.md)\)/g)].map(
-    (match) => match[1],
-  )
-  expect([...new Set(named)].toSorted()).toEqual(
+/** The pages below a folder that a page links to. */
+const linksOf = (page: string): readonly string[] => [
+  ...new Set(
+    [...readFileSync(`${root}${page}`, 'utf8').matchAll(/\]\(((?:[\w-]+\/)*[\w-]+\.md)(?:#[^)]*)?\)/g)].map(
+      ([, to = '']) => to,
+    ),
+  ),
+]
+
+it('docs/index.md names every page of docs, and no other', () => {
+  expect([...linksOf('docs/index.md')].toSorted()).toEqual(
     readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.md'))
+      .filter((name) => name.endsWith('.md') && name !== 'index.md')
       .map((name) => name.replaceAll('\\', '/'))
       .toSorted(),
   )
+})
+
+it('README names pages that exist, among them the list of all and each page of docs/start', () => {
+  const links = linksOf('README.md')
+  expect(links.filter((path) => !existsSync(`${root}${path}`))).toEqual([])
+  const wanted = ['docs/index.md', ...readdirSync(`${root}docs/start`).map((name) => `docs/start/${name}`)]
+  expect(wanted.filter((path) => !links.includes(path))).toEqual([])
+})
+
+it('README stays short: at most 1,100 words, with its code', () => {
+  expect(readFileSync(`${root}README.md`, 'utf8').split(/\s+/).length).toBeLessThanOrEqual(1100)
+})
+
+it('every figure of README and docs/compare.md is one of bench/RESULTS.md', () => {
+  const results = readFileSync(`${root}bench/RESULTS.md`, 'utf8')
+  const pages = readFileSync(`${root}README.md`, 'utf8') + readFileSync(`${root}docs/compare.md`, 'utf8')
+  const measured = pages.match(/\d[\d,.]*\d(?= (?:µs|%|bytes))|(?<=\| )\d[\d,]*\.\d+(?= \|)/g) ?? []
+  expect(measured.filter((figure) => !results.includes(figure))).toEqual([])
+  expect(measured.length).toBeGreaterThan(20)
+})
+
+it('docs/design.md names files, tests and titles that exist, at least one of each for every clause', () => {
+  const clauses = [...readFileSync(`${root}docs/design.md`, 'utf8').matchAll(/^\| ([A-Z`].+) \| (.+) \| (.+) \|$/gm)]
+  const named = clauses.map(([, clause = '', kept = '', shown = '']) => ({
+    clause,
+    files: [...kept.matchAll(/\]\(\.\.\/([^)]+)\)/g)].map(([, path = '']) => path),
+    tests: [...shown.matchAll(/\]\(\.\.\/([^)]+)\)(?:: "([^"]+)")?/g)].map(([, path = '', title]) => ({ path, title })),
+  }))
+  expect(named.filter(({ files, tests }) => files.length === 0 || tests.length === 0)).toEqual([])
+  expect(named.flatMap(({ files }) => files).filter((path) => !existsSync(`${root}${path}`))).toEqual([])
+  expect(
+    named
+      .flatMap(({ tests }) => tests)
+      .filter(
+        ({ path, title = '' }) =>
+          !/\/test\/|^test\//.test(path) || !readFileSync(`${root}${path}`, 'utf8').includes(title),
+      ),
+  ).toEqual([])
+  expect(named.length).toBeGreaterThan(24)
 })
 
 it('SECURITY.md names a test that exists for each promise', () => {

@@ -31,26 +31,21 @@ const referenceSidebars: DefaultTheme.SidebarMulti = Object.fromEntries([
 ])
 
 const docs = new URL('../.cache/pages/docs', import.meta.url)
-const adapters = readdirSync(new URL('./docs/adapters', new URL('../.cache/pages/', import.meta.url)))
-  .map((name) => `adapters/${name.replace(/\.md$/, '')}`)
-  .toSorted()
+const inFolder = (folder: string): readonly string[] =>
+  readdirSync(new URL(`../.cache/pages/docs/${folder}`, import.meta.url))
+    .map((name) => `${folder}/${name.replace(/\.md$/, '')}`)
+    .toSorted()
+const adapters = inFolder('adapters')
+const starts = inFolder('start')
 
 const guide: DefaultTheme.SidebarItem[] = [
   {
     text: 'Start',
-    items: [
-      { text: 'Indelible', link: '/' },
-      ...pages('docs/', [
-        'history',
-        'messages',
-        'sessions',
-        'tasks',
-        'view',
-        'command-line',
-        'packages',
-        'architecture',
-      ]),
-    ],
+    items: [{ text: 'Indelible', link: '/' }, ...pages('docs/', ['index', ...starts])],
+  },
+  {
+    text: 'The library',
+    items: pages('docs/', ['history', 'messages', 'sessions', 'tasks', 'errors', 'view', 'command-line', 'packages']),
   },
   {
     text: 'Storing and checking',
@@ -71,11 +66,18 @@ const guide: DefaultTheme.SidebarItem[] = [
       ...adapters,
     ]),
   },
-  { text: 'The project', items: pages('', ['API', 'CHANGELOG', 'CONTRIBUTING', 'SECURITY', 'bench/RESULTS']) },
+  {
+    text: 'The project',
+    items: [
+      ...pages('docs/', ['design', 'architecture', 'compare']),
+      ...pages('', ['API', 'CHANGELOG', 'CONTRIBUTING', 'SECURITY', 'bench/RESULTS']),
+    ],
+  },
 ]
 
 const listed = new Set(guide.flatMap(({ items = [] }) => items.map(({ link }) => link)))
 const unlisted = readdirSync(docs, { recursive: true, encoding: 'utf8' })
+  .filter((name) => !name.endsWith('.png'))
   .map((name) => `/docs/${name.replaceAll('\\', '/').replace(/\.md$/, '')}`)
   .filter((link, index, all) => !listed.has(link) && !all.some((other) => other.startsWith(`${link}/`)))
 if (unlisted.length > 0) throw new Error(`pages that the sidebar does not list: ${unlisted.join(', ')}`)

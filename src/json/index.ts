@@ -52,6 +52,7 @@ export {
   stringAt,
   Unexpected,
 } from './reading.ts'
+export { present, type Present } from './present.ts'
 export { optionsOf, type OptionNames } from './options.ts'
 export { endOfString, parseJson, type JsonTextProblem } from './text.ts'
 export { maxDepth, NotJson, ownSnapshot, snapshot, withoutPrototypes } from './snapshot.ts'

@@ -39,6 +39,7 @@ export {
   own,
   ownFields,
   parseJson,
+  present,
   readEach,
   readIn,
   right,

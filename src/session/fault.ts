@@ -1,5 +1,13 @@
 /** What can go wrong with a session, as data. Its store has faults of its own: `StoreFault`. */
-import { taskOf, type CallbackThrew, type TaskOf, sentencesOf, type Sentences } from '../task/index.ts'
+import {
+  sentencesOf,
+  taskOf,
+  taskOfSteps,
+  type CallbackThrew,
+  type Sentences,
+  type TaskOf,
+  type TaskOfSteps,
+} from '../task/index.ts'
 import type { View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { type Message, type MessageFault } from '../message/index.ts'
@@ -159,7 +167,7 @@ export const sessionSentences: Sentences<SessionFault | StoreFault | CallbackThr
     `session ${name(fault.id)} is sealed at ${fault.len} ${fault.len === 1 ? 'message' : 'messages'} and takes no more appends: fork it to continue`,
   SessionClosed: (fault) => `this handle of session ${name(fault.id)} is closed: open the session again`,
   SessionBusy: (fault) =>
-    `session ${name(fault.id)} is in use by ${name(fault.holder)}, whose lease expires in ${seconds(fault.remaining)} unless it is renewed; nothing was done: wait (whenBusy: 'wait'), or ask the holder to stop (requestStop)`,
+    `session ${name(fault.id)} is in use by ${name(fault.holder)}, whose lease expires in ${seconds(fault.remaining)} unless it is renewed; nothing was done: wait (whenBusy: 'wait'), or ask the holder to stop (store.requestStop)`,
   StopRequested: (fault) => `the holder of session ${name(fault.id)} was asked to stop: finish, and release the lease`,
   InvalidMessage: (fault) =>
     `message ${fault.index} of the append: ${messageFaultText(fault.cause)}; nothing was appended`,
@@ -198,3 +206,6 @@ const name = (id: string): string => JSON.stringify(id)
 
 /** Makes a task of an operation of a session. */
 export const sessionTask: TaskOf<SessionFault | StoreFault | CallbackThrew> = taskOf(sessionFaultText)
+
+/** The same of steps: the first fault is that of the task. */
+export const sessionSteps: TaskOfSteps<SessionFault | StoreFault | CallbackThrew> = taskOfSteps(sessionTask)
