@@ -27,12 +27,10 @@ export interface Codec<Wire> {
   readonly decode: (wire: unknown) => Either<DecodeFault, Decoded>
   /**
    * Write a conversation as a request carries it. It must be settled, because every provider refuses a call without a
-   * result.
-   * The wire is a new mutable value that shares nothing with the messages.
+   * result. The wire is a new mutable value that shares nothing with the messages.
    *
    * With `allow`, the conversation need not be settled: for an application's own storage, or for a view that waits for
-   * an
-   * approval.
+   * an approval.
    *
    * Cost    O(messages); bench: codecs
    */
@@ -63,8 +61,7 @@ export interface Encode<Wire, Options extends EncodeOptions = EncodeOptions> {
  * The pairing problems that a wire may have, though no request may.
  *
  * `open-calls`: calls without a result, such as calls that wait for an approval or have unfinished input. Any other
- * problem
- * is the fault `Unsettled`. `unsettled`: every problem, as it was recorded.
+ * problem is the fault `Unsettled`. `unsettled`: every problem, as it was recorded.
  */
 export type Allowed = 'open-calls' | 'unsettled'
 
@@ -78,8 +75,7 @@ export interface UnsettledOptions extends EncodeOptions {
 export interface EncodeOptions {
   /**
    * Gives the content of a stored block, for messages whose images or files are `block` sources. Default: such a source
-   * is the
-   * fault `UnresolvedBlock`.
+   * is the fault `UnresolvedBlock`.
    *
    * @param id the id of the block
    * @returns its content in base64 and its media type; undefined if it is missing

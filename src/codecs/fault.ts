@@ -68,7 +68,6 @@ export const codecSentences: Sentences<CodecFault | CallbackThrew> = {
 /**
  * A codec fault as a sentence for people.
  *
- * @param fault the fault
  * @returns what is wrong, where, what was expected and what was found
  */
 export const codecFaultText: (fault: CodecFault | CallbackThrew) => string = sentencesOf(codecSentences)

@@ -1,7 +1,6 @@
 /** The border of every `encode`: losses are gathered while messages are written, one entry for each thing. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isPolluted, left, right, withoutPrototypes } from '../json/index.ts'
-import type { Path } from '../json/index.ts'
+import { isPolluted, left, right, withoutPrototypes, type Path } from '../json/index.ts'
 import type { EncodeFault } from './fault.ts'
 import type { EncodeOptions, Encoded, Loss } from './codec.ts'
 import { isErased, type Message, type Part, type Source } from '../message/index.ts'

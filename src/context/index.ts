@@ -2,6 +2,7 @@ export { usableTokens, type Budget, type WindowParts } from './deriving/budget.t
 export {
   deriveContext,
   type DerivedContext,
+  type DerivedBy,
   type DeriveOptions,
   type Prices,
   type SentContext,

@@ -3,7 +3,7 @@ export type { Recordable } from './recordable.ts'
 export type { Json, JsonArray, JsonObject } from './json.ts'
 export { admit, type Admitted, type Replaced } from './admit.ts'
 export { difference } from './difference.ts'
-export { isLeft, isRight, left, right } from './either.ts'
+export { eachRight, isLeft, isRight, left, mapRight, right } from './either.ts'
 export { jsonEqual } from './equal.ts'
 export { inspectJson, type Finding, type Inspected } from './inspect.ts'
 export { freezeParsed } from './freeze.ts'
@@ -52,6 +52,7 @@ export {
   stringAt,
   Unexpected,
 } from './reading.ts'
+export { present, type Present } from './present.ts'
 export { optionsOf, type OptionNames } from './options.ts'
 export { endOfString, parseJson, type JsonTextProblem } from './text.ts'
 export { maxDepth, NotJson, ownSnapshot, snapshot, withoutPrototypes } from './snapshot.ts'

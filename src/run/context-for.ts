@@ -1,6 +1,13 @@
 /** What each call of a run is sent in place of the whole record. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { deriveContext, usableTokens, type Budget, type DeriveOptions, type OfferedTool } from '../context/index.ts'
+import {
+  deriveContext,
+  usableTokens,
+  type Budget,
+  type DerivedBy,
+  type DeriveOptions,
+  type OfferedTool,
+} from '../context/index.ts'
 import type { View } from '../history/index.ts'
 import { isLeft } from '../json/index.ts'
 import type { Message, Sequence, Settled } from '../message/index.ts'
@@ -15,6 +22,8 @@ export interface ModelContext {
   readonly stablePrefix: number
   /** The tokens of the whole request by the estimator, for its receipt. */
   readonly estimated?: number
+  /** How the record and its notes give the messages again, for its receipt. */
+  readonly derivedBy?: DerivedBy
 }
 
 /** The call that a context is for. Pass it on: `deriveContext(view, { budget, previous, ...call })`. */

@@ -1,4 +1,5 @@
 /** What happens in a run, told as it happens: one flat union with stable names, in the order of `seq`. */
+import type { DerivedBy } from '../context/index.ts'
 import type { HistoryDelta } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
@@ -59,6 +60,8 @@ export interface Sent {
   readonly parameters: JsonObject
   /** The tokens of the request by the estimator, if the context says so: with tools and system prompt. */
   readonly estimated?: number
+  /** How the record and its notes give the messages again, if the context says so. */
+  readonly derivedBy?: DerivedBy
 }
 
 interface Told {

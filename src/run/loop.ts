@@ -279,7 +279,7 @@ export class Loop {
   async #ask(partial: PartialAnswer): Promise<Asked | 'cut'> {
     const { model, tools, parameters, receipts } = this.#options
     const definitions = [...tools.values()]
-    const { messages, stablePrefix, estimated } = this.#derive()
+    const { messages, stablePrefix, estimated, derivedBy: by } = this.#derive()
     if (receipts)
       this.#sent = Object.freeze({
         len: this.#work.len,
@@ -287,6 +287,7 @@ export class Loop {
         model: model.name,
         parameters,
         ...(estimated !== undefined && { estimated }),
+        ...(by !== undefined && { derivedBy: by }),
       })
     const step = this.#step
     const { signal } = this.#control

@@ -508,12 +508,13 @@ const toolStarted = ({ call }: Extract<RunEvent, { type: 'tool_call_start' }>): 
 
 const receiptOf = (event: RunEvent, head: Head | undefined): ReceiptNote | undefined => {
   if ((event.type !== 'step_complete' && event.type !== 'interrupted') || event.sent === undefined) return undefined
-  const { parameters, ...sent } = event.sent
+  const { parameters, derivedBy, ...sent } = event.sent
   return {
     type: 'receipt',
     ...sent,
     ...(head !== undefined && { head }),
     ...(Object.keys(parameters).length > 0 && { parameters }),
+    ...(derivedBy !== undefined && { details: { derived: { ...derivedBy } } }),
     ...(event.type === 'step_complete' && { usage: event.response.usage }),
   }
 }

@@ -31,7 +31,6 @@ const piece = 2000
  *
  * Cost    O(rows that are not indexed), in pieces (bench: search)
  *
- * @param store the store
  * @param options whether to begin anew, and a callback for progress
  * @returns the number of rows indexed, without encrypted ones, of which an index has nothing; or `NoFullText`, if the store can have no index
  */
@@ -64,7 +63,6 @@ export const indexStore = (store: Store, options: IndexOptions = {}): Task<Index
 /**
  * Remove the search index of a store. Its disk space is free for other rows.
  *
- * @param store the store
  * @returns nothing
  */
 export const dropIndex = (store: Store): Task<IndexFault, void> => {

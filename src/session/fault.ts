@@ -1,5 +1,13 @@
 /** What can go wrong with a session, as data. Its store has faults of its own: `StoreFault`. */
-import { taskOf, type CallbackThrew, type TaskOf, sentencesOf, type Sentences } from '../task/index.ts'
+import {
+  sentencesOf,
+  taskOf,
+  taskOfSteps,
+  type CallbackThrew,
+  type Sentences,
+  type TaskOf,
+  type TaskOfSteps,
+} from '../task/index.ts'
 import type { View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { type Message, type MessageFault } from '../message/index.ts'
@@ -198,3 +206,6 @@ const name = (id: string): string => JSON.stringify(id)
 
 /** Makes a task of an operation of a session. */
 export const sessionTask: TaskOf<SessionFault | StoreFault | CallbackThrew> = taskOf(sessionFaultText)
+
+/** The same of steps: the first fault is that of the task. */
+export const sessionSteps: TaskOfSteps<SessionFault | StoreFault | CallbackThrew> = taskOfSteps(sessionTask)

@@ -101,6 +101,7 @@ export {
   maxMissed,
   missedRange,
   namedElsewhere,
+  notDeleted,
   notThatRow,
   olderSize,
   placeOf,

@@ -2,7 +2,7 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { createHistory } from 'indelible'
-import { snapshot } from '../../src/json/index.ts'
+import { ownSnapshot, snapshot } from '../../src/json/index.ts'
 
 const nested = (levels: number, wrap: (inner: unknown) => unknown): unknown => {
   let value: unknown = 'core'
@@ -187,6 +187,12 @@ describe('what is plain JSON data is recorded as it is', () => {
   })
   it('-0 is recorded as 0, as JSON text has it', () => {
     expect(Object.is(snapshot({ n: -0 }).n, 0)).toBe(true)
+  })
+  it('what was decoded is given back as it is, and what stands within it is copied for its next place', () => {
+    const once = ownSnapshot({ a: { b: [1] } })
+    expect([snapshot(once), ownSnapshot(once)].every((again) => again === once)).toBe(true)
+    expect(snapshot(once.a)).toEqual(once.a)
+    expect(snapshot(once.a)).not.toBe(once.a)
   })
   it('the input is neither frozen nor changed', () => {
     const value = { a: [{ b: 1 }] }

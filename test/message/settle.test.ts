@@ -125,6 +125,7 @@ describe('settle', () => {
     expect(isLeft(answer) && faultMessage(answer.left)).toBe(
       'the conversation is not settled: the call "a" at position 0 has no result, and 1 more; append what is missing, or send the copy that mend() derives',
     )
+    expect(faultMessage({ _tag: 'Unsettled', problems: [] })).toContain('no problem is listed')
   })
 })
 

@@ -2,8 +2,20 @@
 import { describe, expect, it } from 'vitest'
 import { assistant, createSession, memoryStore, openSession, textOf, user, type Session, type Store } from 'indelible'
 import { fault, ok } from '../answers.ts'
+import { writerTable, type WriterState } from '../../src/session/writing/writer.ts'
 
 const texts = (session: Session): readonly string[] => session.view().toArray().map(textOf)
+
+it('gets back from each state to the one in which steps are sent', () => {
+  const states = Object.keys(writerTable) as WriterState[]
+  const reached = (from: WriterState): ReadonlySet<WriterState> => {
+    const found = new Set<WriterState>([from])
+    for (const state of found) for (const next of Object.values(writerTable[state])) found.add(next)
+    return found
+  }
+  expect(states.filter((state) => !reached(state).has('idle'))).toEqual([])
+  expect([...reached('idle')].toSorted()).toEqual(states.toSorted())
+})
 
 describe('one mechanism for every append', () => {
   it('sends appends behind a retraction without waiting for it', async () => {

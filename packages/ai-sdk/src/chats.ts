@@ -1,6 +1,6 @@
 /** Chats of the AI SDK kept as records: the functions that its persistence guide asks for. */
 import type { UIMessage } from 'ai'
-import { isLeft, jsonEqual, type Json, type JsonObject } from 'indelible/json/kit'
+import { isLeft, jsonEqual, type Json, type JsonObject, liveOf, plainOf, type Tag } from 'indelible/json/kit'
 import { codecs, type CodecFault } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/codecs/kit'
 import type { Message } from 'indelible/message'
@@ -16,7 +16,6 @@ import {
 import type { Store, Where } from 'indelible/store'
 import { pagesOf, FaultError } from 'indelible/task/kit'
 import { keptSessions, marked, type Mark } from 'indelible/session/kit'
-import { liveOf, plainOf, type Tag } from 'indelible/json/kit'
 import { reasoningId } from './stream.ts'
 
 /** How a chat begins. */
@@ -53,10 +52,8 @@ export interface ChatStore {
   readonly loadChat: <M extends UIMessage = UIMessage>(id: string) => Promise<M[]>
   /**
    * Make these the messages of the chat, in one append: what is new is appended, and from the first message that
-   * changed
-   * on the old ones are retracted. The record keeps all of them. Saving what is there already appends nothing. A chat
-   * that
-   * is not there is created.
+   * changed on the old ones are retracted. The record keeps all of them. Saving what is there already appends nothing.
+   * A chat that is not there is created.
    *
    * Cost    one append, of the messages that changed; O(chat) to read and compare the given messages
    *

@@ -6,9 +6,18 @@
 import { jsonSchema, streamText, type LanguageModel, type ModelMessage, type TextStreamPart, type ToolSet } from 'ai'
 import { aiModelMessages, type AiModelMessage } from 'indelible/codecs/ai-sdk'
 import type { Message, Part } from 'indelible/message'
-import { joined, messagesOf, partOf, wireOf, type AdapterOptions } from 'indelible/run/kit'
-import type { BlockType, Model, ModelEvent, ModelRequest } from 'indelible/run/kit'
-import type { FinishReason } from 'indelible/run/kit'
+import {
+  joined,
+  messagesOf,
+  partOf,
+  wireOf,
+  type AdapterOptions,
+  type BlockType,
+  type Model,
+  type ModelEvent,
+  type ModelRequest,
+  type FinishReason,
+} from 'indelible/run/kit'
 
 /**
  * A model of the AI SDK. The request's parameters are the settings of `streamText` (`temperature`, `maxOutputTokens`,

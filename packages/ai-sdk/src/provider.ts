@@ -5,8 +5,7 @@ import { aiSdkModel } from './model.ts'
 
 /**
  * A provider of the AI SDK, to register under `google`, `ai_sdk` or any name. Its key is the provider's own business,
- * so
- * `modelFor` asks for none.
+ * so `modelFor` asks for none.
  *
  * @param model makes a model of the AI SDK by its name
  * @returns the provider

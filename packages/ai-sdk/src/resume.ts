@@ -27,8 +27,7 @@ export interface ResumeOptions {
 export interface ChatStreams {
   /**
    * Store the chunks of a chat's stream as they come, and give a stream that follows them. The source is read to its
-   * end,
-   * whoever reads. It replaces the chat's earlier stream.
+   * end, whoever reads. It replaces the chat's earlier stream.
    *
    * @param chatId the id of the chat
    * @param source the stream to store

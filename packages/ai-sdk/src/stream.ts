@@ -12,7 +12,6 @@ export interface UIStreamOptions {
   /**
    * What the reader is told of an error. Default: "The answer failed."
    *
-   * @param error the error
    * @returns the text for the reader
    */
   readonly onError?: (error: unknown) => string

@@ -1,5 +1,5 @@
 /** A `SessionStore` of the Claude Agent SDK: each transcript is a record, and each of its lines a note of it. */
-import { isLeft, isObject, type Json, type JsonObject } from 'indelible/json/kit'
+import { isLeft, isObject, type Json, type JsonObject, liveOf, plainOf, type Tag } from 'indelible/json/kit'
 import { codecFaultText } from 'indelible/codecs/kit'
 import type { ApplicationNote } from 'indelible/notes/kit'
 import { listSessions, type Session, type SessionInfo, type SessionReader } from 'indelible/session'
@@ -7,7 +7,6 @@ import type { Store, Where } from 'indelible/store'
 import { pagesOf, FaultError } from 'indelible/task/kit'
 import { readTranscript, type Transcript } from '@indelible/transcripts'
 import { idOfParts, keptSessions, removeMarked, type KeptSession, type Mark } from 'indelible/session/kit'
-import { liveOf, plainOf, type Tag } from 'indelible/json/kit'
 import type { ClaudeEntry, ClaudeKey, ClaudeSummary, FoldSummary } from './wire.ts'
 
 /** What a store of sessions can do beside the least. */

@@ -40,7 +40,6 @@ export const rotateKeys = (store: Store, ring: KeyRing): Task<LogFault, number> 
  * Cost    one read for each key
  *
  * @param store the store of the sessions, with or without keys
- * @param ring the ring
  * @returns the number of keys; or `NoKey`, which names the first key that the ring does not open
  */
 export const checkKeys = (store: Store, ring: KeyRing): Task<LogFault, number> =>

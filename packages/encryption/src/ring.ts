@@ -39,7 +39,6 @@ export const newHostKey = (id: string = hex(randomBytes(6))): HostKey => checked
 /**
  * A key as text: its name, a colon, and its bytes in base64. Keep it where you keep other secrets.
  *
- * @param key the key
  * @returns the text
  */
 export const hostKeyText = ({ id, key }: HostKey): string => `${id}:${toBase64(key)}`

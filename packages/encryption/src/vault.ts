@@ -3,7 +3,7 @@
  * shared by forks, changed in one place and removed in one.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, type JsonObject } from 'indelible/json/kit'
+import { mapRight, isLeft, left, right, type JsonObject } from 'indelible/json/kit'
 import type { LogInfo, MediumFault, Store, StoreFault, StoreFaultOf } from 'indelible/store'
 import { destroyedKeyLogOf, keyedLogOf, keyLogOf, keyLogs, ownStore } from 'indelible/store/kit'
 import { pagesOf, reasonOf } from 'indelible/task/kit'
@@ -210,16 +210,12 @@ export class Vault {
 
   /** The same of a key of the log `of`, for another scope. */
   async wrappedFor(name: string, of: string, scope: string): Promise<Either<KeyFault, JsonObject>> {
-    const secret = await this.get(name, of)
-    return isLeft(secret) ? secret : right(this.#wrapped(name, scope, secret.right))
+    return mapRight(await this.get(name, of), (secret) => this.#wrapped(name, scope, secret))
   }
 
   /** Open every key of the scope. Returns the number of keys. */
   check(): Promise<Either<KeyFault, number>> {
-    return this.#each(async (log) => {
-      const secret = await this.get(nameOf(log), log.id)
-      return isLeft(secret) ? secret : right(true)
-    })
+    return this.#each(async (log) => mapRight(await this.get(nameOf(log), log.id), () => true))
   }
 
   /** Wrap every key of the scope by the current host key. Returns the number of keys that were wrapped anew. */

@@ -1,7 +1,7 @@
 /** A store whose sessions are encrypted: rows are encrypted before they are hashed, and decrypted after they are read. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { pagesOf, type Task } from 'indelible/task/kit'
-import { describe, isLeft, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/json/kit'
+import { mapRight, describe, isLeft, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { BlockId } from 'indelible/proof/kit'
 import { againstStub, attachedTo, decodeRow } from 'indelible/entry/kit'
@@ -229,29 +229,16 @@ class Encrypting {
           }
           return right(Object.freeze(ids))
         }, 'store.putBlocks'),
-      getBlocks: (given) =>
-        taskOf(() => {
-          const ids = [...given]
-          return this.#withScope((scope) => getNamed(inner, scope, ids))
-        }, 'store.getBlocks'),
-      hasBlocks: (given) =>
-        taskOf(() => {
-          const ids = [...given]
-          return this.#withScope((scope) => hasNamed(inner, scope, ids))
-        }, 'store.hasBlocks'),
-      scoped: (name) => {
-        const scoped = inner.scoped(name)
-        return isLeft(scoped) ? scoped : right(withKeys(scoped.right, ring, { plain }))
-      },
+      getBlocks: ([...ids]) => taskOf(() => this.#withScope((scope) => getNamed(inner, scope, ids)), 'store.getBlocks'),
+      hasBlocks: ([...ids]) => taskOf(() => this.#withScope((scope) => hasNamed(inner, scope, ids)), 'store.hasBlocks'),
+      scoped: (name) => mapRight(inner.scoped(name), (scoped) => withKeys(scoped, ring, { plain })),
     })
   }
 
   /** Encrypted as the rows of its log are. One that does not open is none: it can be made again. */
   #statesIn(states: LogStates): LogStates {
-    const keyOf = async (id: string): Promise<Either<StoreFault, OwnKey | undefined>> => {
-      const opened = this.#logs.has(id) ? right({ known: this.#logs.get(id) }) : await this.#openedNow(id)
-      return isLeft(opened) ? opened : right(opened.right.known?.own)
-    }
+    const keyOf = async (id: string): Promise<Either<StoreFault, OwnKey | undefined>> =>
+      mapRight(await this.#knownOf(id), (known) => known?.own)
     return {
       read: (id) =>
         taskOf(async () => {
@@ -318,8 +305,8 @@ class Encrypting {
     const name = hex(randomBytes(12))
     const secret = await this.#vault.make(name)
     if (isLeft(secret)) return secret
-    const scope = await this.#vault.getOrMake(scopeKey)
-    return isLeft(scope) ? scope : right({ name, key: this.#textKeyOf(secret.right), scope: scope.right })
+    const key = this.#textKeyOf(secret.right)
+    return mapRight(await this.#vault.getOrMake(scopeKey), (scope) => ({ name, key, scope }))
   }
 
   #textKeyOf(secret: Uint8Array): Uint8Array {
@@ -330,8 +317,7 @@ class Encrypting {
 
   /** The key of rows of this name, for the log `id`. */
   async #keyOf(name: string, id: string): Promise<Either<StoreFault, Uint8Array>> {
-    const secret = await this.#vault.get(name, id)
-    return isLeft(secret) ? secret : right(this.#textKeyOf(secret.right))
+    return mapRight(await this.#vault.get(name, id), (secret) => this.#textKeyOf(secret))
   }
 
   /** A log with its keys. What its metadata says is believed only if its own key has encrypted it. */
@@ -392,6 +378,11 @@ class Encrypting {
     return isLeft(log) ? log : this.#opened(log.right)
   }
 
+  /** The keys of a log, as they are known here; looked up, if they are not. */
+  async #knownOf(id: string): Promise<Either<StoreFault, Known>> {
+    return this.#logs.has(id) ? right(this.#logs.get(id)) : mapRight(await this.#openedNow(id), ({ known }) => known)
+  }
+
   async #info(id: string): Promise<Either<StoreFault, LogInfo>> {
     const log = await this.#inner.info(id)()
     return isLeft(log) ? log : this.#readable(log.right)
@@ -426,8 +417,7 @@ class Encrypting {
     const ownKey = keyOf(known)
     if ((append.ownKey !== undefined && append.ownKey !== ownKey) || rows.some(({ body }) => isOfAnother(known, body)))
       return left({ _tag: 'Diverged', id, expected, actual: expected })
-    const stored = this.#encrypted(id, append)
-    return isLeft(stored) ? stored : right({ ...stored.right, ownKey })
+    return mapRight(this.#encrypted(id, append), (stored) => ({ ...stored, ownKey }))
   }
 
   /** Appends of a log are sent in the order in which they are called, also those that have to wait for something first. */
@@ -440,8 +430,7 @@ class Encrypting {
       return isLeft(ready) ? ready : this.#sent(id, append, ready.right)
     const turn = (async (): Promise<Either<StoreFault, { readonly answer: Promise<Either<StoreFault, Appended>> }>> => {
       await before
-      const prepared = await this.#prepared(id, append)
-      return isLeft(prepared) ? prepared : right({ answer: this.#sent(id, append, prepared.right) })
+      return mapRight(await this.#prepared(id, append), (rows) => ({ answer: this.#sent(id, append, rows) }))
     })()
     this.#turns.set(id, turn)
     const begun = await turn
@@ -509,9 +498,9 @@ class Encrypting {
   /** Rows as they were appended. */
   async #decrypted(id: string, rows: readonly StoredRow[]): Promise<Either<StoreFault, readonly StoredRow[]>> {
     if (rows.length === 0) return right(rows)
-    const opened = this.#logs.has(id) ? right({ known: this.#logs.get(id) }) : await this.#openedNow(id)
+    const opened = await this.#knownOf(id)
     if (isLeft(opened)) return opened
-    const { known } = opened.right
+    const known = opened.right
     const decrypted = await this.#decryptedBy(id, known, rows)
     if (!isLeft(decrypted) || decrypted.left._tag !== 'DamagedLog') return decrypted
     // It may be another log of that id by now.

@@ -159,6 +159,8 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
     expect([...again.notes()]).toEqual([...session.notes()])
     expect(again.pages()).toEqual(session.pages())
     expect(again.head()).toEqual(session.head())
+    const rows = await ok(store.read('s'))
+    expect([rows.length, Object.isFrozen(rows)]).toEqual([again.head().size, true])
     expect(again.metadata()).toEqual({ title: word, more: word, clear: { user: 'ada' } })
     expect(again.info()).toMatchObject({ encrypted: true, len: 4 })
     expect(Buffer.from((await ok(store.getBlocks([file1 as never])))[0] ?? []).toString()).toBe(
@@ -286,6 +288,16 @@ describe('keys', () => {
     expect(() => keyRing([{ id: 'a', key: new Uint8Array(31) }])).toThrow(TypeError)
     expect(hostKeyOf(hostKeyText(host))).toEqual({ id: 'one', key: host.key })
     expect(() => hostKeyOf('one:AAAA')).toThrow(TypeError)
+  })
+
+  it('without the key of a scope no attachment is stored or read, and the fault says why', async () => {
+    const bare = memoryStore()
+    const [id] = await ok(withKeys(bare, ring).putBlocks([Buffer.from(word)]))
+    const lacking = withKeys(bare, keyRing([newHostKey('two')]))
+    const put = await fault('Io', lacking.putBlocks([Buffer.from(word)]))
+    expect(put.cause).toMatchObject({ _tag: 'NoKey' })
+    await fault('NoKey', lacking.getBlocks([id as never]))
+    await fault('NoKey', lacking.hasBlocks([id as never]))
   })
 
   it('rotate: old keys are not needed any more, and no row changes', async () => {

@@ -3,7 +3,7 @@
  *
  * Source  https://c2sp.org/tlog-checkpoint@v1.0.0
  */
-import { bytesToHex } from '@noble/hashes/utils.js'
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { base64Of, bytesOfBase64, left, right } from 'indelible/json/kit'
 import type { Head } from 'indelible/store'
@@ -36,8 +36,7 @@ export const checkpointText = ({
   const root = /^(?:[0-9a-f]{2})+$/.test(head.root) ? head.root : undefined
   if (root === undefined || !Number.isSafeInteger(head.size) || head.size < 0)
     throw new TypeError('a checkpoint is of a head: a size, and a root in hexadecimal digits')
-  const bytes = Uint8Array.from(root.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16))
-  return [origin, `${head.size}`, base64Of(bytes), ...extensions, ''].join('\n')
+  return [origin, `${head.size}`, base64Of(hexToBytes(root)), ...extensions, ''].join('\n')
 }
 
 /**

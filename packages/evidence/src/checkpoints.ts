@@ -1,6 +1,6 @@
 /** Checkpoints of a scope's ledger: signed, kept in a log of their own beside it, and shown to witnesses. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { ownFields, isLeft, left, optionsOf, right, utf8Of } from 'indelible/json/kit'
+import { isRight, eachRight, mapRight, ownFields, isLeft, left, optionsOf, right, utf8Of } from 'indelible/json/kit'
 import { amount } from 'indelible/task/kit'
 import { describeSession } from 'indelible/session'
 import type { Head, Store } from 'indelible/store'
@@ -112,15 +112,12 @@ const signedBefore = (
   { origin, signers }: CheckpointOptions,
   remembered: readonly (Head | undefined)[],
 ): readonly Head[] => {
-  const verifiers = signers.flatMap(({ vkey }) => {
-    const verifier = verifierOf(vkey)
-    return isLeft(verifier) ? [] : [verifier.right]
-  })
+  const verifiers = signers.map(({ vkey }) => verifierOf(vkey)).filter(isRight)
   const isOwn = ({ note }: KeptCheckpoint): boolean => {
     const parsed = parseNote(note)
     if (isLeft(parsed) || !parsed.right.text.startsWith(`${origin}\n`)) return false
     const { text, signatures } = parsed.right
-    return verifiers.some(({ name, keyId, verify }) =>
+    return verifiers.some(({ right: { name, keyId, verify } }) =>
       signatures.some(
         (one) => one.name === name && one.keyId === keyId && verify(utf8Of(text), one.signature) !== undefined,
       ),
@@ -210,13 +207,8 @@ export const listCheckpoints = (store: Store): EvidenceTask<readonly KeptCheckpo
   evidenceTask(async () => {
     const rows = await store.read(checkpointsId)()
     if (isLeft(rows)) return rows.left._tag === 'NoSuchLog' ? right(Object.freeze([])) : rows
-    const kept: KeptCheckpoint[] = []
-    for (const { body } of rows.right) {
-      const one = keptOf(body)
-      if (isLeft(one)) return one
-      kept.push(one.right)
-    }
-    return right(Object.freeze(kept))
+    const kept = eachRight(rows.right, ({ body }) => keptOf(body))
+    return isLeft(kept) ? kept : right(Object.freeze(kept.right))
   }, 'listCheckpoints')
 
 /**
@@ -233,10 +225,8 @@ export const lastCheckpoint = (store: Store): EvidenceTask<KeptCheckpoint | unde
     return row === undefined ? right(undefined) : keptOf(row.body)
   }, 'lastCheckpoint')
 
-const keptOf = (note: string): Either<EvidenceFault, KeptCheckpoint> => {
-  const claimed = claimedCheckpoint(note)
-  return isLeft(claimed) ? claimed : right(Object.freeze({ note, head: claimed.right.head }))
-}
+const keptOf = (note: string): Either<EvidenceFault, KeptCheckpoint> =>
+  mapRight(claimedCheckpoint(note), ({ head }) => Object.freeze({ note, head }))
 
 /** Appends a checkpoint to those that are kept, wherever they end by now. Undefined: one of a longer ledger is kept by now. */
 const keep = async (
@@ -289,12 +279,9 @@ export const witnessLedger = (
   if (options.timeout !== undefined) amount('timeout', options.timeout, { unit: 'milliseconds' })
   return evidenceTask(async () => {
     const witnesses = asked.map((witness) => ({ ...witness }))
-    const verifiers: NoteVerifier[] = []
-    for (const { vkey } of witnesses) {
-      const verifier = verifierOf(vkey)
-      if (isLeft(verifier)) return verifier
-      verifiers.push(verifier.right)
-    }
+    const known = eachRight(witnesses, ({ vkey }) => verifierOf(vkey))
+    if (isLeft(known)) return known
+    const verifiers = known.right
     const kept = await listCheckpoints(store)()
     if (isLeft(kept)) return kept
     const last = kept.right.at(-1)

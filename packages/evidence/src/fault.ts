@@ -83,7 +83,7 @@ const evidenceSentences: Sentences<AnyEvidenceFault> = {
   BadSignature: (fault) =>
     `the signature by ${JSON.stringify(fault.name)} does not match the text: the text or the signature was changed`,
   NotSigned: (fault) =>
-    `no trusted key has signed: expected ${list(fault.wanted)}, found ${list(fault.found)}; if you trust that signer, add its key to the trust file`,
+    `no signature by a trusted key: the trust file has keys of ${list(fault.wanted)}, and the signatures are by ${list(fault.found)}; if you trust that signer, add its key to the trust file`,
   BadCheckpoint: (fault) => `the note is not a checkpoint that counts here: ${fault.reason}`,
   BadBundle: (fault) => `the bundle proves nothing: ${fault.reason}`,
   TooFewWitnesses: (fault) =>
@@ -106,7 +106,6 @@ const list = (names: readonly string[]): string =>
 /**
  * A fault of evidence, of a session or of its store as a sentence for people.
  *
- * @param fault the fault
  * @returns what failed, where, and what to do next
  */
 export const evidenceFaultMessage: (fault: AnyEvidenceFault) => string = sentencesOf(evidenceSentences)

@@ -1,6 +1,6 @@
 /** Holds: a session that is held may not be erased or removed until it is released. Each is a row of the ledger. */
 import { emptyRange } from 'indelible/proof/kit'
-import { isLeft, left, right } from 'indelible/json/kit'
+import { mapRight, isLeft, left, right } from 'indelible/json/kit'
 import { describeSession } from 'indelible/session'
 import type { Because, Head, Hold, Store, StoreFaultOf } from 'indelible/store'
 import {
@@ -56,7 +56,7 @@ export const holdSession = (store: Store, id: string, reason: Because = {}): Evi
     const there = await store.info(id)() // removed before the row was written: then nothing is held
     if (!isLeft(there) && said.right.isBack) {
       const back = await appendToLedger(store, async () => right({ rows: [{ type: 'head', id, head }], more: {} }))
-      return isLeft(back) ? back : right(back.right.head)
+      return mapRight(back, (row) => row.head)
     }
     if (!isLeft(there) || there.left._tag !== 'NoSuchLog') return right(said.right.head)
     const released = await releaseSession(store, id, because)()
@@ -84,7 +84,7 @@ export const releaseSession = (store: Store, id: string, reason: Because = {}): 
       const head = isLeft(info) ? (sessions.get(id)?.head ?? headOf(emptyRange, store.hash)) : info.right.head
       return right({ rows: [{ type: 'released', id, head, ...because }], more: {} })
     })
-    return isLeft(said) ? said : right(said.right.head)
+    return mapRight(said, (row) => row.head)
   }, 'releaseSession')
 
 /** A hold, and how many of the first messages of a session it keeps. */

@@ -28,7 +28,6 @@ export interface NoteVerifier {
    * Cost    about a millisecond
    *
    * @param text the signed bytes
-   * @param signature the signature
    * @returns the content of the signature; undefined if it is wrong
    */
   readonly verify: (text: Uint8Array, signature: Uint8Array) => { readonly at?: number } | undefined
@@ -207,13 +206,8 @@ const fitsExactly = (text: Uint8Array, signature: Uint8Array, publicKey: Uint8Ar
 const numberOf = (bytes: Uint8Array): bigint => BigInt(`0x${bytesToHex(bytes.toReversed())}`)
 
 /** What a witness signs: the text behind a head of its own and a time. */
-const cosigned = (text: Uint8Array, seconds: number): Uint8Array => {
-  const before = utf8Of(`cosignature/v1\ntime ${seconds}\n`)
-  const bytes = new Uint8Array(before.length + text.length)
-  bytes.set(before)
-  bytes.set(text, before.length)
-  return bytes
-}
+const cosigned = (text: Uint8Array, seconds: number): Uint8Array =>
+  concatBytes(utf8Of(`cosignature/v1\ntime ${seconds}\n`), text)
 
 const isKeyName = (name: string): boolean => name.isWellFormed() && /^[^\s+\p{Cc}]+$/u.test(name)
 

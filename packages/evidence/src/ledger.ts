@@ -3,7 +3,7 @@
  * all of them: a session that was cut, replaced or deleted no longer matches.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, optionsOf, right } from 'indelible/json/kit'
+import { mapRight, isLeft, left, optionsOf, right } from 'indelible/json/kit'
 import { describeSession, listSessions, verifySession, type SessionInfo } from 'indelible/session'
 import {
   verifyLog,
@@ -145,7 +145,7 @@ export const recordRemoval = async (
     const begun = entry?.removed === true && entry.head.root === head.root && entry.head.size === head.size
     return right({ rows: begun ? [] : [{ type: 'removed', id, head, ...because }], more: {} })
   })
-  return isLeft(appended) ? appended : right(appended.right.head)
+  return mapRight(appended, ({ head }) => head)
 }
 
 /** How to verify a ledger. */
@@ -303,10 +303,8 @@ const alteration = ({ id, position, reason }: StoreFaultOf<'DamagedLog'>, expect
 const isKnown = (entry: LedgerEntry | undefined): boolean => entry !== undefined && !entry.removed
 
 /** The head that a log had when it was `size` rows long. Cost: O(log size). */
-export const headAt = async (store: Store, id: string, size: number): Promise<Either<AnyEvidenceFault, Head>> => {
-  const range = await rangeAt(store, id, size)()
-  return isLeft(range) ? range : right(headOf(range.right, store.hash))
-}
+export const headAt = async (store: Store, id: string, size: number): Promise<Either<AnyEvidenceFault, Head>> =>
+  mapRight(await rangeAt(store, id, size)(), (range) => headOf(range, store.hash))
 
 const becauseOf = ({ reason, by }: Because): Because => ({
   ...(reason !== undefined && { reason }),

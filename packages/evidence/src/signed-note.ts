@@ -3,7 +3,7 @@
  *
  * Source  https://c2sp.org/signed-note@v1.0.0
  */
-import { bytesToHex } from '@noble/hashes/utils.js'
+import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { base64Of, bytesOfBase64, isLeft, left, right, utf8Of } from 'indelible/json/kit'
 import type { EvidenceFault } from './fault.ts'
@@ -64,7 +64,6 @@ export const parseNote = (note: string): Either<EvidenceFault, SignedNote> => {
 /**
  * Read signature lines alone, as a witness answers with them. Errors: `BadNote`.
  *
- * @param lines the lines
  * @returns the signatures; or `BadNote`
  */
 export const parseSignatures = (lines: string): Either<EvidenceFault, readonly NoteSignature[]> => {
@@ -93,17 +92,11 @@ export const noteText = ({ text, signatures }: SignedNote): string => `${text}\n
 /**
  * Signatures as the lines of a note.
  *
- * @param signatures the signatures
  * @returns the lines
  */
 export const signatureLines = (signatures: readonly NoteSignature[]): string =>
   signatures
-    .map(({ name, keyId, signature }) => {
-      const bytes = new Uint8Array(4 + signature.length)
-      for (let index = 0; index < 4; index++) bytes[index] = Number.parseInt(keyId.slice(index * 2, index * 2 + 2), 16)
-      bytes.set(signature, 4)
-      return `\u2014 ${name} ${base64Of(bytes)}\n`
-    })
+    .map(({ name, keyId, signature }) => `\u2014 ${name} ${base64Of(concatBytes(hexToBytes(keyId), signature))}\n`)
     .join('')
 
 /**

@@ -25,7 +25,6 @@ const firstLine = 'c2sp.org/tlog-proof@v1'
 /**
  * A proof as text.
  *
- * @param proof the proof
  * @returns its text
  */
 export const tlogProofText = ({ extra, index, path, checkpoint }: TlogProof): string =>

@@ -1,7 +1,7 @@
 /** Whom a verifier trusts: the keys of a log, as they were rotated and revoked, and how many of which witnesses. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { amount } from 'indelible/task/kit'
-import { isLeft, left, right } from 'indelible/json/kit'
+import { eachRight, isLeft, left, right } from 'indelible/json/kit'
 import { parseCheckpoint, type Checkpoint } from './checkpoint.ts'
 import type { EvidenceFault } from './fault.ts'
 import { verifierOf, type NoteVerifier } from './keys.ts'
@@ -74,38 +74,35 @@ interface Keys {
 
 /** The keys of a trust, with those that rotations name. */
 const keysOf = (trust: Trust): Either<EvidenceFault, Keys> => {
-  const witnesses: NoteVerifier[] = []
-  for (const vkey of trust.witnesses ?? []) {
-    const verifier = verifierOf(vkey)
-    if (isLeft(verifier)) return verifier
-    if (verifier.right.kind !== 'witness') return left({ _tag: 'BadKey', reason: `${vkey} is not a witness's key` })
-    witnesses.push(verifier.right)
-  }
+  const cosigners = eachRight(trust.witnesses ?? [], (vkey) => verifierOfKind('witness', vkey))
+  if (isLeft(cosigners)) return cosigners
+  const witnesses = cosigners.right
   const logs: Keys['logs'][number][] = []
   const add = (key: string | TrustedKey): Either<EvidenceFault, void> => {
     const { vkey, revoked } = typeof key === 'string' ? { vkey: key } : { revoked: undefined, ...key }
-    const verifier = verifierOf(vkey)
+    const verifier = verifierOfKind('log', vkey)
     if (isLeft(verifier)) return verifier
-    if (verifier.right.kind !== 'log')
-      return left({ _tag: 'BadKey', reason: `${vkey} is a witness's key, not a log's` })
     if (!logs.some(({ verifier: known }) => known.vkey === vkey))
       logs.push({ verifier: verifier.right, ...(revoked !== undefined && { revoked }) })
     return right(undefined)
   }
-  for (const key of trust.keys) {
-    const added = add(key)
-    if (isLeft(added)) return added
-  }
+  const added = eachRight(trust.keys, add)
+  if (isLeft(added)) return added
   for (const note of trust.rotations ?? []) {
     const checked = checkWith(note, trust, { logs, witnesses }, trust.quorum ?? 0)
     if (isLeft(checked)) return checked
-    for (const line of checked.right.extensions)
-      if (line.startsWith(rotationMark)) {
-        const added = add(line.slice(rotationMark.length))
-        if (isLeft(added)) return added
-      }
+    const next = checked.right.extensions.filter((line) => line.startsWith(rotationMark))
+    const rotated = eachRight(next, (line) => add(line.slice(rotationMark.length)))
+    if (isLeft(rotated)) return rotated
   }
   return right({ logs, witnesses })
+}
+
+const verifierOfKind = (kind: NoteVerifier['kind'], vkey: string): Either<EvidenceFault, NoteVerifier> => {
+  const verifier = verifierOf(vkey)
+  if (isLeft(verifier) || verifier.right.kind === kind) return verifier
+  const reason = kind === 'log' ? `${vkey} is a witness's key, not a log's` : `${vkey} is not a witness's key`
+  return left({ _tag: 'BadKey', reason })
 }
 
 const checkWith = (

@@ -19,8 +19,6 @@ export interface WithLedgerOptions extends Because {
   readonly every?: number
   /**
    * Told what kept a head from being recorded: the append that it was for is stored. Default: nobody.
-   *
-   * @param fault the fault
    */
   readonly onFault?: (fault: AnyEvidenceFault) => void
 }
@@ -29,8 +27,7 @@ export interface WithLedgerOptions extends Because {
  * The same store, which records heads of its sessions and every removal in the ledger. Create and open sessions on it.
  *
  * A removal whose row can't be written removes nothing and is an `Io` fault with the cause. A head that can't be
- * recorded
- * fails no append.
+ * recorded fails no append.
  *
  * Cost    an append to the ledger with each `every`-th append of a session, and with each removal
  * @param store the store to wrap

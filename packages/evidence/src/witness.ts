@@ -25,7 +25,6 @@ export interface WitnessOptions {
    * Default: the platform's `fetch`.
    *
    * @param url the address
-   * @param request the request
    * @returns the response
    */
   readonly fetch?: (url: string, request: WitnessRequest) => Promise<WitnessResponse>

@@ -84,7 +84,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   readonly #coming = new WeakMap<KeptSession, Coming>()
 
   /**
-   * @param store the store
    * @param options the serializer, and the channel of the conversation
    */
   constructor(store: Store, { serde, channel = 'messages' }: SaverOptions = {}) {
@@ -174,7 +173,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    * Store a checkpoint.
    *
    * @param config the thread, the namespace, and the checkpoint that this one continues
-   * @param checkpoint the checkpoint
    * @param metadata its metadata
    * @param newVersions the channels that changed: only their values are stored. Default: all
    * @returns the config of the stored checkpoint

@@ -1,10 +1,9 @@
 /** Items of the Agents SDK as messages of a record, and back: deeply equal, whatever they are made of. */
 import type { AgentInputItem } from '@openai/agents-core'
-import { isObject, jsonEqual, isLeft, type Json, type JsonObject } from 'indelible/json/kit'
+import { isObject, jsonEqual, isLeft, type Json, type JsonObject, liveOf, plainOf, type Tag } from 'indelible/json/kit'
 import { codecs } from 'indelible/codecs'
 import { assistant, provider, type Message } from 'indelible/message'
 import type { Sequence } from 'indelible/sequence/kit'
-import { liveOf, plainOf, type Tag } from 'indelible/json/kit'
 
 const codec = codecs['openai-agents']
 

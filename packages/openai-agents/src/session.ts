@@ -1,19 +1,18 @@
 /** A `Session` of the OpenAI Agents SDK, kept as a record. */
-import { MemorySession } from '@openai/agents-core'
-import type {
-  AgentInputItem,
-  SessionHistoryRewriteArgs,
-  SessionHistoryRewriteAwareSession,
-  SessionHistoryTransactionArgs,
-  SessionHistoryTransactionAwareSession,
+import {
+  MemorySession,
+  type AgentInputItem,
+  type SessionHistoryRewriteArgs,
+  type SessionHistoryRewriteAwareSession,
+  type SessionHistoryTransactionArgs,
+  type SessionHistoryTransactionAwareSession,
 } from '@openai/agents-core'
-import { optionsOf, isObject, jsonEqual, type Json, type JsonObject } from 'indelible/json/kit'
+import { optionsOf, isObject, jsonEqual, type Json, type JsonObject, plainOf } from 'indelible/json/kit'
 import type { ApplicationNote, Note, RetractionNote } from 'indelible/notes/kit'
 import type { Message } from 'indelible/message'
 import type { Session, SessionReader, Together } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { keptSession, type Mark } from 'indelible/session/kit'
-import { plainOf } from 'indelible/json/kit'
 import { itemsOf, messagesOf } from './items.ts'
 
 /** Which session it is, and how it begins. */
@@ -30,9 +29,8 @@ export interface AgentsSessionOptions {
  * A `Session` of `@openai/agents-core` over a store: `run(agent, input, { session })` keeps the conversation there.
  *
  * Items come back deeply equal. Pops, clears and rewrites retract, and the record keeps what was said. Two handles,
- * also
- * in two processes, may use one session: each change is one append to the conversation as it is then. Reading creates
- * nothing.
+ * also in two processes, may use one session: each change is one append to the conversation as it is then. Reading
+ * creates nothing.
  *
  * Throws  a `FaultError` if the store fails; a TypeError naming the path for an item that can't be stored (a function,
  *         a map)

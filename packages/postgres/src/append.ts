@@ -39,108 +39,22 @@ export const grown = ({ before, after: log, steps }: Growths, append: CheckedApp
   return { before, after: { ...log, head, entries, peaks, appended }, steps: [...steps, { append, growth: step }] }
 }
 
-/** What an append has or has not, beside rows. A statement without what it does not need takes the server less time. */
-interface Carries {
-  readonly operations: boolean
-  readonly blocks: boolean
-  readonly claims: boolean
-  readonly turns: boolean
-  readonly documents: boolean
-}
+/** The values of a statement, numbered as they are added. */
+class Values {
+  readonly list: unknown[]
 
-/** Numbers of parameters, each after the one before. */
-const parameters = (first: number, types: readonly string[]): string =>
-  types.map((type, index) => `$${first + index}::${type}[]`).join(', ')
+  constructor(scope: string) {
+    this.list = [scope]
+  }
 
-/**
- * Gives the keys of the logs that have grown. The others are not at their heads any more, or have seen an operation, or
- * speak of a block that is there and is damaged, or their leases are not as an append claims, or others wait for a turn. A lease is locked until the
- * commit: nobody takes it over before.
- * A row that speaks of a block that is not there is a violation of a foreign key: then nothing is done.
- */
-const appendText = (schema: string, { operations, blocks, claims, turns, documents }: Carries): string => {
-  const afterOperations = operations ? 23 : 18
-  const afterBlocks = afterOperations + (blocks ? 6 : 0)
-  const afterClaims = afterBlocks + (claims ? 2 : 0)
-  const afterTurns = afterClaims + (turns ? 2 : 0)
-  const parts = [
-    `given as (
-      select * from unnest(${parameters(2, ['bigint', 'bigint', 'bytea', 'bigint', 'bytea', 'bigint', 'bytea', 'bigint'])}) as g (log, size, root, new_size, new_root, entries, peaks, appended)
-    )`,
-    blocks &&
-      `gave as (
-      select * from unnest(${parameters(afterOperations, ['bigint', 'bytea', 'bytea'])}) as b (log, id, bytes)
-    )`,
-    operations &&
-      `ran as (
-      select * from unnest(${parameters(18, ['bigint', 'text', 'bigint', 'bigint', 'bytea'])}) as o (log, id, base, size, root)
-    )`,
-    claims &&
-      `claimed as (
-      select * from unnest(${parameters(afterBlocks, ['bigint', 'bigint'])}) as c (log, number)
-    ), held as materialized (
-      select s.log, s.number from ${schema}.lease s
-      where s.scope = $1::text and s.log in (select log from claimed) and s.holder is not null
-        and (s.expires > clock_timestamp() or exists (select 1 from claimed c where c.log = s.log and c.number = s.number))
-      for share
-    )`,
-    turns &&
-      `turned as (
-      select * from unnest(${parameters(afterClaims, ['bigint', 'bigint'])}) as t (log, turn)
-    )`,
-    `grown as (
-      update ${schema}.log l set size = g.new_size, root = g.new_root, entries = g.entries, peaks = g.peaks, appended = g.appended,
-        used = ${usedAt('coalesce(g.appended, l.created)')}
-      from given g
-      where l.scope = $1::text and l.key = g.log and l.size = g.size and l.root = g.root
-        ${blocks ? `and not exists (select 1 from gave join ${schema}.block b on b.scope = $1::text and b.id = gave.id where gave.log = g.log and b.bytes <> gave.bytes)` : ''}
-        ${operations ? `and not exists (select 1 from ran r join ${schema}.operation o on o.scope = $1::text and o.log = r.log and o.id = r.id where r.log = g.log)` : ''}
-        ${claims ? `and not exists (select 1 from claimed c left join held h on h.log = c.log where c.log = g.log and c.number is distinct from h.number)` : ''}
-        ${turns ? `and not exists (select 1 from turned t where t.log = g.log and not pg_try_advisory_xact_lock_shared(t.turn))` : ''}
-      returning l.key
-    )`,
-    `added as (
-      insert into ${schema}.row (scope, segment, position, place, node, body, at, salt, erased)
-      select $1::text, r.log, r.position, r.place, r.node, r.body, r.at, r.salt, r.erased
-      from unnest(${parameters(10, ['bigint', 'bigint', 'bigint', 'bytea', 'text', 'bigint', 'bytea', 'bytea'])}) as r (log, position, place, node, body, at, salt, erased)
-      join grown on grown.key = r.log
-    )`,
-    operations &&
-      `noted as (
-      insert into ${schema}.operation (scope, log, id, base, size, root)
-      select $1::text, r.log, r.id, r.base, r.size, r.root from ran r join grown on grown.key = r.log
-    )`,
-    blocks &&
-      `stored as (
-      insert into ${schema}.block (scope, id, kept, bytes)
-      select $1::text, b.id, false, b.bytes from gave b
-      join grown on grown.key = b.log
-      on conflict (scope, id) do nothing
-    )`,
-    blocks &&
-      `spoken as (
-      insert into ${schema}.mention (scope, segment, position, block)
-      select $1::text, m.log, m.position, m.block from unnest(${parameters(afterOperations + 3, ['bigint', 'bigint', 'bytea'])}) as m (log, position, block)
-      join grown on grown.key = m.log
-    )`,
-    documents &&
-      `documents as (
-      insert into ${schema}.search (scope, segment, position, part, terms)
-      select $1::text, d.log, d.position, d.part, d.terms::tsvector
-      from unnest(${parameters(afterTurns, ['bigint', 'bigint', 'smallint', 'text'])}) as d (log, position, part, terms)
-      join grown on grown.key = d.log
-    ), indexed as (
-      insert into ${schema}.search_until (scope, segment, until)
-      select $1::text, i.log, i.until from unnest(${parameters(afterTurns + 4, ['bigint', 'bigint', 'bigint'])}) as i (log, first, until)
-      join grown on grown.key = i.log
-      where i.first = coalesce(
-        (select u.until from ${schema}.search_until u where u.scope = $1::text and u.segment = i.log),
-        (select g.base from ${schema}.segment g where g.scope = $1::text and g.key = i.log)
-      )
-      on conflict (scope, segment) do update set until = excluded.until
-    )`,
-  ]
-  return `with ${parts.filter((part) => part !== false).join(', ')} select key from grown`
+  /** Rows as a table in a statement: an array a column. */
+  table(name: string, columns: Readonly<Record<string, string>>, rows: readonly (readonly unknown[])[]): string {
+    const names = Object.keys(columns)
+    const first = this.list.length + 1
+    for (const column of names.keys()) this.list.push(rows.map((row) => row[column]))
+    const types = Object.values(columns).map((type, column) => `$${first + column}::${type}[]`)
+    return `unnest(${types.join(', ')}) as ${name} (${names.join(', ')})`
+  }
 }
 
 interface Statement {
@@ -151,8 +65,13 @@ interface Statement {
 }
 
 /**
- * A statement and what it is given. All is in the order of keys and ids, so that two that meet don't wait for each other
- * crosswise.
+ * A statement that gives the keys of the logs that have grown. The others are not at their heads any more, or have seen an
+ * operation, or speak of a block that is there and is damaged, or their leases are not as an append claims, or others wait for a
+ * turn. A lease is locked until the commit: nobody takes it over before. A row that speaks of a block that is not there is a
+ * violation of a foreign key: then nothing is done.
+ *
+ * All is in the order of keys and ids, so that two that meet don't wait for each other crosswise. A statement without what it
+ * does not need takes the server less time.
  */
 export const appendStatement = (
   schema: string,
@@ -202,40 +121,110 @@ export const appendStatement = (
       if (claims(append)) claimed.push([before.key, append.lease?.number ?? null])
     }
   }
-  const inOrder = blocks.toSorted(([, { id: one }], [, { id: other }]) => (one < other ? -1 : one > other ? 1 : 0))
-  const carries = {
-    operations: ran.length > 0,
-    blocks: mentions.length > 0,
-    claims: claimed.length > 0,
-    turns: turns.length > 0,
-    documents: indexed.length > 0,
-  } // a block that no row speaks of is not taken
-  return {
-    text: appendText(schema, carries),
-    documents: carries.documents,
-    turns: carries.turns,
-    values: [
-      scope,
-      ...columns(8, given),
-      ...columns(8, rows),
-      ...(carries.operations ? columns(5, ran) : []),
-      ...(carries.blocks
-        ? [
-            ...columns(
-              3,
-              inOrder.map(([log, { id, bytes }]) => [log, bytesOf(id), bytes]),
-            ),
-            ...columns(3, mentions),
-          ]
-        : []),
-      ...(carries.claims ? columns(2, claimed) : []),
-      ...(carries.turns ? columns(2, turns) : []),
-      ...(carries.documents ? [...columns(4, documents), ...columns(3, indexed)] : []),
-    ],
+  const values = new Values(scope)
+  const parts: string[] = []
+  const conditions: string[] = []
+  parts.push(
+    `given as (select * from ${values.table('g', { log: 'bigint', size: 'bigint', root: 'bytea', new_size: 'bigint', new_root: 'bytea', entries: 'bigint', peaks: 'bytea', appended: 'bigint' }, given)})`,
+  )
+  const added = values.table(
+    'r',
+    {
+      log: 'bigint',
+      position: 'bigint',
+      place: 'bigint',
+      node: 'bytea',
+      body: 'text',
+      at: 'bigint',
+      salt: 'bytea',
+      erased: 'bytea',
+    },
+    rows,
+  )
+  const after = [
+    `added as (
+      insert into ${schema}.row (scope, segment, position, place, node, body, at, salt, erased)
+      select $1::text, r.log, r.position, r.place, r.node, r.body, r.at, r.salt, r.erased
+      from ${added} join grown on grown.key = r.log
+    )`,
+  ]
+  if (ran.length > 0) {
+    const table = values.table('o', { log: 'bigint', id: 'text', base: 'bigint', size: 'bigint', root: 'bytea' }, ran)
+    parts.push(`ran as (select * from ${table})`)
+    conditions.push(
+      `not exists (select 1 from ran r join ${schema}.operation o on o.scope = $1::text and o.log = r.log and o.id = r.id where r.log = g.log)`,
+    )
+    after.push(`noted as (
+      insert into ${schema}.operation (scope, log, id, base, size, root)
+      select $1::text, r.log, r.id, r.base, r.size, r.root from ran r join grown on grown.key = r.log
+    )`)
   }
+  if (mentions.length > 0) {
+    const inOrder = blocks.toSorted(([, { id: one }], [, { id: other }]) => (one < other ? -1 : one > other ? 1 : 0))
+    const brought = inOrder.map(([log, { id, bytes }]) => [log, bytesOf(id), bytes])
+    parts.push(`gave as (select * from ${values.table('b', { log: 'bigint', id: 'bytea', bytes: 'bytea' }, brought)})`)
+    conditions.push(
+      `not exists (select 1 from gave join ${schema}.block b on b.scope = $1::text and b.id = gave.id where gave.log = g.log and b.bytes <> gave.bytes)`,
+    )
+    after.push(
+      `stored as (
+      insert into ${schema}.block (scope, id, kept, bytes)
+      select $1::text, b.id, false, b.bytes from gave b join grown on grown.key = b.log
+      on conflict (scope, id) do nothing
+    )`,
+      `spoken as (
+      insert into ${schema}.mention (scope, segment, position, block)
+      select $1::text, m.log, m.position, m.block
+      from ${values.table('m', { log: 'bigint', position: 'bigint', block: 'bytea' }, mentions)} join grown on grown.key = m.log
+    )`,
+    )
+  } // a block that no row speaks of is not taken
+  if (claimed.length > 0) {
+    parts.push(
+      `claimed as (select * from ${values.table('c', { log: 'bigint', number: 'bigint' }, claimed)})`,
+      `held as materialized (
+      select s.log, s.number from ${schema}.lease s
+      where s.scope = $1::text and s.log in (select log from claimed) and s.holder is not null
+        and (s.expires > clock_timestamp() or exists (select 1 from claimed c where c.log = s.log and c.number = s.number))
+      for share
+    )`,
+    )
+    conditions.push(
+      'not exists (select 1 from claimed c left join held h on h.log = c.log where c.log = g.log and c.number is distinct from h.number)',
+    )
+  }
+  if (turns.length > 0) {
+    parts.push(`turned as (select * from ${values.table('t', { log: 'bigint', turn: 'bigint' }, turns)})`)
+    conditions.push(
+      'not exists (select 1 from turned t where t.log = g.log and not pg_try_advisory_xact_lock_shared(t.turn))',
+    )
+  }
+  if (indexed.length > 0)
+    after.push(
+      `documents as (
+      insert into ${schema}.search (scope, segment, position, part, terms)
+      select $1::text, d.log, d.position, d.part, d.terms::tsvector
+      from ${values.table('d', { log: 'bigint', position: 'bigint', part: 'smallint', terms: 'text' }, documents)} join grown on grown.key = d.log
+    )`,
+      `indexed as (
+      insert into ${schema}.search_until (scope, segment, until)
+      select $1::text, i.log, i.until from ${values.table('i', { log: 'bigint', first: 'bigint', until: 'bigint' }, indexed)} join grown on grown.key = i.log
+      where i.first = coalesce(
+        (select u.until from ${schema}.search_until u where u.scope = $1::text and u.segment = i.log),
+        (select g.base from ${schema}.segment g where g.scope = $1::text and g.key = i.log)
+      )
+      on conflict (scope, segment) do update set until = excluded.until
+    )`,
+    )
+  const grow = `grown as (
+      update ${schema}.log l set size = g.new_size, root = g.new_root, entries = g.entries, peaks = g.peaks, appended = g.appended,
+        used = ${usedAt('coalesce(g.appended, l.created)')}
+      from given g
+      where ${['l.scope = $1::text and l.key = g.log and l.size = g.size and l.root = g.root', ...conditions].join(' and ')}
+      returning l.key
+    )`
+  const text = `with ${[...parts, grow, ...after].join(', ')} select key from grown`
+  return { text, values: values.list, documents: indexed.length > 0, turns: turns.length > 0 }
 }
 
 export const bytesOf = (digits: string): Buffer => Buffer.from(digits, 'hex')
-
-const columns = (count: number, rows: readonly (readonly unknown[])[]): unknown[][] =>
-  Array.from({ length: count }, (_, column) => rows.map((row) => row[column]))

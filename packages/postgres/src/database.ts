@@ -4,7 +4,16 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
-import type { Place } from './fault.ts'
+
+/** Which store it is. */
+export interface Place {
+  /** For people; without a password. */
+  readonly name: string
+  /** The schema, quoted. */
+  readonly schema: string
+  /** Milliseconds that a statement may take. */
+  readonly timeout: number
+}
 
 /** The part of a `pg` pool that the store uses. */
 export interface PostgresPool {

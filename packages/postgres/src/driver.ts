@@ -1,7 +1,7 @@
 /** The store driver over PostgreSQL: each method a fixed number of statements, whatever it is given. */
 import { isLeft, left, right } from 'indelible/json/kit'
 import {
-  type Answer,
+  notDeleted,
   rangeOf,
   signalKey,
   type Store,
@@ -9,7 +9,6 @@ import {
   storeFaultText,
   storeOf,
   type StoreRepair,
-  type Unchanged,
 } from 'indelible/store/kit'
 import { Blocks } from './blocks.ts'
 import { Calls } from './calls.ts'
@@ -77,7 +76,17 @@ export const postgresDriver = (
       calls.onLog('read nodes', scope, id, async (_log, rows) => right(Object.freeze(await rows.nodes(positions)))),
     fork: (scope, id, to, at, meta) =>
       calls.onLog('fork', scope, id, (log, rows) => logs.fork(scope, log, rows, to, at, meta)),
-    remove: (scope, id, unchanged) => removed({ calls, logs, elsewhere, sweeper }, scope, id, unchanged),
+    remove: async (scope, id, unchanged) => {
+      const gone = await calls.run('remove a log', () => logs.remove(scope, id, unchanged))
+      if (isLeft(gone)) return gone
+      elsewhere.changed(signalKey(scope, id))
+      // The log is gone. Its rows follow in pieces, so that a long one does not hold everything up.
+      const swept = await calls.run('delete the rows', async () => {
+        await sweeper.sweep(scope, gone.right)
+        return right(await sweeper.tidy())
+      })
+      return isLeft(swept) ? left(notDeleted(swept.left)) : swept
+    },
     lease: (scope, id, change) => calls.run('change a lease', () => leases.change(scope, id, change)),
     putBlocks: (scope, given) => calls.run('put blocks', async () => right(await blocks.put(scope, given))),
     getBlocks: (scope, ids) => calls.run('get blocks', async () => right(await blocks.get(scope, ids))),
@@ -128,33 +137,6 @@ export const postgresDriver = (
     },
   }
   return driver
-}
-
-/** What a removal has to do with. */
-interface Removal {
-  readonly calls: Calls
-  readonly logs: Logs
-  readonly elsewhere: Elsewhere
-  readonly sweeper: Sweeper
-}
-
-const removed = async (
-  { calls, logs, elsewhere, sweeper }: Removal,
-  scope: string,
-  id: string,
-  unchanged: Unchanged | undefined,
-): Answer<void> => {
-  const gone = await calls.run('remove a log', () => logs.remove(scope, id, unchanged))
-  if (isLeft(gone)) return gone
-  elsewhere.changed(signalKey(scope, id))
-  // The log is gone. Its rows follow in pieces, so that a long one does not hold everything up.
-  const swept = await calls.run('delete the rows', async () => {
-    await sweeper.sweep(scope, gone.right)
-    return right(await sweeper.tidy())
-  })
-  if (!isLeft(swept)) return swept
-  const cause = new Error(storeFaultText(swept.left), { cause: swept.left })
-  return left({ _tag: 'Io', operation: 'delete the rows of a removed log', cause, outcome: 'unknown' })
 }
 
 const repaired = async (db: Database, driver: StoreDriver): Promise<readonly StoreRepair[]> => {

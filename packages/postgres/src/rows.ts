@@ -104,18 +104,13 @@ export class LogRows {
   }
 
   /** The positions that a range stands for. */
-  async #positions({ from, to, only }: RowRange): Promise<Positions> {
+  async #positions({ only, ...slice }: RowRange): Promise<Positions> {
     const { head, entries } = this.#log
     const { size } = head
-    if (only === undefined)
-      return positionsOf(this.#log, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }, unasked)
+    if (only === undefined) return positionsOf(this.#log, slice, unasked)
     const count = only === 'entry' ? entries : size - entries
     // A log of that kind alone has as many rows, so its range is that among the kind.
-    const { start, end } = positionsOf(
-      { head: { ...head, size: count }, entries: count },
-      { ...(from !== undefined && { from }), ...(to !== undefined && { to }) },
-      unasked,
-    )
+    const { start, end } = positionsOf({ head: { ...head, size: count }, entries: count }, slice, unasked)
     if (start >= end) return { start: 0, end: 0 }
     const [first, last] = await Promise.all([
       start === 0 ? 0 : this.#positionOf(only, start, count),

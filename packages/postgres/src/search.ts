@@ -5,7 +5,7 @@
  * Terms are given to the server as they are: none of its text search configurations has a part in it, so every store finds
  * the same.
  */
-import { isLeft, left, right } from 'indelible/json/kit'
+import { isLeft, right } from 'indelible/json/kit'
 import type { BlockId } from 'indelible/proof/kit'
 import {
   type Answer,
@@ -23,7 +23,6 @@ import {
   type RowsIndexed,
   type StoredRow,
   storedRow,
-  type StoreFaultOf,
   type TermsOf,
   type WantedTerm,
 } from 'indelible/store/kit'
@@ -107,18 +106,18 @@ export class Search implements IndexDriver {
   #find(scope: string, query: RowQuery & { readonly limit: number }): Answer<RowsFound | undefined> {
     return this.#calls.run('search the index', async () => {
       if (!(await this.#isThere())) return right(undefined)
-      const before = query.after === undefined ? undefined : rowCursorIn(query.after)
-      if (query.after !== undefined && before === undefined) return left(noCursor)
+      const before = rowCursorIn(query.after)
+      if (isLeft(before)) return before
       const { log } = query
       const behind = query.count === false ? 0 : await this.#behind()
-      if (log === undefined) return right({ ...(await this.#found(scope, query, before, undefined)), behind })
+      if (log === undefined) return right({ ...(await this.#found(scope, query, before.right, undefined)), behind })
       return this.#calls.onLog('search the index', scope, log, async ({ stretches, head }) => {
         const ranges = stretches.map(({ segment, base }, index, all) => ({
           segment,
           from: base,
           to: all[index + 1]?.base ?? head.size,
         }))
-        return right({ ...(await this.#found(scope, query, before, ranges)), behind })
+        return right({ ...(await this.#found(scope, query, before.right, ranges)), behind })
       })
     })
   }
@@ -369,12 +368,6 @@ export class Search implements IndexDriver {
     return Number(row?.['rows'])
   }
 }
-
-const noCursor: StoreFaultOf<'InvalidId'> = Object.freeze({
-  _tag: 'InvalidId',
-  what: 'cursor',
-  reason: 'it is not the `next` of a page of this search',
-})
 
 /** Each segment, where its rows end, and how far they are indexed. Of one whose log is removed, forks share the rows. */
 const reach = (s: string): string => `

@@ -1,6 +1,5 @@
 /** What of a message is recorded: all of it, what a rule leaves, or how long it is. */
-import { ownFields } from 'indelible/json/kit'
-import type { Json, JsonObject } from 'indelible/json/kit'
+import { ownFields, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { createRedactor, type Redact as Redaction } from 'indelible/redact'
 import { identityOf } from './identity.ts'

@@ -3,9 +3,8 @@
  * the store, so that a process that starts later finds them; each look-up reads one short log of 256.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, parseJson, right } from 'indelible/json/kit'
-import { digestOf } from 'indelible/proof/kit'
-import { emptyRange } from 'indelible/proof/kit'
+import { mapRight, isLeft, parseJson, right } from 'indelible/json/kit'
+import { digestOf, emptyRange } from 'indelible/proof/kit'
 import type { Head, Store, StoreFault } from 'indelible/store'
 import { headOf, ownStore } from 'indelible/store/kit'
 
@@ -49,8 +48,7 @@ export class Places {
     const secret = await this.#secretOf()
     if (isLeft(secret)) return secret
     const { name, digest } = bucketOf(secret.right, key)
-    const bucket = await this.#read(name)
-    return isLeft(bucket) ? bucket : right((bucket.right.places.get(digest) ?? []).toReversed())
+    return mapRight(await this.#read(name), ({ places }) => (places.get(digest) ?? []).toReversed())
   }
 
   /** Keep places. Cost: an append to a log for each key, at the same time. */

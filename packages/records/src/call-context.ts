@@ -34,14 +34,12 @@ export interface Signal {
    * Call a listener when it aborts.
    *
    * @param type `abort`
-   * @param listener the listener
    */
   readonly addEventListener: (type: 'abort', listener: () => void) => void
   /**
    * Stop calling a listener.
    *
    * @param type `abort`
-   * @param listener the listener
    */
   readonly removeEventListener: (type: 'abort', listener: () => void) => void
 }
@@ -75,8 +73,7 @@ export interface Call<T = unknown> {
   readonly signal?: Signal
   /**
    * Summarizes a returned value, if the method returns failures as values. Its fields replace those of the summary.
-   * Default:
-   * every returned value is a success.
+   * Default: every returned value is a success.
    *
    * @param value the returned value
    * @returns fields of the summary

@@ -2,9 +2,8 @@
  * Recording a call: exactly one record when it has ended, however it ended. The caller gets what it would have got
  * without the record, also where recording fails.
  */
-import { isRight } from 'indelible/json/kit'
+import { isRight, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
 import type { History, Position } from 'indelible/history'
-import type { Json, JsonArray, JsonObject } from 'indelible/json/kit'
 import { classOf, encodeValue } from './encode.ts'
 import { attempt, tell, textFrom, timeFrom, within } from './guarded.ts'
 import { positionOf, settingsOf, type Settings } from './log.ts'

@@ -25,10 +25,8 @@ export interface EncodeLimits {
 
 /**
  * Decides what may be kept. It sees every value before it is encoded, and returns the same value or a replacement. If
- * it
- * throws, or returns undefined, `[redacted]` is kept.
+ * it throws, or returns undefined, `[redacted]` is kept.
  *
- * @param value the value
  * @param path its place
  * @returns the value to keep
  */

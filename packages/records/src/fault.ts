@@ -24,7 +24,6 @@ const contentSentences: Sentences<ContentFault> = {
 /**
  * A content fault as a sentence for people.
  *
- * @param fault the fault
  * @returns what happened, and what to do next
  */
 export const contentFaultMessage: (fault: ContentFault) => string = sentencesOf(contentSentences)

@@ -24,14 +24,11 @@ export interface CallLogOptions {
   readonly content?: ContentStore
   /**
    * Receives an event after every call. Errors that it throws are ignored. Default: nothing.
-   *
-   * @param event the event
    */
   readonly telemetry?: (event: RecordEvent) => void
   /**
    * Carries the current call through asynchronous code, so that inner calls find their parent: Node's
-   * `AsyncLocalStorage`, or
-   * an object like it. Default: you pass the parent.
+   * `AsyncLocalStorage`, or an object like it. Default: you pass the parent.
    */
   readonly scope?: CallScope
   /**

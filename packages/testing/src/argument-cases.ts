@@ -4,7 +4,7 @@ import { blockIdOf } from 'indelible/proof/kit'
 import type { Store } from 'indelible/store'
 import { bytes } from './block-contract.ts'
 import { done, same, wreck } from './check.ts'
-import { add, entry, logWith, note } from './rows.ts'
+import { add, bodiesOf, entry, logWith, note } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 /** Every operation, each given arguments that `after` gets once the call has returned, and what it answered. */
@@ -73,9 +73,6 @@ export const argumentCases: StoreCases = {
     const erasing = store.erase(request)
     wreck(request)
     same((await done(erasing)).rows, 1)
-    same(
-      (await done(store.read('a'))).map(({ body }) => body),
-      ['"gone"', 'two'],
-    )
+    same(await bodiesOf(store, 'a'), ['"gone"', 'two'])
   },
 }

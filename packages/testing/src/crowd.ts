@@ -3,6 +3,7 @@ import { isLeft } from 'indelible/json/kit'
 import { followLog, verifyLog, type StoredRow } from 'indelible/store'
 import { done, holds, same } from './check.ts'
 import type { Elsewhere, StorePlace } from './place.ts'
+import { bodiesOf } from './rows.ts'
 
 const writers = 3
 const appends = 40
@@ -73,11 +74,7 @@ export const afterWreck = async (place: StorePlace, index: number): Promise<void
     try {
       const { head } = await done(store.create({ id, encrypt: false }))
       await done(store.append(id, { expected: head, rows: [{ kind: 'entry', body: wreck.name }] }))
-      same(
-        (await done(store.read('first'))).map(({ body }) => body),
-        [wreck.name],
-        `what is there after ${wreck.name}`,
-      )
+      same(await bodiesOf(store, 'first'), [wreck.name], `what is there after ${wreck.name}`)
     } finally {
       await store.close()()
     }

@@ -2,7 +2,7 @@
 import { isLeft } from 'indelible/json/kit'
 import { verifyLog } from 'indelible/store'
 import { done, faulty, same } from './check.ts'
-import { add, asStored, entry, headFor, logWith, someRows } from './rows.ts'
+import { add, asStored, entry, headFor, listedIds, logWith, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 export const forkCases: StoreCases = {
@@ -66,10 +66,7 @@ export const forkCases: StoreCases = {
     await faulty('NoSuchLog', store.info('a'))
     await faulty('NoSuchLog', store.read('a'))
     await faulty('NoSuchLog', store.remove('a'))
-    same(
-      (await done(store.list())).logs.map((log) => log.id),
-      ['b'],
-    )
+    same(await listedIds(store), ['b'])
     same(await done(store.read('b')), asStored(rows))
   },
   'a log that is removed while it is read is read whole, or gone, and never said to be damaged': async (store) => {

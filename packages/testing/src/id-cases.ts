@@ -1,7 +1,7 @@
 /** Ids and scopes: what may name something, and that names never reach further than they should. */
 import { isRight } from 'indelible/json/kit'
 import { done, faulty, holds, same } from './check.ts'
-import { asStored, entry, headFor, logWith } from './rows.ts'
+import { asStored, entry, headFor, listedIds, logWith } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 /** All different, and all good. */
@@ -72,10 +72,7 @@ export const idCases: StoreCases = {
   'ids are any text without control characters, and never the same for two texts': async (store) => {
     for (const id of goodIds) await logWith(store, id, [entry(id)])
     for (const id of goodIds) same((await done(store.read(id)))[0]?.body, id)
-    same(
-      (await done(store.list({ limit: 1000 }))).logs.map((log) => log.id),
-      goodIds.toReversed(),
-    )
+    same(await listedIds(store, { limit: 1000 }), goodIds.toReversed())
     for (const id of goodIds.slice(0, 20)) await done(store.remove(id))
     same((await done(store.list({ limit: 1000 }))).logs.length, goodIds.length - 20)
   },
@@ -111,10 +108,7 @@ export const idCases: StoreCases = {
       const scope = store.scoped(id)
       holds(!isRight(scope) && scope.left._tag === 'InvalidId' && scope.left.what === 'scope', 'it is no scope either')
     }
-    same(
-      (await done(store.list())).logs.map((log) => log.id),
-      ['a'],
-    )
+    same(await listedIds(store), ['a'])
   },
   'a scope sees its own logs and blocks, and no others': async (_store, place) => {
     const names = ['one', 'two', 'ONE', 'one ', '%', '../one', '\u00E9', 'e\u0301']

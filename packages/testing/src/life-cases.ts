@@ -3,7 +3,7 @@ import { isRight } from 'indelible/json/kit'
 import type { BlockId } from 'indelible/proof/kit'
 import { verifyLog, type Store } from 'indelible/store'
 import { done, faulty, holds, same } from './check.ts'
-import { add, asStored, entry, headFor, logWith, someRows } from './rows.ts'
+import { add, asStored, entry, headFor, listedIds, logWith, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 const everyMethod = (store: Store) => [
@@ -80,10 +80,7 @@ export const lifeCases: StoreCases = {
     same((await done(again.info('a'))).head, headFor([...rows, entry('op'), entry('more')], again.hash))
     for (const id of ['a', 'b']) await done(verifyLog(again, id))
     await done(again.create({ id: 'c', encrypt: false }))
-    same(
-      (await done(again.list())).logs.map((log) => log.id),
-      ['c', 'b', 'a'],
-    )
+    same(await listedIds(again), ['c', 'b', 'a'])
     await done(again.close())
   },
 }

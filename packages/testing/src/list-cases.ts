@@ -2,7 +2,7 @@
 import { isLeft, type JsonObject } from 'indelible/json/kit'
 import type { ListQuery, Store } from 'indelible/store'
 import { done, faulty, holds, same } from './check.ts'
-import { add, entry, note, timed } from './rows.ts'
+import { add, entry, listedIds, note, timed } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 const allPages = async (store: Store, query: ListQuery): Promise<string[]> => {
@@ -20,15 +20,9 @@ export const listCases: StoreCases = {
   'logs are listed with the last created first, also those of one millisecond': async (store) => {
     const ids = Array.from({ length: 50 }, (_, index) => `log ${(index * 7) % 50}`)
     for (const id of ids) await done(store.create({ id, encrypt: false }))
-    same(
-      (await done(store.list())).logs.map((log) => log.id),
-      ids.toReversed(),
-    )
+    same(await listedIds(store), ids.toReversed())
     await add(store, ids[0] as string, [entry('x')])
-    same(
-      (await done(store.list())).logs.map((log) => log.id),
-      ids.toReversed(),
-    )
+    same(await listedIds(store), ids.toReversed())
   },
   'a listed log says what `info` says': async (store) => {
     await done(store.create({ id: 'a', meta: { n: 1 }, encrypt: false }))
@@ -98,11 +92,7 @@ export const listCases: StoreCases = {
     ]
     for (const [where, ids] of wanted) {
       const query = { where: JSON.parse(where) as NonNullable<ListQuery['where']> }
-      same(
-        (await done(store.list(query))).logs.map((log) => log.id),
-        ids,
-        where,
-      )
+      same(await listedIds(store, query), ids, where)
       same(await allPages(store, { ...query, limit: 1 }), ids, where)
     }
   },

@@ -1,6 +1,6 @@
 /** Rows for the cases, and what must become of them. */
 import { treeRoot, type Hash } from 'indelible/proof/kit'
-import type { Append, Appended, Head, LogInfo, Row, Store, StoredRow } from 'indelible/store'
+import type { Append, Appended, Head, ListQuery, LogInfo, Row, Store, StoredRow } from 'indelible/store'
 import { rowLeaf, type TimedRow } from 'indelible/store/kit'
 import { done } from './check.ts'
 
@@ -59,3 +59,11 @@ export const add = async (
   rows: readonly Row[],
   more: Partial<Append> = {},
 ): Promise<Appended> => done(store.append(id, { expected: (await done(store.info(id))).head, rows, ...more }))
+
+/** The texts of a log's rows. */
+export const bodiesOf = async (store: Store, id: string): Promise<readonly string[]> =>
+  (await done(store.read(id))).map(({ body }) => body)
+
+/** The ids of a page of logs. */
+export const listedIds = async (store: Store, query: ListQuery = {}): Promise<readonly string[]> =>
+  (await done(store.list(query))).logs.map(({ id }) => id)

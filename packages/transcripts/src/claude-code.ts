@@ -21,9 +21,8 @@ import {
   Unexpected,
 } from 'indelible/json/kit'
 import { decodeResponse } from 'indelible/codecs/anthropic'
-import { decodeRecorded } from 'indelible/codecs/kit'
+import { decodeRecorded, codecFaultText } from 'indelible/codecs/kit'
 import { type TranscriptFault, type Decoded } from 'indelible/codecs'
-import { codecFaultText } from 'indelible/codecs/kit'
 import { textOf, type Message } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
 import type { Ending, LineFormat, LineReader, Sink } from './line-format.ts'

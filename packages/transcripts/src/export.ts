@@ -28,8 +28,7 @@ import {
 } from 'indelible/json/kit'
 import { decodeMessage } from 'indelible/message'
 import { messageFaultText } from 'indelible/message/kit'
-import { decodeNote } from 'indelible/notes/kit'
-import { noteFaultText } from 'indelible/notes/kit'
+import { decodeNote, noteFaultText } from 'indelible/notes/kit'
 import { classify, isPageKind, pageKinds } from 'indelible/pages'
 import type { LineFormat, Sink } from './line-format.ts'
 import type { Exported, ExportedRow, RowMoment } from 'indelible/session'
@@ -50,7 +49,6 @@ export function* exportLines({ id, metadata, erasable, rows, head }: Exported): 
 /**
  * A transcript as an export. If it comes from another format, its metadata says so, and it has no root.
  *
- * @param transcript the transcript
  * @returns the record to export
  */
 export const exportOf = (transcript: Transcript): Exported => {

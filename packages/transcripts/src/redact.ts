@@ -8,7 +8,6 @@ import type { PlacedNote, Transcript } from './transcript.ts'
  * A transcript without secrets: in its messages, its notes and what is known of its origin. The root that an export of
  * Indelible states is left out, for other rows have another one.
  *
- * @param transcript the transcript
  * @param redact rules, or a redactor
  * @returns a transcript with marks in place of the secrets
  */

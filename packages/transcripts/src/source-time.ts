@@ -1,7 +1,6 @@
 /** The time of an imported message, as its file has it: readers keep it beside the message, in its `meta`. */
-import { isObject, type Json, type JsonObject } from 'indelible/json/kit'
+import { isObject, type Json, type JsonObject, type Immutable } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
-import type { Immutable } from 'indelible/json/kit'
 
 /** Where each format keeps it: a text or milliseconds since 1970. */
 const places: { readonly [format: string]: readonly (readonly string[])[] } = {

@@ -14,10 +14,8 @@ import type { Transcript, TranscriptOptions } from './transcript.ts'
  * losses in the order of the file; and an `end` or a `fault`.
  *
  * In a file with branches (pi, Claude Code) only the end of the file tells which messages belong to the conversation:
- * the
- * `end` event lists the others in `dropped`. If you store items as they come, remove those then. Or read the file
- * twice,
- * first for the `end` alone.
+ * the `end` event lists the others in `dropped`. If you store items as they come, remove those then. Or read the file
+ * twice, first for the `end` alone.
  *
  * Memory  one line, and in files with branches the id of every entry and 8 bytes more. A file that is one JSON value is
  *         held whole; so are lines of Anthropic's messages

@@ -44,6 +44,18 @@ describe('encodings', () => {
       expect([transcript.messages, transcript.damage, transcript.losses]).toEqual([messages, [], []])
     }
   })
+  it.each(['le', 'be'] as const)('a file in UTF-16 (%s) that ends within a character says where', (order) => {
+    const whole = utf16(pi('ab'), order, true)
+    const torn = Buffer.concat([whole, utf16('🙂', order, false).subarray(0, 3)])
+    const { messages, damage } = read(torn)
+    expect(messages.length).toBe(1)
+    expect(damage[0]).toEqual({
+      line: 3,
+      offset: whole.length,
+      reason: 'has bytes that are no text: U+FFFD is read for them',
+    })
+  })
+
   it('bytes that are no text are read as U+FFFD, and listed with their offset', () => {
     const good = Buffer.from(pi('ab'))
     const at = good.indexOf('"ab"') + 2

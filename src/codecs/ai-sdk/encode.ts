@@ -1,7 +1,6 @@
 /** To the wire of AI SDK model messages: results in tool messages, instructions as one text, pictures as files. */
-import { own } from '../../json/index.ts'
+import { own, type Path } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'

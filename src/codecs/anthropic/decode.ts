@@ -44,12 +44,10 @@ export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
 
 /**
  * Decode a response of the API: a body with `role` and `content`. It becomes one assistant message with the body's id.
- * The
- * model, the stop reason and the usage go into its `meta` under `anthropic-response`.
+ * The model, the stop reason and the usage go into its `meta` under `anthropic-response`.
  *
  * The API sometimes answers with blocks that it refuses in a request, such as an empty text. They are recorded as they
- * are.
- * When the message is sent back, they are left out, with a loss for each.
+ * are. When the message is sent back, they are left out, with a loss for each.
  *
  * @param body the body of a response
  * @returns the message; or a fault with the path

@@ -1,7 +1,6 @@
 /** To the wire of Anthropic Messages: all results of a turn first in the next user message, all calls of a turn last. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { own } from '../../json/index.ts'
-import type { Path } from '../../json/index.ts'
+import { own, type Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { CallIds } from '../call-ids.ts'
 import type { EncodeFault } from '../fault.ts'

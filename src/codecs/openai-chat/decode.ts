@@ -42,8 +42,7 @@ export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
 
 /**
  * Make a `decode` for messages that come a few at a time. Each call takes the next messages; together they give the
- * same as
- * one `decode` of all.
+ * same as one `decode` of all.
  *
  * @returns the decoder
  * @example

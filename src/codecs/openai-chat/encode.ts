@@ -1,7 +1,6 @@
 /** To the wire of OpenAI Chat Completions: one tool message a result, all text of a turn before its calls. */
-import { own } from '../../json/index.ts'
+import { own, type Path } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { CallIds } from '../call-ids.ts'
 import type { EncodeFault } from '../fault.ts'

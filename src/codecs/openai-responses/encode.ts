@@ -1,7 +1,6 @@
 /** To the wire of the OpenAI Responses API: one item a call, one item a result, one item a text of the assistant. */
-import { own } from '../../json/index.ts'
+import { own, type Json, type Path } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Json, Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { CallIds } from '../call-ids.ts'
 import type { EncodeFault } from '../fault.ts'

@@ -11,6 +11,7 @@
 import { attachmentTokens } from './attachments.ts'
 import type { Message, Part } from '../../message/index.ts'
 import { erasedMark } from '../../message/kit.ts'
+import { once } from '../once.ts'
 
 /** Counts the tokens of a message. It must be pure: the same message always gives the same whole number. */
 export type Estimator = (message: Message) => number
@@ -25,26 +26,12 @@ export type Tokenizer = (text: string) => number
  * An estimator that counts texts with a tokenizer, and everything else like `estimateTokens`. The same tokenizer gives the
  * same estimator.
  */
-export const estimatorOf = (tokenizer: Tokenizer): Estimator => {
-  const known = estimators.get(tokenizer)
-  if (known !== undefined) return known
-  const estimate: Estimator = (message) => tokensOfMessage(message, tokenizer)
-  estimators.set(tokenizer, estimate)
-  return estimate
-}
+export const estimatorOf: (tokenizer: Tokenizer) => Estimator = once(
+  (tokenizer) => (message) => tokensOfMessage(message, tokenizer),
+)
 
 /** An estimator that asks `estimate` once for each message. Only for messages that can't change: those of a record. */
-export const remembering = (estimate: Estimator): Estimator => {
-  const known = estimates.get(estimate) ?? new WeakMap<Message, number>()
-  estimates.set(estimate, known)
-  return (message) => {
-    const found = known.get(message)
-    if (found !== undefined) return found
-    const tokens = estimate(message)
-    known.set(message, tokens)
-    return tokens
-  }
-}
+export const remembering: (estimate: Estimator) => Estimator = once((estimate) => once(estimate))
 
 /** The estimated tokens of a text. Cost: O(characters). */
 export const textTokens = (text: string): number => {
@@ -104,9 +91,6 @@ export const textTokens = (text: string): number => {
   }
   return Math.ceil(sum / 100)
 }
-
-const estimates = new WeakMap<Estimator, WeakMap<Message, number>>()
-const estimators = new WeakMap<Tokenizer, Estimator>()
 
 const perMessage = 4
 

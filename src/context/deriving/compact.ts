@@ -252,9 +252,8 @@ const rangeSlot = (segment: Exclude<Segment, ShownUnit>, compaction: Compaction)
   const { activeFrom, settledTo, renderer } = compaction
   const { from, to } = segment
   const briefs = segment.type === 'gap' ? segment.briefs : none
-  const tokens = segment.type === 'gap' ? renderer.linesTokens(briefs) : renderer.estimate(segment.message)
+  const tokens = segment.type === 'gap' ? renderer.linesTokens(briefs) : renderer.estimate(segment.item.message)
   const fit = fittingBriefs(briefs)
-  const cuts = new Map<number, number>()
   const level = segment.type === 'gap' && briefs.length === 0 ? 'pointer' : 'structured'
   const candidate: Candidate = {
     from,
@@ -272,9 +271,7 @@ const rangeSlot = (segment: Exclude<Segment, ShownUnit>, compaction: Compaction)
       if (choice === 'pointer') return 0
       if (typeof choice === 'string') return tokens
       if (briefs.length === 0) return Infinity
-      const known = cuts.get(choice.tokens) ?? sum(fit(choice.tokens).map((brief) => brief.tokens))
-      cuts.set(choice.tokens, known)
-      return known
+      return sum(fit(choice.tokens).map((brief) => brief.tokens))
     },
   }
   const place = (choice: Choice): Placed => {
@@ -431,7 +428,7 @@ const gapOf = (hide: readonly Placed[], briefs: readonly Brief[], { gaps, render
     briefs.every((brief, at) => brief === known.briefs[at])
   )
     return known
-  const made = gap(joined(hide.map(({ segment }) => hiddenOf(segment, renderer))), briefs)
+  const made = gap(joined(hide.map(({ segment }) => hiddenOf(segment, renderer))), briefs, renderer)
   gaps.set(from, made)
   return made
 }

@@ -10,12 +10,22 @@ import type { Sequence } from '../../sequence/index.ts'
 import { tokens, usableTokens, windowParts, type Budget } from './budget.ts'
 import type { ContextFault, MinimumPage } from '../fault.ts'
 import { recallAmong, toolTokensOf, type OfferedTool } from './offered.ts'
-import { allOf, hiddenOf, itemsOf, levelIn, shown, tokensIn, type LinePart, type Segment } from './line.ts'
+import {
+  allOf,
+  hiddenOf,
+  itemsOf,
+  levelIn,
+  shown,
+  tokensIn,
+  type LinePart,
+  type Segment,
+  type ShownUnit,
+} from './line.ts'
 import { paged } from '../policies/paged.ts'
 import { endOf } from './positions.ts'
 import { leastUsed, type Policy } from '../policies/policy.ts'
 import { spanOf, type Span } from './span.ts'
-import type { ContextSource } from './source.ts'
+import type { ContextSource, Sourced } from './source.ts'
 import { estimateTokens, estimatorOf, remembering, type Estimator, type Tokenizer } from '../counting/tokens.ts'
 import { resumed, stateOf } from './state.ts'
 import {
@@ -29,7 +39,6 @@ import {
   type Settings,
   type Track,
 } from './track.ts'
-import type { Unit } from './unit.ts'
 
 /** How a context is derived. */
 export interface DeriveOptions {
@@ -108,6 +117,8 @@ export interface DerivedContext {
   readonly budget: number
   /** With `model`: the tokens of messages, tools and system prompt by the estimator alone. A receipt keeps it. */
   readonly estimated?: number
+  /** How the record and its notes give the same context again. A receipt keeps it. Absent where only the program knows. */
+  readonly derivedBy?: DerivedBy
   /** With `model`: the tokens that the provider counts for each estimated one, by the receipts. */
   readonly factor?: number
   /** The number of messages in the record, with retracted ones. */
@@ -130,6 +141,20 @@ export interface DerivedContext {
    * as long as a result that came late is in reach. Computed when you read it.
    */
   readonly state: string | undefined
+}
+
+/** The settings of a context that follow from no record: with them `deriveContext` gives it again. */
+export interface DerivedBy {
+  /** The name of the policy, and the version of its choices. */
+  readonly policy: string
+  /** The version of the choices of the policy. Absent if it has none. */
+  readonly version?: string
+  /** The tokens for messages, before the estimate was corrected. */
+  readonly budget: number
+  /** The tokens of tools and system prompt beside them. */
+  readonly reserved: number
+  /** Whether markers name the tool `recall`. */
+  readonly recall: boolean
 }
 
 /** Cached tokens at 0.1 and others at 1.25 of the price of plain input. */
@@ -170,8 +195,8 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
     follow(view, notes, settings)
 
   const open = track.settling.open()
-  const { begun } = track
-  let state: State = { track, begun, length: view.length, end: endOf(view), ...allOf(track.line), open }
+  const { begun, line } = track
+  let state: State = { track, begun, length: view.length, end: endOf(view), ...allOf(line), open: open && shown(open) }
   let total = totalOf(state)
   const now = factorOf(track, state.end)
   let factor = policy.choose === 'epochs' ? Math.max(track.factor, now) : now
@@ -201,7 +226,7 @@ interface State extends LinePart {
   readonly length: number
   readonly end: number
   /** After the line, the unit whose calls are still open. */
-  readonly open: Unit | undefined
+  readonly open: ShownUnit | undefined
 }
 
 const deriveOptions: OptionNames<DeriveOptions> = {
@@ -223,22 +248,19 @@ const states = new WeakMap<SentContext, State>()
 const none: readonly Note[] = Object.freeze([])
 
 const totalOf = ({ line, messages, open }: State): number =>
-  (line.sums[messages] as number) + (open === undefined ? 0 : line.renderer.at(open, { level: 'full' }).tokens)
+  (line.sums[messages] as number) + (open === undefined ? 0 : tokensIn(open, line.renderer))
 
 const contextOf = (
   state: State,
   previous: SentContext | undefined,
   { total, room, factor }: { readonly total: number; readonly room: number; readonly factor: number },
-  { policy, model, reserved }: Settings,
+  { policy, model, reserved, budget, estimate, recall }: Settings,
   prices: Prices,
 ): DerivedContext => {
   const { track, line, messages: count, segments, open, end } = state
-  const last = open && shown(open)
-  const tail = last === undefined ? [] : itemsOf(last, line.renderer)
-  const messages = spanOf(
-    count + tail.length,
-    (index) => (index < count ? line.messages[index] : tail[index - count]?.message) as Message,
-  )
+  const tail = open === undefined ? [] : itemsOf(open, line.renderer)
+  const itemAt = (index: number): Sourced => (index < count ? line.items[index] : tail[index - count]) as Sourced
+  const messages = spanOf(count + tail.length, (index) => itemAt(index).message)
   const prefix = prefixOf(state, messages, previous)
   const cached = prefix <= count ? (line.sums[prefix] as number) : total
   let digest: string | undefined
@@ -246,12 +268,9 @@ const contextOf = (
   const context: DerivedContext = Object.freeze({
     // The cast gives the brand: what settling emits is settled, and each test that derives checks it.
     messages: messages as Settled<Span<Message>>,
-    sources: spanOf(
-      messages.length,
-      (index) => (index < count ? line.sources[index] : tail[index - count]?.source) as ContextSource,
-    ),
+    sources: spanOf(messages.length, (index) => itemAt(index).source),
     residency: spanOf(end, (position) => {
-      const segment = last !== undefined && position >= last.from ? last : segmentAt(line.segments, segments, position)
+      const segment = open !== undefined && position >= open.from ? open : segmentAt(line.segments, segments, position)
       return segment === undefined ? 'pointer' : levelIn(segment, position, line.renderer)
     }),
     get dropped() {
@@ -268,6 +287,17 @@ const contextOf = (
     tokens: total,
     budget: room,
     ...(model !== undefined && { estimated: total + reserved, factor }),
+    // Another estimator, and another name of the recall tool, are the program's own.
+    ...(estimate === estimateTokens &&
+      (recall === false || recall === 'recall') && {
+        derivedBy: Object.freeze({
+          policy: policy.name,
+          ...(policy.version !== undefined && { version: policy.version }),
+          budget,
+          reserved,
+          recall: recall !== false,
+        }),
+      }),
     length: end,
     activeFrom: track.activeFrom,
     stablePrefix: prefix,
@@ -289,7 +319,7 @@ const contextOf = (
 const prefixOf = (state: State, messages: Sequence<Message>, previous: SentContext | undefined): number => {
   if (previous === undefined) return 0
   const before = states.get(previous)
-  let prefix = before?.line.messages === state.line.messages ? Math.min(before.messages, state.messages) : 0
+  let prefix = before?.line.items === state.line.items ? Math.min(before.messages, state.messages) : 0
   for (; prefix < messages.length && prefix < previous.messages.length; prefix++)
     if (!jsonEqual(messages.at(prefix) as unknown as Json, previous.messages.at(prefix) as unknown as Json)) break
   return prefix
@@ -298,7 +328,7 @@ const prefixOf = (state: State, messages: Sequence<Message>, previous: SentConte
 const droppedIn = ({ line, segments, open }: State): readonly Range[] => {
   const ranges: Range[] = []
   const add = (from: number, to: number): void => void ranges.push(Object.freeze({ from, to }))
-  for (const segment of [...line.segments.slice(0, segments), ...(open === undefined ? [] : [shown(open)])]) {
+  for (const segment of [...line.segments.slice(0, segments), ...(open === undefined ? [] : [open])]) {
     if (segment.type === 'gap') {
       let from = segment.from
       for (const brief of segment.briefs) {

@@ -2,10 +2,9 @@
  * Lines: the messages of one epoch in a private buffer that only grows. Contexts derived one after the other are spans
  * of the same line, so that a context costs what it adds and not what it holds.
  */
-import type { Message } from '../../message/index.ts'
 import type { ResidencyLevel } from '../../pages/index.ts'
 import { folded, type Brief } from '../showing/brief.ts'
-import { markerFor, summaryFor, type Hidden, type RecallName } from '../showing/marker.ts'
+import { markerFor, summaryFor, type Hidden } from '../showing/marker.ts'
 import type { ContextSource, Sourced } from './source.ts'
 import { levelOfPage, type Renderer, type Shown, type ShownLevel, type Unit } from './unit.ts'
 
@@ -19,32 +18,32 @@ export interface ShownUnit extends Shown {
   readonly unit: Unit
 }
 
-/** A range that only a marker stands for, with some of its messages in short. */
-export interface Gap {
-  readonly type: 'gap'
+/** A range that one message stands for. */
+interface HiddenRange {
   readonly from: number
   readonly to: number
   readonly hidden: Hidden
+  /** Made once, so that a range that a compaction leaves is the same message, and counted once. */
+  readonly item: Sourced
+}
+
+/** A range that only a marker stands for, with some of its messages in short. */
+export interface Gap extends HiddenRange {
+  readonly type: 'gap'
   readonly briefs: readonly Brief[]
 }
 
 /** A range that a summary stands for. */
-export interface Summed {
+export interface Summed extends HiddenRange {
   readonly type: 'summary'
-  readonly from: number
-  readonly to: number
-  readonly hidden: Hidden
   readonly text: string
-  readonly model: string
-  readonly message: Message
 }
 
 export interface Line {
   /** How many compactions led here. */
   readonly epoch: number
   readonly segments: Segment[]
-  readonly messages: Message[]
-  readonly sources: ContextSource[]
+  readonly items: Sourced[]
   /** The tokens before each message, and after the last. */
   readonly sums: number[]
   /** How many messages stand before the first that the record does not have as it is; Infinity if there is none. */
@@ -59,8 +58,7 @@ export interface Line {
 export const emptyLine = (epoch: number, renderer: Renderer): Line => ({
   epoch,
   segments: [],
-  messages: [],
-  sources: [],
+  items: [],
   sums: [0],
   mendedAt: Infinity,
   renderer,
@@ -76,10 +74,10 @@ export interface LinePart {
 export const allOf = (line: Line): LinePart => ({
   line,
   segments: line.segments.length,
-  messages: line.messages.length,
+  messages: line.items.length,
 })
 
-export const tokensOf = (line: Line): number => line.sums[line.messages.length] as number
+export const tokensOf = (line: Line): number => line.sums[line.items.length] as number
 
 export const shown = (unit: Unit, level: ShownLevel = 'full', longest?: number): ShownUnit => {
   const { from, to } = unit
@@ -96,43 +94,34 @@ export const lentTo = (owner: ShownUnit, unit: Unit, renderer: Renderer): ShownU
 const isWhole = (segment: ShownUnit, said: number, renderer: Renderer): boolean =>
   renderer.at(segment.unit, segment).items[said]?.message === segment.unit.said[said]?.message
 
-export const gap = (hidden: Hidden, briefs: readonly Brief[] = []): Gap => ({
-  type: 'gap',
-  from: hidden.from,
-  to: hidden.to,
-  hidden,
-  briefs,
-})
+export const gap = (hidden: Hidden, briefs: readonly Brief[], { recall }: Renderer): Gap => {
+  const { from, to } = hidden
+  const noted = briefs.length > 0 && { briefs: freeze(briefs.flatMap(({ positions }) => positions)) }
+  const source = freeze({ type: 'representation', level: 'pointer', from, to, ...noted } as const)
+  return { type: 'gap', from, to, hidden, briefs, item: { message: markerFor(hidden, recall, folded(briefs)), source } }
+}
 
-export const summed = (hidden: Hidden, text: string, model: string, { recall }: Renderer): Summed => ({
-  type: 'summary',
-  from: hidden.from,
-  to: hidden.to,
-  hidden,
-  text,
-  model,
-  message: summaryFor(hidden, text, recall),
-})
+export const summed = (hidden: Hidden, text: string, model: string, { recall }: Renderer): Summed => {
+  const { from, to } = hidden
+  const source = freeze({ type: 'summary', from, to, model } as const)
+  return { type: 'summary', from, to, hidden, text, item: { message: summaryFor(hidden, text, recall), source } }
+}
 
 /** Add a segment at the end of a line. `given`: the answers that stand in it already, so that none is repeated. */
 export const extend = (line: Line, segment: Segment, given?: Map<string, number>): void => {
   line.segments.push(segment)
   for (const item of itemsOf(segment, line.renderer, given)) {
-    if (line.mendedAt === Infinity && isMended(item.source)) line.mendedAt = line.messages.length
+    if (line.mendedAt === Infinity && isMended(item.source)) line.mendedAt = line.items.length
     line.sums.push(tokensOf(line) + line.renderer.estimate(item.message))
-    line.messages.push(item.message)
-    line.sources.push(item.source)
+    line.items.push(item)
   }
 }
 
 /** The messages of a segment. */
 export const itemsOf = (segment: Segment, renderer: Renderer, given?: Map<string, number>): readonly Sourced[] => {
-  const { from, to } = segment
-  if (segment.type === 'gap') return [markerOf(segment, renderer)]
-  if (segment.type === 'summary')
-    return [{ message: segment.message, source: freeze({ type: 'summary', from, to, model: segment.model }) }]
-  return (given === undefined ? renderer.at(segment.unit, segment) : renderer.beside(segment.unit, segment, given))
-    .items
+  if (segment.type !== 'unit') return [segment.item]
+  const { unit } = segment
+  return (given === undefined ? renderer.at(unit, segment) : renderer.beside(unit, segment, given)).items
 }
 
 /** How much of a position a segment shows. */
@@ -155,23 +144,7 @@ export const hiddenOf = (segment: Segment, renderer: Renderer): Hidden =>
 
 /** What a segment takes as it stands. */
 export const tokensIn = (segment: Segment, renderer: Renderer): number =>
-  segment.type === 'unit'
-    ? renderer.at(segment.unit, segment).tokens
-    : renderer.estimate(segment.type === 'gap' ? markerOf(segment, renderer).message : segment.message)
-
-/** The marker of a gap: made once, so that a gap that a compaction leaves is the same message, and counted once. */
-const markerOf = (gap: Gap, { recall }: Renderer): Sourced => {
-  const known = markers.get(gap)
-  if (known?.recall === recall) return known.marker
-  const { from, to, hidden, briefs } = gap
-  const noted = briefs.length > 0 && { briefs: freeze(briefs.flatMap(({ positions }) => positions)) }
-  const source = freeze({ type: 'representation', level: 'pointer', from, to, ...noted } as const)
-  const marker = { message: markerFor(hidden, recall, folded(briefs)), source }
-  markers.set(gap, { recall, marker })
-  return marker
-}
-
-const markers = new WeakMap<Gap, { readonly recall: RecallName; readonly marker: Sourced }>()
+  segment.type === 'unit' ? renderer.at(segment.unit, segment).tokens : renderer.estimate(segment.item.message)
 
 const { freeze } = Object
 

@@ -1,9 +1,10 @@
 /** The tools of a call, as far as they bear on what fits and on what markers say. */
 import type { JsonObject } from '../../json/index.ts'
-import type { Message } from '../../message/index.ts'
+import { user, type Message } from '../../message/index.ts'
 import type { RecallName } from '../showing/marker.ts'
 import { recallParameters } from '../recall/recall.ts'
 import type { Estimator } from '../counting/tokens.ts'
+import { once } from '../once.ts'
 
 /** A tool, as a model is told of it. */
 export interface OfferedTool {
@@ -24,17 +25,6 @@ export const toolTokensOf = (tools: readonly OfferedTool[], estimate: Estimator)
   tools.reduce((sum, tool) => sum + estimate(asMessage(tool)), 0)
 
 /** A definition as a message that an estimator can count. */
-const asMessage = (tool: OfferedTool): Message => {
-  const known = messages.get(tool)
-  if (known !== undefined) return known
-  const { name, description, parameters } = tool
-  const said = JSON.stringify({ name, description, parameters })
-  const message: Message = Object.freeze({
-    role: 'user',
-    content: Object.freeze([Object.freeze({ type: 'text', text: said })]),
-  })
-  messages.set(tool, message)
-  return message
-}
-
-const messages = new WeakMap<OfferedTool, Message>()
+const asMessage = once(({ name, description, parameters }: OfferedTool): Message =>
+  Object.freeze(user(JSON.stringify({ name, description, parameters }))),
+)

@@ -54,9 +54,9 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
 
   const close = (): Unit => {
     const unit = unitOf(draft as Draft, 'unanswered')
-    for (const { key, call, position, part, recorded } of (draft as Draft).calls)
-      if (late.has(key)) owners.set(key, unit)
-      else if (!call.answered) unanswered.set(recorded, [position, part])
+    for (const { late, answered, recorded, position, part } of (draft as Draft).calls)
+      if (late !== undefined) owners.set(placeKey(position, part), unit)
+      else if (!answered) unanswered.set(recorded, [position, part])
     draft = undefined
     return unit
   }
@@ -89,12 +89,19 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
         parts.push(part)
         continue
       }
-      const key = placeKey(position, index)
-      const call: Call = { ...freshId(part.id), name: part.name, answered: false }
+      const lent = late.get(placeKey(position, index))
+      const call: Call = {
+        ...freshId(part.id),
+        name: part.name,
+        recorded: part.id,
+        position,
+        part: index,
+        late: lent,
+        answered: false,
+      }
       unanswered.delete(part.id)
-      const lent = late.get(key)
       pairing.call(part.id, call, position, lent && true)
-      draft.calls.push({ call, position, part: index, recorded: part.id, key, late: lent })
+      draft.calls.push(call)
       parts.push(renamedCall(part, call.id))
     }
     const page = Object.freeze({ position, kind })
@@ -132,7 +139,11 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
     expectLate: (calls, upTo) => {
       for (const [id, position, part] of calls) {
         unanswered.set(id, [position, part])
-        pairing.call(id, { id, number: 1, name: '', answered: false }, upTo)
+        pairing.call(
+          id,
+          { id, number: 1, name: '', recorded: id, position, part, late: undefined, answered: false },
+          upTo,
+        )
       }
       pairing.other(upTo + 1)
     },
@@ -143,15 +154,7 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
 interface Draft {
   readonly from: number
   readonly pages: Page[]
-  readonly calls: {
-    readonly call: Call
-    readonly key: string
-    readonly position: number
-    readonly part: number
-    /** Its id in the record. */
-    readonly recorded: string
-    readonly late: LateResult | undefined
-  }[]
+  readonly calls: Call[]
   readonly entries: { readonly page: Page; readonly message: Message | undefined; readonly mended: boolean }[]
   readonly strays: number[]
   lentTo: Unit | undefined
@@ -162,6 +165,11 @@ interface Call {
   readonly id: string
   readonly number: number
   readonly name: string
+  /** Its id in the record, and its place there. */
+  readonly recorded: string
+  readonly position: number
+  readonly part: number
+  readonly late: LateResult | undefined
   answered: boolean
 }
 
@@ -173,12 +181,12 @@ const unitOf = (draft: Draft, reason: 'unanswered' | 'interrupted'): Unit => {
   for (const { page, message, mended } of draft.entries) {
     if (message === undefined) continue
     said.push({ message, source: freeze({ type: 'clone', position: page.position, ...(mended && { mended }) }), page })
-    for (const { call, position, late } of draft.calls) {
-      if (position !== page.position || call.answered) continue
+    for (const { id, name, position, late, answered } of draft.calls) {
+      if (position !== page.position || answered) continue
       if (late === undefined) {
-        const source = freeze({ type: 'synthetic', callId: call.id, position, reason } as const)
+        const source = freeze({ type: 'synthetic', callId: id, position, reason } as const)
         said.push({
-          message: toolResult(call.id, [text(missing[reason])], { name: call.name, isError: true }),
+          message: toolResult(id, [text(missing[reason])], { name, isError: true }),
           source,
           page,
         })
@@ -189,7 +197,7 @@ const unitOf = (draft: Draft, reason: 'unanswered' | 'interrupted'): Unit => {
         said.push({
           message: freeze({
             role: 'tool',
-            content: freeze([renamedResult(late.result, call.id)]),
+            content: freeze([renamedResult(late.result, id)]),
             ...(late.meta && { meta: late.meta }),
           }),
           source,
@@ -199,9 +207,9 @@ const unitOf = (draft: Draft, reason: 'unanswered' | 'interrupted'): Unit => {
     }
   }
   const { from, strays, lentTo } = draft
-  const tools = new Map(draft.calls.map(({ call }) => [call.id, call.name]))
+  const tools = new Map(draft.calls.map(({ id, name }) => [id, name]))
   const to = 1 + (draft.pages.at(-1)?.position ?? from)
-  const given = draft.calls.map(({ call }) => call.number)
+  const given = draft.calls.map(({ number }) => number)
   const numbers = given.some((number) => number !== 1) ? given : undefined
   return freeze({ from, to, pages, said, strays: [...new Set(strays)], lentTo, tools, numbers })
 }

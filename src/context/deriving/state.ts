@@ -15,6 +15,7 @@ import { pageKinds, type PageKind } from '../../pages/index.ts'
 import { digestOf } from '../../proof/kit.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { remembered, hear } from '../policies/talk.ts'
+import { once } from '../once.ts'
 import { briefOf, wholeOf, type Brief } from '../showing/brief.ts'
 import type { Hidden } from '../showing/marker.ts'
 import { emptyLine, extend, gap, shown, summed, type Line, type Segment } from './line.ts'
@@ -35,7 +36,7 @@ import type { Estimator } from '../counting/tokens.ts'
 import type { Said, ShownLevel, Unit } from './unit.ts'
 
 /** Counted up when the same record gives other contexts: states of other versions are made again. */
-const version = 1
+const version = 2
 
 interface Stored extends Facts {
   readonly key: string
@@ -152,7 +153,7 @@ const trackFrom = (
     const made = segmentFrom(segment, view, notes, track)
     extend(line, made, made.type === 'gap' ? undefined : given)
   }
-  if (saidIn(line, line.messages.length) !== stored.sum) return undefined
+  if (saidIn(line, line.items.length) !== stored.sum) return undefined
   track.line = line
   for (let index = 0; index < length; index = 2 * index + 1) track.samples.set(index, view.at(index) as Message)
   track.settling.keep(idsIn(line))
@@ -196,7 +197,7 @@ const segmentFrom = (
     if (worth !== null) worths.set(brief, worth)
     return whole === null ? brief : { ...(wholeOf((said[0] as Said).message, brief, noCount) as Brief), tokens: whole }
   })
-  return gap(hidden, briefs)
+  return gap(hidden, briefs, renderer)
 }
 
 /** The tokens are known. */
@@ -234,8 +235,8 @@ const idAt = (view: View<Message>, position: number, part: number): string => {
 }
 
 /** What the first messages of a line say, and what they take. */
-const saidIn = ({ messages, sources, sums }: Line, count: number): string =>
-  sumOf(JSON.stringify([messages.slice(0, count), sources.slice(0, count), sums.slice(0, count + 1)]))
+const saidIn = ({ items, sums }: Line, count: number): string =>
+  sumOf(JSON.stringify([items.slice(0, count), sums.slice(0, count + 1)]))
 
 /** 64 bits of a text. Damage is no attack, and a digest takes longer than all the rest. */
 const sumOf = (text: string): string => {
@@ -266,13 +267,8 @@ const keyOf = ({ policy, budget, estimate, recall, reserved, model }: Settings):
     : undefined
 
 /** An estimator as what it says of a few texts: two that agree on these and on the whole line are taken for the same. */
-const probed = (estimate: Estimator): readonly number[] => {
-  const found = probes.get(estimate) ?? samples.map((sample) => estimate(sample))
-  probes.set(estimate, found)
-  return found
-}
+const probed = once((estimate: Estimator): readonly number[] => samples.map((sample) => estimate(sample)))
 
-const probes = new WeakMap<Estimator, readonly number[]>()
 const samples = [
   'const total = items.reduce((sum, { price }) => sum + price * 1.19, 0) // 2026-11-23',
   'Überraschend genau: 1.234,56 €, 東京 и Москва 🙂',

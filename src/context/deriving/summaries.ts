@@ -81,6 +81,7 @@ const gapIn = ({ briefs }: Gap, { from, to }: Range, record: View<Message>, rend
   gap(
     hiddenRange(from, to, record, renderer),
     briefs.filter((brief) => brief.from >= from && brief.to <= to),
+    renderer,
   )
 
 const hiddenRange = (from: number, to: number, record: View<Message>, renderer: Renderer): Hidden => {

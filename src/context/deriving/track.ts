@@ -31,6 +31,7 @@ import type { RecallName } from '../showing/marker.ts'
 import { markedAs } from '../policies/marks.ts'
 import type { Policy } from '../policies/policy.ts'
 import { countWhile, endOf, indexIn } from './positions.ts'
+import type { Sourced } from './source.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
 import { heardNothing, type Heard } from '../policies/talk.ts'
 import { isSpoken, isSubstantive } from './substantive.ts'
@@ -372,7 +373,7 @@ const unitsAhead = 2
  */
 const priceOf = (line: Line, next: Line): number => {
   let same = 0
-  while (same < next.messages.length && isSame(line.messages[same], next.messages[same] as Message)) same += 1
+  while (same < next.items.length && isSame(line.items[same]?.message, (next.items[same] as Sourced).message)) same += 1
   return timesRead * (tokensOf(next) - (next.sums[same] as number))
 }
 
@@ -398,7 +399,7 @@ const arriving = (unit: Unit, { segments, renderer }: Line): Segment => {
   const owner = segmentAt(segments, segments.length, unit.lentTo.from)
   return owner?.type === 'unit' && owner.unit === unit.lentTo
     ? lentTo(owner, unit, renderer)
-    : gap(renderer.hidden(unit))
+    : gap(renderer.hidden(unit), [], renderer)
 }
 
 /** Whether a view is of the record that a track has read, less nothing of it, and goes on from there. */

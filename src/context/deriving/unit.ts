@@ -8,6 +8,7 @@ import { briefOf, tokensAfter, wholeOf, type Brief } from '../showing/brief.ts'
 import { back, countKind, type Hidden, type RecallName } from '../showing/marker.ts'
 import { cut, longestIn, represent, ruleLimit } from '../showing/represent.ts'
 import type { ContextSource, Sourced } from './source.ts'
+import { once } from '../once.ts'
 import type { Estimator } from '../counting/tokens.ts'
 
 /** One recorded entry. */
@@ -89,8 +90,6 @@ export class Renderer {
   readonly recall: RecallName
   readonly #retagged: Retagged
   readonly #frame: number
-  readonly #known = new WeakMap<Unit, Facts>()
-  readonly #lines = new WeakMap<readonly Brief[], number>()
 
   constructor(estimate: Estimator, retagged: Retagged, recall: RecallName) {
     this.estimate = estimate
@@ -103,11 +102,9 @@ export class Renderer {
 
   readonly #count = (text: string): number => Math.max(0, this.estimate(user(text)) - this.#frame)
 
-  factsOf(unit: Unit): Facts {
-    const found = this.#known.get(unit)
-    if (found !== undefined) return found
+  readonly factsOf: (unit: Unit) => Facts = once((unit) => {
     const kinds = freeze(unit.pages.map(this.kindOf))
-    const facts: Facts = {
+    return {
       kinds,
       messages: freeze(unit.said.map(({ message }) => message)),
       minimum: kinds.map(minFidelity).find((least) => least !== 'pointer') ?? 'pointer',
@@ -117,9 +114,7 @@ export class Renderer {
       shown: new Map(),
       cuts: new Map(),
     }
-    this.#known.set(unit, facts)
-    return facts
-  }
+  })
 
   at(unit: Unit, as: Shown): Rendered {
     const { shown } = this.factsOf(unit)
@@ -243,13 +238,9 @@ export class Renderer {
   }
 
   /** What briefs take, one after the other. */
-  linesTokens(briefs: readonly Brief[]): number {
-    const found = this.#lines.get(briefs)
-    if (found !== undefined) return found
-    const taken = briefs.reduce((sum, brief, index) => sum + this.briefTokens(brief, briefs[index - 1]), 0)
-    this.#lines.set(briefs, taken)
-    return taken
-  }
+  readonly linesTokens: (briefs: readonly Brief[]) => number = once((briefs) =>
+    briefs.reduce((sum, brief, index) => sum + this.briefTokens(brief, briefs[index - 1]), 0),
+  )
 }
 
 /** The level of a page in a unit: that of the unit, or the next higher one on the page's own degradation path. */

@@ -5,6 +5,7 @@
  */
 import { textOf, toolCallsOf, type Message, type ToolCallPart, type ToolResultPart } from '../../message/index.ts'
 import type { Range } from '../../sequence/index.ts'
+import { once } from '../once.ts'
 import { errorLine, plain } from './represent.ts'
 import { beginning, foldText, grouped, slicedAt } from './shorten.ts'
 import { textTokens, type Tokenizer } from '../counting/tokens.ts'
@@ -127,15 +128,7 @@ const byWorth = (briefs: readonly Brief[]): readonly number[] => {
 }
 
 /** The words of a brief, found once: it is weighed at many compactions. */
-const wordsOf = (brief: Brief): readonly string[] => {
-  const known = words.get(brief)
-  if (known !== undefined) return known
-  const found = brief.text.split(/\s+/)
-  words.set(brief, found)
-  return found
-}
-
-const words = new WeakMap<Brief, readonly string[]>()
+const wordsOf = once((brief: Brief): readonly string[] => brief.text.split(/\s+/))
 
 /** The words of a text that say something, in one line of at most so many UTF-16 units. */
 export const telling = (text: string, most: number): string => {

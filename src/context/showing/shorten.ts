@@ -32,23 +32,22 @@ export const foldText = (text: string): string => {
 }
 
 /** The beginning and the end of a text that is longer than `limit` UTF-16 units, with what was left out named between them. */
-export const headAndTail = (text: string, limit: number, elided: Elision): string => {
-  if (text.length <= limit) return text
-  const head = text.slice(0, wholeBefore(text, Math.ceil((limit * 2) / 3)))
-  const tail = text.slice(wholeBefore(text, text.length - Math.floor(limit / 3)))
-  return `${head}\n${elided(text.length - head.length - tail.length, text.length)}\n${tail}`
+export const headAndTail = (text: string, limit: number, elided: Elision): string =>
+  text.length <= limit ? text : endsOf(text, text, limit, elided, text.length)
+
+/** The beginning of one text and the end of another, of a text of so many UTF-16 units. */
+const endsOf = (first: string, last: string, limit: number, elided: Elision, length: number): string => {
+  const head = first.slice(0, wholeBefore(first, Math.min(first.length, Math.ceil((limit * 2) / 3))))
+  const tail = last.slice(wholeBefore(last, Math.max(0, last.length - Math.floor(limit / 3))))
+  return `${head}\n${elided(length - head.length - tail.length, length)}\n${tail}`
 }
 
 /** A text folded and then cut to head and tail. Of a long text only its two ends are folded: the rest is left out anyway. */
 export const foldedEnds = (text: string, limit: number, elided: Elision): string => {
   if (text.length <= 8 * limit) return headAndTail(foldText(text), limit, elided)
-  const [head, tail] = [
-    foldText(slicedAt(text, 0, 2 * limit)),
-    foldText(slicedAt(text, text.length - 2 * limit, 2 * limit)),
-  ]
-  const first = head.slice(0, wholeBefore(head, Math.min(head.length, Math.ceil((limit * 2) / 3))))
-  const last = tail.slice(wholeBefore(tail, Math.max(0, tail.length - Math.floor(limit / 3))))
-  return `${first}\n${elided(text.length - first.length - last.length, text.length)}\n${last}`
+  const head = foldText(slicedAt(text, 0, 2 * limit))
+  const tail = foldText(slicedAt(text, text.length - 2 * limit, 2 * limit))
+  return endsOf(head, tail, limit, elided, text.length)
 }
 
 /** The beginning of a text, with an ellipsis if it goes on. */

@@ -2,15 +2,14 @@
  * Erasing messages: a stub takes the place of each, and of every note that repeats it. Role, page kind, call ids, time and
  * leaf stay, so every proof of the rest still holds; the ledger of the scope says which, why, by whom and when.
  */
-import type { Either } from 'fp-ts/lib/Either.js'
-import { describe, isArray, isLeft, left, optionsOf, parseJson, right } from '../../json/index.ts'
+import { describe, isArray, isLeft, optionsOf, parseJson } from '../../json/index.ts'
 import { decodeMessage, type Message } from '../../message/index.ts'
 import { erasedMessage } from '../../message/kit.ts'
 import type { Note } from '../../notes/kit.ts'
 import { decodeRow, erasedBody } from '../../entry/kit.ts'
-import type { Because, Erased, EraseFault, RowsToErase, Store, StoredRow } from '../../store/index.ts'
-import type { Task } from '../../task/index.ts'
-import { sessionTask, type EraseSessionFault } from '../fault.ts'
+import type { Because, RowsToErase, Store, StoredRow } from '../../store/index.ts'
+import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
+import { sessionSteps, type EraseSessionFault } from '../fault.ts'
 import { stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
 import { messagesBefore, noteOf, rowOf, type Mirror } from '../record/mirror.ts'
 import { readMirror, type Opened } from '../record/read.ts'
@@ -46,7 +45,7 @@ export const eraseMessages = (
   options?: Because,
 ): Task<EraseSessionFault, ErasureReceipt> => {
   checkStore('eraseMessages', store)
-  return sessionTask(erasing('eraseMessages', store, id, what, options), 'eraseMessages')
+  return sessionSteps(erasing('eraseMessages', store, id, what, options), 'eraseMessages')
 }
 
 /** Copies and checks what is to be erased. @returns what erases it, when its turn has come */
@@ -56,7 +55,7 @@ export const erasing = (
   id: string,
   what: readonly number[] | ToErase,
   options: Because | undefined,
-): (() => Promise<Either<EraseSessionFault, ErasureReceipt>>) => {
+): (() => Steps<EraseSessionFault, ErasureReceipt>) => {
   const because = optionsOf(call, options, known)
   const asked = askedIn(call, what)
   return () => erase(store, id, asked, because)
@@ -91,36 +90,38 @@ interface Asked {
 /** How often it is tried where the session grows meanwhile, or one that shares its messages is removed. */
 const attempts = 50
 
-const erase = async (
+async function* erase(
   store: Store,
   id: string,
   asked: Asked,
   because: Because,
-): Promise<Either<EraseSessionFault, ErasureReceipt>> => {
+): Steps<EraseSessionFault, ErasureReceipt> {
   for (let attempt = 1; ; attempt++) {
-    const opened = await readMirror(store, id)
-    if (isLeft(opened)) return opened
-    const { mirror } = opened.right
-    const beyond = asked.positions.find((at) => !(Number.isSafeInteger(at) && at >= 0 && at < mirror.history.len))
-    if (beyond !== undefined) return left({ _tag: 'BeyondEnd', id, at: beyond, size: mirror.history.len })
-    const planned = await planOf(store, opened.right, asked)
-    if (isLeft(planned)) {
-      if (isOutdated(planned.left, id) && attempt < attempts) continue
-      return planned
-    }
-    const { logs, rows, subject, sharing } = planned.right
-    const erased: Either<EraseFault, Erased> = await store.erase({ logs, ...because })()
-    if (!isLeft(erased))
-      return receiptOf(store, opened.right, {
-        positions: [...subject.positions],
-        inputs: [...subject.inputs],
-        rows,
-        texts: [...subject.texts, ...subject.inner],
-        sharing,
-        erased: erased.right,
-      })
-    if (!isOutdated(erased.left, id) || attempt === attempts) return erased
+    const done = await untilFault(() => eraseOnce(store, id, asked, because))
+    if (!isLeft(done) || !isOutdated(done.left, id) || attempt === attempts) return yield* need(done)
   }
+}
+
+async function* eraseOnce(
+  store: Store,
+  id: string,
+  asked: Asked,
+  because: Because,
+): Steps<EraseSessionFault, ErasureReceipt> {
+  const opened = yield* need(readMirror(store, id))
+  const { len } = opened.mirror.history
+  const beyond = asked.positions.find((at) => !(Number.isSafeInteger(at) && at >= 0 && at < len))
+  if (beyond !== undefined) return yield* fail({ _tag: 'BeyondEnd', id, at: beyond, size: len })
+  const { logs, rows, subject, sharing } = yield* planOf(store, opened, asked)
+  const erased = yield* need(store.erase({ logs, ...because }))
+  return yield* receiptOf(store, opened, {
+    positions: [...subject.positions],
+    inputs: [...subject.inputs],
+    rows,
+    texts: [...subject.texts, ...subject.inner],
+    sharing,
+    erased,
+  })
 }
 
 /** Whether another has grown the session, or removed one that shares its messages, since the plan was begun. */
@@ -136,14 +137,14 @@ interface Plan {
   readonly sharing: readonly string[]
 }
 
-const planOf = async (store: Store, { mirror }: Opened, asked: Asked): Promise<Either<EraseSessionFault, Plan>> => {
+async function* planOf(store: Store, { mirror }: Opened, asked: Asked): Steps<EraseSessionFault, Plan> {
   const { id, head, noteRows } = mirror
   const view = mirror.history.view()
   const messages: readonly Message[] = [...view]
   const notes = [...mirror.notes.view()]
   const inputs = inputsOf(notes, asked)
   const other = asked.inputs.find((input) => !inputs.has(input))
-  if (other !== undefined) return left({ _tag: 'NoSuchInput', id, input: other })
+  if (other !== undefined) return yield* fail({ _tag: 'NoSuchInput', id, input: other })
   const positions = asked.all
     ? messages.map((_, at) => at)
     : ordered([...asked.positions, ...[...inputs.values()].flatMap(({ at }) => at)])
@@ -157,9 +158,7 @@ const planOf = async (store: Store, { mirror }: Opened, asked: Asked): Promise<E
   const subject = subjectOf(view, positions, { ended, inputs: said })
   const rows: RowsToErase['rows'][number][] = []
   for (const at of positions) {
-    const stub = await stubOf(store, mirror, at)
-    if (isLeft(stub)) return stub
-    rows.push({ position: rowOf(mirror, at), stub: stub.right })
+    rows.push({ position: rowOf(mirror, at), stub: yield* stubOf(store, mirror, at) })
   }
   const repeats = asked.all
     ? notes.flatMap((note, index) => (hasContent(note) ? [index] : []))
@@ -169,14 +168,14 @@ const planOf = async (store: Store, { mirror }: Opened, asked: Asked): Promise<E
     if (!mirror.erased.has(position)) rows.push({ position, stub: noteStub(notes[index] as Note) })
   }
   const logs: RowsToErase[] = [{ id, expected: head, rows }]
-  const shares = await store.sharing(id)()
-  if (isLeft(shares)) return shares
   const first = rows.reduce((least, { position }) => Math.min(least, position), Infinity)
-  const sharing = shares.right.filter((one) => one.rows > first)
+  const sharing = (yield* need(store.sharing(id))).filter((one) => one.rows > first)
   for (const one of sharing) {
-    const others = await rowsBehind(store, one.id, one.rows, messages.slice(0, messagesBefore(mirror, one.rows)))
-    if (isLeft(others)) return others
-    const { head: expected, found, messages: all } = others.right
+    const {
+      head: expected,
+      found,
+      messages: all,
+    } = yield* rowsBehind(store, one.id, one.rows, messages.slice(0, messagesBefore(mirror, one.rows)))
     const given = stepsIn(found, all).ended.filter((step) => goesWith(step, all, answered))
     const there = { ...subject, steps: new Set([...subject.steps, ...given.map(({ step: { step } }) => step)]) }
     const noted = found.map(({ note }) => note)
@@ -187,12 +186,12 @@ const planOf = async (store: Store, { mirror }: Opened, asked: Asked): Promise<E
     logs.push({ id: one.id, expected, rows: own })
   }
   const before = asked.all ? mirror.erased.keys() : []
-  return right({
+  return {
     logs,
     rows: [...rows.map(({ position }) => position), ...before],
     subject,
     sharing: sharing.map((one) => one.id),
-  })
+  }
 }
 
 /** The inputs that are wanted: the positions of their messages, and what they say. */
@@ -227,14 +226,13 @@ const askedBefore = (messages: readonly Partial<Message>[], len: number): number
 }
 
 /** The body that stands for a message: its page kind as it was appended. */
-const stubOf = async (store: Store, mirror: Mirror, at: number): Promise<Either<EraseSessionFault, string>> => {
+async function* stubOf(store: Store, mirror: Mirror, at: number): Steps<EraseSessionFault, string> {
   const position = rowOf(mirror, at)
-  const read = await store.read(mirror.id, { from: position, to: position + 1 })()
-  if (isLeft(read)) return read
-  const [row] = read.right as readonly [StoredRow]
+  const [row] = (yield* need(store.read(mirror.id, { from: position, to: position + 1 }))) as readonly [StoredRow]
   const decoded = decodeRow(row.body)
-  if (isLeft(decoded)) return left({ _tag: 'DamagedLog', id: mirror.id, position, reason: `the row ${decoded.left}` })
-  return right(erasedBody(erasedMessage(mirror.history.view().at(at) as Message), decoded.right))
+  if (isLeft(decoded))
+    return yield* fail({ _tag: 'DamagedLog', id: mirror.id, position, reason: `the row ${decoded.left}` })
+  return erasedBody(erasedMessage(mirror.history.view().at(at) as Message), decoded.right)
 }
 
 const noteStub = (note: Note): string => JSON.stringify({ type: 'erased', was: note.type } satisfies Note)
@@ -252,27 +250,25 @@ interface Behind {
 }
 
 /** @param shared the messages of the rows that are shared */
-const rowsBehind = async (
+async function* rowsBehind(
   store: Store,
   id: string,
   from: number,
   shared: readonly Message[],
-): Promise<Either<EraseSessionFault, Behind>> => {
-  const info = await store.info(id)()
-  if (isLeft(info)) return info
-  const { head } = info.right
+): Steps<EraseSessionFault, Behind> {
+  const { head } = yield* need(store.info(id))
   const found: PlacedNote[] = []
   const messages: Partial<Message>[] = [...shared]
   for (let start = from; start < head.size; start += 1000) {
     const rows = await store.read(id, { from: start, to: Math.min(start + 1000, head.size) })()
-    if (isLeft(rows)) return rows.left._tag === 'NoKey' ? right({ head, found: [], messages }) : rows // the receipt names it
-    for (const { kind, position, body } of rows.right) {
+    if (isLeft(rows) && rows.left._tag === 'NoKey') return { head, found: [], messages } // the receipt names it
+    for (const { kind, position, body } of yield* need(rows)) {
       const note = kind === 'note' ? noteOf(body) : undefined
       if (note === undefined) messages.push(messageOf(body))
       else if (!isLeft(note)) found.push({ position, note: note.right, len: messages.length })
     }
   }
-  return right({ head, found, messages })
+  return { head, found, messages }
 }
 
 /** A message without the texts that are in blocks; nothing of it, where it can't be read. */

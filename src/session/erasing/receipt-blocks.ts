@@ -1,8 +1,9 @@
 /** The blocks that receipts name: tools, instructions, and messages that only a call had. No row references them. */
-import { isLeft, isObject, type Json } from '../../json/index.ts'
+import { isObject, type Json } from '../../json/index.ts'
 import type { Note } from '../../notes/kit.ts'
 import { isBlockId, type BlockId } from '../../proof/kit.ts'
 import type { AppendFault, BlockFault, Store } from '../../store/index.ts'
+import { need, type Steps } from '../../task/index.ts'
 import type { Mirror } from '../record/mirror.ts'
 
 /** Every block that the details of a receipt may name: any text in them that can be the id of one. */
@@ -23,31 +24,26 @@ const idsIn = (value: Json | undefined): readonly BlockId[] =>
       : []
 
 /** Bring blocks that no row references, as far as they are there. */
-export const bringBlocks = async (
+export async function* bringBlocks(
   from: Store,
   to: Store,
   ids: readonly BlockId[],
-): Promise<AppendFault | BlockFault | undefined> => {
-  if (ids.length === 0) return undefined
-  const found = await from.getBlocks(ids)()
-  if (isLeft(found)) return found.left
-  const blocks = found.right.filter((bytes) => bytes !== undefined)
-  const put = blocks.length === 0 ? undefined : await to.putBlocks(blocks)()
-  return put !== undefined && isLeft(put) ? put.left : undefined
+): Steps<AppendFault | BlockFault, void> {
+  if (ids.length === 0) return
+  const found = yield* need(from.getBlocks(ids))
+  const blocks = found.filter((bytes) => bytes !== undefined)
+  if (blocks.length > 0) yield* need(to.putBlocks(blocks))
 }
 
 /** Bring all blocks that the receipts of a session name, some at a time. */
-export const bringReceiptBlocks = async (
+export async function* bringReceiptBlocks(
   from: Store,
   to: Store,
   { notes }: Mirror,
-): Promise<AppendFault | BlockFault | undefined> => {
+): Steps<AppendFault | BlockFault, void> {
   const named = [...new Set([...notes.view()].flatMap((note) => blocksNamedBy(note as Note)))]
-  for (let start = 0; start < named.length; start += atOnce) {
-    const fault = await bringBlocks(from, to, named.slice(start, start + atOnce))
-    if (fault !== undefined) return fault
-  }
-  return undefined
+  for (let start = 0; start < named.length; start += atOnce)
+    yield* bringBlocks(from, to, named.slice(start, start + atOnce))
 }
 
 const atOnce = 200

@@ -1,9 +1,11 @@
 /** The receipt of an erasure: JSON that a third party can check against a head of the ledger. */
+import { fail, need, type Steps, type Task } from '../../task/index.ts'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isArray, isLeft, isObject, left, right } from '../../json/index.ts'
+import { isArray, isLeft, isObject, left, present, right } from '../../json/index.ts'
 import { portableSha256, verifyInclusion, type BlockId } from '../../proof/kit.ts'
 import type {
+  LogPage,
   Erased,
   Erasure,
   ErasedRow,
@@ -15,6 +17,7 @@ import type {
   StoredRow,
 } from '../../store/index.ts'
 import {
+  sameHead,
   identityAt,
   inclusionPath,
   isEncryptedLog,
@@ -103,48 +106,40 @@ interface About {
   readonly erased: Erased
 }
 
-export const receiptOf = async (
+export async function* receiptOf(
   store: Store,
   { mirror, info }: Opened,
   { positions, inputs, rows, texts, sharing, erased }: About,
-): Promise<Either<EraseSessionFault, ErasureReceipt>> => {
+): Steps<EraseSessionFault, ErasureReceipt> {
   const { id } = mirror
-  const content = await ledgerContent(store)
-  if (isLeft(content)) return content
-  const { erasures, head = mirror.head } = content.right
-  const identities = await store.identities(id)()
-  if (isLeft(identities)) return identities
+  const { erasures, head = mirror.head } = yield* need(ledgerContent(store))
+  const identities = yield* need(store.identities(id))
   const wanted = new Set(rows)
   // The rows may have been erased in another log that shares them, which may have been removed since.
   const own = erasures.filter((one) =>
-    one.rows.some(({ log, row }) => wanted.has(row) && log === identityAt(identities.right, row)),
+    one.rows.some(({ log, row }) => wanted.has(row) && log === identityAt(identities, row)),
   )
   const ids = new Set([id, ...sharing, ...own.map((one) => one.id)])
   // An erasure stands in several rows of the ledger: one for each log.
   const together = erasures.filter((one) => own.includes(one) || own.some((other) => isWith(one, other, ids)))
   const proofs: ErasureProof[] = []
   for (const { row } of together) {
-    const proof = await proofOf(store, row, head.size)
-    if (isLeft(proof)) return proof
-    proofs.push(proof.right)
+    proofs.push(yield* proofOf(store, row, head.size))
   }
-  const remains = await remainsOf(store, { mirror, info, texts, erased, rows: wanted })
-  if (isLeft(remains)) return remains
-  return right(
-    Object.freeze({
-      indelible: 'erasure',
-      version: 1,
-      session: own.some((one) => one.id === id) ? id : (own[0]?.id ?? id),
-      messages: positions,
-      ...(inputs.length > 0 && { inputs }),
-      rows: together.flatMap((one) => one.rows.map((row) => ({ session: one.id, ...row }))),
-      sharing,
-      ledger: head,
-      proofs,
-      remains: remains.right,
-      residue: erased.residue,
-    }),
-  )
+  const remains = yield* remainsOf(store, { mirror, info, texts, erased, rows: wanted })
+  return Object.freeze({
+    indelible: 'erasure',
+    version: 1,
+    session: own.some((one) => one.id === id) ? id : (own[0]?.id ?? id),
+    messages: positions,
+    ...(inputs.length > 0 && { inputs }),
+    rows: together.flatMap((one) => one.rows.map((row) => ({ session: one.id, ...row }))),
+    sharing,
+    ledger: head,
+    proofs,
+    remains,
+    residue: erased.residue,
+  })
 }
 
 /** Whether two erasures were one: rows of the ledger side by side, by the same, at the same time. */
@@ -152,51 +147,48 @@ const isWith = (one: Erasure, other: Erasure, ids: ReadonlySet<string>): boolean
   ids.has(one.id) && one.at === other.at && one.by === other.by && one.reason === other.reason && one.row > other.row
 
 /** A row of the ledger, proven to be among its first `size`. */
-export const proofOf = async (store: Store, row: number, size: number): Promise<Either<LogFault, ErasureProof>> => {
-  const read = await store.read(ledgerId, { from: row, to: row + 1 })()
-  if (isLeft(read)) return read
-  const path = await inclusionPath(store, ledgerId, row, size)()
-  if (isLeft(path)) return path
-  const { at, body } = read.right[0] as StoredRow // its place is of the ledger's content
-  return right({
+export async function* proofOf(store: Store, row: number, size: number): Steps<LogFault, ErasureProof> {
+  const read = yield* need(store.read(ledgerId, { from: row, to: row + 1 }))
+  const path = yield* need(inclusionPath(store, ledgerId, row, size))
+  const { at, body } = read[0] as StoredRow // its place is of the ledger's content
+  return {
     row,
     at,
     body,
-    path: path.right.map(bytesToHex),
-  })
+    path: path.map(bytesToHex),
+  }
 }
 
 interface Asked extends Pick<About, 'texts' | 'erased'>, Pick<Opened, 'mirror' | 'info'> {
   readonly rows: ReadonlySet<number>
 }
 
-const remainsOf = async (
+async function* remainsOf(
   store: Store,
   { mirror, info, texts, erased, rows }: Asked,
-): Promise<Either<EraseSessionFault, readonly Remains[]>> => {
+): Steps<EraseSessionFault, readonly Remains[]> {
   const remains: Remains[] = []
   const same = new Map<string, RowPlace>()
   const blocks = new Map(erased.blocks.map(({ block, kept }) => [block, kept]))
   const unread = new Set<string>()
   const long = [...new Set(texts)].filter((text) => text.length >= longEnough)
   if (long.length > 0) {
-    const found = await store.containing(long.flatMap(spellings))()
-    if (isLeft(found)) return found
-    for (const row of found.right.rows) same.set(`${row.id} ${row.position}`, row)
-    for (const block of found.right.blocks) blocks.set(block, true)
-    for (const session of found.right.unread ?? []) unread.add(session)
+    const found = yield* need(store.containing(long.flatMap(spellings)))
+    for (const row of found.rows) same.set(`${row.id} ${row.position}`, row)
+    for (const block of found.blocks) blocks.set(block, true)
+    for (const session of found.unread ?? []) unread.add(session)
   }
-  const naming = await rowsNaming(store, [...blocks.keys()])
-  if (isLeft(naming)) return naming
+  const naming = yield* rowsNaming(store, [...blocks.keys()])
   for (const [block, kept] of blocks) {
-    const rows = naming.right.get(block) ?? []
+    const rows = naming.get(block) ?? []
     for (const row of rows) same.delete(`${row.id} ${row.position}`) // named with the block
     remains.push({ what: 'block', block, rows: await withMessages(store, rows), kept })
   }
   if (same.size > 0) remains.push({ what: 'text', rows: await withMessages(store, [...same.values()]) })
-  const beside = await besideRows(store, long, unread)
-  if (isLeft(beside)) return beside
-  remains.push(...beside.right, ...[...unread].map((session): Remains => ({ what: 'unread', session })))
+  remains.push(
+    ...(yield* besideRows(store, long, unread)),
+    ...[...unread].map((session): Remains => ({ what: 'unread', session })),
+  )
   if (info.erasable !== true && info.encrypted !== true) remains.push({ what: 'leaf', rows: [...rows] })
   const first = Math.min(...rows)
   const receipts = [...mirror.notes.view()].flatMap((note, index) => {
@@ -207,8 +199,8 @@ const remainsOf = async (
   if (info.metadata['recorder'] !== undefined) remains.push({ what: 'index', session: info.id })
   const stream = await store.info(streamLogOf(info.id))()
   if (!isLeft(stream)) remains.push({ what: 'stream', session: info.id })
-  else if (stream.left._tag !== 'NoSuchLog') return stream
-  return right(remains)
+  else if (stream.left._tag !== 'NoSuchLog') yield stream.left
+  return remains
 }
 
 /** The rows with the positions of those that are messages. */
@@ -224,38 +216,37 @@ const withMessages = async (store: Store, places: readonly RowPlace[]): Promise<
 }
 
 /** The rows that name blocks. */
-const rowsNaming = async (
+async function* rowsNaming(
   store: Store,
   blocks: readonly BlockId[],
-): Promise<Either<EraseSessionFault, ReadonlyMap<BlockId, readonly RowPlace[]>>> => {
+): Steps<EraseSessionFault, ReadonlyMap<BlockId, readonly RowPlace[]>> {
   const naming = new Map<BlockId, RowPlace[]>(blocks.map((block) => [block, []]))
-  const found = blocks.length === 0 ? right({ rows: [] }) : await store.containing(blocks)()
-  if (isLeft(found)) return found
-  for (const place of found.right.rows) {
+  if (blocks.length === 0) return naming
+  for (const place of (yield* need(store.containing(blocks))).rows) {
     const range = { from: place.position, to: place.position + 1 }
     const plain = await store.read(place.id, range)()
     const read =
       isLeft(plain) && store.encryption !== undefined ? await store.encryption.bare.read(place.id, range)() : plain
-    if (isLeft(read) && read.left._tag !== 'NoSuchLog') return read
+    if (isLeft(read) && read.left._tag !== 'NoSuchLog') return yield* fail(read.left)
     const [row] = isLeft(read) ? [] : read.right // one that was removed meanwhile names nothing
     const body = `${row?.body ?? ''}${row?.stored ?? ''}`
     for (const [block, rows] of naming) if (body.includes(block)) rows.push(place)
   }
-  return right(naming)
+  return naming
 }
 
 /** What logs have beside their rows. Those whose rows can't be read are added to `unread`. */
-const besideRows = async (
+async function* besideRows(
   store: Store,
   texts: readonly string[],
   unread: Set<string>,
-): Promise<Either<EraseSessionFault, readonly Remains[]>> => {
+): Steps<EraseSessionFault, readonly Remains[]> {
   const found: Remains[] = []
   let after: string | undefined
   do {
-    const page = await store.list({ limit: 500, ...(after !== undefined && { after }) })()
-    if (isLeft(page)) return page as Either<EraseSessionFault, never>
-    for (const log of page.right.logs) {
+    const listed = store.list({ limit: 500, ...present({ after }) })
+    const page = yield* need(listed as Task<EraseSessionFault, LogPage>) // the query is good
+    for (const log of page.logs) {
       const { id, head } = log
       const meta = Object.fromEntries(Object.entries(log.meta).filter(([name]) => !name.startsWith('indelible.')))
       const said = [id, ...namesIn(meta), ...textsOf(meta)]
@@ -264,11 +255,11 @@ const besideRows = async (
       const last = store.encryption && (await store.read(id, { from: head.size - 1, to: head.size })())
       if (last === undefined || (isLeft(last) && (last.left._tag === 'NoKey' || last.left._tag === 'DamagedLog')))
         unread.add(id)
-      else if (isLeft(last) && last.left._tag !== 'NoSuchLog') return last
+      else if (isLeft(last) && last.left._tag !== 'NoSuchLog') return yield* fail(last.left)
     }
-    after = page.right.next
+    after = page.next
   } while (after !== undefined)
-  return right(found)
+  return found
 }
 
 /** What a receipt that holds proves. */
@@ -292,30 +283,38 @@ export interface ProvenErasure {
  * @returns what is proven; or `BadProof` with the reason
  */
 export const checkErasure = (receipt: unknown, head?: Head): Either<SessionFaultOf<'BadProof'>, ProvenErasure> => {
-  const bad = (reason: string): Either<SessionFaultOf<'BadProof'>, never> => left({ _tag: 'BadProof', reason })
-  if (!isReceipt(receipt)) return bad('it is not a receipt of an erasure')
+  if (!isReceipt(receipt)) return badProof('it is not a receipt of an erasure')
   const { ledger, session } = receipt
-  if (head !== undefined && (head.size !== ledger.size || head.root !== ledger.root))
-    return bad(`it leads to the head ${ledger.size} ${ledger.root}, not to ${head.size} ${head.root}`)
+  const other = againstHead(head, ledger)
+  if (other !== undefined) return badProof(other)
   const proven: ErasureReceipt['rows'][number][] = []
   const said: ProvenErasure['said'][number][] = []
   for (const proof of receipt.proofs) {
     const { at } = proof
     const read = saidBy(proof, ledger)
-    if (isLeft(read)) return bad(read.left)
+    if (isLeft(read)) return badProof(read.left)
     const { id, rows, reason, by } = read.right
     for (const one of rows) proven.push({ session: id, ...one })
-    said.push({ id, at, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) })
+    said.push({ id, at, ...present({ reason, by }) })
   }
-  if (!said.some(({ id }) => id === session)) return bad(`no proof is of the session ${JSON.stringify(session)}`)
+  if (!said.some(({ id }) => id === session)) return badProof(`no proof is of the session ${JSON.stringify(session)}`)
   const keys = new Set(proven.map(keyOf))
   const missing = receipt.rows.find((row) => !keys.has(keyOf(row)))
-  if (missing !== undefined) return bad(`the ledger does not say that row ${missing.row} was erased`)
+  if (missing !== undefined) return badProof(`the ledger does not say that row ${missing.row} was erased`)
   const messages = new Set(proven.flatMap(({ kind, index }) => (kind === 'entry' ? [index] : [])))
-  const other = receipt.messages.find((index) => !messages.has(index))
-  if (other !== undefined) return bad(`the ledger does not say that message ${other} was erased`)
+  const unsaid = receipt.messages.find((index) => !messages.has(index))
+  if (unsaid !== undefined) return badProof(`the ledger does not say that message ${unsaid} was erased`)
   return right(Object.freeze({ session, rows: Object.freeze(proven), said: Object.freeze(said), ledger }))
 }
+
+export const badProof = (reason: string): Either<SessionFaultOf<'BadProof'>, never> =>
+  left({ _tag: 'BadProof', reason })
+
+/** Compares the head that a proof leads to with one that is known. */
+export const againstHead = (known: Head | undefined, named: Head): string | undefined =>
+  known === undefined || sameHead(known, named)
+    ? undefined
+    : `it leads to the head ${named.size} ${named.root}, not to ${known.size} ${known.root}`
 
 /** What a row of the ledger says of an erasure; or why it proves none. */
 export const saidBy = (

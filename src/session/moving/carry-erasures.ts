@@ -1,9 +1,9 @@
 /** Carries the erasures and holds of a record into the ledger of another store. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, own } from '../../json/index.ts'
+import { isLeft, left, own, present, right } from '../../json/index.ts'
 import type { ExportedHead } from '../record/exported.ts'
 import { emptyRange } from '../../proof/kit.ts'
-import type { CopiedClaim, ErasedRow, Erasure, Head, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
+import type { CopiedClaim, ErasedRow, Erasure, Head, Store, StoreFaultOf } from '../../store/index.ts'
 import {
   appendToLedger,
   erasureOf,
@@ -11,8 +11,10 @@ import {
   headOf,
   ledgerContent,
   stubLeaf,
+  type LedgerContent,
   type LedgerRow,
 } from '../../store/kit.ts'
+import { need, type Steps } from '../../task/index.ts'
 import type { ImportFault } from '../fault.ts'
 import type { PlacedRow } from './copy-encrypted.ts'
 import { type TimedExport, encodedOf } from './store-rows.ts'
@@ -36,41 +38,43 @@ export const rowsErased = (rows: Iterable<TimedExport>, store: Store): readonly 
 
 export type Reasons = ReadonlyMap<string, Erasure>
 
+/** Rows for a ledger. */
+type News = Either<StoreFaultOf<'LogHeld'>, { readonly rows: readonly LedgerRow[]; readonly more: object }>
+
+/** A ledger can fail in each way of a store; these are the ways of an import. */
+const contentOf = (store: Store): Promise<Either<ImportFault, LedgerContent>> =>
+  ledgerContent(store) as Promise<Either<ImportFault, LedgerContent>>
+
 /** Why the rows of a store were erased, by their place and leaf. */
-export const reasonsIn = async (store: Store): Promise<Either<StoreFault, Reasons>> => {
-  const content = await ledgerContent(store)
-  if (isLeft(content)) return content
-  return right(
-    new Map(content.right.erasures.flatMap((one) => one.rows.map(({ row, leaf }) => [`${row} ${leaf}`, one] as const))),
-  )
+export async function* reasonsIn(store: Store): Steps<ImportFault, Reasons> {
+  const content = yield* need(contentOf(store))
+  return new Map(content.erasures.flatMap((one) => one.rows.map(({ row, leaf }) => [`${row} ${leaf}`, one] as const)))
 }
 
 /** Say in a ledger what was erased elsewhere, so that rows without a text can be stored. Nothing, where it is said already. */
-export const sayErased = async (
+export async function* sayErased(
   store: Store,
   own: string,
   id: string,
   head: ExportedHead,
   rows: readonly PlacedRow[],
-  reasons: () => Promise<Either<StoreFault, Reasons>>,
-): Promise<Either<ImportFault, void>> => {
-  if (rows.length === 0) return right(undefined)
-  const why = await reasons()
-  if (isLeft(why)) return why as Either<ImportFault, never>
-  const identities = await store.identities(own)()
-  if (isLeft(identities)) return identities
-  const said = await appendToLedger(store, async (ledger) => {
-    if (ledger.held.has(own)) return left<StoreFaultOf<'LogHeld'>>({ _tag: 'LogHeld', id: own })
+  reasons?: () => Steps<ImportFault, Reasons>,
+): Steps<ImportFault, void> {
+  if (rows.length === 0) return
+  const why = reasons === undefined ? undefined : yield* reasons()
+  const identities = yield* need(store.identities(own))
+  const news = async (ledger: LedgerContent): Promise<News> => {
+    if (ledger.held.has(own)) return left({ _tag: 'LogHeld', id: own })
     const groups = new Map<Erasure | undefined, ErasedRow[]>()
     for (const { position, index, row } of rows) {
       const { kind, body, at, erased: leaf = '' } = row
       const stood = { position, kind, body, erased: leaf, at }
-      if (erasureOf(ledger, stood, identities.right, store.hash) !== undefined) continue
-      const by = why.right.get(`${position} ${leaf}`)
+      if (erasureOf(ledger, stood, identities, store.hash) !== undefined) continue
+      const by = why?.get(`${position} ${leaf}`)
       const group = groups.get(by) ?? []
       groups.set(by, group)
       group.push({
-        log: identityAt(identities.right, position),
+        log: identityAt(identities, position),
         row: position,
         kind,
         index,
@@ -78,73 +82,53 @@ export const sayErased = async (
         stub: stubLeaf(stood, store.hash),
       })
     }
-    const news = [...groups].map(([by, named]): LedgerRow => ({
+    const erased = [...groups].map(([by, named]): LedgerRow => ({
       type: 'erased',
       id,
       head: { size: head.size, root: head.root ?? headOf(emptyRange, store.hash).root },
       rows: named,
       copied: copiedOf(by),
     }))
-    return right({ rows: news, more: {} })
-  })
-  return isLeft(said) ? (said as Either<ImportFault, never>) : right(undefined)
+    return right({ rows: erased, more: {} })
+  }
+  yield* need(appendToLedger(store, news) as Promise<Either<ImportFault, unknown>>)
 }
 
 /** What the other store says, which is no word of this one. */
 const copiedOf = (by: Erasure | undefined): CopiedClaim => {
   if (by?.copied !== undefined) return by.copied
   const { at, reason, by: person } = by ?? { at: undefined, reason: 'erased before it was exported', by: undefined }
-  return {
-    ...(at !== undefined && { at }),
-    ...(reason !== undefined && { reason }),
-    ...(person !== undefined && { by: person }),
-  }
+  return present({ at, reason, by: person })
 }
 
 /** Erase in a copy what was erased in the record since it was copied. */
-export const eraseThere = async (
+export async function* eraseThere(
   to: Store,
   id: string,
   expected: Head,
   rows: readonly PlacedRow[],
   from: Store,
-): Promise<Either<ImportFault, void>> => {
-  if (rows.length === 0) return right(undefined)
-  const why = await reasonsIn(from)
-  if (isLeft(why)) return why as Either<ImportFault, never>
-  const first = rows
-    .map(({ position, row }) => why.right.get(`${position} ${row.erased}`))
-    .find((by) => by !== undefined)
-  const erased = await to.erase({
-    logs: [{ id, expected, rows: rows.map(({ position, row }) => ({ position, stub: row.body })) }],
-    copied: copiedOf(first),
-  })()
-  return isLeft(erased) ? erased : right(undefined)
+): Steps<ImportFault, void> {
+  if (rows.length === 0) return
+  const why = yield* reasonsIn(from)
+  const first = rows.map(({ position, row }) => why.get(`${position} ${row.erased}`)).find((by) => by !== undefined)
+  const stubs = rows.map(({ position, row }) => ({ position, stub: row.body }))
+  yield* need(to.erase({ logs: [{ id, expected, rows: stubs }], copied: copiedOf(first) }))
 }
 
 /** Hold a copy where the session is held. Before it is a session: so it is never one that can be erased. */
-export const holdThere = async (
+export async function* holdThere(
   from: Store,
   to: Store,
   id: string,
   head: Head,
   own: string = id,
-): Promise<Either<ImportFault, void>> => {
-  const content = await ledgerContent(from)
-  if (isLeft(content)) return content as Either<ImportFault, never>
-  const hold = content.right.held.get(id)
-  if (hold === undefined) return right(undefined)
+): Steps<ImportFault, void> {
+  const hold = (yield* need(contentOf(from))).held.get(id)
+  if (hold === undefined) return
   const { reason, by } = hold
-  const identities = await to.identities(own)()
-  if (isLeft(identities)) return identities
-  const row: LedgerRow = {
-    type: 'held',
-    id,
-    head,
-    logs: identities.right,
-    ...(reason !== undefined && { reason }),
-    ...(by !== undefined && { by }),
-  }
-  const said = await appendToLedger(to, async ({ held }) => right({ rows: held.has(id) ? [] : [row], more: {} }))
-  return isLeft(said) ? (said as Either<ImportFault, never>) : right(undefined)
+  const identities = yield* need(to.identities(own))
+  const row: LedgerRow = { type: 'held', id, head, logs: identities, ...present({ reason, by }) }
+  const news = async ({ held }: LedgerContent): Promise<News> => right({ rows: held.has(id) ? [] : [row], more: {} })
+  yield* need(appendToLedger(to, news) as Promise<Either<ImportFault, unknown>>)
 }

@@ -1,10 +1,9 @@
 /** Exports a session with its notes, times and salts. */
-import { isLeft, right } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { Exported } from '../record/exported.ts'
 import type { Store } from '../../store/index.ts'
-import type { Task } from '../../task/index.ts'
-import { sessionTask, type ReadSessionFault } from '../fault.ts'
+import { need, type Task } from '../../task/index.ts'
+import { sessionSteps, type ReadSessionFault } from '../fault.ts'
 import { rowsIn, type DamagedRow, type Mirror } from '../record/mirror.ts'
 import { readReadable } from '../record/read.ts'
 import type { TimedExport } from './store-rows.ts'
@@ -23,17 +22,16 @@ export interface ExportedSession extends Exported {
  * @returns the rows, the metadata and the head, without its root if rows are damaged; or `NoSuchLog`
  */
 export const exportSession = (store: Store, id: string): Task<ReadSessionFault, ExportedSession> =>
-  sessionTask(async () => {
-    const opened = await readReadable(store, id)
-    if (isLeft(opened)) return opened
-    const { mirror, info } = opened.right
+  sessionSteps(async function* () {
+    const opened = yield* need(readReadable(store, id))
+    const { mirror, info } = opened
     const { metadata, erasable } = info
     const rows = { [Symbol.iterator]: () => rowsOf(mirror) }
     const { size, root } = mirror.head
     // The root is that of the encrypted rows, or of rows that are damaged.
     const head = info.encrypted || mirror.damaged.length > 0 ? { size } : { size, root }
     const { damaged } = mirror
-    return right({ id, metadata, rows, head, erasable, ...(damaged.length > 0 && { damaged }) })
+    return { id, metadata, rows, head, erasable, ...(damaged.length > 0 && { damaged }) }
   }, 'exportSession')
 
 export function* rowsOf(mirror: Mirror): Generator<TimedExport> {

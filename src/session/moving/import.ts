@@ -1,14 +1,14 @@
 /** Imports a record from its export. */
 import { checkStore } from '../record/store-of.ts'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { describe, isLeft, isObject, left, right, optionsOf, ownFields, own } from '../../json/index.ts'
+import { describe, isObject, optionsOf, ownFields, own } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Exported, ExportedHead } from '../record/exported.ts'
-import type { Head, LogInfo, Store, StoreFault, LogFault, StoreFaultOf } from '../../store/index.ts'
+import type { Head, Store } from '../../store/index.ts'
 import { againstOwnId, ownStore } from '../../store/kit.ts'
-import type { Task } from '../../task/index.ts'
-import { sessionTask, type ImportFault, type SessionFaultOf } from '../fault.ts'
+import { fail, need, type Steps, type Task } from '../../task/index.ts'
+import { sessionSteps, type ImportFault } from '../fault.ts'
 import { isPartial, partialMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
+import { findLog } from '../record/read.ts'
 import { momentOf } from '../record/stamp.ts'
 import type { PlacedRow } from './copy-encrypted.ts'
 import { randomId } from '../opening/open.ts'
@@ -49,36 +49,33 @@ export const importRecord = (
   const { id, progress } = optionsOf('importRecord', options, knownOfImport)
   const { head } = record
   const rows = [...record.rows] // it may give them only once
-  return sessionTask(async () => {
+  return sessionSteps(async function* () {
     const name = id ?? record.id ?? randomId()
     const problem = againstOwnId(name)
-    if (problem !== undefined) return left(problem)
-    const meta = storedMeta(record.metadata, undefined, own(record, 'erasable'))
-    if (isLeft(meta)) return meta
-    const free = await isFree(store, name)
-    if (isLeft(free)) return free
-    const now = momentOf(store)
-    if (isLeft(now)) return now
+    if (problem !== undefined) return yield* fail(problem)
+    const meta = yield* need(storedMeta(record.metadata, undefined, own(record, 'erasable')))
+    yield* expectFree(store, name)
+    const now = yield* need(momentOf(store))
     const log = `${importPrefix}${randomId()}`
-    const created = await store.create({ id: log, meta: partialMeta('import'), encrypt: true })()
-    if (isLeft(created)) return created
-    const timed = { [Symbol.iterator]: () => withTime(rows, now.right) }
-    const stored = await storeImported(store, log, created.right.head, {
-      id: name,
-      head,
-      rows: timed,
-      erased: rowsErased(timed, store),
-      reasons: async () => right(new Map()),
-      progress,
-    })
-    const published = await publish(store, log, stored, {
-      id: name,
-      meta: meta.right,
-      // Encrypted rows have another root, and so have rows that got their time here.
-      root: store.encryption === undefined && isTimed(rows) ? head.root : undefined,
-    })
-    await store.remove(log)() // not what the session shares with it; if it fails, the answer is the same
-    return isLeft(published) ? published : sessionInfo(published.right)
+    const created = yield* need(store.create({ id: log, meta: partialMeta('import'), encrypt: true }))
+    const timed = { [Symbol.iterator]: () => withTime(rows, now) }
+    try {
+      const stored = yield* storeImported(store, log, created.head, {
+        id: name,
+        head,
+        rows: timed,
+        erased: rowsErased(timed, store),
+        progress,
+      })
+      return yield* publish(store, log, stored, {
+        id: name,
+        meta,
+        // Encrypted rows have another root, and so have rows that got their time here.
+        root: store.encryption === undefined && isTimed(rows) ? head.root : undefined,
+      })
+    } finally {
+      await store.remove(log)() // not what the session shares with it; if it fails, the answer is the same
+    }
   }, 'importRecord')
 }
 
@@ -91,54 +88,48 @@ interface Imported {
   readonly rows: Iterable<TimedExport>
   /** The rows that were erased. */
   readonly erased: readonly PlacedRow[]
-  /** Why they were erased, where that is known. */
-  readonly reasons: () => Promise<Either<StoreFault, Reasons>>
+  /** Why they were erased. Default: nobody knows. */
+  readonly reasons?: () => Steps<ImportFault, Reasons>
   readonly progress: ImportOptions['progress']
   /** The store that has the files of the messages. Undefined: the store that is written. */
   readonly from?: Store
 }
 
 /** Store rows in the log of an import. Stubs of erased rows are encrypted first, and then written to the ledger. */
-export const storeImported = async (
+export async function* storeImported(
   store: Store,
   own: string,
   start: Head,
   imported: Imported,
-): Promise<Head | ImportFault> => {
+): Steps<ImportFault, Head> {
   const { id, head, rows, erased, reasons, progress, from } = ownFields(imported)
   const stubs: PlacedRow[] = []
   for (const { position, index, row } of erased) {
     const sealed = store.encryption?.rows(own, { expected: { ...start, size: position }, rows: [row] })
-    if (sealed !== undefined && isLeft(sealed)) return sealed.left
-    stubs.push({ position, index, row: { ...(sealed?.right.rows[0] ?? row), at: row.at } })
+    const [encrypted] = sealed === undefined ? [] : (yield* need(sealed)).rows
+    stubs.push({ position, index, row: { ...(encrypted ?? row), at: row.at } })
   }
-  const said = await sayErased(store, own, id, head, stubs, reasons)
-  if (isLeft(said)) return said.left
-  return storeRows(store, own, start, rows, progress, from, stubs)
+  yield* sayErased(store, own, id, head, stubs, reasons)
+  return yield* storeRows(store, own, start, rows, progress, from, stubs)
 }
 
 /** A session of the rows that are stored, if they are what they should be. */
-export const publish = async (
+export async function* publish(
   store: Store,
   own: string,
-  head: Head | ImportFault,
+  head: Head,
   { id, meta, root }: { readonly id: string; readonly meta: JsonObject; readonly root: string | undefined },
-): Promise<Either<ImportFault, LogInfo>> => {
-  if ('_tag' in head) return left(head)
-  if (root !== undefined && head.root !== root) return left({ _tag: 'OtherHead', id, expected: root, found: head.root })
-  return store.fork(own, { id, at: head.size, meta, sameKey: true })()
+): Steps<ImportFault, SessionInfo> {
+  if (root !== undefined && head.root !== root)
+    return yield* fail({ _tag: 'OtherHead', id, expected: root, found: head.root })
+  return yield* need(sessionInfo(yield* need(store.fork(own, { id, at: head.size, meta, sameKey: true }))))
 }
 
-/** Whether there is no log of that id. */
-const isFree = async (
-  store: Store,
-  id: string,
-): Promise<Either<LogFault | StoreFaultOf<'LogExists'> | SessionFaultOf<'UnfinishedSession'>, void>> => {
-  const found = await store.info(id)()
-  if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? right(undefined) : found
-  return isPartial(found.right)
-    ? left({ _tag: 'UnfinishedSession', id, rows: found.right.head.size })
-    : left({ _tag: 'LogExists', id })
+/** Ends with a fault if there is a log of that id. */
+async function* expectFree(store: Store, id: string): Steps<ImportFault, void> {
+  const found = yield* findLog(store, id)
+  if (found === undefined) return
+  yield isPartial(found) ? { _tag: 'UnfinishedSession', id, rows: found.head.size } : { _tag: 'LogExists', id }
 }
 
 const knownOfImport = { id: true, progress: true } as const

@@ -6,9 +6,9 @@ import { classify, isPageKind, pageKinds, type PageKind } from '../../pages/inde
 import type { ExportedRow } from '../record/exported.ts'
 import type { BlockId } from '../../proof/kit.ts'
 import { encodeRow, erasedBody, lacking, termsOf, type EncodedRow } from '../../entry/kit.ts'
-import type { Head, Store, AppendFault, BlockFault } from '../../store/index.ts'
+import type { AppendFault, BlockFault, Head, Store } from '../../store/index.ts'
 import type { TimedRow } from '../../store/kit.ts'
-import { called, type CallbackThrew } from '../../task/index.ts'
+import { called, fail, need, type CallbackThrew, type Steps } from '../../task/index.ts'
 import type { SessionFaultOf } from '../fault.ts'
 import { decodeNote, type Note } from '../../notes/kit.ts'
 import { noteFaultText } from '../../notes/fault.ts'
@@ -53,7 +53,7 @@ const mostText = 4_000_000
 
 export type StoringFault = AppendFault | BlockFault | SessionFaultOf<'InvalidMessage' | 'InvalidNote'> | CallbackThrew
 
-export const storeRows = async (
+export async function* storeRows(
   store: Store,
   id: string,
   start: Head,
@@ -61,47 +61,47 @@ export const storeRows = async (
   progress: ImportOptions['progress'],
   from?: Store,
   stubs: readonly PlacedRow[] = [],
-): Promise<Head | StoringFault> => {
+): Steps<StoringFault, Head> {
   const stubAt = new Map(stubs.map(({ position, row }) => [position, row]))
   let position = start.size
   let head = start
   let waiting: TimedEncoded[] = []
   let named = new Set<BlockId>()
   let text = 0
-  const flush = async (): Promise<StoringFault | undefined> => {
+  const flush = async function* (): Steps<StoringFault, void> {
     const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without, the store looks for them itself
-    const brought = await lacking(store, attachments, from)
-    if (isLeft(brought)) return brought.left
-    const appended = await store.append(id, {
-      expected: head,
-      rows: waiting.map(({ row }) => row),
-      blocks: [...waiting.flatMap(({ blocks }) => blocks), ...brought.right],
-      terms: termsOf,
-    })()
-    if (isLeft(appended)) return appended.left
-    const beside = from === undefined ? undefined : await bringBlocks(from, store, [...named])
-    if (beside !== undefined) return beside
-    head = appended.right.head
+    const brought = yield* need(lacking(store, attachments, from))
+    const appended = yield* need(
+      store.append(id, {
+        expected: head,
+        rows: waiting.map(({ row }) => row),
+        blocks: [...waiting.flatMap(({ blocks }) => blocks), ...brought],
+        terms: termsOf,
+      }),
+    )
+    if (from !== undefined) yield* bringBlocks(from, store, [...named])
+    head = appended.head
     waiting = []
     named = new Set()
     text = 0
-    const told = called('progress', () => progress?.(head.size))
-    return isLeft(told) ? told.left : undefined
+    yield* need(called('progress', () => void progress?.(head.size)))
   }
   let index = 0
   for (const row of rows) {
     const encoded = encodedOf(row, store)
     if (isLeft(encoded))
-      return encoded.left._tag === 'InvalidNote' ? encoded.left : { _tag: 'InvalidMessage', index, cause: encoded.left }
+      return yield* fail(
+        encoded.left._tag === 'InvalidNote' ? encoded.left : { _tag: 'InvalidMessage', index, cause: encoded.left },
+      )
     const stub = stubAt.get(position++)
     waiting.push(stub === undefined ? encoded.right : { ...encoded.right, row: stub })
     text += encoded.right.row.body.length + encoded.right.blocks.reduce((sum, block) => sum + block.length, 0)
     if ('message' in row) index += 1
     else for (const id of blocksNamedBy(row.note)) named.add(id)
-    const fault = waiting.length >= mostRows || text >= mostText ? await flush() : undefined
-    if (fault !== undefined) return fault
+    if (waiting.length >= mostRows || text >= mostText) yield* flush()
   }
-  return (waiting.length === 0 ? undefined : await flush()) ?? head
+  if (waiting.length > 0) yield* flush()
+  return head
 }
 
 /** A row to store, which says when it was written. */

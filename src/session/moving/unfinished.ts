@@ -1,9 +1,9 @@
 /** Logs of imports and copies that have not finished. */
-import { isLeft, left, right } from '../../json/index.ts'
+import { present } from '../../json/index.ts'
 import type { Store, ListFault, RemoveFault } from '../../store/index.ts'
 import { ownStore } from '../../store/kit.ts'
-import type { Task } from '../../task/index.ts'
-import { sessionTask } from '../fault.ts'
+import { fail, need, type Task } from '../../task/index.ts'
+import { sessionSteps } from '../fault.ts'
 import { isPartial, partialMeta, type PartialOf } from '../record/metadata.ts'
 
 /** The log of an import or a copy that has not finished. */
@@ -28,18 +28,17 @@ export interface Unfinished {
  * @returns the logs
  */
 export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinished[]> =>
-  sessionTask(async () => {
+  sessionSteps(async function* () {
     const found: Unfinished[] = []
     for (const by of ['import', 'copy'] as const) {
       let after: string | undefined
       do {
-        const page = await store.list({ where: partialMeta(by), ...(after !== undefined && { after }) })()
-        if (isLeft(page)) return page
-        for (const { id, head, created } of page.right.logs) found.push({ id, by, rows: head.size, created })
-        after = page.right.next
+        const page = yield* need(store.list({ where: partialMeta(by), ...present({ after }) }))
+        for (const { id, head, created } of page.logs) found.push({ id, by, rows: head.size, created })
+        after = page.next
       } while (after !== undefined)
     }
-    return right(found)
+    return found
   }, 'listUnfinished')
 
 /**
@@ -50,8 +49,8 @@ export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinishe
  * @returns nothing; or `NoSuchLog` if there is no such log, also if it has become a session meanwhile
  */
 export const removeUnfinished = (store: Store, id: string): Task<RemoveFault, void> =>
-  sessionTask(async () => {
-    const found = await store.info(id)()
-    if (isLeft(found)) return found
-    return isPartial(found.right) ? ownStore(store).remove(id)() : left({ _tag: 'NoSuchLog', id })
+  sessionSteps(async function* () {
+    const found = yield* need(store.info(id))
+    if (!isPartial(found)) return yield* fail({ _tag: 'NoSuchLog', id })
+    return yield* need(ownStore(store).remove(id))
   }, 'removeUnfinished')

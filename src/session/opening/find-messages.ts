@@ -1,10 +1,9 @@
 /** Finding what is to be erased: messages by what they say, or by their age. */
-import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, optionsOf, right } from '../../json/index.ts'
+import { optionsOf } from '../../json/index.ts'
 import { isErased, type Message } from '../../message/index.ts'
 import type { Store } from '../../store/index.ts'
-import type { Task } from '../../task/index.ts'
-import { sessionTask, type ReadSessionFault } from '../fault.ts'
+import { need, type Task } from '../../task/index.ts'
+import { sessionSteps, type ReadSessionFault } from '../fault.ts'
 import { rowsIn } from '../record/mirror.ts'
 import { readMirror } from '../record/read.ts'
 import { textsOf } from '../record/repeats.ts'
@@ -40,10 +39,8 @@ export const findMessages = (
   const matches = ({ content }: Message): boolean =>
     matching === undefined ||
     textsOf(content).some((text) => new RegExp(matching.source, matching.flags.replace(/[gy]/g, '')).test(text))
-  return sessionTask(async (): Promise<Either<ReadSessionFault, readonly number[]>> => {
-    const opened = await readMirror(store, id)
-    if (isLeft(opened)) return opened
-    const { mirror } = opened.right
+  return sessionSteps(async function* () {
+    const { mirror } = yield* need(readMirror(store, id))
     const found: number[] = []
     for (const row of rowsIn(mirror, 0, mirror.head.size)) {
       if (row.kind !== 'entry') continue
@@ -51,7 +48,7 @@ export const findMessages = (
       const isOld = before === undefined || row.at < before
       if (isOld && !isErased(message) && matches(message)) found.push(row.position)
     }
-    return right(Object.freeze(found))
+    return Object.freeze(found)
   }, 'findMessages')
 }
 

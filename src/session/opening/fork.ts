@@ -1,12 +1,11 @@
 /** Forking: another session that starts with the first messages of one, and shares them. */
-import { isLeft, left, right, optionsOf } from '../../json/index.ts'
+import { isLeft, optionsOf } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { LogFault, Store, StoreFaultOf } from '../../store/index.ts'
 import { copyArgument, withoutKeys } from '../../store/kit.ts'
-import { sessionTask, type ForkSessionFault, type OpenForkFault } from '../fault.ts'
+import { sessionSteps, type ForkSessionFault, type OpenForkFault } from '../fault.ts'
 import { createRedactor, type Redact, type Redactor } from '../../redact/index.ts'
-import type { Task } from '../../task/index.ts'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { fail, need, type Steps, type Task } from '../../task/index.ts'
 import { noteOf } from '../record/mirror.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
 import { describeSession, openSession, randomId } from './open.ts'
@@ -41,10 +40,9 @@ export interface ForkOptions {
 export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> => {
   const { redact, ...rest } = optionsOf('forkSession', options, known)
   const plan = forkPlan(optionsOf('forkSession', rest), redact)
-  return sessionTask(async () => {
-    const forked = await fork(store, id, plan)
-    if (isLeft(forked)) return forked
-    return openSession(store, forked.right.id, redact === undefined ? {} : { redact })()
+  return sessionSteps(async function* () {
+    const forked = yield* fork(store, id, plan)
+    return yield* need(openSession(store, forked.id, redact === undefined ? {} : { redact }))
   }, 'forkSession')
 }
 
@@ -65,7 +63,7 @@ export const createFork = (
 ): Task<ForkSessionFault, SessionInfo> => {
   const { redact, ...rest } = optionsOf('createFork', options, known)
   const plan = forkPlan(optionsOf('forkSession', rest), redact)
-  return sessionTask(async () => fork(store, id, plan), 'createFork')
+  return sessionSteps(() => fork(store, id, plan), 'createFork')
 }
 
 /** A fork to be made: the caller's options, copied. */
@@ -86,44 +84,36 @@ const forkPlan = (
   metadata: metadata === undefined ? undefined : copyArgument(metadata),
 })
 
-const fork = async (
+async function* fork(
   store: Store,
   id: string,
   { at, id: to, metadata, redactor }: ForkPlan,
-): Promise<Either<ForkSessionFault, SessionInfo>> => {
-  const from = await describeSession(store, id)()
-  if (isLeft(from)) return from
-  const { len } = from.right
-  if (from.right.encrypted && store.encryption === undefined) return left(withoutKeys(id, undefined))
+): Steps<ForkSessionFault, SessionInfo> {
+  const from = yield* need(describeSession(store, id))
+  const { len } = from
+  if (from.encrypted && store.encryption === undefined) return yield* fail(withoutKeys(id, undefined))
   const shared = at ?? len
-  const rows = await rowsUpTo(store, from.right, shared)
-  if (isLeft(rows)) return rows
-  const meta = storedMeta(
-    redactedMeta(redactor, metadata ?? from.right.metadata),
-    { id, at: shared },
-    from.right.erasable,
+  const rows = yield* rowsUpTo(store, from, shared)
+  const meta = yield* need(
+    storedMeta(redactedMeta(redactor, metadata ?? from.metadata), { id, at: shared }, from.erasable),
   )
-  if (isLeft(meta)) return meta
-  const log = await store.fork(id, { id: to, at: rows.right, meta: meta.right })()
-  return isLeft(log) ? log : sessionInfo(log.right)
+  return yield* need(sessionInfo(yield* need(store.fork(id, { id: to, at: rows, meta }))))
 }
 
 /** How many rows of the log there are before the message at a position, or before the seal. */
-const rowsUpTo = async (
+async function* rowsUpTo(
   store: Store,
   { id, len, head }: SessionInfo,
   at: number,
-): Promise<Either<LogFault | StoreFaultOf<'BeyondEnd'>, number>> => {
-  if (!(Number.isInteger(at) && at >= 0 && at <= len)) return left({ _tag: 'BeyondEnd', id, at, size: len })
+): Steps<LogFault | StoreFaultOf<'BeyondEnd'>, number> {
+  if (!(Number.isInteger(at) && at >= 0 && at <= len)) return yield* fail({ _tag: 'BeyondEnd', id, at, size: len })
   const range =
     at < len ? ({ only: 'entry', from: at, to: at + 1 } as const) : { from: Math.max(0, head.size - 1), to: head.size }
-  const read = await store.read(id, range)()
-  if (isLeft(read)) return read
-  const [row] = read.right
-  if (row === undefined) return right(head.size)
-  if (at < len) return right(row.position)
+  const [row] = yield* need(store.read(id, range))
+  if (row === undefined) return head.size
+  if (at < len) return row.position
   const note = row.kind === 'note' ? noteOf(row.body) : undefined
-  return right(note !== undefined && !isLeft(note) && note.right.type === 'seal' ? row.position : head.size)
+  return note !== undefined && !isLeft(note) && note.right.type === 'seal' ? row.position : head.size
 }
 
 const known = { at: true, id: true, metadata: true, redact: true, key: true } as const

@@ -16,12 +16,12 @@ import type { PageKind } from '../../pages/index.ts'
 import { sliceBounds } from '../../sequence/index.ts'
 import type { LogInfo, Store, StoreFault } from '../../store/index.ts'
 import { ownKeyOf } from '../../store/kit.ts'
-import type { CallbackThrew, TaskFor } from '../../task/index.ts'
+import { untilFault, type CallbackThrew, type TaskFor } from '../../task/index.ts'
 import { Appending } from '../writing/appending.ts'
 import { interruptedIn, lookAtLease, openIn, unfinishedIn } from '../record/cut-off.ts'
 import { Described } from './described.ts'
 import { erasing } from '../erasing/erase.ts'
-import { sessionTask, type SessionFault } from '../fault.ts'
+import { sessionSteps, sessionTask, type SessionFault } from '../fault.ts'
 import { openStepsIn } from '../record/journal.ts'
 import { createHolding } from '../writing/lease.ts'
 import type { SessionInfo } from '../record/metadata.ts'
@@ -67,7 +67,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     summarize: (summary) => sessionTask(() => appending.summarize(summary), 'session.summarize'),
     erase: (what, options) => {
       const erase = erasing('session.erase', holding.store, id, what, options)
-      return sessionTask(() => writer.alone(erase), 'session.erase')
+      return sessionTask(() => writer.alone(() => untilFault(erase)), 'session.erase')
     },
     update: (recipe) =>
       sessionTask(
@@ -107,7 +107,7 @@ export const sealedOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sessi
 
 const endedRest = (store: Store, id: string): Rest<SealedSession> => ({
   state: 'sealed',
-  erase: (what, options) => sessionTask(erasing('session.erase', store, id, what, options), 'session.erase'),
+  erase: (what, options) => sessionSteps(erasing('session.erase', store, id, what, options), 'session.erase'),
 })
 
 /** What a handle has, without its brand. */

@@ -1,9 +1,9 @@
 /** What sessions a store has. */
 import { checkStore } from '../record/store-of.ts'
-import { isLeft, right, optionsOf, ownFields } from '../../json/index.ts'
+import { optionsOf, ownFields, present } from '../../json/index.ts'
 import type { DamagedEntry, ListFault, ListQuery, Store } from '../../store/index.ts'
-import { sessionTask, type NoSessionFault } from '../fault.ts'
-import type { Task } from '../../task/index.ts'
+import { sessionSteps, type NoSessionFault } from '../fault.ts'
+import { need, type Task } from '../../task/index.ts'
 import { formatKey, sessionInfo, type SessionInfo } from '../record/metadata.ts'
 
 /** One page of a list of sessions. */
@@ -28,23 +28,17 @@ export interface SessionPage {
 export const listSessions = (store: Store, options: ListQuery = {}): Task<ListFault | NoSessionFault, SessionPage> => {
   checkStore('listSessions', store)
   const { where = {}, ...query } = optionsOf('listSessions', options, known)
-  return sessionTask(async () => {
-    const page = await store.list({ ...query, where: { ...where, [formatKey]: 1 } })()
-    if (isLeft(page)) return page
+  return sessionSteps(async function* () {
+    const page = yield* need(store.list({ ...query, where: { ...where, [formatKey]: 1 } }))
     const sessions: SessionInfo[] = []
-    for (const log of page.right.logs) {
-      const info = sessionInfo(log)
-      if (isLeft(info)) return info
-      sessions.push(info.right)
+    for (const log of page.logs) {
+      sessions.push(yield* need(sessionInfo(log)))
     }
-    const { next, damaged } = ownFields(page.right)
-    return right(
-      Object.freeze({
-        sessions: Object.freeze(sessions),
-        ...(damaged !== undefined && { damaged }),
-        ...(next !== undefined && { next }),
-      }),
-    )
+    const { next, damaged } = ownFields(page)
+    return Object.freeze({
+      sessions: Object.freeze(sessions),
+      ...present({ damaged, next }),
+    })
   }, 'listSessions')
 }
 

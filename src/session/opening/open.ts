@@ -4,9 +4,15 @@ import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Store } from '../../store/index.ts'
 import { planned, rangeAt } from '../../store/kit.ts'
-import { sessionTask, type CreateSessionFault, type OpenSessionFault, type ReadSessionFault } from '../fault.ts'
+import {
+  sessionSteps,
+  sessionTask,
+  type CreateSessionFault,
+  type OpenSessionFault,
+  type ReadSessionFault,
+} from '../fault.ts'
 import { createRedactor, type Redact, type Redactor } from '../../redact/index.ts'
-import type { Task } from '../../task/index.ts'
+import { need, type Task } from '../../task/index.ts'
 import { Recording, termsOf } from '../../entry/kit.ts'
 import { sealedOf, sessionOf } from './handle.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
@@ -139,11 +145,9 @@ export const openSession = (store: Store, id: string, options: OpenOptions = {})
  */
 export const readSession = (store: Store, id: string): Task<ReadSessionFault, ReadonlySession | SealedSession> => {
   checkStore('readSession', store)
-  return sessionTask(async () => {
-    const opened = await readReadable(store, id)
-    if (isLeft(opened)) return opened
-    const { mirror, log, info } = opened.right
-    return right(mirror.sealed ? sealedOf(store, mirror, log, info) : sessionOf(store, mirror, log, info).readonly())
+  return sessionSteps(async function* () {
+    const { mirror, log, info } = yield* need(readReadable(store, id))
+    return mirror.sealed ? sealedOf(store, mirror, log, info) : sessionOf(store, mirror, log, info).readonly()
   }, 'readSession')
 }
 
@@ -156,9 +160,8 @@ export const readSession = (store: Store, id: string): Task<ReadSessionFault, Re
  */
 export const describeSession = (store: Store, id: string): Task<ReadSessionFault, SessionInfo> => {
   checkStore('describeSession', store)
-  return sessionTask(async () => {
-    const log = await store.info(id)()
-    return isLeft(log) ? log : sessionInfo(log.right)
+  return sessionSteps(async function* () {
+    return yield* need(sessionInfo(yield* need(store.info(id))))
   }, 'describeSession')
 }
 

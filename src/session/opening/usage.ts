@@ -1,9 +1,9 @@
 /** The tokens that the model calls of a session used: by its receipts, and by what the file says that it was imported from. */
-import { ownFields, isLeft, isObject, optionsOf, parseJson, right } from '../../json/index.ts'
+import { ownFields, isLeft, isObject, optionsOf, parseJson } from '../../json/index.ts'
 import { decodeNote, type ReceiptNote, type Usage } from '../../notes/kit.ts'
 import type { Store, StoredRow } from '../../store/index.ts'
-import type { Task } from '../../task/index.ts'
-import { sessionTask, type ReadSessionFault } from '../fault.ts'
+import { need, type Task } from '../../task/index.ts'
+import { sessionSteps, type ReadSessionFault } from '../fault.ts'
 import type { SessionInfo } from '../record/metadata.ts'
 import { describeSession } from './open.ts'
 
@@ -46,12 +46,10 @@ export const readUsage = (
   options: UsageOptions = {},
 ): Task<ReadSessionFault, readonly CallUse[]> => {
   const { own = false } = optionsOf('readUsage', options, known)
-  return sessionTask(async () => {
-    const info = await describeSession(store, id)()
-    if (isLeft(info)) return info
-    const rows = await store.read(id, { only: 'note' })()
-    if (isLeft(rows)) return rows
-    return right(usesIn(info.right, rows.right, { own }))
+  return sessionSteps(async function* () {
+    const info = yield* need(describeSession(store, id))
+    const rows = yield* need(store.read(id, { only: 'note' }))
+    return usesIn(info, rows, { own })
   }, 'readUsage')
 }
 

@@ -4,14 +4,23 @@
  */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isArray, isLeft, isObject, left, right } from '../../json/index.ts'
+import { isArray, isLeft, isObject, present, right } from '../../json/index.ts'
 import { verifyInclusion } from '../../proof/kit.ts'
 import type { Erasure, Head, Store, StoreFaultOf } from '../../store/index.ts'
-import { erasureOf, inclusionPath, isLeaf, ledgerContent, sameHead } from '../../store/kit.ts'
-import type { Task } from '../../task/index.ts'
-import { sessionTask, type ReadSessionFault, type SessionFaultOf } from '../fault.ts'
-import { rowOfMessage } from './prove.ts'
-import { isCount, isErasureProof, isHead, proofOf, saidBy, type ErasureProof } from '../erasing/receipt.ts'
+import { erasureOf, inclusionPath, isLeaf, ledgerContent } from '../../store/kit.ts'
+import { fail, need, type Task } from '../../task/index.ts'
+import { sessionSteps, type ReadSessionFault, type SessionFaultOf } from '../fault.ts'
+import { notInHead, rowOfMessage } from './prove.ts'
+import {
+  againstHead,
+  badProof,
+  isCount,
+  isErasureProof,
+  isHead,
+  proofOf,
+  saidBy,
+  type ErasureProof,
+} from '../erasing/receipt.ts'
 
 /** The proof of an erased message, as JSON. */
 export interface ErasedProof {
@@ -56,22 +65,16 @@ export const proveErased = (
   id: string,
   position: number,
 ): Task<ReadSessionFault | StoreFaultOf<'BeyondEnd' | 'NotALedger'> | SessionFaultOf<'BadProof'>, ErasedProof> =>
-  sessionTask(async () => {
-    const found = await rowOfMessage(store, id, position)
-    if (isLeft(found)) return found
-    const { row, info } = found.right
-    const content = await ledgerContent(store)
-    if (isLeft(content)) return content
-    const identities = await store.identities(id)()
-    if (isLeft(identities)) return identities
-    const erasure = erasureOf(content.right, row, identities.right, store.hash)
-    const { head: ledger } = content.right
+  sessionSteps(async function* () {
+    const { row, info } = yield* rowOfMessage(store, id, position)
+    const content = yield* need(ledgerContent(store))
+    const identities = yield* need(store.identities(id))
+    const erasure = erasureOf(content, row, identities, store.hash)
+    const { head: ledger } = content
     if (erasure === undefined || ledger === undefined || row.erased === undefined)
-      return left({ _tag: 'BadProof', reason: `message ${row.index} of ${JSON.stringify(id)} is not erased` })
-    const path = await inclusionPath(store, id, row.position, info.head.size)()
-    if (isLeft(path)) return path
-    const said = await proofOf(store, erasure.row, ledger.size)
-    if (isLeft(said)) return said
+      return yield* fail({ _tag: 'BadProof', reason: `message ${row.index} of ${JSON.stringify(id)} is not erased` })
+    const path = yield* need(inclusionPath(store, id, row.position, info.head.size))
+    const said = yield* proofOf(store, erasure.row, ledger.size)
     const proof: ErasedProof = {
       indelible: 'erased',
       version: 1,
@@ -79,13 +82,11 @@ export const proveErased = (
       row: row.position,
       leaf: row.erased,
       head: info.head,
-      path: path.right.map(bytesToHex),
+      path: path.map(bytesToHex),
       ledger,
-      said: said.right,
+      said,
     }
-    return isLeft(checkErased(proof))
-      ? left({ _tag: 'DamagedLog', id, position: row.position, reason: 'the row does not lead to the head' })
-      : right(Object.freeze(proof))
+    return isLeft(checkErased(proof)) ? yield* fail(notInHead(id, row)) : Object.freeze(proof)
   }, 'proveErased')
 
 /**
@@ -102,14 +103,9 @@ export const checkErased = (
   head?: Head,
   ledger?: Head,
 ): Either<SessionFaultOf<'BadProof'>, ProvenErased> => {
-  const bad = (reason: string): Either<SessionFaultOf<'BadProof'>, never> => left({ _tag: 'BadProof', reason })
-  if (!isErasedProof(proof)) return bad('it is not a proof of an erased message')
-  for (const [known, named] of [
-    [head, proof.head],
-    [ledger, proof.ledger],
-  ] as const)
-    if (known !== undefined && !sameHead(known, named))
-      return bad(`it leads to the head ${named.size} ${named.root}, not to ${known.size} ${known.root}`)
+  if (!isErasedProof(proof)) return badProof('it is not a proof of an erased message')
+  const other = againstHead(head, proof.head) ?? againstHead(ledger, proof.ledger)
+  if (other !== undefined) return badProof(other)
   const { session, row, leaf, head: own, ledger: book } = proof
   const isIn = verifyInclusion({
     position: row,
@@ -118,14 +114,14 @@ export const checkErased = (
     proof: proof.path.map(hexToBytes),
     root: hexToBytes(own.root),
   })
-  if (!isIn) return bad(`the leaf is not at row ${row} of the record with that head`)
+  if (!isIn) return badProof(`the leaf is not at row ${row} of the record with that head`)
   const read = saidBy(proof.said, book)
-  if (isLeft(read)) return bad(read.left)
+  if (isLeft(read)) return badProof(read.left)
   const { id, rows, reason, by } = read.right
   if (!rows.some((one) => one.row === row && one.leaf === leaf && one.kind === 'entry'))
-    return bad(`the ledger does not say that row ${row} was erased`)
+    return badProof(`the ledger does not say that row ${row} was erased`)
   const { at } = proof.said
-  const said = Object.freeze({ id, at, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) })
+  const said = Object.freeze({ id, at, ...present({ reason, by }) })
   return right(Object.freeze({ session, row, leaf, head: own, ledger: book, said }))
 }
 

@@ -1,12 +1,13 @@
 /** Proofs of growth: that a record with a later head still begins with the record of an earlier one. */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, isObject, left, right } from '../../json/index.ts'
+import { isObject, right } from '../../json/index.ts'
 import { verifyConsistency } from '../../proof/kit.ts'
 import type { Head, Store, StoreFaultOf } from '../../store/index.ts'
-import { consistencyPath, headOf, rangeAt } from '../../store/kit.ts'
-import type { Task } from '../../task/index.ts'
-import { sessionTask, type ReadSessionFault, type SessionFaultOf } from '../fault.ts'
+import { consistencyPath, headOf, isLeaf, rangeAt, sameHead } from '../../store/kit.ts'
+import { fail, need, type Task } from '../../task/index.ts'
+import { sessionSteps, type ReadSessionFault, type SessionFaultOf } from '../fault.ts'
+import { badProof, isHead } from '../erasing/receipt.ts'
 import { describeSession } from '../opening/open.ts'
 
 /** The proof that a record continues an earlier one, as JSON. */
@@ -38,28 +39,23 @@ export const proveGrowth = (
   id: string,
   earlier: Head,
 ): Task<ReadSessionFault | StoreFaultOf<'Diverged'>, GrowthProof> =>
-  sessionTask(async () => {
+  sessionSteps(async function* () {
     const from = { size: earlier.size, root: earlier.root }
-    const info = await describeSession(store, id)()
-    if (isLeft(info)) return info
-    const { head } = info.right
+    const { head } = yield* need(describeSession(store, id))
     if (!Number.isSafeInteger(from.size) || from.size < 1 || from.size > head.size)
-      return left({ _tag: 'Diverged', id, expected: from, actual: head })
-    const range = await rangeAt(store, id, from.size)()
-    if (isLeft(range)) return range
-    const then = headOf(range.right, store.hash)
-    if (then.root !== from.root) return left({ _tag: 'Diverged', id, expected: from, actual: head })
-    const path = await consistencyPath(store, id, from.size, head.size)()
-    if (isLeft(path)) return path
+      return yield* fail({ _tag: 'Diverged', id, expected: from, actual: head })
+    const then = headOf(yield* need(rangeAt(store, id, from.size)), store.hash)
+    if (then.root !== from.root) return yield* fail({ _tag: 'Diverged', id, expected: from, actual: head })
+    const path = yield* need(consistencyPath(store, id, from.size, head.size))
     const proof: GrowthProof = {
       indelible: 'growth',
       version: 1,
       session: id,
       from: then,
       head,
-      path: path.right.map(bytesToHex),
+      path: path.map(bytesToHex),
     }
-    return right(Object.freeze(proof))
+    return Object.freeze(proof)
   }, 'proveGrowth')
 
 /**
@@ -71,11 +67,10 @@ export const proveGrowth = (
  * @returns the proof; or `BadProof` with the reason
  */
 export const checkGrowth = (proof: unknown, known?: Head): Either<SessionFaultOf<'BadProof'>, GrowthProof> => {
-  const bad = (reason: string): Either<SessionFaultOf<'BadProof'>, never> => left({ _tag: 'BadProof', reason })
-  if (!isGrowth(proof)) return bad('it is not a proof of growth of this library')
+  if (!isGrowth(proof)) return badProof('it is not a proof of growth of this library')
   const { from, head, path } = proof
-  if (known !== undefined && !isSame(known, from) && !isSame(known, head))
-    return bad(`it leads from the head ${said(from)} to ${said(head)}, and neither is ${said(known)}`)
+  if (known !== undefined && !sameHead(known, from) && !sameHead(known, head))
+    return badProof(`it leads from the head ${said(from)} to ${said(head)}, and neither is ${said(known)}`)
   const holds = verifyConsistency({
     oldSize: from.size,
     oldRoot: hexToBytes(from.root),
@@ -83,10 +78,8 @@ export const checkGrowth = (proof: unknown, known?: Head): Either<SessionFaultOf
     root: hexToBytes(head.root),
     proof: path.map(hexToBytes),
   })
-  return holds ? right(proof) : bad(`the record with the head ${said(head)} does not continue ${said(from)}`)
+  return holds ? right(proof) : badProof(`the record with the head ${said(head)} does not continue ${said(from)}`)
 }
-
-const isSame = (a: Head, b: Head): boolean => a.size === b.size && a.root === b.root
 
 const said = ({ size, root }: Head): string => `${size} ${root}`
 
@@ -98,9 +91,4 @@ const isGrowth = (value: unknown): value is GrowthProof =>
   isHead(value['from']) &&
   isHead(value['head']) &&
   Array.isArray(value['path']) &&
-  value['path'].every(isHash)
-
-const isHead = (value: unknown): boolean =>
-  isObject(value) && Number.isSafeInteger(value['size']) && isHash(value['root'])
-
-const isHash = (value: unknown): boolean => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
+  value['path'].every(isLeaf)

@@ -11,7 +11,7 @@ import {
   isArray,
   isLeft,
   isObject,
-  left,
+  present,
   right,
   optionsOf,
   own,
@@ -32,8 +32,9 @@ import {
   headOf,
   rowLeaf,
 } from '../../store/kit.ts'
-import { sessionTask, type ReadSessionFault, type SessionFaultOf } from '../fault.ts'
-import type { Task } from '../../task/index.ts'
+import { sessionSteps, type ReadSessionFault, type SessionFaultOf } from '../fault.ts'
+import { fail, need, type Steps, type Task } from '../../task/index.ts'
+import { againstHead, badProof, isCount } from '../erasing/receipt.ts'
 import type { SessionInfo } from '../record/metadata.ts'
 import { describeSession } from '../opening/open.ts'
 import { blocksOf, decodeRows } from '../record/mirror.ts'
@@ -104,38 +105,28 @@ export const proveEntry = (
   EntryProof
 > => {
   const { size } = optionsOf('proveEntry', options)
-  return sessionTask(async () => {
-    const found = await rowOfMessage(store, id, position)
-    if (isLeft(found)) return found
-    const { row, info } = found.right
+  return sessionSteps(async function* () {
+    const { row, info } = yield* rowOfMessage(store, id, position)
     const { head: now } = info
     if (row.erased !== undefined) {
-      const content = await ledgerContent(store)
-      if (isLeft(content)) return content
-      const identities = await store.identities(id)()
-      if (isLeft(identities)) return identities
-      const { at, reason, by } = erasureOf(content.right, row, identities.right, store.hash) ?? {}
-      return left({
+      const content = yield* need(ledgerContent(store))
+      const identities = yield* need(store.identities(id))
+      const { at, reason, by } = erasureOf(content, row, identities, store.hash) ?? {}
+      return yield* fail({
         _tag: 'MessageErased',
         id,
         position: row.index,
-        ...(at !== undefined && { at }),
-        ...(reason !== undefined && { reason }),
-        ...(by !== undefined && { by }),
+        ...present({ at, reason, by }),
       })
     }
     if (size !== undefined && (!Number.isSafeInteger(size) || size <= row.position || size > now.size))
-      return left({ _tag: 'BeyondEnd', id, at: size, size: now.size })
-    const range = size === undefined ? undefined : await rangeAt(store, id, size)()
-    if (range !== undefined && isLeft(range)) return range
-    if (info.encrypted) return left({ _tag: 'MessageEncrypted', id, position: row.index })
-    const head = range === undefined ? now : headOf(range.right, store.hash)
-    const decoded = decodeRows(id, [row])
-    if (isLeft(decoded)) return decoded
-    const blocks = await blocksOf(store, id, decoded.right)
-    if (isLeft(blocks)) return blocks
-    const path = await inclusionPath(store, id, row.position, head.size)()
-    if (isLeft(path)) return path
+      return yield* fail({ _tag: 'BeyondEnd', id, at: size, size: now.size })
+    const range = size === undefined ? undefined : yield* need(rangeAt(store, id, size))
+    if (info.encrypted) return yield* fail({ _tag: 'MessageEncrypted', id, position: row.index })
+    const head = range === undefined ? now : headOf(range, store.hash)
+    const decoded = yield* need(decodeRows(id, [row]))
+    const blocks = yield* need(blocksOf(store, id, decoded))
+    const path = yield* need(inclusionPath(store, id, row.position, head.size))
     const proof: EntryProof = {
       indelible: 'proof',
       version: 1,
@@ -145,39 +136,39 @@ export const proveEntry = (
       at: row.at,
       ...saltOf(row),
       blocks: Object.fromEntries(
-        [...blocks.right]
+        [...blocks]
           .toSorted(([one], [other]) => (one < other ? -1 : 1))
           .map(([block, bytes]) => [block, base64Of(bytes)]),
       ),
       head,
-      path: path.right.map(bytesToHex),
+      path: path.map(bytesToHex),
     }
-    const checked = checkProof(proof)
-    return isLeft(checked)
-      ? left({ _tag: 'DamagedLog', id, position: row.position, reason: 'the row does not lead to the head' })
-      : right(Object.freeze(proof))
+    return isLeft(checkProof(proof)) ? yield* fail(notInHead(id, row)) : Object.freeze(proof)
   }, 'proveEntry')
 }
 
 /** The row of a message of a session. */
-export const rowOfMessage = async (
+export async function* rowOfMessage(
   store: Store,
   id: string,
   position: number,
-): Promise<
-  Either<ReadSessionFault | StoreFaultOf<'BeyondEnd'>, { readonly row: StoredRow; readonly info: SessionInfo }>
-> => {
-  const info = await describeSession(store, id)()
-  if (isLeft(info)) return info
-  const { len } = info.right
+): Steps<ReadSessionFault | StoreFaultOf<'BeyondEnd'>, { readonly row: StoredRow; readonly info: SessionInfo }> {
+  const info = yield* need(describeSession(store, id))
+  const { len } = info
   const index = position < 0 ? len + position : position
-  const found = await store.read(id, { only: 'entry', from: index, to: index + 1 })()
-  if (isLeft(found)) return found
-  const [row] = found.right
+  const [row] = yield* need(store.read(id, { only: 'entry', from: index, to: index + 1 }))
   return !Number.isInteger(index) || index < 0 || row === undefined || row.index !== index
-    ? left({ _tag: 'BeyondEnd', id, at: position, size: len })
-    : right({ row, info: info.right })
+    ? yield* fail({ _tag: 'BeyondEnd', id, at: position, size: len })
+    : { row, info }
 }
+
+/** The fault of a store whose row does not lead to its head. */
+export const notInHead = (id: string, { position }: StoredRow): StoreFaultOf<'DamagedLog'> => ({
+  _tag: 'DamagedLog',
+  id,
+  position,
+  reason: 'the row does not lead to the head',
+})
 
 /**
  * Check a proof, without a store. Give a head that you know from elsewhere: then the message stands in that record.
@@ -189,10 +180,9 @@ export const rowOfMessage = async (
  * @returns the message and its place; or `BadProof` with the reason
  */
 export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'BadProof'>, Proven> => {
-  const bad = (reason: string): Either<SessionFaultOf<'BadProof'>, never> => left({ _tag: 'BadProof', reason })
-  if (!isProof(proof)) return bad('it is not a proof of this library')
-  if (head !== undefined && (head.size !== proof.head.size || head.root !== proof.head.root))
-    return bad(`it leads to the head ${proof.head.size} ${proof.head.root}, not to ${head.size} ${head.root}`)
+  if (!isProof(proof)) return badProof('it is not a proof of this library')
+  const otherHead = againstHead(head, proof.head)
+  if (otherHead !== undefined) return badProof(otherHead)
   const inclusion = {
     position: proof.row,
     size: proof.head.size,
@@ -200,23 +190,24 @@ export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'
     proof: proof.path.map(hexToBytes),
     root: hexToBytes(proof.head.root),
   }
-  if (!verifyInclusion(inclusion)) return bad(`the message is not at row ${proof.row} of the record with that head`)
+  if (!verifyInclusion(inclusion))
+    return badProof(`the message is not at row ${proof.row} of the record with that head`)
   const entry = decodeRow(proof.body)
-  if (isLeft(entry)) return bad(`the row ${entry.left}`)
-  if (!isRowText(proof.body, entry.right)) return bad('the row is not written as this library writes it')
+  if (isLeft(entry)) return badProof(`the row ${entry.left}`)
+  if (!isRowText(proof.body, entry.right)) return badProof('the row is not written as this library writes it')
   const other = Object.keys(proof.blocks).find((id) => !entry.right.blocks.some((block) => block.id === id))
-  if (other !== undefined) return bad(`block ${other} is none of the message`)
+  if (other !== undefined) return badProof(`block ${other} is none of the message`)
   const bytes = new Map<BlockId, Uint8Array>()
   for (const { id } of entry.right.blocks) {
     const content = bytesOfBase64(proof.blocks[id] ?? '?')
     if (content === undefined || blockIdOf(content, portableSha256) !== id)
-      return bad(`block ${id} is missing or is not what was appended`)
+      return badProof(`block ${id} is missing or is not what was appended`)
     bytes.set(id, content)
   }
   const history = createHistory<Message>()
   const reason = takeMessage(history, entry.right, bytes)
   const message = history.view().at(0)
-  if (reason !== undefined || message === undefined) return bad(reason ?? 'it holds no message')
+  if (reason !== undefined || message === undefined) return badProof(reason ?? 'it holds no message')
   return right(
     Object.freeze({
       session: proof.session,
@@ -254,5 +245,3 @@ const isProof = (value: unknown): value is EntryProof => {
     isCount(head['size'])
   )
 }
-
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0

@@ -1,14 +1,14 @@
 /** Verification: whether a session is what was appended, down to the bytes of its blocks. */
 import { checkStore } from '../record/store-of.ts'
-import { isLeft, left, optionsOf, right } from '../../json/index.ts'
+import { isLeft, optionsOf, right } from '../../json/index.ts'
 import { createHistory } from '../../history/index.ts'
 import type { BlockId } from '../../proof/kit.ts'
 import type { Message } from '../../message/index.ts'
 import { attachedTo, takeMessage } from '../../entry/kit.ts'
-import { verifyLog, type Head, type InspectRows, type Store, type StoredRow } from '../../store/index.ts'
+import { verifyLog, type Head, type InspectRows, type LogFault, type Store, type StoredRow } from '../../store/index.ts'
 import { isEncrypted, ledgerId, readEncrypted, undoneErasures, undoneText } from '../../store/kit.ts'
-import { called, type Task } from '../../task/index.ts'
-import { sessionTask, type VerifySessionFault } from '../fault.ts'
+import { called, fail, need, untilFault, type CallbackThrew, type Steps, type Task } from '../../task/index.ts'
+import { sessionSteps, type VerifySessionFault } from '../fault.ts'
 import { sessionInfo, type SessionInfo } from '../record/metadata.ts'
 import { blocksOf, decodeRows, noteOf, readBlocks, type Damage } from '../record/mirror.ts'
 import { recordedBlocks } from '../erasing/receipt-blocks.ts'
@@ -66,24 +66,21 @@ export const verifySession = (
 ): Task<VerifySessionFault, VerifiedSession> => {
   checkStore('verifySession', store)
   const { head, progress } = optionsOf('verifySession', options, known)
-  return sessionTask(async () => {
+  return sessionSteps(async function* () {
     const erased = new Set<number>() // a log that was made anew meanwhile is read again
     const named = new Set<BlockId>()
-    const log = await verifyLog(store, id, head, inspector(store, id, progress, erased, named))()
-    if (isLeft(log)) return log
-    const ledger = erased.size === 0 ? undefined : await verifyLog(store, ledgerId)()
-    if (ledger !== undefined && isLeft(ledger)) return ledger
+    const log = yield* need(verifyLog(store, id, head, inspector(store, id, progress, erased, named)))
+    if (erased.size > 0) yield* need(verifyLog(store, ledgerId))
     const undone = await undoneErasures(store.encryption?.bare ?? store, id)
-    if (isLeft(undone) && (undone.left._tag === 'Io' || undone.left._tag === 'Busy')) return left(undone.left)
+    if (isLeft(undone) && (undone.left._tag === 'Io' || undone.left._tag === 'Busy')) return yield* fail(undone.left)
     const [first] = isLeft(undone) ? [] : undone.right.toSorted((one, other) => one.position - other.position)
     if (first !== undefined)
-      return left({ _tag: 'DamagedLog', id, position: first.position, reason: undoneText(first) })
-    const info = sessionInfo(log.right)
-    if (isLeft(info)) return info
+      return yield* fail({ _tag: 'DamagedLog', id, position: first.position, reason: undoneText(first) })
+    const info = yield* need(sessionInfo(log))
     const there = named.size === 0 ? right([]) : await store.hasBlocks([...named])()
-    if (isLeft(there)) return left(there.left as VerifySessionFault) // never `DamagedBlock`: no bytes are read
+    if (isLeft(there)) return yield* fail(there.left as VerifySessionFault) // never `DamagedBlock`: no bytes are read
     const missing = Object.freeze([...named].filter((_, index) => there.right[index] !== true))
-    return right(Object.freeze({ ...info.right, erased: Object.freeze([...erased]), missing }))
+    return Object.freeze({ ...info, erased: Object.freeze([...erased]), missing })
   }, 'verifySession')
 }
 
@@ -97,34 +94,28 @@ const inspector = (
   let sealed = false
   let seen = 0
   return async (rows) => {
+    const done = await untilFault(() => inspect(rows))
+    return isLeft(done) ? done.left : undefined
+  }
+  async function* inspect(rows: readonly StoredRow[]): Steps<LogFault | CallbackThrew, void> {
     // Without keys, what is encrypted is only compared with its hashes.
-    const hidden = await readBlocks(store, id, hiddenBlocks(rows))
-    if (isLeft(hidden)) return hidden.left
-    const all = decodeRows(
-      id,
-      rows.filter(({ body }) => !isEncrypted(body)),
-    )
-    if (isLeft(all) && all.left._tag === 'NoKey') return all.left
+    yield* need(readBlocks(store, id, hiddenBlocks(rows)))
+    const plain = rows.filter(({ body }) => !isEncrypted(body))
+    const all = decodeRows(id, plain)
+    if (isLeft(all) && all.left._tag === 'NoKey') return yield* fail(all.left)
     const failed = isLeft(all) ? (all.left as Damage) : undefined
     // What is wrong with the blocks of an earlier row comes first.
-    const good =
-      failed !== undefined
-        ? decodeRows(
-            id,
-            rows.filter(({ position, body }) => position < failed.position && !isEncrypted(body)),
-          )
-        : all
-    if (isLeft(good)) return good.left
-    const blocks = await blocksOf(store, id, good.right)
-    if (isLeft(blocks)) return blocks.left
+    const before = failed && plain.filter(({ position }) => position < failed.position)
+    const good = yield* need(before === undefined ? all : decodeRows(id, before))
+    const blocks = yield* need(blocksOf(store, id, good))
     const history = createHistory<Message>()
     const attachments = new Map<BlockId, number>() // with the first row that names it
     let damage: Damage | undefined
-    for (const row of good.right) {
+    for (const row of good) {
       const note = row.kind === 'note' ? noteOf(row.body) : undefined
       const reason =
         row.kind === 'entry'
-          ? takeMessage(history, row.entry, blocks.right)
+          ? takeMessage(history, row.entry, blocks)
           : note !== undefined && isLeft(note)
             ? note.left
             : undefined
@@ -138,14 +129,12 @@ const inspector = (
         for (const block of attachedTo(history.view().at(-1) as Message))
           if (!attachments.has(block)) attachments.set(block, row.position)
     }
-    const held = await readBlocks(store, id, attachments)
-    if (isLeft(held)) return held.left
-    if (damage !== undefined) return damage
-    if (isLeft(all)) return all.left
+    yield* need(readBlocks(store, id, attachments))
+    if (damage !== undefined) return yield* fail(damage)
+    yield* need(all)
     for (const { kind, index, erased: leaf } of rows) if (kind === 'entry' && leaf !== undefined) erased.add(index)
     seen += rows.length
-    const told = called('progress', () => progress?.(seen))
-    return isLeft(told) ? told.left : undefined
+    yield* need(called('progress', () => void progress?.(seen)))
   }
 }
 

@@ -1,11 +1,11 @@
 /** Reading a part of a long session without the rest. */
-import { isLeft, left, right } from '../../json/index.ts'
+import { present } from '../../json/index.ts'
 import { createHistory, type View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
 import { takeMessage } from '../../entry/kit.ts'
 import type { LogFault, Store } from '../../store/index.ts'
-import { sessionTask } from '../fault.ts'
-import type { Task } from '../../task/index.ts'
+import { sessionSteps } from '../fault.ts'
+import { fail, need, type Task } from '../../task/index.ts'
 import { blocksOf, decodeRows } from './mirror.ts'
 
 /** A part of a session. */
@@ -32,22 +32,15 @@ export interface MessageRange {
  * const { view } = await readRange(store, 'notes', -50) // the last fifty
  */
 export const readRange = (store: Store, id: string, from?: number, to?: number): Task<LogFault, MessageRange> =>
-  sessionTask(async () => {
-    const rows = await store.read(id, {
-      only: 'entry',
-      ...(from !== undefined && { from }),
-      ...(to !== undefined && { to }),
-    })()
-    if (isLeft(rows)) return rows
-    const decoded = decodeRows(id, rows.right)
-    if (isLeft(decoded)) return decoded
-    const blocks = await blocksOf(store, id, decoded.right)
-    if (isLeft(blocks)) return blocks
+  sessionSteps(async function* () {
+    const rows = yield* need(store.read(id, { only: 'entry', ...present({ from, to }) }))
+    const decoded = yield* need(decodeRows(id, rows))
+    const blocks = yield* need(blocksOf(store, id, decoded))
     const history = createHistory<Message>()
-    for (const row of decoded.right) {
-      const reason = row.kind === 'entry' ? takeMessage(history, row.entry, blocks.right) : undefined
-      if (reason !== undefined) return left({ _tag: 'DamagedLog', id, position: row.position, reason })
+    for (const row of decoded) {
+      const reason = row.kind === 'entry' ? takeMessage(history, row.entry, blocks) : undefined
+      if (reason !== undefined) return yield* fail({ _tag: 'DamagedLog', id, position: row.position, reason })
     }
-    const times = Object.freeze(rows.right.map(({ at }) => at))
-    return right(Object.freeze({ from: rows.right[0]?.index ?? 0, view: history.view(), times }))
+    const times = Object.freeze(rows.map(({ at }) => at))
+    return Object.freeze({ from: rows[0]?.index ?? 0, view: history.view(), times })
   }, 'readRange')

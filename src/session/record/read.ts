@@ -3,11 +3,18 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { LogFault, LogInfo, Store } from '../../store/index.ts'
 import { encryptionOf, ownKeyOf, withoutKeys } from '../../store/kit.ts'
+import { need, type Steps } from '../../task/index.ts'
 import type { Redactor } from '../../redact/index.ts'
 import type { ReadSessionFault } from '../fault.ts'
 import { sessionInfo, type SessionInfo } from './metadata.ts'
 import { readDamaged } from './damaged.ts'
 import { emptyMirror, readUpTo, type Mirror } from './mirror.ts'
+
+/** The log of that id; undefined if there is none. */
+export async function* findLog(store: Store, id: string): Steps<LogFault, LogInfo | undefined> {
+  const found = await store.info(id)()
+  return isLeft(found) && found.left._tag === 'NoSuchLog' ? undefined : yield* need(found)
+}
 
 /** A session that was read. */
 export interface Opened {

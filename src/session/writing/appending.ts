@@ -133,7 +133,8 @@ export class Appending {
   }
 
   /** Take everything from a position on out of the conversation, with messages that come instead. */
-  async rewind(to: number, { instead = [], page, ...options }: RewindOptions): Promise<Answered<Recorded>> {
+  async rewind(to: number, options: RewindOptions): Promise<Answered<Recorded>> {
+    const { instead = [], page } = options
     const rows = messageRows(this.#mirror, listOf(instead), page, this.#store)
     return isLeft(rows) ? rows : this.#retract(allFrom(to), options, rows.right)
   }

@@ -8,6 +8,8 @@
  *
  * When one is refused, those behind it continue a head that never was. Then the mirror is brought up to the store, and
  * each is looked at again: whether it still continues what it was meant for.
+ *
+ * `writerTable` has the states: where steps are sent, and where they wait.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hasOwn, isLeft, left, right } from '../../json/index.ts'
@@ -41,6 +43,22 @@ import {
 } from '../record/mirror.ts'
 import { stamp } from '../record/stamp.ts'
 import type { Answered, Recorded, Step, StepRows } from '../record/step.ts'
+
+/**
+ * `idle` nothing is on its way; `sending` appends are; `recovering` one of them was refused, and the mirror is brought up to
+ * the store; `alone` something is done that wants nothing on its way. Steps are sent in the first two, and wait in the others.
+ */
+export type WriterState = 'idle' | 'sending' | 'recovering' | 'alone'
+
+/** `drained` all that was on its way has its answer. `begun` and `ended` are of what is done alone. */
+export type WriterEvent = 'sent' | 'refused' | 'drained' | 'begun' | 'ended'
+
+export const writerTable: { readonly [S in WriterState]: { readonly [E in WriterEvent]?: WriterState } } = {
+  idle: { sent: 'sending', begun: 'alone' },
+  sending: { sent: 'sending', refused: 'recovering', drained: 'idle' },
+  recovering: { drained: 'idle' },
+  alone: { ended: 'idle' },
+}
 
 /** A step whose turn has not come. */
 interface Waiting extends Step {
@@ -80,18 +98,11 @@ export class Writer {
   readonly #ownKey: string | null
   readonly #waiting: (Waiting | Pause)[] = []
   readonly #sent: Sent[] = []
-  /** The range that the next append continues. */
-  #ahead: CompactRange
-  /** The record is sealed, or is going to be. */
-  #sealing = false
-  #pausing = false
+  #state: WriterState = 'idle'
+  /** The mirror is what the store had; `stale`: the store did not say what it holds; a fault: it can't be brought up to it. */
+  #mirrorIs: 'current' | 'stale' | VerifyFault = 'current'
   /** The step that is being resolved. */
   #looking: Waiting | undefined
-  #draining = false
-  /** The last time, the store did not say what it holds. */
-  #stale = false
-  /** The mirror can't be brought up to the store. */
-  #broken: VerifyFault | undefined
   #closed: Promise<void> | undefined
   #called = 0
 
@@ -99,7 +110,10 @@ export class Writer {
     this.#store = store
     this.#ownKey = ownKey
     this.#mirror = mirror
-    this.#ahead = mirror.range
+  }
+
+  #on(event: WriterEvent): void {
+    this.#state = writerTable[this.#state][event] ?? this.#state
   }
 
   /** How many messages there will be once everything that was called is done. */
@@ -162,10 +176,10 @@ export class Writer {
 
   #pump(): void {
     for (;;) {
-      const next = this.#pausing ? undefined : this.#waiting[0]
-      if (next === undefined) return
+      const next = this.#waiting[0]
+      if (next === undefined || this.#state === 'recovering' || this.#state === 'alone') return
       const now = !isPause(next) && this.#fits(next)
-      if (!now && this.#sent.length > 0) return // the drain calls again
+      if (!now && this.#state === 'sending') return // the drain calls again
       this.#waiting.shift()
       if (isPause(next)) void this.#paused(next.pause)
       else if (now) this.#send(next)
@@ -174,18 +188,19 @@ export class Writer {
   }
 
   async #paused(work: () => Promise<void>): Promise<void> {
-    this.#pausing = true
+    this.#on('begun')
     try {
       await work()
     } finally {
-      this.#pausing = false
+      this.#on('ended')
       this.#pump()
     }
   }
 
   /** Whether a step can be sent behind those that are on their way. If not, it waits for them and is looked at again. */
   #fits(step: Waiting): boolean {
-    if (this.#stale || this.#broken !== undefined || this.#sealing || step.doomed !== undefined) return false
+    const isSealing = this.#sent.at(-1)?.seals === true || this.#mirror.sealed
+    if (this.#mirrorIs !== 'current' || isSealing || step.doomed !== undefined) return false
     if (step.waits === true && this.#sent.length > 0) return false
     if (step.continues.type === 'end') return true
     if (step.expectedLen !== undefined) {
@@ -208,20 +223,22 @@ export class Writer {
     const { head } = this.#mirror
     if (rows.length === 0 && step.continues.type === 'head')
       return step.resolve(right(Object.freeze({ from: len, to: len, head })))
-    const before = this.#sent.at(-1)?.plan.head ?? head
+    const last = this.#sent.at(-1)
+    const before = last?.plan.head ?? head
+    const range = last?.grown.range ?? this.#mirror.range
     const ready = this.#ready(before, made.right)
     if (isLeft(ready)) return this.#fail(step, ready.left)
     const { rows: toStore, ...rest } = ready.right
-    const plan = this.#plan(before, toStore)
+    const plan = this.#plan(range, before, toStore)
     if (isLeft(plan)) return this.#fail(step, plan.left)
     const { expected, grown } = plan.right
-    if (!Recording.isIn(recording, grown, this.#ahead, this.#store.encryption !== undefined))
+    if (!Recording.isIn(recording, grown, range, this.#store.encryption !== undefined))
       return this.#fail(step, changedBefore)
-    this.#ahead = grown.range
-    this.#sealing = step.seals === true
     const answer = this.#ask(step, { expected, rows: plan.right.rows, ...rest })
     this.#sent.push({ ...step, plan: plan.right, grown, apply, answer })
-    void this.#drain()
+    const drains = this.#state === 'sending'
+    this.#on('sent')
+    if (!drains) void this.#drain()
   }
 
   /** Rows as they are to be stored, with their time: encrypted, where the session is. */
@@ -241,9 +258,13 @@ export class Writer {
   }
 
   /** Hashed once. */
-  #plan(expected: Head, rows: readonly Row[]): Either<StoreFaultOf<'InvalidRow' | 'InvalidId' | 'Io'>, Plan> {
+  #plan(
+    range: CompactRange,
+    expected: Head,
+    rows: readonly Row[],
+  ): Either<StoreFaultOf<'InvalidRow' | 'InvalidId' | 'Io'>, Plan> {
     try {
-      return planned(this.#ahead, expected, rows, this.#store)
+      return planned(range, expected, rows, this.#store)
     } catch (cause) {
       return left({ _tag: 'Io', operation: 'hash the rows', cause })
     }
@@ -270,8 +291,6 @@ export class Writer {
 
   /** Add what is acknowledged, in order. */
   async #drain(): Promise<void> {
-    if (this.#draining) return
-    this.#draining = true
     for (let first = this.#sent[0]; first !== undefined; first = this.#sent[0]) {
       try {
         await this.#finish(first)
@@ -279,7 +298,7 @@ export class Writer {
         this.#lost(first, cause)
       }
     }
-    this.#draining = false
+    this.#on('drained')
     this.#pump()
   }
 
@@ -298,23 +317,28 @@ export class Writer {
   /** Code that replaced built-ins made this throw: nothing is known of what was on its way. */
   #lost(first: Sent, cause: unknown): void {
     const fault = { _tag: 'Io', operation: 'append', cause, outcome: 'unknown' } as const
-    this.#broken ??= fault
-    this.#pausing = false
+    this.#break(fault)
     first.resolve(left(fault))
     for (let index = 0; index < this.#sent.length; index++) this.#sent[index]?.resolve(left(fault))
     this.#sent.length = 0
   }
 
+  /** The first reason counts. */
+  #break(fault: VerifyFault): void {
+    if (typeof this.#mirrorIs === 'string') this.#mirrorIs = fault
+  }
+
   /** The store has appended other rows than it was given. */
   #other(step: Sent): void {
     const { id, head } = this.#mirror
-    this.#broken = { _tag: 'DamagedLog', id, position: head.size, reason: otherRows }
-    this.#fail(step, this.#broken)
+    const fault = { _tag: 'DamagedLog', id, position: head.size, reason: otherRows } as const
+    this.#break(fault)
+    this.#fail(step, fault)
   }
 
   /** One has not been appended where it should have been; neither have those behind it, unless the store says so. */
   async #recover(first: Sent, answer: Either<AppendFault, Appended>): Promise<void> {
-    this.#pausing = true
+    this.#on('refused')
     const all = [{ step: first, answer }]
     for (const step of this.#sent.splice(0)) all.push({ step, answer: await step.answer })
     // Where one behind the first was stored after all, there is more than the conflict carries.
@@ -323,7 +347,7 @@ export class Writer {
         ? answer.left
         : undefined
     const synced = await this.#sync(conflict)
-    if (isLeft(answer) && answer.left._tag === 'Diverged') this.#broken ??= answer.left
+    if (isLeft(answer) && answer.left._tag === 'Diverged') this.#break(answer.left)
     const news = isLeft(synced) || synced.right.messages.length > 0 || synced.right.notes.length > 0
     this.#waiting.unshift(...all.flatMap(({ step, answer }) => (step !== first && isLeft(answer) ? [step] : [])))
     for (const { step, answer } of all) {
@@ -332,7 +356,6 @@ export class Writer {
       else if (step === first && answer.left._tag === 'Conflict' && news) this.#waiting.unshift(step)
       else if (step === first) this.#fail(step, answer.left)
     }
-    this.#pausing = false
   }
 
   /** Answer a step that can't be sent as it is. Nothing is on its way. */
@@ -348,7 +371,7 @@ export class Writer {
   async #settle(step: Waiting): Promise<void> {
     if (step.doomed !== undefined) return this.#fail(step, step.doomed)
     if (step.continues.type === 'head') this.#headOf(step) // before others' rows are read
-    if (this.#stale || this.#broken !== undefined || this.#isBeyond(step)) {
+    if (this.#mirrorIs !== 'current' || this.#isBeyond(step)) {
       const synced = await this.#sync()
       if (isLeft(synced)) return this.#fail(step, synced.left)
     }
@@ -396,20 +419,18 @@ export class Writer {
 
   /** Bring the mirror up to the store. */
   async #sync(conflict?: Conflict): Promise<Either<VerifyFault, Missed>> {
-    if (this.#broken !== undefined) return left(this.#broken)
+    if (typeof this.#mirrorIs === 'object') return left(this.#mirrorIs)
     const mirror = this.#mirror
     const [len, notes] = [mirror.history.len, mirror.notes.len]
     const synced = await guarded(async (): Promise<Either<VerifyFault, unknown>> => {
       const carried = conflict === undefined ? right(false) : await catchUpFrom(this.#store, mirror, conflict)
       return isLeft(carried) || carried.right ? carried : catchUp(this.#store, mirror)
     })
-    this.#ahead = mirror.range
-    this.#sealing = mirror.sealed
-    this.#stale = isLeft(synced)
+    this.#mirrorIs = isLeft(synced) ? 'stale' : 'current'
     if (!isLeft(synced)) return right(since(mirror, len, notes))
     const { _tag } = synced.left
     if (_tag === 'DamagedLog' || _tag === 'Diverged' || mirror.history.len !== len || mirror.notes.len !== notes)
-      this.#broken = synced.left
+      this.#break(synced.left)
     return synced
   }
 

@@ -37,12 +37,10 @@ import {
   entriesBefore,
   growth,
   hasKey,
-  isLate,
   logInfo,
-  missedRange,
   namedElsewhere,
   notThatRow,
-  olderSize,
+  refusal,
   repeated,
   sameHead,
   sharedRows,
@@ -114,6 +112,7 @@ interface Held {
 }
 
 interface Scope {
+  readonly memory: Memory
   readonly logs: Map<string, Log>
   /** The logs in the order of their creation and of their last use, as of the last list; since then `changed`, or not. */
   readonly listed: Record<CheckedQuery['by'], Log[]>
@@ -141,139 +140,104 @@ export const memoryDriver = ({
   now = Date.now,
 }: Omit<MemoryOptions, 'scope'> = {}): StoreDriver => {
   const memory: Memory = { hash, now, scopes: new OwnMap(), created: 0 }
+  const of = (scope: string): Scope => scopeOf(memory, scope)
+  /** Runs at once, as a whole: there is no other writer between two lines of it. */
+  const onLog = async <T>(
+    name: string,
+    id: string,
+    work: (log: Log, scope: Scope) => Either<StoreFault, T>,
+  ): Answer<T> => {
+    const scope = of(name)
+    const log = scope.logs.get(id)
+    return log === undefined ? left({ _tag: 'NoSuchLog', id }) : work(log, scope)
+  }
   return {
     hash,
     now,
-    create: async (scope, id, meta, first) => create(memory, scope, id, meta, first),
-    info: (scope, id) => onLog(memory, scope, id, (log) => right(log.info)),
-    list: async (scope, query) => right(page(scopeOf(memory, scope), query)),
-    update: (scope, id, given) => onLog(memory, scope, id, (log) => update(log, given, now)),
-    append: (scope, id, append) =>
-      onLog(memory, scope, id, (log) => appendTo(log, append, scopeOf(memory, scope), hash, now)),
-    read: (scope, id, range) => onLog(memory, scope, id, (log) => right(rowsOf(log, range))),
+    create: async (scope, id, meta, first) => create(of(scope), id, meta, first),
+    info: (scope, id) => onLog(scope, id, (log) => right(log.info)),
+    list: async (scope, query) => right(page(of(scope), query)),
+    update: (scope, id, given) => onLog(scope, id, (log) => update(log, given, now)),
+    append: (scope, id, append) => onLog(scope, id, (log, own) => appendTo(log, append, own)),
+    read: (scope, id, range) => onLog(scope, id, (log) => right(rowsOf(log, range))),
     nodes: (scope, id, positions) =>
-      onLog(memory, scope, id, (log) =>
-        right(Object.freeze(positions.map((position) => nodeAt(log.segment, position).slice()))),
+      onLog(scope, id, ({ segment }) =>
+        right(Object.freeze(positions.map((position) => nodeAt(segment, position).slice()))),
       ),
-    fork: (scope, id, to, at, meta) => onLog(memory, scope, id, (log) => fork(memory, scope, log, to, at, meta)),
+    fork: (scope, id, to, at, meta) => onLog(scope, id, (log, own) => fork(own, log, to, at, meta)),
     remove: (scope, id, unchanged) =>
-      onLog(memory, scope, id, (log) => {
-        const own = scopeOf(memory, scope)
+      onLog(scope, id, (log, own) => {
         const problem = unchanged && againstChange(unchanged, own.logs.get(unchanged.id)?.info.head, hash)
         return problem === undefined ? right(remove(log, own)) : left(problem)
       }),
-    lease: (scope, id, change) => onLog(memory, scope, id, (log) => lease(log, change, now)),
+    lease: (scope, id, change) => onLog(scope, id, (log) => lease(log, change, now)),
     states: {
-      read: (scope, id) => onLog(memory, scope, id, ({ state }) => right(state)),
-      write: (scope, id, text) => onLog(memory, scope, id, (log) => right(void (log.state = text))),
+      read: (scope, id) => onLog(scope, id, ({ state }) => right(state)),
+      write: (scope, id, text) => onLog(scope, id, (log) => right(void (log.state = text))),
     },
     scopes: async () => right([...memory.scopes].flatMap(([name, { logs }]) => (logs.size > 0 ? [name] : []))),
     putBlocks: async (scope, blocks) => {
-      for (const held of hold(blocks, scopeOf(memory, scope).blocks)) held.kept = true
+      for (const held of hold(blocks, of(scope).blocks)) held.kept = true
       return right(undefined)
     },
-    getBlocks: async (scope, ids) => right(copied(ids, scopeOf(memory, scope).blocks)),
-    hasBlocks: async (scope, ids) => right(new Set(ids.filter((id) => scopeOf(memory, scope).blocks.has(id)))),
+    getBlocks: async (scope, ids) => right(copied(ids, of(scope).blocks)),
+    hasBlocks: async (scope, ids) => right(new Set(ids.filter((id) => of(scope).blocks.has(id)))),
     erasing: {
       erase: async (scope, erasure) =>
-        erasure === undefined ? right({ head: undefined, blocks: [], residue: [] }) : erase(memory, scope, erasure),
-      sharing: (scope, id) => onLog(memory, scope, id, (log) => right(sharing(scopeOf(memory, scope), log))),
-      containing: async (scope, texts) => right(containing(scopeOf(memory, scope), texts)),
-      erased: async (scope) => right(placesOf(scopeOf(memory, scope), ({ erased }) => erased !== undefined)),
+        erasure === undefined ? right({ head: undefined, blocks: [], residue: [] }) : erase(of(scope), erasure),
+      sharing: (scope, id) => onLog(scope, id, (log, own) => right(sharing(own, log))),
+      containing: async (scope, texts) => right(containing(of(scope), texts)),
+      erased: async (scope) => right(placesOf(of(scope), ({ erased }) => erased !== undefined)),
     },
     close: async () => memory.scopes.clear(),
   }
 }
 
-const scopeOf = ({ scopes }: Memory, name: string): Scope => {
-  const found = scopes.get(name)
+const scopeOf = (memory: Memory, name: string): Scope => {
+  const found = memory.scopes.get(name)
   if (found !== undefined) return found
-  const fresh: Scope = {
-    logs: new OwnMap(),
-    listed: { created: [], appended: [] },
-    changed: false,
-    blocks: new OwnMap(),
-  }
-  scopes.set(name, fresh)
+  const listed = { created: [], appended: [] }
+  const fresh: Scope = { memory, logs: new OwnMap(), listed, changed: false, blocks: new OwnMap() }
+  memory.scopes.set(name, fresh)
   return fresh
 }
 
-/** Runs at once, as a whole: there is no other writer between two lines of it. */
-const onLog = async <T>(
-  memory: Memory,
-  scope: string,
-  id: string,
-  work: (log: Log) => Either<StoreFault, T>,
-): Answer<T> => {
-  const log = scopeOf(memory, scope).logs.get(id)
-  return log === undefined ? left({ _tag: 'NoSuchLog', id }) : work(log)
-}
-
 const start = (
-  memory: Memory,
-  scope: string,
+  scope: Scope,
   id: string,
   range: CompactRange,
   entries: number,
   meta: JsonObject,
   segment: Segment,
 ): Log => {
-  const info = logInfo({
-    id,
-    head: headOf(range, memory.hash),
-    entries,
-    created: momentOf(memory.now),
-    appended: undefined,
-    meta,
-    version: 1,
-  })
-  memory.created += 1
-  const log: Log = {
-    order: memory.created,
-    segment,
-    operations: new OwnMap(),
-    info,
-    range,
-    lease: undefined,
-    state: undefined,
-  }
-  const own = scopeOf(memory, scope)
-  own.logs.set(id, log)
-  own.listed.created.push(log)
-  own.listed.appended.push(log)
-  own.changed = true
+  const { memory, logs, listed } = scope
+  const [head, created] = [headOf(range, memory.hash), momentOf(memory.now)]
+  const info = logInfo({ id, head, entries, created, appended: undefined, meta, version: 1 })
+  const order = ++memory.created
+  const log: Log = { order, segment, operations: new OwnMap(), info, range, lease: undefined, state: undefined }
+  logs.set(id, log)
+  listed.created.push(log)
+  listed.appended.push(log)
+  scope.changed = true
   return log
 }
 
-const create = (
-  memory: Memory,
-  scope: string,
-  id: string,
-  meta: JsonObject,
-  first: CheckedAppend,
-): Either<StoreFault, LogInfo> => {
-  const own = scopeOf(memory, scope)
-  if (own.logs.has(id)) return left({ _tag: 'LogExists', id })
-  const missing = lackedBy(first, own.blocks)
+const create = (scope: Scope, id: string, meta: JsonObject, first: CheckedAppend): Either<StoreFault, LogInfo> => {
+  if (scope.logs.has(id)) return left({ _tag: 'LogExists', id })
+  const missing = lackedBy(first, scope.blocks)
   if (missing !== undefined) return left(missing)
-  const log = start(memory, scope, id, emptyRange, 0, meta, segmentOn(undefined, 0))
-  if (first.rows.length > 0) take(log, first, own, memory.hash)
+  const log = start(scope, id, emptyRange, 0, meta, segmentOn(undefined, 0))
+  if (first.rows.length > 0) take(log, first, scope)
   return right(log.info)
 }
 
-const fork = (
-  memory: Memory,
-  scope: string,
-  { segment, info }: Log,
-  to: string,
-  at: number,
-  meta: JsonObject,
-): Either<StoreFault, LogInfo> => {
+const fork = (scope: Scope, log: Log, to: string, at: number, meta: JsonObject): Either<StoreFault, LogInfo> => {
+  const { segment, info } = log
   const problem = againstFork(info.id, at, info.head.size)
   if (problem !== undefined) return left(problem)
-  if (scopeOf(memory, scope).logs.has(to)) return left({ _tag: 'LogExists', id: to })
+  if (scope.logs.has(to)) return left({ _tag: 'LogExists', id: to })
   const entries = entriesBefore(at, at === 0 ? undefined : rowAt(segment, at - 1))
-  return right(start(memory, scope, to, rangeAt(segment, at), entries, meta, segmentOn(segment, at)).info)
+  return right(start(scope, to, rangeAt(segment, at), entries, meta, segmentOn(segment, at)).info)
 }
 
 const update = (log: Log, given: CheckedUpdate, now: () => number): Either<StoreFault, LogInfo> => {
@@ -396,13 +360,8 @@ const countBehind = (logs: readonly Log[], after: Cursor): number => {
   return low
 }
 
-const appendTo = (
-  log: Log,
-  append: CheckedAppend,
-  scope: Scope,
-  hash: Hash,
-  now: () => number,
-): Either<StoreFault, Appended> => {
+const appendTo = (log: Log, append: CheckedAppend, scope: Scope): Either<StoreFault, Appended> => {
+  const { hash, now } = scope.memory
   const { expected, rows, operation } = append
   const { id, head: actual } = log.info
   if (!hasKey(log.info.meta, append.ownKey)) return left(diverged(id, expected, actual))
@@ -416,7 +375,7 @@ const appendTo = (
   if (!sameHead(expected, actual)) return left(against(log, expected, hash))
   const missing = lackedBy(append, scope.blocks)
   if (missing !== undefined) return left(missing)
-  const appended = take(log, append, scope, hash)
+  const appended = take(log, append, scope)
   if (operation !== undefined) log.operations.set(operation, appended)
   return right(appended)
 }
@@ -427,11 +386,11 @@ const lackedBy = (append: CheckedAppend, held: ReadonlyMap<BlockId, Held>): Stor
 }
 
 /** Add rows to a log that they continue. */
-const take = (log: Log, append: CheckedAppend, scope: Scope, hash: Hash): Appended => {
-  const { blocks: held } = scope
+const take = (log: Log, append: CheckedAppend, scope: Scope): Appended => {
+  const { blocks: held, memory } = scope
   const { head, entries } = log.info
   hold(append.blocks, held)
-  const grown = growth({ head, entries, peaks: log.range.peaks }, append, hash)
+  const grown = growth({ head, entries, peaks: log.range.peaks }, append, memory.hash)
   for (const { row, position, kind, index, node } of grown.rows) {
     log.segment.rows.push(storedRow(position, { kind, index }, row.body, row.at, row.salt, row.erased))
     log.segment.nodes.push(node)
@@ -448,21 +407,20 @@ const take = (log: Log, append: CheckedAppend, scope: Scope, hash: Hash): Append
 
 /** Why rows that expect this head can't be appended. */
 const against = (log: Log, expected: Head, hash: Hash): StoreFault => {
-  const { id, head: actual } = log.info
-  const size = olderSize(expected, actual)
-  return isLate(expected, size === undefined ? undefined : rangeAt(log.segment, size), hash)
-    ? conflict(id, expected, actual, rowsOf(log, missedRange(expected, actual)))
-    : diverged(id, expected, actual)
+  const { id, head } = log.info
+  return refusal(
+    id,
+    expected,
+    head,
+    hash,
+    (size) => rangeAt(log.segment, size),
+    (range) => rowsOf(log, range),
+  )
 }
 
 /** All at once: what can be refused is looked at first. */
-const erase = (
-  memory: Memory,
-  scope: string,
-  { logs: given, ledger }: CheckedErasure,
-): Either<StoreFault, Omit<Erased, 'rows'>> => {
-  const own = scopeOf(memory, scope)
-  const { logs, blocks: held } = own
+const erase = (scope: Scope, { logs: given, ledger }: CheckedErasure): Either<StoreFault, Omit<Erased, 'rows'>> => {
+  const { logs, blocks: held, memory } = scope
   const { hash } = memory
   for (const { id, expected, rows, ...claim } of given) {
     const log = logs.get(id)
@@ -496,8 +454,8 @@ const erase = (
       }
       owner.blocks[position - owner.base] = []
     }
-  if (book === undefined) create(memory, scope, ledger.id, ledger.meta, append)
-  else take(book, append, own, hash)
+  if (book === undefined) create(scope, ledger.id, ledger.meta, append)
+  else take(book, append, scope)
   const blocks = [...dropped].flatMap((block) => {
     const left = held.get(block)
     return left === undefined ? [] : [{ block, rows: left.uses, kept: left.kept }]

@@ -52,7 +52,7 @@ export const byteFinderOf = (texts: readonly string[]): ((bytes: Uint8Array) => 
 }
 
 /** A character for each byte. */
-const charactersOf = (bytes: Uint8Array): string => {
+export const charactersOf = (bytes: Uint8Array): string => {
   let text = ''
   for (let from = 0; from < bytes.length; from += 8192)
     text += String.fromCharCode(...bytes.subarray(from, from + 8192))

@@ -1,4 +1,7 @@
 /** Where a page of found rows ends: the segment and the position of its last row, as one word. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from '../../json/index.ts'
+import type { StoreFaultOf } from '../fault.ts'
 
 export interface RowCursor {
   readonly segment: number
@@ -7,7 +10,11 @@ export interface RowCursor {
 
 export const rowCursor = ({ segment, position }: RowCursor): string => `${segment}.${position}`
 
-export const rowCursorIn = (text: string): RowCursor | undefined => {
-  const [, segment, position] = /^(\d{1,15})\.(\d{1,10})$/.exec(text) ?? []
-  return segment === undefined ? undefined : { segment: Number(segment), position: Number(position) }
+/** The cursor that a search goes on from; undefined if it begins. */
+export const rowCursorIn = (after: string | undefined): Either<StoreFaultOf<'InvalidId'>, RowCursor | undefined> => {
+  if (after === undefined) return right(undefined)
+  const [, segment, position] = /^(\d{1,15})\.(\d{1,10})$/.exec(after) ?? []
+  return segment === undefined
+    ? left({ _tag: 'InvalidId', what: 'cursor', reason: 'it is not the `next` of a page of this search' })
+    : right({ segment: Number(segment), position: Number(position) })
 }

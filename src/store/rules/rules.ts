@@ -9,7 +9,7 @@ import { emptyRange, equalBytes, type BlockId, type CompactRange, type Hash } fr
 import type { CheckedRow } from '../port/checked-row.ts'
 import type { CheckedAppend, Unchanged } from '../port/driver.ts'
 import { ownKeyIn, ownKeyOf } from '../port/encrypted.ts'
-import type { StoreFault } from '../fault.ts'
+import { storeFaultText, type StoreFault } from '../fault.ts'
 import type { Plan } from '../port/plan.ts'
 import type { Appended, LogInfo } from '../port/store.ts'
 import type { Head, RowKind, StoredRow } from '../port/row.ts'
@@ -241,3 +241,31 @@ export const notThatRow = (id: string, position: number): StoreFault => ({
   position,
   reason: 'the row is not the one that was to be erased',
 })
+
+/** The fault of a removal whose log is gone, and whose rows could not all be deleted: the next removal goes on with them. */
+export const notDeleted = (fault: StoreFault): StoreFault => ({
+  _tag: 'Io',
+  operation: 'delete the rows of a removed log',
+  cause: new Error(storeFaultText(fault), { cause: fault }),
+  outcome: 'unknown',
+})
+
+/**
+ * Why rows that expect another head can't be appended.
+ *
+ * @param rangeAt the tree of the first rows
+ * @param read reads the rows of a conflict
+ */
+export const refusal = (
+  id: string,
+  expected: Head,
+  actual: Head,
+  hash: Hash,
+  rangeAt: (size: number) => CompactRange,
+  read: (range: { readonly from: number; readonly to: number }) => readonly StoredRow[],
+): StoreFault => {
+  const size = olderSize(expected, actual)
+  return isLate(expected, size === undefined ? undefined : rangeAt(size), hash)
+    ? conflict(id, expected, actual, read(missedRange(expected, actual)))
+    : diverged(id, expected, actual)
+}

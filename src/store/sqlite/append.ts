@@ -2,21 +2,17 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, type JsonObject } from '../../json/index.ts'
-import { emptyRange, type Hash } from '../../proof/kit.ts'
+import { emptyRange, type CompactRange, type Hash } from '../../proof/kit.ts'
 import { Damaged } from '../port/damaged.ts'
 import type { CheckedAppend } from '../port/driver.ts'
 import type { StoreFault } from '../fault.ts'
-import type { Head } from '../port/row.ts'
 import {
-  conflict,
   diverged,
   growth,
   hasKey,
-  isLate,
   isPlanFor,
-  missedRange,
   namedElsewhere,
-  olderSize,
+  refusal,
   repeated,
   sameHead,
   type Growth,
@@ -86,7 +82,10 @@ export class Appender {
     if (unleased !== undefined) return left(unleased)
     rows.checkSegment(log.segment)
     const head = headIn(log)
-    if (!sameHead(expected, head)) return left(this.#against(log, expected))
+    if (!sameHead(expected, head)) {
+      const at = (size: number): CompactRange => rows.rangeAt(log.segment, size)
+      return left(refusal(log.id, expected, head, this.#hash, at, ({ from, to }) => rows.read(log.segment, from, to)))
+    }
     const peaks = split(log.peaks)
     if (!isPlanFor(given.plan, { head, peaks })) rangeOf(head, peaks, this.#hash)
     const key = scopes.keyOf(scope)
@@ -96,18 +95,6 @@ export class Appender {
     this.#store(key, log.segment, grown, given)
     this.#advance(log, raw, grown, operation)
     return right(grown.answer)
-  }
-
-  /** Why rows that expect this head can't be appended. */
-  #against(log: LogRow, expected: Head): StoreFault {
-    const { rows } = this.#parts
-    const { id } = log
-    const actual = headIn(log)
-    const size = olderSize(expected, actual)
-    if (!isLate(expected, size === undefined ? undefined : rows.rangeAt(log.segment, size), this.#hash))
-      return diverged(id, expected, actual)
-    const { from, to } = missedRange(expected, actual)
-    return conflict(id, expected, actual, rows.read(log.segment, from, to))
   }
 
   #answered(log: LogRow, operation: string, given: CheckedAppend['rows']): Either<StoreFault, Appended> | undefined {

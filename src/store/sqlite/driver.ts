@@ -2,8 +2,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { Hash } from '../../proof/kit.ts'
-import type { Answer, CheckedAppend, StoreDriver, Unchanged } from '../port/driver.ts'
-import { storeFaultText } from '../fault.ts'
+import type { CheckedAppend, StoreDriver } from '../port/driver.ts'
+import { notDeleted } from '../rules/rules.ts'
 import { Appender } from './append.ts'
 import { Blocks } from './blocks.ts'
 import { Elsewhere } from './elsewhere.ts'
@@ -48,7 +48,14 @@ export const sqliteDriver = (db: DatabaseSync, writer: Writer, hash: Hash, now: 
     read: (scope, id, range) => reader.read(scope, id, range),
     nodes: (scope, id, positions) => reader.nodes(scope, id, positions),
     fork: (scope, id, to, at, meta) => writer.write(() => logs.fork(scope, id, to, at, meta)),
-    remove: (scope, id, unchanged) => removed({ writer, logs, sweeper }, scope, id, unchanged),
+    remove: async (scope, id, unchanged) => {
+      const gone = await writer.write(() => logs.remove(scope, id, unchanged))
+      if (isLeft(gone)) return gone
+      // The log is gone. Its rows follow in pieces, so that a long one does not hold everything up.
+      const swept = gone.right === undefined ? right(undefined) : await sweeper.sweep(gone.right)
+      const tidied = isLeft(swept) ? swept : await sweeper.tidy()
+      return isLeft(tidied) ? left(notDeleted(tidied.left)) : tidied
+    },
     lease: (scope, id, change) => leases.change(scope, id, change),
     putBlocks: (scope, given) => writer.write(() => right(blocks.put(scopes.own(scope), given, true)), bytesIn(given)),
     getBlocks: async (scope, ids) => right(blocks.get(scopes.keyOf(scope), ids)),
@@ -70,29 +77,6 @@ export const sqliteDriver = (db: DatabaseSync, writer: Writer, hash: Hash, now: 
       db.close()
     },
   }
-}
-
-/** What a removal has to do with. */
-interface Removal {
-  readonly writer: Writer
-  readonly logs: Logs
-  readonly sweeper: Sweeper
-}
-
-const removed = async (
-  { writer, logs, sweeper }: Removal,
-  scope: string,
-  id: string,
-  unchanged: Unchanged | undefined,
-): Answer<void> => {
-  const gone = await writer.write(() => logs.remove(scope, id, unchanged))
-  if (isLeft(gone)) return gone
-  // The log is gone. Its rows follow in pieces, so that a long one does not hold everything up.
-  const swept = gone.right === undefined ? right(undefined) : await sweeper.sweep(gone.right)
-  const tidied = isLeft(swept) ? swept : await sweeper.tidy()
-  if (!isLeft(tidied)) return tidied
-  const cause = new Error(storeFaultText(tidied.left), { cause: tidied.left })
-  return left({ _tag: 'Io', operation: 'delete the rows of a removed log', cause, outcome: 'unknown' })
 }
 
 const sizeOf = ({ rows, blocks }: CheckedAppend): number =>

@@ -3,17 +3,19 @@
  * part, so a text is cut into pieces of 16 bytes, side by side: any 31 bytes of it that are left have a whole one.
  */
 import { isArray, isObject } from '../../json/index.ts'
+import { charactersOf, finderOf } from '../port/find-texts.ts'
 import type { StoredRow } from '../port/row.ts'
 
 /** The bytes of one piece. */
-export const pieceBytes = 16
+const pieceBytes = 16
 
 /** Members of a message whose texts are no content, or stay. */
 const staying: ReadonlySet<string> = new Set(['type', 'role', 'page', 'tag', 'as', 'mediaType', 'id', 'callId', 'path'])
 
 export class Needles {
-  /** The pieces by a hash of their bytes. */
-  readonly #pieces = new Map<number, Uint8Array[]>()
+  /** The pieces, a character for each byte. */
+  readonly #pieces = new Set<string>()
+  #find: ((text: string) => boolean) | undefined
   /** Whether something was erased that has no pieces. */
   hasUnknown = false
 
@@ -44,18 +46,8 @@ export class Needles {
 
   /** Whether a run of bytes has one of the pieces. Cost: O(bytes). */
   isIn(bytes: Uint8Array): boolean {
-    if (bytes.length < pieceBytes || this.#pieces.size === 0) return false
-    let hash = 0
-    for (let index = 0; index < bytes.length; index++) {
-      hash = (Math.imul(hash, factor) + (bytes[index] as number)) | 0
-      if (index >= pieceBytes) hash = (hash - Math.imul(bytes[index - pieceBytes] as number, outgoing)) | 0
-      if (index < pieceBytes - 1) continue
-      const known = this.#pieces.get(hash)
-      if (known === undefined) continue
-      const start = index - pieceBytes + 1
-      if (known.some((piece) => piece.every((byte, offset) => bytes[start + offset] === byte))) return true
-    }
-    return false
+    this.#find ??= finderOf([...this.#pieces])
+    return this.#find(charactersOf(bytes))
   }
 
   #addPieces(bytes: Uint8Array, keep: Buffer | undefined): void {
@@ -75,19 +67,10 @@ export class Needles {
   }
 
   #add(piece: Uint8Array): void {
-    if (piece.every((byte) => byte === 0)) return
-    const hash = hashOf(piece)
-    const known = this.#pieces.get(hash)
-    if (known === undefined) this.#pieces.set(hash, [piece])
-    else known.push(piece)
+    if (piece.some((byte) => byte !== 0)) this.#pieces.add(charactersOf(piece))
+    this.#find = undefined
   }
 }
-
-const factor = 0x01000193
-let outgoing = 1
-for (let count = 0; count < pieceBytes; count++) outgoing = Math.imul(outgoing, factor)
-
-const hashOf = (piece: Uint8Array): number => piece.reduce((hash, byte) => (Math.imul(hash, factor) + byte) | 0, 0)
 
 const parsed = (body: string): unknown => {
   try {

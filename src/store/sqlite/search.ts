@@ -137,12 +137,12 @@ export class Search implements IndexDriver {
   async find(scope: string, query: RowQuery & { readonly limit: number }): Answer<RowsFound | undefined> {
     const { after, log } = query
     if (!this.#isThere() || !this.#hasFullText) return right(undefined)
-    const before = after === undefined ? undefined : rowCursorIn(after)
-    if (after !== undefined && before === undefined) return left(noCursor)
+    const before = rowCursorIn(after)
+    if (isLeft(before)) return before
     const ranges = log === undefined ? right([everywhere]) : this.#stretchesOf(scope, log)
     if (isLeft(ranges)) return ranges
     try {
-      return right(this.#found(this.#parts.scopes.keyOf(scope), query, before, ranges.right))
+      return right(this.#found(this.#parts.scopes.keyOf(scope), query, before.right, ranges.right))
     } catch (error) {
       if (codeOf(error) !== corrupt) throw error
       return left({ _tag: 'DamagedIndex', reason: error instanceof Error ? error.message : String(error) })
@@ -357,12 +357,6 @@ const termText = ({ term, prefix = false }: WantedTerm): string =>
 const noFullText: StoreFaultOf<'NoFullText'> = Object.freeze({
   _tag: 'NoFullText',
   reason: `the SQLite of this Node (${process.version}) has no FTS5: use Node 22.16 or later`,
-})
-
-const noCursor: StoreFaultOf<'InvalidId'> = Object.freeze({
-  _tag: 'InvalidId',
-  what: 'cursor',
-  reason: 'it is not the `next` of a page of this search',
 })
 
 const hasFullText = (db: DatabaseSync): boolean =>

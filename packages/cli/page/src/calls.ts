@@ -1,8 +1,7 @@
 /** The model calls of a record: by their receipts; in a record without any, by its answers. */
-import { without, type View } from 'indelible/history'
-import type { Message } from 'indelible/message'
 import { detailsOf } from '@indelible/recorder'
-import { retractedBy, type Note, type ReceiptNote } from 'indelible/notes/kit'
+import type { ReceiptNote } from 'indelible/notes/kit'
+import type { CallPlace } from './deriving.ts'
 import type { PlacedNote, SessionRecord } from './record.ts'
 
 export interface ModelCall {
@@ -48,17 +47,8 @@ export const notesOf = (record: SessionRecord): Parameters<typeof detailsOf>[1] 
 const isReceipt = (placed: PlacedNote): placed is PlacedNote & { readonly note: ReceiptNote } =>
   placed.note.type === 'receipt'
 
-/** The record as a call found it. */
-export interface Moment {
-  readonly conversation: View<Message>
-  readonly notes: readonly Note[]
-}
-
-/** The messages and notes before a call, less what was retracted by then. Cost: O(notes). */
-export const momentOf = (record: SessionRecord, { len, answer, receipt }: ModelCall): Moment => {
-  const end = receipt?.note.head?.size ?? record.entries[answer]?.row ?? Infinity
-  const before = record.notes.filter(({ row }) => row < end)
-  const ranges = before.flatMap(({ note, after }) => retractedBy(note, after + 1) ?? [])
-  const view = record.view().slice(0, len)
-  return { conversation: ranges.length === 0 ? view : without(view, ranges), notes: before.map(({ note }) => note) }
-}
+/** Where a call stands in the record, for a context of it. */
+export const placeOf = (record: SessionRecord, { len, answer, receipt }: ModelCall): CallPlace => ({
+  len,
+  end: receipt?.note.head?.size ?? record.entries[answer]?.row ?? Infinity,
+})

@@ -7,12 +7,13 @@ import { positionsOf } from './filter.ts'
 import { useLoaded, useSessions } from './loaded.ts'
 import { SourceContext } from './media.tsx'
 import { MessageItem } from './message.tsx'
+import { calledOf, fetchOverviews } from './overviews.ts'
 import { SessionRecord, type Entry } from './record.ts'
 import { hrefOf } from './route.ts'
-import { Trouble } from './session.tsx'
+import { nameOf, Trouble } from './session.tsx'
 import { counted, oneLine, sentence, shown } from './shown.ts'
 import type { Source } from './source.ts'
-import { titleOf, useTitle } from './title.ts'
+import { useTitle } from './title.ts'
 import { VirtualFeed } from './virtual-feed.tsx'
 
 export const ForksView = ({
@@ -113,7 +114,7 @@ const Columns = ({ records: [a, b] }: { readonly records: readonly [SessionRecor
       <div class="sides" role="group" aria-label="which session">
         {(['a', 'b'] as const).map((one) => (
           <button type="button" class="plain" aria-pressed={side.value === one} onClick={() => (side.value = one)}>
-            {oneLine(titleOf((one === 'a' ? a : b).info.value), 40)}
+            {oneLine(nameOf(one === 'a' ? a : b), 40)}
           </button>
         ))}
       </div>
@@ -153,7 +154,7 @@ const Column = ({
           href={hrefOf({ view: 'session', id: record.id, ...(positions[0] !== undefined && { at: positions[0] }) })}
           title={record.id}
         >
-          {shown(titleOf(info))}
+          {shown(nameOf(record))}
         </a>
         {info.forkedFrom === undefined ? null : <span class="quiet"> fork at {info.forkedFrom.at}</span>}
       </h2>
@@ -188,11 +189,12 @@ const Chooser = ({ source, id }: { readonly source: Source; readonly id: string 
   const root = rootOf(id)
   const wanted = words.value.trim().toLowerCase()
   const others = sessions.filter(
-    (session) => session.id !== id && `${session.id} ${titleOf(session)}`.toLowerCase().includes(wanted),
+    (session) => session.id !== id && `${session.id} ${calledOf(session)}`.toLowerCase().includes(wanted),
   )
   const relatives = others.filter((session) => rootOf(session.id) === root)
   const related = new Set(relatives)
   const offered = [...relatives, ...others.filter((session) => !related.has(session))].slice(0, mostOffered)
+  useEffect(() => void fetchOverviews(source, sessions, [id, ...offered.map((one) => one.id)]), [offered.length, list])
   return (
     <>
       <header class="top">
@@ -200,7 +202,7 @@ const Chooser = ({ source, id }: { readonly source: Source; readonly id: string 
           <a class="back" href={hrefOf({ view: 'session', id })} aria-label="back to the session">
             ←
           </a>
-          <h1>Compare {own === undefined ? shown(id) : shown(titleOf(own))} with</h1>
+          <h1>Compare {own === undefined ? shown(id) : oneLine(calledOf(own), 80)} with</h1>
         </div>
         <div class="top-line second">
           <div class="tools wide" role="search">
@@ -230,7 +232,7 @@ const Chooser = ({ source, id }: { readonly source: Source; readonly id: string 
           {offered.map((session) => (
             <li>
               <a class="session" href={hrefOf({ view: 'diff', a: id, b: session.id })}>
-                <span class="session-title">{oneLine(titleOf(session), 160)}</span>
+                <span class="session-title">{oneLine(calledOf(session), 160)}</span>
                 <span class="session-words">{session.id}</span>
                 <span class="session-time">{related.has(session) ? 'of the same root' : ''}</span>
                 <span class="session-facts">{counted(session.len, 'message')}</span>

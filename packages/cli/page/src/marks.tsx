@@ -67,16 +67,14 @@ const Receipt = ({
     <a class="receipt" href={hrefOf({ view: 'saw', id, call: index })} title="What the model saw">
       {oneLine(model, 40)}
       {usage === undefined ? null : (
-        <>
-          {' '}
-          <br />
+        <span class="receipt-figures">
           {compact(usage.input)} in
           {usage.cacheRead === undefined || usage.input === 0
             ? ''
             : `, ${Math.round((usage.cacheRead / usage.input) * 100)} % cached`}
           , {compact(usage.output)} out
           {prices === undefined ? '' : ` · ${dollarsText(callDollars(prices, usage))}`}
-        </>
+        </span>
       )}
     </a>
   )

@@ -1,6 +1,6 @@
 /** Lines over the calls, one for each policy. */
 import type { VNode } from 'preact'
-import type { Series } from './compare.ts'
+import type { Series } from './deriving.ts'
 import { Guarded } from './guarded.tsx'
 import { compact, grouped } from './shown.ts'
 

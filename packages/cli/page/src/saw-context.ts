@@ -1,24 +1,19 @@
-/** What a call was sent, or would have been sent by a policy: derived here by the library. */
-import { deriveContext, paged, window, type ContextSource, type DerivedContext, type Policy } from 'indelible/context'
-import { isLeft, parseJson } from 'indelible/json/kit'
+/** What a call was sent, as it was recorded or as the worker of the page derives it. */
+import type { ContextSource, DerivedBy } from 'indelible/context'
+import { isLeft, isObject, parseJson } from 'indelible/json/kit'
 import { decodeMessage, type Message } from 'indelible/message'
-import type { ResidencyLevel } from 'indelible/pages'
+import { residencyLevels, type ResidencyLevel } from 'indelible/pages'
 import { isBlockId } from 'indelible/proof/kit'
 import { detailsOf } from '@indelible/recorder'
 import { sentEntries } from '@indelible/recorder/kit'
-import { faultMessage } from 'indelible'
-import { momentOf, notesOf, type ModelCall } from './calls.ts'
+import { notesOf, placeOf, type ModelCall } from './calls.ts'
+import type { SawMessage, SentContext } from './deriving.ts'
 import type { SessionRecord } from './record.ts'
 import type { Source } from './source.ts'
+import { workerOf } from './worker-client.ts'
 
-export const policies: readonly Policy[] = [paged(), window]
-
-/** One message of a context, and where it comes from. */
-export interface SawMessage {
-  readonly message: Message
-  /** `foreign`: the record has no such message; the program that called wrote it. */
-  readonly source: ContextSource | { readonly type: 'foreign' }
-}
+/** What a request has beside its messages, in the order in which providers cache it. */
+export const besideMessages = ['tools', 'system', 'parameters'] as const
 
 export interface SawContext {
   readonly messages: readonly SawMessage[]
@@ -26,15 +21,37 @@ export interface SawContext {
   readonly levelOf: (position: number) => ResidencyLevel
   /** How many messages equal those of the call before. */
   readonly prefix: number
+  /** The tokens of the messages, and of those of the prefix. It costs a look at all of them, in the worker. */
+  readonly sums: () => Promise<{ readonly tokens: number; readonly cached: number }>
   /** Why the prefix ended, where a recorder saw it. */
   readonly broke?: string
   /** What a recorded request had beside its messages. */
-  readonly request?: { readonly system?: unknown; readonly tools?: unknown; readonly parameters?: unknown }
-  readonly derived?: DerivedContext
+  readonly request?: { readonly [name in (typeof besideMessages)[number]]?: unknown }
+  /** What is known of a context that was derived. */
+  readonly derived?: Omit<SentContext, 'messages' | 'levels'>
 }
 
-/** The messages that a recorder saw; undefined where none did. */
-export const recordedContext = async (
+/** What a call was sent; undefined, if nobody recorded it and it can't be derived again. */
+export const sentContext = async (
+  record: SessionRecord,
+  call: ModelCall,
+  before: ModelCall | undefined,
+): Promise<SawContext | undefined> => {
+  const note = call.receipt?.note
+  if (note === undefined) return undefined
+  if (detailsOf(note, notesOf(record)) !== undefined) return recordedContext(record, call, before)
+  const again = await workerOf(record).ask('again', call.len, {
+    call: placeOf(record, call),
+    before: before && placeOf(record, before),
+    digest: note.contextDigest,
+    model: note.model,
+    by: isObject(note.details?.['derived']) ? (note.details['derived'] as unknown as DerivedBy) : undefined,
+  })
+  return again && contextOf(record, again)
+}
+
+/** The messages that a recorder saw. */
+const recordedContext = async (
   record: SessionRecord,
   call: ModelCall,
   before: ModelCall | undefined,
@@ -56,14 +73,18 @@ export const recordedContext = async (
   if (broke === undefined || broke.where === 'messages')
     while (prefix < entries.length && entries[prefix] === earlier[prefix]) prefix++
   const missing = missingMessage(source)
+  const messages = entries.map((entry) =>
+    typeof entry === 'number' ? entry : (messageIn(bytes.get(entry)) ?? missing),
+  )
   return {
-    messages: entries.map((entry) =>
-      typeof entry === 'number'
-        ? { message: record.view().at(entry) ?? missing, source: { type: 'clone', position: entry } }
-        : { message: messageIn(bytes.get(entry)) ?? missing, source: { type: 'foreign' } },
+    messages: messages.map((one) =>
+      typeof one === 'number'
+        ? { message: record.view().at(one) ?? missing, source: { type: 'clone', position: one } }
+        : { message: one, source: { type: 'foreign' } },
     ),
     levelOf: (position) => (present.has(position) ? 'full' : 'pointer'),
     prefix,
+    sums: () => workerOf(record).ask('sums', call.len, { messages, prefix }),
     ...(broke !== undefined && { broke: broke.because }),
     request: {
       ...(system !== undefined && { system: jsonIn(bytes.get(system)) }),
@@ -92,59 +113,33 @@ const messageIn = (bytes: Uint8Array | undefined): Message | undefined => {
 }
 
 /** What a policy sends, after what it has sent for the call before; a sentence where the budget is too small. */
-export const derivedContext = (
+export const derivedContext = async (
   record: SessionRecord,
   call: ModelCall,
   before: ModelCall | undefined,
-  policy: Policy,
+  policy: string,
   budget: number,
-): SawContext | string => {
-  const previous = before === undefined ? undefined : derive(record, before, policy, budget, undefined)
-  const derived = derive(record, call, policy, budget, typeof previous === 'string' ? undefined : previous)
-  if (typeof derived === 'string') return derived
+): Promise<SawContext | string> => {
+  const derived = await workerOf(record).ask('context', call.len, {
+    call: placeOf(record, call),
+    before: before && placeOf(record, before),
+    policy,
+    budget,
+  })
+  return typeof derived === 'string' ? derived : contextOf(record, derived)
+}
+
+const contextOf = (record: SessionRecord, { messages, levels, ...derived }: SentContext): SawContext => {
+  const view = record.view()
   return {
-    messages: Array.from({ length: derived.messages.length }, (_, index) => ({
-      message: derived.messages.at(index) as Message,
-      source: derived.sources.at(index) as ContextSource,
-    })),
-    levelOf: (position) => derived.residency.at(position) ?? 'pointer',
-    prefix: derived.stablePrefix,
+    messages: messages.map((one): SawMessage =>
+      typeof one === 'number'
+        ? { message: view.at(one) as Message, source: { type: 'clone', position: one } satisfies ContextSource }
+        : one,
+    ),
+    levelOf: (position) => residencyLevels[levels[position] ?? -1] ?? 'pointer',
+    prefix: derived.prefix,
+    sums: async () => ({ tokens: derived.tokens, cached: derived.stableTokens }),
     derived,
   }
-}
-
-/** The first of the calls whose context is of the same epoch as that of `index`. Cost: O(log calls) contexts. */
-export const epochStart = (
-  record: SessionRecord,
-  calls: readonly ModelCall[],
-  index: number,
-  policy: Policy,
-  budget: number,
-): ModelCall | undefined => {
-  const epochAt = (at: number): number => {
-    const derived = derive(record, calls[at] as ModelCall, policy, budget, undefined)
-    return typeof derived === 'string' ? -1 : derived.epoch
-  }
-  const own = epochAt(index)
-  if (policy.choose !== 'epochs' || own <= 0) return undefined
-  let [low, high] = [0, index]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (epochAt(middle) < own) low = middle + 1
-    else high = middle
-  }
-  return calls[low]
-}
-
-/** One context after another, each continuing the one before. */
-export const derive = (
-  record: SessionRecord,
-  call: ModelCall,
-  policy: Policy,
-  budget: number,
-  previous: DerivedContext | undefined,
-): DerivedContext | string => {
-  const { conversation, notes } = momentOf(record, call)
-  const derived = deriveContext(conversation, { budget, policy, notes, ...(previous && { previous }) })
-  return isLeft(derived) ? faultMessage(derived.left) : derived.right
 }

@@ -5,12 +5,13 @@ import { defaultPrices } from 'indelible/context/kit'
 import { residencyReason } from '../../src/model/residency-reason.ts'
 
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { callsOf, type ModelCall } from './calls.ts'
-import { compared, dollarsSoFar, pricedModels, type Series } from './compare.ts'
+import { useEffect, useMemo } from 'preact/hooks'
+import { beside, BesideChoice, BesideMessages, Columns, Recorded } from './beside.tsx'
+import { callsOf, placeOf, type ModelCall } from './calls.ts'
+import { dollarsSoFar, pricedModels } from './compare.ts'
+import { policies, type SawMessage, type Series } from './deriving.ts'
 import { Legend } from './field.tsx'
 import { Guarded } from './guarded.tsx'
-import { JsonTree } from './json-tree.tsx'
 import { useKeyActions } from './key-actions.ts'
 import { useLoaded } from './loaded.ts'
 import { Link } from './markdown.tsx'
@@ -19,22 +20,19 @@ import { SourceContext } from './media.tsx'
 import { lineClass, Plot } from './plot.tsx'
 import type { SessionRecord } from './record.ts'
 import { hrefOf, replaceRoute, route } from './route.ts'
-import {
-  derivedContext,
-  epochStart,
-  policies,
-  recordedContext,
-  type SawContext,
-  type SawMessage,
-} from './saw-context.ts'
+import { derivedContext, sentContext, type SawContext } from './saw-context.ts'
+import { recordedRange } from './sent-pairs.ts'
 import { SessionHead } from './session.tsx'
-import { compact, counted, dollarsText, grouped, oneLine, sentence, shown } from './shown.ts'
+import { compact, counted, dollarsText, grouped, sentence, shown } from './shown.ts'
 import { Strip } from './strip.tsx'
 import { VirtualFeed } from './virtual-feed.tsx'
+import { workerOf } from './worker-client.ts'
 
 const budgets = [2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 160, 200, 256, 400, 512, 1000].map(
   (thousands) => thousands * 1000,
 )
+/** The context that the call was sent, among the policies. */
+const asSent = 'as sent'
 const defaultBudget = budgets.indexOf(32_000)
 /** So many calls are compared without being asked. */
 const fewCalls = 1500
@@ -93,35 +91,32 @@ const OneCall = ({
 }): VNode => {
   const call = calls[index] as ModelCall
   const before = calls[index - 1]
-  // What was sent is shown first, where somebody recorded it: nothing else is derived while it is read.
-  const policy = useSignal<string>(call.receipt === undefined ? 'paged' : 'as sent')
+  const policy = useSignal<string>(call.receipt === undefined ? 'paged' : asSent)
   const budget = useSignal(defaultBudget)
   const chosen = useSignal<number | undefined>(undefined)
-  const { value: recorded, fault } = useLoaded(
-    async () => ({ of: call, context: await recordedContext(record, call, before) }),
-    [call],
-  )
-  const first = useRef(true)
-  useEffect(() => {
-    if (recorded === undefined) return
-    if (first.current) policy.value = recorded.context === undefined ? 'paged' : 'as sent'
-    first.current = false
-  }, [recorded])
   const tokens = budgets[budget.value] as number
-  const own = policies.find(({ name }) => name === policy.value)
-  const context = useMemo(
-    () =>
-      own === undefined
-        ? recorded?.of === call
-          ? recorded.context
-          : undefined
-        : derivedContext(record, call, before, own, tokens),
-    [record, call, own, tokens, recorded],
+  const own = policy.value === asSent ? undefined : policy.value
+  const contextAt = (at: number): Promise<SawContext | string | undefined> => {
+    const [wanted, earlier] = [calls[at] as ModelCall, calls[at - 1]]
+    return own === undefined
+      ? sentContext(record, wanted, earlier)
+      : derivedContext(record, wanted, earlier, own, tokens)
+  }
+  const key = `${keyOf(call)} ${own === undefined ? '' : `${own} ${tokens}`}`
+  const { value: found, fault } = useLoaded(async () => ({ of: key, context: await contextAt(index) }), [key])
+  const isCompared = beside.value === 'call' && before !== undefined
+  const { value: earlier } = useLoaded(
+    async () => (isCompared ? { of: key, context: await contextAt(index - 1) } : undefined),
+    [key, isCompared],
   )
-  const epochFrom = useMemo(
-    () => (own === undefined ? undefined : epochStart(record, calls, index, own, tokens)?.len),
-    [record, calls, index, own, tokens],
-  )
+  const epoch = useLoaded(async () => {
+    if (own === undefined) return undefined
+    const places = calls.slice(0, index + 1).map((one) => placeOf(record, one))
+    return workerOf(record).ask('epoch', call.len, { calls: places, policy: own, budget: tokens })
+  }, [key])
+  const isFound = found?.of === key
+  const context = isFound ? found.context : undefined
+  const earlierContext = isCompared && earlier?.of === key ? earlier.context : undefined
   const show = (next: number): void => {
     const wanted = calls[Math.min(calls.length - 1, Math.max(0, next))]
     if (wanted !== undefined) replaceRoute({ view: 'saw', id: record.id, call: keyOf(wanted) })
@@ -168,7 +163,7 @@ const OneCall = ({
             value={policy.value}
             onChange={(event) => (policy.value = event.currentTarget.value)}
           >
-            {recorded?.context === undefined && policy.value !== 'as sent' ? null : <option>as sent</option>}
+            {call.receipt === undefined ? null : <option>{asSent}</option>}
             {policies.map(({ name }) => (
               <option>{name}</option>
             ))}
@@ -190,6 +185,7 @@ const OneCall = ({
             </span>
           </label>
         )}
+        <BesideChoice hasBefore={before !== undefined} />
         <p class="answered">
           {call.isAnswered ? (
             <>
@@ -209,9 +205,11 @@ const OneCall = ({
         <p class="nothing" role={fault === undefined ? 'status' : 'alert'}>
           {fault !== undefined
             ? sentence(fault)
-            : recorded?.of === call
-              ? 'Nobody recorded what this call was sent. Choose a policy to see what it would send.'
-              : 'What was sent is being read.'}
+            : !isFound
+              ? own === undefined
+                ? 'What was sent is being read.'
+                : 'The context is being derived.'
+              : 'What this call was sent is not recorded, and can’t be derived again from its receipt. Choose a policy to see what it would send.'}
         </p>
       ) : typeof context === 'string' ? (
         <p class="nothing bad" role="alert">
@@ -222,8 +220,9 @@ const OneCall = ({
           record={record}
           call={call}
           context={context}
-          epochFrom={epochFrom}
-          policy={policy.value}
+          earlier={typeof earlierContext === 'object' ? earlierContext : undefined}
+          epochFrom={epoch.value}
+          policy={own}
           chosen={chosen.value}
           choose={(at) => (chosen.value = at)}
         >
@@ -240,6 +239,7 @@ const Shown = ({
   record,
   call,
   context,
+  earlier,
   epochFrom,
   policy,
   chosen,
@@ -249,27 +249,31 @@ const Shown = ({
   readonly record: SessionRecord
   readonly call: ModelCall
   readonly context: SawContext
+  /** What the call before was sent, where it is compared. */
+  readonly earlier: SawContext | undefined
   /** How many messages the record had when the epoch began. */
   readonly epochFrom: number | undefined
-  readonly policy: string
+  /** Undefined: it was sent. */
+  readonly policy: string | undefined
   readonly chosen: number | undefined
   readonly choose: (position: number | undefined) => void
   readonly children: ComponentChildren
 }): VNode => {
   const { derived, messages, prefix } = context
-  const counts = useMemo(() => messages.map(({ message }) => estimateTokens(message)), [messages])
-  const tokens = derived?.tokens ?? sum(counts)
-  const cached = derived?.stableTokens ?? sum(counts.slice(0, prefix))
-  const cost = derived?.cost ?? cached * defaultPrices.cached + (tokens - cached) * defaultPrices.fresh
+  const { value: sums } = useLoaded(async () => ({ of: context, ...(await context.sums()) }), [context])
+  const { tokens, cached } = sums?.of === context ? sums : { tokens: undefined, cached: 0 }
+  const cost = tokens === undefined ? 0 : cached * defaultPrices.cached + (tokens - cached) * defaultPrices.fresh
   const cachedTo = prefixEnd(messages.slice(0, prefix))
-  const { contextDigest: digest, usage } = call.receipt?.note ?? {}
+  const { usage } = call.receipt?.note ?? {}
   const reason = (position: number): string => {
     const entry = record.entries[position]
     if (entry === undefined || position >= call.len) return 'not recorded yet'
     if (record.retractedAt(position) !== undefined && context.levelOf(position) === 'pointer')
       return 'taken out of the conversation'
     if (derived === undefined) return context.levelOf(position) === 'full' ? 'sent as it was recorded' : 'not sent'
-    return residencyReason(derived, position, record.pageOf(entry), policy)
+    const { epoch, activeFrom, summaries: sources } = derived
+    const given = { epoch, activeFrom, sources, residency: { at: context.levelOf } }
+    return residencyReason(given, position, record.pageOf(entry), policy ?? 'the policy')
   }
   return (
     <>
@@ -277,20 +281,24 @@ const Shown = ({
         <dl class="figures">
           <Figure
             name="tokens"
-            value={compact(tokens)}
-            of={derived === undefined ? undefined : `of ${compact(derived.budget)}`}
+            value={tokens === undefined ? '…' : compact(tokens)}
+            of={policy === undefined || derived === undefined ? undefined : `of ${compact(derived.budget)}`}
           />
           <Figure name="messages" value={grouped(messages.length)} of={`of ${grouped(call.len)}`} />
-          <Figure name="cacheable prefix" value={percent(cached, tokens)} of={counted(prefix, 'message')} />
-          {derived !== undefined || usage?.cacheRead === undefined ? null : (
+          <Figure
+            name="cacheable prefix"
+            value={tokens === undefined ? '…' : percent(cached, tokens)}
+            of={counted(prefix, 'message')}
+          />
+          {policy !== undefined || usage?.cacheRead === undefined ? null : (
             <Figure name="from the cache" value={percent(usage.cacheRead, usage.input)} of="by the provider’s count" />
           )}
-          <Figure name="cost" value={compact(cost)} of="plain tokens" />
+          <Figure name="cost" value={tokens === undefined ? '…' : compact(derived?.cost ?? cost)} of="plain tokens" />
           {derived === undefined ? null : (
             <Figure name="epoch" value={grouped(derived.epoch)} of={derived.epoch === 0 ? 'whole' : 'compacted'} />
           )}
-          {digest === undefined || derived === undefined ? null : (
-            <Figure name="digest" value={derived.digest === digest ? 'equal' : 'differs'} of="from the receipt" />
+          {policy !== undefined || derived === undefined ? null : (
+            <Figure name="derived again" value="exact" of="by the receipt’s digest" />
           )}
         </dl>
         <Guarded name="The strip of messages">
@@ -326,57 +334,35 @@ const Shown = ({
           </p>
         )}
         {context.broke === undefined ? null : <p class="chosen">The cached prefix ended: {shown(context.broke)}.</p>}
-        {context.request === undefined ? null : <Beside request={context.request} />}
+        {context.request === undefined ? null : <BesideMessages request={context.request} before={earlier?.request} />}
         {children}
       </section>
-      <VirtualFeed
-        label="messages that the call was sent"
-        items={messages}
-        estimate={90}
-        keyOf={(_, index) => index}
-        classOf={(_, index) => (index === prefix && prefix > 0 ? 'prefix-end' : '')}
-        render={(saw, index) => (
-          <Sent
-            record={record}
-            saw={saw}
-            index={index}
-            tokens={counts[index] ?? 0}
-            cached={index < prefix}
-            reason={reason}
-          />
-        )}
-      />
+      {beside.value === 'record' || earlier !== undefined ? (
+        <Columns record={record} context={context} before={earlier} len={call.len} />
+      ) : (
+        <VirtualFeed
+          label="messages that the call was sent"
+          items={messages}
+          estimate={90}
+          keyOf={(_, index) => index}
+          classOf={(_, index) => (index === prefix && prefix > 0 ? 'prefix-end' : '')}
+          render={(saw, index) => (
+            <Sent
+              record={record}
+              saw={saw}
+              index={index}
+              tokens={estimateTokens(saw.message)}
+              cached={index < prefix}
+              reason={reason}
+            />
+          )}
+        />
+      )}
     </>
   )
 }
 
-/** What a request had beside its messages: providers cache it before them. */
-const Beside = ({ request }: { readonly request: NonNullable<SawContext['request']> }): VNode => (
-  <>
-    {(['tools', 'system', 'parameters'] as const).map((name) => {
-      const value = request[name]
-      return value === undefined ? null : (
-        <details class="beside">
-          <summary>
-            {name} <span class="quiet">{besideWords(value)}</span>
-          </summary>
-          <JsonTree value={value} />
-        </details>
-      )
-    })}
-  </>
-)
-
-const besideWords = (value: unknown): string =>
-  typeof value === 'string'
-    ? oneLine(value, 80)
-    : Array.isArray(value)
-      ? grouped(value.length)
-      : oneLine(JSON.stringify(value), 80)
-
 const percent = (part: number, whole: number): string => `${whole === 0 ? 0 : Math.round((part / whole) * 100)} %`
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
 
 const Figure = ({
   name,
@@ -397,10 +383,7 @@ const Figure = ({
 
 /** Up to where in the record the first messages of a context reach. */
 const prefixEnd = (messages: readonly SawMessage[]): number =>
-  Math.max(
-    0,
-    ...messages.map(({ source }) => (source.type === 'clone' ? source.position + 1 : 'to' in source ? source.to : 0)),
-  )
+  messages.reduce((end, { source }) => Math.max(end, recordedRange(source)?.to ?? 0), 0)
 
 const Sent = ({
   record,
@@ -467,45 +450,11 @@ const Sent = ({
   )
 }
 
-const mostRecorded = 20
-
-const Recorded = ({
-  record,
-  from,
-  to,
-}: {
-  readonly record: SessionRecord
-  readonly from: number
-  readonly to: number
-}): VNode => (
-  <div class="recorded">
-    {record.entries.slice(from, Math.min(to, from + mostRecorded)).map(({ message, position }) => (
-      <div>
-        <p class="quiet">
-          {message.role}{' '}
-          <a class="anchor" href={hrefOf({ view: 'session', id: record.id, at: position })}>
-            {position}
-          </a>
-        </p>
-        <MessageContent record={record} message={message} name={`recorded/${record.id}/${position}`} joined={false} />
-      </div>
-    ))}
-    {to - from > mostRecorded ? (
-      <p>
-        <a href={hrefOf({ view: 'session', id: record.id, at: from + mostRecorded })}>
-          {counted(to - from - mostRecorded, 'more message')}
-        </a>
-      </p>
-    ) : null}
-  </div>
-)
-
-const rangeOf = (source: SawMessage['source']): readonly [from: number | undefined, to: number | undefined] =>
-  source.type === 'foreign'
-    ? [undefined, undefined]
-    : 'position' in source
-      ? [source.position, source.position + 1]
-      : [source.from, source.to]
+const rangeOf = (source: SawMessage['source']): readonly [from: number | undefined, to: number | undefined] => {
+  const { from, to } =
+    source.type === 'synthetic' ? { from: source.position, to: undefined } : (recordedRange(source) ?? {})
+  return [from, to]
+}
 
 const levelWords = (source: ContextSource | { readonly type: 'foreign' }): string => {
   switch (source.type) {
@@ -543,11 +492,12 @@ const Comparison = ({
   useEffect(() => {
     if (!open.value) return undefined
     const gone = new AbortController()
-    const all = async (): Promise<void> => {
-      for await (const one of compared(record, calls, budget, gone.signal, (done) => (share.value = done)))
-        series.value = [...series.value, one]
-    }
-    const timer = setTimeout(() => void all(), calls.length > fewCalls ? 0 : 150)
+    const places = calls.map((call) => placeOf(record, call))
+    const come = (one: Series): void => void (series.value = [...series.value, one])
+    const timer = setTimeout(
+      () => void workerOf(record).compare(places, budget, gone.signal, come, (done) => (share.value = done)),
+      calls.length > fewCalls ? 0 : 150,
+    )
     return () => {
       clearTimeout(timer)
       gone.abort()

@@ -202,7 +202,7 @@ export const Trouble = ({ record }: { readonly record: SessionRecord }): VNode |
 }
 
 /** Its title; without one, the first words of the user. */
-const nameOf = (record: SessionRecord): string => {
+export const nameOf = (record: SessionRecord): string => {
   const title = titleOf(record.info.value)
   if (title !== record.id) return title
   return oneLine(firstWordsOf(record.entries.slice(0, 12).map(({ message }) => message)), 80) || title

@@ -1,10 +1,11 @@
 /** All sessions of a store. */
-import { signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import type { Overview, SessionList, ViewedSession } from '../../src/view/protocol.ts'
-import { mostOverviews, type FoundMessage } from '../../src/view/protocol.ts'
+import type { FoundMessage } from '../../src/view/protocol.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { onceFor } from './memo.ts'
+import { calledOf, fetchOverviews, overviews } from './overviews.ts'
 import { hrefOf } from './route.ts'
 import { agoText, compact, counted, dollarsText, grouped, oneLine, sentence, shown, timeText } from './shown.ts'
 import { reasonOf, type Source } from './source.ts'
@@ -21,34 +22,6 @@ const orders: readonly (readonly [Order, string])[] = [
   ['tokens', 'Tokens'],
   ['money', 'Money'],
 ]
-
-/** Overviews that have come, by the id of the session, and what was asked for. Each list that is loaded asks anew. */
-const overviews = signal<ReadonlyMap<string, Overview>>(new Map())
-let asked: { readonly list: object; readonly ids: Set<string> } | undefined
-
-const fetchOverviews = async (source: Source, list: object, ids: readonly string[]): Promise<void> => {
-  if (asked?.list !== list) asked = { list, ids: new Set() }
-  const { ids: known } = asked
-  const missing = ids.filter((id) => !known.has(id))
-  for (const id of missing) known.add(id)
-  let [came, drawn]: [Overview[], number] = [[], 0]
-  for (let at = 0; at < missing.length; at += mostOverviews) {
-    const wanted = missing.slice(at, at + mostOverviews)
-    const found = await source.overviews(wanted).catch(() => {
-      for (const id of wanted) known.delete(id)
-      return []
-    })
-    came.push(...found)
-    // To order the list anew takes as long as to read some.
-    if (at + mostOverviews < missing.length && performance.now() - drawn < betweenDraws) continue
-    overviews.value = new Map([...overviews.value, ...came.map((one) => [one.id, one] as const)])
-    came = []
-    drawn = performance.now()
-  }
-}
-
-/** Milliseconds. */
-const betweenDraws = 500
 
 export const Sessions = ({
   source,
@@ -77,7 +50,7 @@ export const Sessions = ({
     [sorted, words.value, tree.value, words.value !== '' ? overviews.value : undefined],
   )
   const found = useFound(source, words.value)
-  const titles = useMemo(() => new Map(list.sessions.map((session) => [session.id, titleOf(session)])), [list])
+  const byId = useMemo(() => new Map(list.sessions.map((session) => [session.id, session])), [list])
   const lines = useMemo(() => linesOf(rows, found), [rows, found.hits, found.state, found.fault])
   const shownList = useVirtual({
     count: lines.length,
@@ -88,7 +61,7 @@ export const Sessions = ({
   })
   const inSight = shownList.items.flatMap(({ index }) => {
     const line = lines[index]
-    return line?.type === 'session' ? [line.row.session.id] : []
+    return line?.type === 'session' ? [line.row.session.id] : line?.type === 'hit' ? [line.hit.session] : []
   })
   const last = shownList.items.at(-1)?.index ?? 0
   useEffect(() => {
@@ -178,7 +151,10 @@ export const Sessions = ({
                     created={order.value === 'created'}
                   />
                 ) : line.type === 'hit' ? (
-                  <Hit hit={line.hit} title={titles.get(line.hit.session) ?? line.hit.session} />
+                  <Hit
+                    hit={line.hit}
+                    title={calledOf(byId.get(line.hit.session) ?? { id: line.hit.session, metadata: {} })}
+                  />
                 ) : (
                   <h2 class="list-heading">{line.text}</h2>
                 )}
@@ -338,7 +314,7 @@ const SessionRow = ({
       <span class="session-title">
         <span dir="auto">
           {depth > 0 ? <span aria-hidden="true">↳ </span> : null}
-          {oneLine(named ? title : words === '' ? title : words, 160)}
+          {oneLine(calledOf(session), 160)}
         </span>
         {marksOf(session, overview).map(([mark, why]) => (
           <span class="badge" title={why}>

@@ -1,6 +1,13 @@
 /** Why a derived context shows a page as it does, in words. */
-import type { DerivedContext } from 'indelible/context'
-import { minFidelity, residencyLevels, type PageKind } from 'indelible/pages'
+import type { ContextSource, DerivedContext } from 'indelible/context'
+import { minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from 'indelible/pages'
+
+/** What of a derived context the reasons follow from. */
+interface ReasonedContext extends Pick<DerivedContext, 'epoch' | 'activeFrom'> {
+  readonly residency: { readonly at: (position: number) => ResidencyLevel | undefined }
+  /** The sources of its messages, or of its summaries alone. */
+  readonly sources: Iterable<ContextSource>
+}
 
 /**
  * The reason for the level of a page in a derived context.
@@ -13,7 +20,7 @@ import { minFidelity, residencyLevels, type PageKind } from 'indelible/pages'
  * @param policy the name of the policy
  * @returns a few words, for people
  */
-export const residencyReason = (context: DerivedContext, position: number, kind: PageKind, policy: string): string => {
+export const residencyReason = (context: ReasonedContext, position: number, kind: PageKind, policy: string): string => {
   const residency = context.residency.at(position) ?? 'pointer'
   const minimum = minFidelity(kind)
   if (context.epoch === 0) return 'the whole record fits the budget'

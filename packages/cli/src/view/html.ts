@@ -210,10 +210,11 @@ const fileOf = async (exported: ExportedView): Promise<readonly string[]> => {
     `script-src '${digestOf(script)}'`,
     `style-src '${digestOf(style)}'`,
     'img-src blob: data:',
+    'worker-src blob:',
     "base-uri 'none'",
     "form-action 'none'",
     "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
+    'trusted-types worker',
   ].join('; ')
   const data = plain(JSON.stringify(exported).replaceAll('<', '\\u003c'), '\\u')
   return `<!doctype html>

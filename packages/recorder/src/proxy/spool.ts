@@ -37,8 +37,9 @@ import {
   sealed,
   sealedRecord,
   unsealed,
+  type Frame,
+  type FrameRecord,
 } from './frames.ts'
-import type { Frame, FrameRecord } from './frames.ts'
 
 /** The keys of a host, as far as a spool needs them: it is encrypted with one of its own, which the current one wraps. */
 export interface SpoolKeys {

@@ -7,7 +7,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { TranscriptFault } from 'indelible/codecs'
-import { describe, isLeft, isObject, type Json, type JsonObject, left, right } from 'indelible/json/kit'
+import { eachRight, describe, isLeft, isObject, type Json, type JsonObject, left, right } from 'indelible/json/kit'
 import { langgraph } from '../langgraph.ts'
 import type { StoredConversation, StoredEntries } from './entries.ts'
 import { addMessages } from './messages.ts'
@@ -159,13 +159,7 @@ const writesAt = (db: DatabaseSync, thread: string, checkpoint: string): Either<
         compare(a['task_id'], b['task_id']) ||
         Number(a['idx']) - Number(b['idx']),
     )
-  const read: Json[] = []
-  for (const { type, value } of rows) {
-    const one = readValue(type, value)
-    if (isLeft(one)) return one
-    read.push(one.right)
-  }
-  return right(read)
+  return eachRight(rows, ({ type, value }) => readValue(type, value))
 }
 
 const compare = (a: unknown, b: unknown): number => (String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0)

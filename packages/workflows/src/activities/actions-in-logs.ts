@@ -1,6 +1,6 @@
 /** Actions in a store of logs. Each is a log without rows whose metadata says what is known: the store compares and sets it. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'indelible/json/kit'
+import { mapRight, isLeft, left, right } from 'indelible/json/kit'
 import type { LogInfo, Store, StoreFault } from 'indelible/store'
 import { ownStore } from 'indelible/store/kit'
 import { pagesOf } from 'indelible/task/kit'
@@ -23,10 +23,7 @@ export const actionsInLogs = (given: Store): Actions => {
       : right({ log: log.right, known })
   }
   return {
-    find: async (action) => {
-      const found = await read(action)
-      return isLeft(found) ? found : right(found.right?.known)
-    },
+    find: async (action) => mapRight(await read(action), (found) => found?.known),
     note: async (action, change) => {
       for (;;) {
         const found = await read(action)

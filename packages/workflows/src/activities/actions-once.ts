@@ -4,7 +4,7 @@
  * first has set it; who comes second reads it and looks again.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, parseJson, right, textOfUtf8 } from 'indelible/json/kit'
+import { mapRight, isLeft, left, parseJson, right, textOfUtf8 } from 'indelible/json/kit'
 import type { OnceStore, StoreFault } from 'indelible/store'
 import { knownIn, nameOf, type Actions, type Known } from './actions.ts'
 
@@ -35,10 +35,7 @@ export const actionsOnce = (once: OnceStore, now: () => number = Date.now): Acti
     }
   }
   return {
-    find: async (action) => {
-      const found = await read(action)
-      return isLeft(found) ? found : right(found.right.known)
-    },
+    find: async (action) => mapRight(await read(action), ({ known }) => known),
     note: async (action, change) => {
       for (;;) {
         const found = await read(action)

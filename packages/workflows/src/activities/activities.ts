@@ -11,7 +11,7 @@ import { isPageKind } from 'indelible/pages'
 import { isPlaceholder } from 'indelible/entry/kit'
 import { createRefHistory, growRefTree, type MessageRef, type RefTree } from '../refs/index.ts'
 import { answered, refused } from './actions.ts'
-import { checkAction } from './check.ts'
+import { checkAction, require } from './check.ts'
 import { Ending } from './ending.ts'
 import { Cancelled, Failed, faultOf, given } from './failed.ts'
 import { failureOf } from './failure.ts'
@@ -78,13 +78,9 @@ const append = async (host: Host, { action, message, page, scope }: AppendInput)
   const { blocks, actions } = host.open(scope)
   const decoded = decodeMessage(message)
   if (isLeft(decoded)) throw new Failed({ _tag: 'InvalidInput', reason: whyNoMessage(decoded.left) })
-  if (isPlaceholder(decoded.right))
-    throw new Failed({
-      _tag: 'InvalidInput',
-      reason: 'the message should be one, and is a placeholder for content that was not found',
-    })
-  if (page !== undefined && !isPageKind(page))
-    throw new Failed({ _tag: 'InvalidInput', reason: 'the page should be a page kind' })
+  const isMessage = !isPlaceholder(decoded.right)
+  require(isMessage, 'the message should be one, and is a placeholder for content that was not found')
+  require(page === undefined || isPageKind(page), 'the page should be a page kind')
   const input = digestOf(JSON.stringify(['append', decoded.right, page ?? null]))
   const known = given(await actions.find(action))
   const refusal = known && refused(action, input, known)
@@ -114,15 +110,15 @@ const keepRefs = async (host: Host, { tree, refs, scope }: KeepInput): Promise<K
 /** The same refs, checked. Throws Failed. */
 const createdFrom = (scope: string, tree: RefTree | undefined, from: readonly MessageRef[]): readonly MessageRef[] => {
   try {
-    return createRefHistory({ scope, ...(tree !== undefined && { tree }), from }).since()
+    return createRefHistory({ scope, tree, from }).since()
   } catch (error) {
     throw new Failed({ _tag: 'InvalidInput', reason: error instanceof Error ? error.message : 'these are no refs' })
   }
 }
 
 const forget = async (host: Host, { olderThan, scope }: ForgetInput): Promise<ForgetResult> => {
-  if (typeof olderThan !== 'number' || !(olderThan >= 0))
-    throw new Failed({ _tag: 'InvalidInput', reason: 'olderThan should be a number of milliseconds, at least 0' })
+  const isAge = typeof olderThan === 'number' && olderThan >= 0
+  require(isAge, 'olderThan should be a number of milliseconds, at least 0')
   const { actions } = host.open(scope)
   return { forgotten: given(await actions.forget(host.now() - olderThan)) }
 }

@@ -20,8 +20,7 @@ export type StepActivities = Pick<HistoryActivities, 'stream'> &
  * activities. If `stream` throws, it throws the same error, and no answer is appended.
  *
  * Messages that `history.receive` takes during the step come after the answer, because the model has not seen them. If
- * the
- * answer has calls, they wait until the results are appended: the next step, or `history.release`, appends them.
+ * the answer has calls, they wait until the results are appended: the next step, or `history.release`, appends them.
  *
  * With `tree: true` the activity gets a reference to the history instead of its list (under 10 kB at any length), and
  * stores
@@ -30,8 +29,7 @@ export type StepActivities = Pick<HistoryActivities, 'stream'> &
  * @param activities the activities, as the engine calls them
  * @param history the workflow's history; the answer is appended to it
  * @param options `action`: the id of the step, unique in the scope, and the same when the workflow is replayed. Model,
- * tools
- * and limit
+ * tools and limit
  * @returns the answer without its content: its position, usage and calls
  * @throws whatever `stream` throws
  * @example

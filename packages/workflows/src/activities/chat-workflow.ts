@@ -155,8 +155,6 @@ export interface ChatOptions extends Pick<StreamInput, 'model' | 'tools' | 'para
 export interface Chat {
   /**
    * Tell it something, at any time: from a signal handler, or from `wait` and `poll`.
-   *
-   * @param signal the signal
    */
   readonly signal: (signal: ChatSignal) => void
   /**
@@ -408,10 +406,5 @@ const stopText = 'The user stopped the turn before this call had a result.'
 const historyOf = ({ history }: ChatState): RefHistory => {
   const { type, version, scope, session, tree, refs } = history
   if (type !== 'indelible.refs' || version > 2) throw new TypeError('the state of the chat has no history of refs')
-  return createRefHistory({
-    scope,
-    ...(session !== undefined && { session }),
-    ...(tree !== undefined && { tree }),
-    from: refs,
-  })
+  return createRefHistory({ scope, session, tree, from: refs })
 }

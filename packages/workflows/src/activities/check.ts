@@ -1,4 +1,5 @@
 /** Whether what an activity was given is what it takes. What is said of it names the place and never what was found there. */
+import { isObject } from 'indelible/json/kit'
 import type { ContextLimit, StreamInput } from './input.ts'
 import { Failed } from './failed.ts'
 
@@ -9,8 +10,8 @@ export const checkAction = (action: unknown): void =>
 /** All of a stream's input but its history. Throws Failed, with `InvalidInput`. */
 export const checkStream = ({ model, tools = [], parameters = {}, limit }: StreamInput): void => {
   require(isObject(model), 'the model should be an object with a name')
-  require(model.name === undefined || typeof model.name === 'string', 'model.name should be a string')
-  require(model.type === undefined || typeof model.type === 'string', 'model.type should be a string')
+  for (const name of ['name', 'type'])
+    require(model[name] === undefined || typeof model[name] === 'string', `model.${name} should be a string`)
   require(Array.isArray(tools), 'tools should be a list')
   for (const [index, tool] of (tools as readonly unknown[]).entries()) {
     const { name, parameters: schema } = isObject(tool) ? (tool as Partial<Record<string, unknown>>) : {}
@@ -38,11 +39,9 @@ export const checkLimit = (limit: ContextLimit): void => {
   } else require(isSize(value), `limit.${name} should be a number of at least 0`)
 }
 
-const require: (holds: boolean, reason: string) => asserts holds = (holds, reason) => {
+/** Throws Failed, with `InvalidInput`, unless it holds. */
+export const require: (holds: boolean, reason: string) => asserts holds = (holds, reason) => {
   if (!holds) throw new Failed({ _tag: 'InvalidInput', reason })
 }
-
-const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isSize = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value) && value >= 0

@@ -7,8 +7,7 @@ import { isLeft, parseJson } from 'indelible/json/kit'
 import { Lately } from 'indelible/sequence/kit'
 import { digestOfName } from 'indelible/proof/kit'
 import { followLog, type Head, type Store, type StoredRow, type StoreFault } from 'indelible/store'
-import { ownStore } from 'indelible/store/kit'
-import { storeFaultText } from 'indelible/store/kit'
+import { ownStore, storeFaultText } from 'indelible/store/kit'
 import type { EventSink, StreamEvent } from './event.ts'
 
 /** An event with its number. */
@@ -31,20 +30,16 @@ export interface ReadOptions {
 export interface EventLog extends EventSink {
   /**
    * The events of a topic behind a number: first those that are there, then each as it comes. Of an action each reader
-   * gets
-   * one end and nothing behind it, and nothing of an attempt after a later one has begun.
+   * gets one end and nothing behind it, and nothing of an attempt after a later one has begun.
    *
    * Throws  while iterating, a FaultError with the store's fault
    *
-   * @param topic the topic
    * @param options the first event, and a signal that ends the iteration
    * @returns the events
    */
   readonly read: (topic: string, options?: ReadOptions) => AsyncIterable<SequencedEvent>
   /**
    * Forget a topic. Numbers begin at 0 again.
-   *
-   * @param topic the topic
    */
   readonly remove: (topic: string) => Promise<void>
 }
@@ -55,7 +50,6 @@ export interface EventLogOptions {
    * The topic of an event: what readers ask for. Default: its action. A chat reads best as one: `({ action }) =>
    * action.split('/')[0]`.
    *
-   * @param event the event
    * @returns its topic
    */
   readonly topicOf?: (event: StreamEvent) => string

@@ -4,16 +4,12 @@ import type { ModelEvent } from 'indelible/run'
 
 /**
  * An event of the stream of one action. Attempts count from 1. A new attempt makes the events of earlier ones void,
- * also
- * those of an attempt that was given up and still runs. Within an attempt `seq` counts from 0; the sink refused any
- * that is
- * missing.
+ * also those of an attempt that was given up and still runs. Within an attempt `seq` counts from 0; the sink refused
+ * any that is missing.
  *
  * `stream_end` is the last event of an action, and comes exactly once: after an answer, a failure, an abort or a retry.
- * An
- * attempt that will be retried has none. It is published before the store notes it, so it comes twice only if the
- * process
- * dies between the two, and it never fails to come.
+ * An attempt that will be retried has none. It is published before the store notes it, so it comes twice only if the
+ * process dies between the two, and it never fails to come.
  */
 export type StreamEvent = {
   /** The id of the action. */
@@ -36,10 +32,8 @@ export type StreamEvent = {
 export interface EventSink {
   /**
    * Publish an event. The next one waits for it. A sink that fails does not hold up the answer; the result counts the
-   * lost
-   * events. Only if the end can't be published, the activity fails, and is retried.
+   * lost events. Only if the end can't be published, the activity fails, and is retried.
    *
-   * @param event the event
    * @returns nothing, or a promise
    */
   readonly publish: (event: StreamEvent) => Promise<void> | void

@@ -69,8 +69,7 @@ export const failureNote = (fault: ActivityFault): FailureNote =>
 /**
  * Whether a retry may succeed: the store is unreachable or busy, or the model is overloaded (HTTP 408, 409, 429, 5xx),
  * unreachable or interrupted. A missing, malformed, refused or oversized value is not retryable, and neither is a
- * mistake
- * of the program.
+ * mistake of the program.
  *
  * @param fault the fault of an activity
  * @returns true if it may

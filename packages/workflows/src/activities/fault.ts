@@ -59,7 +59,6 @@ const activitySentences: Sentences<ActivityFault> = {
 /**
  * A fault of activities as a sentence for people. It quotes nothing of a conversation.
  *
- * @param fault the fault
  * @returns what happened, and what to do next
  */
 export const activityFaultMessage: (fault: ActivityFault) => string = sentencesOf(activitySentences)

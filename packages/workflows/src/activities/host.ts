@@ -1,7 +1,6 @@
 /** What activities share: the store with its scopes, what is known of actions, and whoever is told of them. */
-import { isLeft, right } from 'indelible/json/kit'
+import { isLeft, right, type JsonObject } from 'indelible/json/kit'
 import type { DeriveOptions } from 'indelible/context'
-import type { JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { PageKind } from 'indelible/pages'
 import {
@@ -26,6 +25,7 @@ import type { Actions } from './actions.ts'
 import { actionsInLogs } from './actions-in-logs.ts'
 import { actionsInMemory } from './actions-in-memory.ts'
 import { actionsOnce } from './actions-once.ts'
+import { require } from './check.ts'
 import type { EventSink, Heartbeat } from './event.ts'
 import { Failed, faultOf, given } from './failed.ts'
 import type { ActivityFailure } from './failure.ts'
@@ -36,16 +36,13 @@ import type { HistoryInput } from './input.ts'
 export interface ActivityOptions {
   /**
    * A store of logs, or of blocks alone. To give exactly one answer for each action, it needs logs, or a key-value
-   * store with
-   * `putIfAbsent`. Without either, each process remembers its own actions until it ends: an answer lost on the way is
-   * then
-   * made twice, and its end is published twice.
+   * store with `putIfAbsent`. Without either, each process remembers its own actions until it ends: an answer lost on
+   * the way is then made twice, and its end is published twice.
    */
   readonly store: Store | BlockStore
   /**
    * The scopes that inputs may name: `own`, only that of the store, or `any`. Inputs name their scope, so with `any`
-   * everyone
-   * who can call an activity reads and writes all scopes. Default: `own`.
+   * everyone who can call an activity reads and writes all scopes. Default: `own`.
    */
   readonly scopes?: 'own' | 'any'
   /** The models. */
@@ -54,8 +51,7 @@ export interface ActivityOptions {
   readonly events?: EventSink
   /**
    * Called while an answer streams: every `heartbeatEvery` milliseconds, and at every event of the model. It is not
-   * awaited.
-   * Default: nothing.
+   * awaited. Default: nothing.
    *
    * @param beat the action and its progress
    * @returns anything
@@ -67,8 +63,7 @@ export interface ActivityOptions {
   readonly publishWithin?: number
   /**
    * Gives what the engine knows of the current call; asked at its start. Default: the store counts attempts, and
-   * nothing is
-   * cancelled.
+   * nothing is cancelled.
    *
    * @returns the attempt, and how the engine ends it
    */
@@ -77,7 +72,6 @@ export interface ActivityOptions {
    * Receives each failure with its cause, which the thrown error leaves out: for your log. It is not awaited. Default:
    * nothing.
    *
-   * @param fault the fault
    * @returns anything
    */
   readonly onFailure?: (fault: ActivityFault) => unknown
@@ -182,18 +176,14 @@ export const hostOf = (options: ActivityOptions): Host => {
         const added = parsed.history.since()
         if (tree === undefined) return { refs: parsed.history, tree, added, adopted: false, losses }
         const from = given(await refsOf(blocks, parsed.history)())
-        const refs = createRefHistory({ scope, ...(session !== undefined && { session }), from })
+        const refs = createRefHistory({ scope, session, from })
         return { refs, tree, added, adopted: false, losses }
       }
       case 'messages':
         return adopted(given(await persist(blocks, parsed.history)()).refHistory(), losses)
       case 'keyed': {
-        if (options.adopt === undefined)
-          throw new Failed({
-            _tag: 'InvalidInput',
-            reason:
-              'the history has keys of another system: give the activities `adopt`, with the key-value store that they are in',
-          })
+        require(options.adopt !==
+          undefined, 'the history has keys of another system: give the activities `adopt`, with the key-value store that they are in')
         const { keyValue, ...how } = options.adopt
         const read = await adoptHistory(keyValue, parsed.history, how)()
         if (isLeft(read))
@@ -233,11 +223,8 @@ const adopted = (refs: RefHistory, losses: number): ReadHistory => ({
 
 /** Throws Failed. */
 const parsedOf = (history: HistoryInput['history'], scope: string): ParsedHistory => {
-  if (typeof history !== 'object' || (history as unknown) === null)
-    throw new Failed({
-      _tag: 'InvalidInput',
-      reason: 'the history should be a RefHistory, or a saved history that parseHistoryJson reads',
-    })
+  const isSaved = typeof history === 'object' && (history as unknown) !== null
+  require(isSaved, 'the history should be a RefHistory, or a saved history that parseHistoryJson reads')
   return given(parseHistoryJson(isRefHistory(history) ? history.toJSON() : history, { scope }))
 }
 

@@ -21,8 +21,7 @@ export interface HistoryActivities {
   readonly appendMessage: (input: AppendInput) => Promise<AppendResult>
   /**
    * What a prompt within a limit keeps of the record: positions and sizes, without content. `stream` with the same
-   * limit sends
-   * that prompt.
+   * limit sends that prompt.
    *
    * @param input the history and the limit
    * @returns positions and sizes
@@ -44,10 +43,8 @@ export interface HistoryActivities {
   readonly keepRefs: (input: KeepInput) => Promise<KeepResult>
   /**
    * Run the tool that the model called, with its arguments, and store the result. It happens once for an action: after
-   * the
-   * result is stored, a retry gives the same ref. A tool whose worker died halfway runs again, so give it the action as
-   * an
-   * idempotency key. An error that the tool throws is an error result, not a failure.
+   * the result is stored, a retry gives the same ref. A tool whose worker died halfway runs again, so give it the
+   * action as an idempotency key. An error that the tool throws is an error result, not a failure.
    *
    * @param input the action, the history and the call
    * @returns the ref of the result
@@ -69,8 +66,7 @@ export interface HistoryActivities {
   readonly stream: (input: StreamInput) => Promise<StreamResult>
   /**
    * Publish the end of a stream whose action was given up, unless it was published before. If an answer is stored, the
-   * end
-   * says so.
+   * end says so.
    *
    * @param input the action
    * @returns nothing
@@ -78,8 +74,7 @@ export interface HistoryActivities {
   readonly endStream: (input: EndInput) => Promise<void>
   /**
    * Forget old actions; call it from a schedule. A forgotten action that is retried happens again, so choose an age
-   * that no
-   * workflow of yours reaches.
+   * that no workflow of yours reaches.
    *
    * Cost    O(logs of the scope); in a key-value store O(its actions)
    *
@@ -93,8 +88,7 @@ export interface HistoryActivities {
 export interface HistoryInput {
   /**
    * A reference history; its JSON, whole or as a reference (`toReference`); or a history saved in an older form, by
-   * this
-   * library or another system: `parseHistoryJson` lists them. The content of an older form is stored first.
+   * this library or another system: `parseHistoryJson` lists them. The content of an older form is stored first.
    */
   readonly history: RefHistory | RefHistoryJson | SavedHistory
 }
@@ -122,8 +116,7 @@ export interface AppendResult {
 
 /**
  * How much of the record to send: as much as a policy derives for a budget of tokens, or as much as `manageHistory`
- * keeps
- * within a limit.
+ * keeps within a limit.
  */
 export type ContextLimit = { readonly budget: Budget } | { readonly maxTokens: number } | { readonly maxChars: number }
 

@@ -18,7 +18,7 @@ export const manage = async (host: Host, { history, ...limit }: ManageInput): Pr
   const shown = [...residency].flatMap((level, position) => (level === 'pointer' ? [] : [position]))
   const known = new Map<Message, MessageRef>()
   for (const [position, ref] of refs.refs().entries()) known.set(itemAt(view, position), ref)
-  const kept = createRefHistory({ scope: refs.scope, ...(refs.session !== undefined && { session: refs.session }) })
+  const kept = createRefHistory({ scope: refs.scope, session: refs.session })
   for (let index = 0; index < messages.length; index++) {
     const message = itemAt(messages, index)
     kept.append(known.get(message) ?? (await stored(blocks, message)))

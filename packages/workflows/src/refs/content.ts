@@ -6,9 +6,8 @@
  * A `PendingHistory` has content that no store has yet, so nothing gives refs of it. A `PartialHistory` has placeholders
  * for content that was not found, so it can't be continued or persisted at all.
  */
-import { isLeft } from 'indelible/json/kit'
+import { isLeft, type Immutable } from 'indelible/json/kit'
 import { createHistory, type History, type Position, type View } from 'indelible/history'
-import type { Immutable } from 'indelible/json/kit'
 import { decodeMessage, type Message } from 'indelible/message'
 import { messageFaultText } from 'indelible/message/kit'
 import type { BlockId } from 'indelible/proof/kit'
@@ -59,12 +58,10 @@ export interface PendingHistory extends Content<'pending'> {
   /**
    * Append a message and return its position.
    *
-   * @param message the message
    * @param page its page kind. Default: classified
    * @returns the position
    * @throws TypeError naming the path, if it is not a message, is a placeholder, or the page kind is unknown; the
-   * history is
-   * unchanged
+   * history is unchanged
    */
   readonly append: (message: Message | Immutable<Message>, page?: PageKind) => Position
 }
@@ -90,7 +87,7 @@ export interface PendingOptions {
   /** The scope of the store. Default: `default`. */
   readonly scope?: string
   /** The session that the messages belong to. Default: none. */
-  readonly session?: string
+  readonly session?: string | undefined
   /** The first messages. A view brings its page kinds along. Default: none. */
   readonly from?: View<Message> | Iterable<Message>
 }
@@ -139,7 +136,7 @@ export const insideOf = (content: StoredHistory | PendingHistory): Inside => {
 export const storedOf = (inside: Inside & { readonly store: BlockStore }): StoredHistory => {
   const { scope, session, view, refs } = inside
   const stored = handle<StoredHistory>('stored', inside, {
-    refHistory: () => createRefHistory({ scope, ...(session !== undefined && { session }), from: refs }),
+    refHistory: () => createRefHistory({ scope, session, from: refs }),
     extend: () => pendingOf(inside, createHistory<Message>({ from: view() })),
     toJSON: () => jsonOf({ scope, session, refs }),
   })

@@ -71,7 +71,6 @@ export const refsSentences: Sentences<RefsFault | StoreFault | CallbackThrew> = 
 /**
  * A fault of reference histories as a sentence for people.
  *
- * @param fault the fault
  * @returns what happened, where, and what to do next
  */
 export const refsFaultMessage: (fault: RefsFault | StoreFault | CallbackThrew) => string = sentencesOf(refsSentences)

@@ -19,14 +19,13 @@ import { refsTask, type HydrateFault, type HydratePartialFault, type RefsFaultOf
 import { blocksOfRef, type MessageRef } from './ref.ts'
 import type { RefHistory } from './ref-history.ts'
 import { refsOf } from './tree.ts'
-import { isLeft, left, right, textOfUtf8 } from 'indelible/json/kit'
+import { mapRight, isLeft, left, right, textOfUtf8 } from 'indelible/json/kit'
 
 /**
  * Read the content of refs from a store: all of it, or a fault.
  *
  * With `cachedBlocks(store, cache)` it reads only blocks that were not read or written before. Attachments must exist,
- * and
- * are not read.
+ * and are not read.
  *
  * Cost    one `getBlocks` with each id once, and one `hasBlocks` if there are attachments; then O(content) (bench:
  *         refs)
@@ -49,18 +48,17 @@ export const hydrate = (store: BlockStore, refs: RefHistory): Task<HydrateFault,
 
 /**
  * `hydrate` with a placeholder for each message whose content is missing or damaged: to look at the rest. The result
- * can't
- * be continued, persisted or encoded, so a placeholder never replaces the real message.
+ * can't be continued, persisted or encoded, so a placeholder never replaces the real message.
  *
  * @param store the store with the blocks
  * @param refs the reference history
  * @returns the content with placeholders; or a fault of the store
  */
 export const hydratePartial = (store: BlockStore, refs: RefHistory): Task<HydratePartialFault, PartialHistory> =>
-  refsTask(async () => {
-    const read = await contentOf(store, refs, true)
-    return isLeft(read) ? read : right(partialOf(read.right.inside, read.right.missing))
-  }, 'hydratePartial')
+  refsTask(
+    async () => mapRight(await contentOf(store, refs, true), ({ inside, missing }) => partialOf(inside, missing)),
+    'hydratePartial',
+  )
 
 interface Read {
   readonly inside: Inside & { readonly store: BlockStore }
@@ -135,8 +133,7 @@ const attachmentsOf = async (
   ids: readonly BlockId[],
 ): Promise<Either<BlockFault, ReadonlySet<BlockId>>> => {
   if (ids.length === 0) return right(new Set())
-  const found = await store.hasBlocks(ids)()
-  return isLeft(found) ? found : right(new Set(ids.filter((_, index) => found.right[index] === true)))
+  return mapRight(await store.hasBlocks(ids)(), (found) => new Set(ids.filter((_, index) => found[index] === true)))
 }
 
 /** Add the message of a ref, or give what is wrong. */

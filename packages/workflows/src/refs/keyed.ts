@@ -69,8 +69,7 @@ export interface AdoptOptions {
   readonly session?: string
   /**
    * The key in the store for the key of a ref. Default: as in Sidekick, `{flowId}:msg:{key}` if the history has a flow
-   * and the
-   * key is not complete.
+   * and the key is not complete.
    *
    * @param key the key of the ref
    * @returns the key in the store
@@ -126,7 +125,7 @@ export const adoptHistory = (
         keys.map((key) => parts.get(key) as Part),
       ),
     ) // none is missing
-    return right(createPendingHistory({ scope, ...(session !== undefined && { session }), from }))
+    return right(createPendingHistory({ scope, session, from }))
   }, 'adoptHistory')
 }
 

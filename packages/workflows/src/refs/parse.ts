@@ -1,6 +1,7 @@
 /** Saved histories, in whatever form they were saved: found out by what they are, read, or named if they can't be. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
+  mapRight,
   admit,
   describe,
   inspectJson,
@@ -33,8 +34,7 @@ export interface ParseOptions {
  * Read a saved history.
  *
  * Known forms are `{ type: 'indelible.refs', … }`, `{ type: 'llm2', refs }` with `blockKeys` or `blockIds`, an array of
- * refs
- * with `flowId`, an array of chat messages, and an empty one (`[]` or `null`).
+ * refs with `flowId`, an array of chat messages, and an empty one (`[]` or `null`).
  *
  * Every value is in the history or listed in `losses`, or the history can't be read. It never throws on what it reads.
  *
@@ -95,8 +95,7 @@ const fromText = (text: string): Either<ParseFault, Saved> => {
     const { line, column, expected, found } = inspected.left
     return unreadable([], `JSON: at line ${line}, column ${column} ${expected}`, found)
   }
-  const saved = fromValue(inspected.right.value)
-  return isLeft(saved) ? saved : right({ json: saved.right.json, altered: inspected.right.findings })
+  return mapRight(fromValue(inspected.right.value), ({ json }) => ({ json, altered: inspected.right.findings }))
 }
 
 /** Refs are names: one that is not what stood there would be another's. */

@@ -23,19 +23,16 @@ export interface EncodedMessage {
  * Store the content of a history, and return it as a stored one. Before that it has no refs.
  *
  * Ids are digests of content, so a retry after any failure gives the same refs and stores nothing twice. The pending
- * history
- * stays as it is; messages that you append to it later are not in the result.
+ * history stays as it is; messages that you append to it later are not in the result.
  *
  * Attachments are copied from the store that the history was hydrated from. If neither store has one, it is
- * `MissingBlock`,
- * and nothing is stored.
+ * `MissingBlock`, and nothing is stored.
  *
  * Cost    one `putBlocks` of the blocks that the store did not have when the history was hydrated, none if that is
  *         nothing;
  *         one `hasBlocks` if there are attachments; O(len) in memory (bench: refs)
  *
  * @param store the store to write
- * @param history the history
  * @returns the stored history; or `OtherScope`, `MissingBlock`, a fault of the store
  * @throws TypeError if the history can't be persisted
  */

@@ -4,10 +4,10 @@
  *
  * Nothing here asks for the time, for randomness or for anything outside: it may run in a deterministic sandbox.
  */
-import { describe, formatPath } from 'indelible/json/kit'
+import { describe, formatPath, Unexpected } from 'indelible/json/kit'
 import type { Position } from 'indelible/history'
 import { defaultScope, invalidId } from 'indelible/store/kit'
-import { isRefProblem, refOf, type MessageRef } from './ref.ts'
+import { refOf, type MessageRef } from './ref.ts'
 import { isRefTree, type RefTree } from './ref-tree.ts'
 
 declare class RefHistoryBrand {
@@ -25,17 +25,14 @@ export interface RefHistory extends RefHistoryBrand {
   /**
    * Append a ref. Its blocks need not exist yet; `hydrate` reads them.
    *
-   * @param ref the ref
    * @returns its position
    * @throws TypeError if it is not a ref; the history is unchanged
    */
   readonly append: (ref: MessageRef) => Position
   /**
    * Take a message from outside, such as a signal, at any time. It is appended at once, or after the current step: a
-   * message
-   * that the model has not seen comes after the model's answer.
+   * message that the model has not seen comes after the model's answer.
    *
-   * @param ref the ref
    * @returns its position; undefined while it waits
    * @throws TypeError if it is not a ref; the history is unchanged
    */
@@ -61,10 +58,8 @@ export interface RefHistory extends RefHistoryBrand {
   readonly tree?: RefTree
   /**
    * Note that the first `tree.len` refs are stored as this tree. `toReference` then names the tree instead of them. An
-   * activity
-   * stores it; see `StreamInput.tree`.
+   * activity stores it; see `StreamInput.tree`.
    *
-   * @param tree the tree
    * @throws TypeError if it is not a tree, has more refs than the history, or fewer than the known tree
    */
   readonly keep: (tree: RefTree) => void
@@ -110,13 +105,13 @@ export interface RefHistoryOptions {
   /** The scope of the store. Default: `default`. */
   readonly scope?: string
   /** The session that the messages belong to. Default: none. */
-  readonly session?: string
+  readonly session?: string | undefined
   /** The tree with the first refs. Default: none. */
-  readonly tree?: RefTree
+  readonly tree?: RefTree | undefined
   /** The first refs, after those of the tree. Default: none. */
   readonly from?: Iterable<MessageRef>
   /** Messages that came during a step, which is then still running. Default: no step is running. */
-  readonly inbox?: Iterable<MessageRef>
+  readonly inbox?: Iterable<MessageRef> | undefined
 }
 
 /**
@@ -207,11 +202,15 @@ const none: readonly MessageRef[] = Object.freeze([])
 const copyOf = ({ id, len }: RefTree): RefTree => Object.freeze({ id, len })
 
 const checked = (given: MessageRef): MessageRef => {
-  const ref = refOf(given)
-  if (!isRefProblem(ref)) return ref
-  throw new TypeError(
-    `${formatPath([...ref.at]) || 'it'} should be ${ref.expected}, found ${describe(ref.value)}; nothing was appended`,
-  )
+  let wrong: Unexpected
+  try {
+    return refOf(given)
+  } catch (error) {
+    if (!(error instanceof Unexpected)) throw error
+    wrong = error
+  }
+  const { path, expected, found } = wrong
+  throw new TypeError(`${formatPath(path) || 'it'} should be ${expected}, found ${found}; nothing was appended`)
 }
 
 /** What a reference history is written as. */

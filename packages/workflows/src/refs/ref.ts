@@ -1,4 +1,5 @@
 /** A ref: a message by the ids of its blocks, without content. */
+import { isObject, Unexpected } from 'indelible/json/kit'
 import { isBlockId, type BlockId } from 'indelible/proof/kit'
 import type { Role } from 'indelible/message'
 import { isRole } from 'indelible/message/kit'
@@ -31,35 +32,18 @@ export const blocksOfRef = ({
     ? { stored: blockIds, attachments: [] }
     : { stored: blockIds.slice(0, -attached), attachments: blockIds.slice(-attached) }
 
-/** A frozen copy of a ref, or what is wrong with it: where, what it should be. */
-export const refOf = (value: unknown): MessageRef | RefProblem => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return { at: [], expected: 'a ref: { blockIds, role }', value }
-  const {
-    blockIds,
-    role,
-    attached = 0,
-  } = value as { readonly blockIds?: unknown; readonly role?: unknown; readonly attached?: unknown }
+/** A frozen copy of a ref. Throws Unexpected. */
+export const refOf = (value: unknown): MessageRef => {
+  if (!isObject(value)) throw new Unexpected([], 'a ref: { blockIds, role }', value)
+  const { blockIds, role, attached = 0 } = value as { readonly [field: string]: unknown }
   if (!Array.isArray(blockIds) || blockIds.length === 0)
-    return { at: ['blockIds'], expected: 'one or more ids of blocks', value: blockIds }
+    throw new Unexpected(['blockIds'], 'one or more ids of blocks', blockIds)
   const ids: readonly unknown[] = Array.from(blockIds)
   const wrong = ids.findIndex((id) => !isBlockId(id))
   if (wrong !== -1)
-    return {
-      at: ['blockIds', wrong],
-      expected: 'the id of a block: 64 lowercase hexadecimal digits',
-      value: ids[wrong],
-    }
-  if (!isRole(role)) return { at: ['role'], expected: 'a role', value: role }
+    throw new Unexpected(['blockIds', wrong], 'the id of a block: 64 lowercase hexadecimal digits', ids[wrong])
+  if (!isRole(role)) throw new Unexpected(['role'], 'a role', role)
   if (typeof attached !== 'number' || !Number.isInteger(attached) || attached < 0 || attached >= ids.length)
-    return { at: ['attached'], expected: 'how many of the blocks, but for the first, are attachments', value: attached }
+    throw new Unexpected(['attached'], 'how many of the blocks, but for the first, are attachments', attached)
   return Object.freeze({ blockIds: Object.freeze(ids as readonly BlockId[]), role, ...(attached > 0 && { attached }) })
 }
-
-export interface RefProblem {
-  readonly at: readonly (string | number)[]
-  readonly expected: string
-  readonly value: unknown
-}
-
-export const isRefProblem = (value: MessageRef | RefProblem): value is RefProblem => 'expected' in value

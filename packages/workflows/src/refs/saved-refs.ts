@@ -16,7 +16,7 @@ import { type Loss } from 'indelible/codecs'
 import { invalidId } from 'indelible/store/kit'
 import { createKeyedHistory, type KeyedRef } from './keyed.ts'
 import type { ParsedHistory } from './parsed-history.ts'
-import { isRefProblem, refFields, refOf, type MessageRef } from './ref.ts'
+import { refFields, refOf, type MessageRef } from './ref.ts'
 import { createRefHistory } from './ref-history.ts'
 import { isRefTree, type RefTree } from './ref-tree.ts'
 
@@ -35,13 +35,7 @@ export const readOurs = (json: JsonObject, version: 1 | 2): ParsedHistory => {
   return {
     kind: 'refs',
     format: 'indelible.refs',
-    history: createRefHistory({
-      scope,
-      ...(session !== undefined && { session }),
-      ...(tree !== undefined && { tree }),
-      from,
-      ...(inbox !== undefined && { inbox }),
-    }),
+    history: createRefHistory({ scope, session, tree, from, inbox }),
     losses: Object.freeze([]),
   }
 }
@@ -86,7 +80,6 @@ const keyFields = ['blockKeys', 'blockIds'] as const
 
 const readRef = (item: Json): MessageRef => {
   const ref = refOf(item)
-  if (isRefProblem(ref)) throw new Unexpected(ref.at, ref.expected, ref.value)
   nothingBeside(item as JsonObject, refFields) // a ref is an object
   return ref
 }

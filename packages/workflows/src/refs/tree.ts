@@ -7,12 +7,23 @@
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { describe, isLeft, isObject, left, parseJson, right, textOfUtf8, type Json } from 'indelible/json/kit'
+import {
+  mapRight,
+  describe,
+  isLeft,
+  isObject,
+  left,
+  parseJson,
+  right,
+  textOfUtf8,
+  Unexpected,
+  type Json,
+} from 'indelible/json/kit'
 import { isBlockId, type BlockId } from 'indelible/proof/kit'
 import type { BlockStore, MediumFault } from 'indelible/store'
 import type { Task } from 'indelible/task/kit'
 import { refsTask, type RefsFaultOf, type TreeFault } from './fault.ts'
-import { isRefProblem, refOf, type MessageRef } from './ref.ts'
+import { refOf, type MessageRef } from './ref.ts'
 import type { RefTree } from './ref-tree.ts'
 import type { RefHistory } from './ref-history.ts'
 
@@ -22,7 +33,6 @@ import type { RefHistory } from './ref-history.ts'
  * Cost    O(refs + log len) blocks: a ref at a time about 8 kB at 20,000 (bench: refs). One `getBlocks` and one
  *         `putBlocks` a level
  *
- * @param store the store
  * @param tree the tree to grow; undefined for a new one
  * @param added the refs to add
  * @returns the new tree; undefined if there are no refs
@@ -63,8 +73,6 @@ export const growRefTree = (
  *
  * Cost    O(len), and one `getBlocks` a level of the tree; no call without a tree
  *
- * @param store the store
- * @param history the history
  * @returns the refs, in order
  */
 export const refsOf = (
@@ -75,36 +83,25 @@ export const refsOf = (
     const { tree, refs } = history.toJSON()
     if (tree === undefined) return right(refs)
     if (store.scope !== history.scope) return left({ _tag: 'OtherScope', expected: store.scope, found: history.scope })
-    const first = await refsOfTree(store, tree)()
-    return isLeft(first) ? first : right(Object.freeze([...first.right, ...refs]))
+    return mapRight(await refsOfTree(store, tree)(), (first) => Object.freeze([...first, ...refs]))
   }, 'refsOf')
 
 /**
  * Read every ref of a tree. Cost: one `getBlocks` a level: three at 20,000 refs.
  *
- * @param store the store
- * @param tree the tree
  * @returns the refs, in order
  */
 export const refsOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, readonly MessageRef[]> =>
-  refsTask(async () => {
-    const read = await readTree(store, tree)
-    return isLeft(read) ? read : right(read.right.refs)
-  }, 'refsOfTree')
+  refsTask(async () => mapRight(await readTree(store, tree), ({ refs }) => refs), 'refsOfTree')
 
 /**
  * List the blocks of a tree, without those of its messages. You may delete a block that only older trees have, once no
  * workflow carries such a tree.
  *
- * @param store the store
- * @param tree the tree
  * @returns their ids
  */
 export const blocksOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, readonly BlockId[]> =>
-  refsTask(async () => {
-    const read = await readTree(store, tree)
-    return isLeft(read) ? read : right(read.right.ids)
-  }, 'blocksOfTree')
+  refsTask(async () => mapRight(await readTree(store, tree), ({ ids }) => ids), 'blocksOfTree')
 
 const width = 32
 
@@ -188,13 +185,12 @@ const decoded = (bytes: Uint8Array, height: number): Node | string => {
   if (!Array.isArray(list) || list.length === 0 || list.length > width)
     return `should have 1 to ${width} ${height === 0 ? 'refs' : 'nodes'}, found ${describe(list)}`
   if (height > 0) return list.every(isBlockId) ? { nodes: list } : 'should name blocks'
-  const refs: MessageRef[] = []
-  for (const item of list as readonly Json[]) {
-    const ref = refOf(item)
-    if (isRefProblem(ref)) return `has a ref that is none: ${ref.expected} expected`
-    refs.push(ref)
+  try {
+    return { refs: list.map(refOf) }
+  } catch (error) {
+    if (!(error instanceof Unexpected)) throw error
+    return `has a ref that is none: ${error.expected} expected`
   }
-  return { refs }
 }
 
 const put = (store: BlockStore, nodes: readonly Node[]): Promise<Either<MediumFault, readonly BlockId[]>> =>

@@ -1,0 +1,336 @@
+/** What a call was sent in two columns: beside the record, or beside what the call before it was sent. */
+import { signal, useSignal } from '@preact/signals'
+import type { ComponentChildren, VNode } from 'preact'
+import { useMemo } from 'preact/hooks'
+import { JsonTree } from './json-tree.tsx'
+import { MessageContent } from './message.tsx'
+import type { SessionRecord } from './record.ts'
+import { hrefOf } from './route.ts'
+import { besideMessages, type SawContext } from './saw-context.ts'
+import { besideCall, besideRecord, comparedText, valueText, type Pair } from './sent-pairs.ts'
+import { counted, grouped, oneLine, shown } from './shown.ts'
+import { sidesOf, type Piece } from './text-sides.ts'
+import { VirtualFeed } from './virtual-feed.tsx'
+
+export type Beside = 'alone' | 'record' | 'call'
+
+/** What stands beside the messages of a call. It stays when another call is looked at. */
+export const beside = signal<Beside>('alone')
+
+const choices: readonly (readonly [Beside, string])[] = [
+  ['alone', 'Alone'],
+  ['record', 'Beside the record'],
+  ['call', 'Beside the call before'],
+]
+
+export const BesideChoice = ({ hasBefore }: { readonly hasBefore: boolean }): VNode => (
+  <span class="beside-choice" role="group" aria-label="what stands beside it">
+    {choices.map(([value, words]) => (
+      <button
+        type="button"
+        class="plain"
+        aria-pressed={beside.value === value}
+        disabled={value === 'call' && !hasBefore}
+        onClick={() => (beside.value = value)}
+      >
+        {words}
+      </button>
+    ))}
+  </span>
+)
+
+/** The messages of a call in two columns. */
+export const Columns = ({
+  record,
+  context,
+  before,
+  len,
+}: {
+  readonly record: SessionRecord
+  readonly context: SawContext
+  /** What the call before was sent; without it, the record stands in the left column. */
+  readonly before: SawContext | undefined
+  readonly len: number
+}): VNode => {
+  const pairs = useMemo(
+    (): readonly (Pair | Part)[] =>
+      before === undefined
+        ? besideRecord(context.messages, len)
+        : [...changedParts(before.request, context.request), ...besideCall(before.messages, context.messages)],
+    [context, before, len],
+  )
+  const left = before === undefined ? 'record' : 'sent to the call before'
+  return (
+    <VirtualFeed
+      label={`messages that the call was sent, beside ${before === undefined ? 'the record' : 'those of the call before'}`}
+      items={pairs}
+      estimate={90}
+      keyOf={(_, index) => index}
+      classOf={(pair) => (pair.type === 'pair' || pair.type === 'part' ? 'pair' : '')}
+      render={(pair) =>
+        pair.type === 'part' ? (
+          <PartRow part={pair} />
+        ) : pair.type !== 'pair' ? (
+          <RestRow record={record} context={context} pair={pair} />
+        ) : (
+          <PairRow record={record} context={context} pair={pair} left={left} />
+        )
+      }
+    />
+  )
+}
+
+const RestRow = ({
+  record,
+  context,
+  pair,
+}: {
+  readonly record: SessionRecord
+  readonly context: SawContext
+  readonly pair: Exclude<Pair, { readonly type: 'pair' }>
+}): VNode => {
+  const open = useSignal(false)
+  const count = counted(pair.to - pair.from, 'message')
+  return (
+    <div class="message">
+      <p class="gap content">
+        {pair.type === 'same' ? `${count}, the same in both` : `${count} of the record not sent`}{' '}
+        <button type="button" class="more" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
+          {open.value ? 'Hide' : 'Show'}
+        </button>
+      </p>
+      {open.value ? <Rest record={record} context={context} pair={pair} /> : null}
+    </div>
+  )
+}
+
+const PairRow = ({
+  record,
+  context,
+  pair,
+  left,
+}: {
+  readonly record: SessionRecord
+  readonly context: SawContext
+  readonly pair: Extract<Pair, { readonly type: 'pair' }>
+  readonly left: string
+}): VNode => {
+  const sent = pair.right === undefined ? undefined : context.messages[pair.right]?.message
+  const range = pair.left !== undefined && 'from' in pair.left ? pair.left : undefined
+  const earlier = pair.left !== undefined && 'message' in pair.left ? pair.left.message : undefined
+  const old =
+    earlier ?? (range !== undefined && range.to - range.from === 1 ? record.entries[range.from]?.message : undefined)
+  const isChange = old !== undefined && sent !== undefined && !pair.isSame
+  const sides = useMemo(
+    () => (isChange ? sidesOf(shown(comparedText(old)), shown(comparedText(sent))) : undefined),
+    [isChange, old, sent],
+  )
+  return (
+    <>
+      <Cell
+        name={left}
+        beside={range === undefined ? undefined : <Places id={record.id} from={range.from} to={range.to} />}
+      >
+        {sides === undefined && old !== undefined ? <p class={`role of-${old.role}`}>{old.role}</p> : null}
+        {sides !== undefined ? (
+          <Pieces pieces={sides.before} state="went" />
+        ) : old !== undefined ? (
+          <MessageContent
+            record={record}
+            message={old}
+            name={`left/${record.id}/${range?.from ?? ''}`}
+            joined={false}
+          />
+        ) : range === undefined ? (
+          <p class="quiet">{left === 'record' ? 'not in the record' : 'not sent'}</p>
+        ) : (
+          <Several record={record} from={range.from} to={range.to} />
+        )}
+      </Cell>
+      <Cell name="sent">
+        {sides !== undefined ? (
+          <Pieces pieces={sides.after} state="came" />
+        ) : sent === undefined ? (
+          <p class="quiet">not sent any more</p>
+        ) : (
+          <div class={sent.role}>
+            <p class="role">{sent.role}</p>
+            <MessageContent
+              record={record}
+              message={sent}
+              name={`right/${record.id}/${pair.right ?? ''}`}
+              joined={false}
+            />
+          </div>
+        )}
+      </Cell>
+    </>
+  )
+}
+
+const Cell = ({
+  name,
+  beside: link,
+  children,
+}: {
+  readonly name: string
+  readonly beside?: VNode | undefined
+  readonly children: ComponentChildren
+}): VNode => (
+  <div class="cell" role="group" aria-label={name}>
+    <p class="cell-name">
+      {name} {link}
+    </p>
+    {children}
+  </div>
+)
+
+const Places = ({ id, from, to }: { readonly id: string; readonly from: number; readonly to: number }): VNode => (
+  <a class="anchor" href={hrefOf({ view: 'session', id, at: from })}>
+    {to - from === 1 ? from : `${from}–${to - 1}`}
+  </a>
+)
+
+const mostSeveral = 20
+
+/** Several messages of the record. */
+const Several = ({
+  record,
+  from,
+  to,
+}: {
+  readonly record: SessionRecord
+  readonly from: number
+  readonly to: number
+}): VNode => (
+  <div class="recorded">
+    {record.entries.slice(from, Math.min(to, from + mostSeveral)).map(({ message, position }) => (
+      <div>
+        <p class="quiet">
+          {message.role} <Places id={record.id} from={position} to={position + 1} />
+        </p>
+        <MessageContent record={record} message={message} name={`recorded/${record.id}/${position}`} joined={false} />
+      </div>
+    ))}
+    {to - from > mostSeveral ? (
+      <p>
+        <a href={hrefOf({ view: 'session', id: record.id, at: from + mostSeveral })}>
+          {counted(to - from - mostSeveral, 'more message')}
+        </a>
+      </p>
+    ) : null}
+  </div>
+)
+
+export { Several as Recorded }
+
+const Rest = ({
+  record,
+  context,
+  pair: { type, from, to },
+}: {
+  readonly record: SessionRecord
+  readonly context: SawContext
+  readonly pair: Exclude<Pair, { readonly type: 'pair' }>
+}): VNode =>
+  type === 'unsent' ? (
+    <Several record={record} from={from} to={to} />
+  ) : (
+    <div class="recorded">
+      {context.messages.slice(from, Math.min(to, from + mostSeveral)).map(({ message }, index) => (
+        <div>
+          <p class="quiet">{message.role}</p>
+          <MessageContent record={record} message={message} name={`same/${record.id}/${from + index}`} joined={false} />
+        </div>
+      ))}
+      {to - from > mostSeveral ? <p class="quiet">{counted(to - from - mostSeveral, 'more message')}</p> : null}
+    </div>
+  )
+
+/** One of two texts, with what the other has not got marked. */
+const Pieces = ({ pieces, state }: { readonly pieces: readonly Piece[]; readonly state: 'went' | 'came' }): VNode => {
+  const all = useSignal(false)
+  const Mark = state === 'went' ? 'del' : 'ins'
+  return (
+    <>
+      <pre class="sides-text" tabIndex={0} role="group" aria-label={state === 'went' ? 'as it was' : 'as it is'}>
+        {pieces.map((piece) =>
+          piece.state === 'changed' ? (
+            <Mark class={state}>{piece.text}</Mark>
+          ) : piece.state === 'left-out' && !all.value ? (
+            <span class="quiet"> ⋯ </span>
+          ) : (
+            piece.text
+          ),
+        )}
+      </pre>
+      {pieces.some((piece) => piece.state === 'left-out') ? (
+        <button type="button" class="more" onClick={() => (all.value = !all.value)}>
+          {all.value ? 'Show less' : 'Show what is equal'}
+        </button>
+      ) : null}
+    </>
+  )
+}
+
+/** What a request had beside its messages: what changed stands in the columns. */
+export const BesideMessages = ({
+  request,
+  before,
+}: {
+  readonly request: NonNullable<SawContext['request']>
+  /** What the call before had; undefined where it is not compared. */
+  readonly before: SawContext['request'] | undefined
+}): VNode => {
+  const changed = new Set(before === undefined ? [] : changedParts(before, request).map(({ name }) => name))
+  return (
+    <>
+      {besideMessages.map((name) =>
+        request[name] === undefined ? null : (
+          <details class="beside">
+            <summary>
+              {name}{' '}
+              <span class="quiet">
+                {before === undefined ? '' : changed.has(name) ? 'changed · ' : 'the same · '}
+                {wordsOf(request[name])}
+              </span>
+            </summary>
+            <JsonTree value={request[name]} />
+          </details>
+        ),
+      )}
+    </>
+  )
+}
+
+/** A part of a request that is not what the call before had. */
+interface Part {
+  readonly type: 'part'
+  readonly name: string
+  readonly before: string
+  readonly after: string
+}
+
+const changedParts = (before: SawContext['request'], after: SawContext['request']): readonly Part[] =>
+  besideMessages
+    .map((name): Part => ({ type: 'part', name, before: valueText(before?.[name]), after: valueText(after?.[name]) }))
+    .filter((part) => part.before !== part.after)
+
+const PartRow = ({ part: { name, before, after } }: { readonly part: Part }): VNode => {
+  const sides = useMemo(() => sidesOf(shown(before), shown(after)), [before, after])
+  return (
+    <>
+      <Cell name={`${name} of the call before`}>
+        {before === '' ? <p class="quiet">none</p> : <Pieces pieces={sides.before} state="went" />}
+      </Cell>
+      <Cell name={name}>{after === '' ? <p class="quiet">none</p> : <Pieces pieces={sides.after} state="came" />}</Cell>
+    </>
+  )
+}
+
+const wordsOf = (value: unknown): string =>
+  typeof value === 'string'
+    ? oneLine(value, 80)
+    : Array.isArray(value)
+      ? grouped(value.length)
+      : oneLine(JSON.stringify(value), 80)

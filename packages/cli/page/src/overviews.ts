@@ -1,0 +1,40 @@
+/** What lists show of sessions beside their descriptions, as it comes from the server. */
+import { signal } from '@preact/signals'
+import { mostOverviews, type Overview, type ViewedSession } from '../../src/view/protocol.ts'
+import type { Source } from './source.ts'
+import { titleOf } from './title.ts'
+
+/** Overviews that have come, by the id of the session, and what was asked for. Each list that is loaded asks anew. */
+export const overviews = signal<ReadonlyMap<string, Overview>>(new Map())
+let asked: { readonly list: object; readonly ids: Set<string> } | undefined
+
+/** Ask for those of these sessions that were not asked for yet, on behalf of a list. */
+export const fetchOverviews = async (source: Source, list: object, ids: readonly string[]): Promise<void> => {
+  if (asked?.list !== list) asked = { list, ids: new Set() }
+  const { ids: known } = asked
+  const missing = ids.filter((id) => !known.has(id))
+  for (const id of missing) known.add(id)
+  let [came, drawn]: [Overview[], number] = [[], 0]
+  for (let at = 0; at < missing.length; at += mostOverviews) {
+    const wanted = missing.slice(at, at + mostOverviews)
+    const found = await source.overviews(wanted).catch(() => {
+      for (const id of wanted) known.delete(id)
+      return []
+    })
+    came.push(...found)
+    // To order the list anew takes as long as to read some.
+    if (at + mostOverviews < missing.length && performance.now() - drawn < betweenDraws) continue
+    overviews.value = new Map([...overviews.value, ...came.map((one) => [one.id, one] as const)])
+    came = []
+    drawn = performance.now()
+  }
+}
+
+/** Milliseconds. */
+const betweenDraws = 500
+
+/** What a session is called: its title; without one, its first words; without any, its id. */
+export const calledOf = (session: Pick<ViewedSession, 'id' | 'metadata'>): string => {
+  const title = titleOf(session)
+  return title === session.id ? overviews.value.get(session.id)?.words || title : title
+}

@@ -1,0 +1,117 @@
+/** What a call was sent, in pairs: beside the record, or beside what the call before it was sent. */
+import { diffArrays } from 'diff'
+import type { Message } from 'indelible/message'
+import type { SawMessage } from './deriving.ts'
+
+/** A row of two columns. */
+export type Pair =
+  | {
+      readonly type: 'pair'
+      /** The positions of the record, or the message that was sent before. Undefined: nothing stands there. */
+      readonly left: { readonly from: number; readonly to: number } | SawMessage | undefined
+      /** The index of the message that the call was sent. */
+      readonly right: number | undefined
+      readonly isSame: boolean
+    }
+  /** Messages that both columns have: the first of them that the call was sent, and how many follow. */
+  | { readonly type: 'same'; readonly from: number; readonly to: number }
+  /** Messages of the record that the call was not sent. */
+  | { readonly type: 'unsent'; readonly from: number; readonly to: number }
+
+/** Each message beside the part of the record that it stands for. */
+export const besideRecord = (messages: readonly SawMessage[], len: number): readonly Pair[] => {
+  const pairs: Pair[] = []
+  let next = 0
+  const upTo = (position: number): void => {
+    if (position > next) pairs.push({ type: 'unsent', from: next, to: position })
+  }
+  for (const [right, { source }] of messages.entries()) {
+    const range = recordedRange(source)
+    if (range !== undefined) upTo(range.from)
+    const isSame = source.type === 'clone' && source.mended !== true
+    pairs.push({ type: 'pair', left: range, right, isSame })
+    next = Math.max(next, range?.to ?? 0)
+  }
+  upTo(len)
+  return pairs
+}
+
+/** The positions that a message stands for; undefined of one that the record has not. */
+export const recordedRange = (
+  source: SawMessage['source'],
+): { readonly from: number; readonly to: number } | undefined =>
+  source.type === 'foreign' || source.type === 'synthetic'
+    ? undefined
+    : source.type === 'clone'
+      ? { from: source.position, to: source.position + 1 }
+      : { from: source.from, to: source.to }
+
+/** So many messages are looked at for those that moved. Beyond that they stand beside each other as they come. */
+const mostEdits = 1000
+
+/** What both calls were sent, then what changed, each beside what stood there. */
+export const besideCall = (before: readonly SawMessage[], messages: readonly SawMessage[]): readonly Pair[] => {
+  const [earlier, later] = [before.map(keyOf), messages.map(keyOf)]
+  let start = 0
+  while (start < later.length && earlier[start] === later[start]) start++
+  let end = 0
+  while (end < later.length - start && end < earlier.length - start && earlier.at(-1 - end) === later.at(-1 - end))
+    end++
+  const [old, fresh] = [earlier.slice(start, earlier.length - end), later.slice(start, later.length - end)]
+  const changes = diffArrays(old, fresh, { maxEditLength: mostEdits }) ?? [
+    { value: old, removed: true, added: false },
+    { value: fresh, removed: false, added: true },
+  ]
+  const pairs: Pair[] = []
+  const same = (from: number, to: number): void => void (to > from && pairs.push({ type: 'same', from, to }))
+  same(0, start)
+  let [left, right] = [start, start]
+  let [went, came] = [0, 0]
+  const flush = (): void => {
+    for (let index = 0; index < Math.max(went, came); index++)
+      pairs.push({
+        type: 'pair',
+        left: index < went ? before[left + index] : undefined,
+        right: index < came ? right + index : undefined,
+        isSame: false,
+      })
+    left += went
+    right += came
+    ;[went, came] = [0, 0]
+  }
+  for (const { value, added, removed } of changes) {
+    if (removed) went += value.length
+    else if (added) came += value.length
+    else {
+      flush()
+      same(right, right + value.length)
+      left += value.length
+      right += value.length
+    }
+  }
+  flush()
+  same(later.length - end, later.length)
+  return pairs
+}
+
+const keyOf = ({ message, source }: SawMessage): string =>
+  source.type === 'clone' && source.mended !== true ? `#${source.position}` : JSON.stringify(message)
+
+/** A message as a text that can be compared. */
+export const comparedText = ({ role, content }: Message): string =>
+  [
+    `${role}:`,
+    ...content.map((part) =>
+      part.type === 'text' || part.type === 'refusal' || part.type === 'reasoning'
+        ? part.text
+        : part.type === 'tool_call'
+          ? `${part.name} ${part.arguments}`
+          : part.type === 'tool_result'
+            ? part.content.map((piece) => (piece.type === 'text' ? piece.text : JSON.stringify(piece))).join('\n')
+            : JSON.stringify(part),
+    ),
+  ].join('\n')
+
+/** A value of a request as a text that can be compared. */
+export const valueText = (value: unknown): string =>
+  value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2)

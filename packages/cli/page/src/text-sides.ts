@@ -1,0 +1,88 @@
+/** Two texts beside each other, compared down to the character. */
+import { diffChars, diffLines, diffWordsWithSpace, type ChangeObject } from 'diff'
+
+/** A stretch of one of the texts. */
+export interface Piece {
+  readonly text: string
+  /** `changed`: the other text has not got it. `left-out`: equal lines that are not shown. */
+  readonly state: 'same' | 'changed' | 'left-out'
+}
+
+export interface Sides {
+  readonly before: readonly Piece[]
+  readonly after: readonly Piece[]
+}
+
+/** Texts that are longer together are not compared: that would take too long. */
+const longest = 400_000
+/** So many edits are looked for; with more, nothing of two lines is worth comparing. */
+const mostEdits = 2000
+/** Equal characters that are shown around a change. */
+const around = 160
+
+/** The texts as pieces. Cost: O(texts · lines that changed), and within changed lines O(characters · edits). */
+export const sidesOf = (before: string, after: string): Sides => {
+  const sides = { before: [] as Piece[], after: [] as Piece[] }
+  const add = (name: keyof Sides, text: string, state: Piece['state']): void =>
+    void (text !== '' && sides[name].push({ text, state }))
+  const both = (text: string, isFirst: boolean, isLast: boolean): void => {
+    const [head, tail] = [isFirst ? 0 : around, isLast ? 0 : around]
+    const isLong = text.length > head + tail + around
+    for (const name of ['before', 'after'] as const)
+      if (!isLong) add(name, text, 'same')
+      else {
+        add(name, text.slice(0, head), 'same')
+        add(name, text.slice(head, text.length - tail), 'left-out')
+        add(name, text.slice(text.length - tail), 'same')
+      }
+  }
+  const lines =
+    before.length + after.length > longest ? undefined : diffLines(before, after, { maxEditLength: mostEdits })
+  const runs = runsOf(lines ?? whole(before, after))
+  for (const [index, { same, went, came }] of runs.entries()) {
+    const [isFirst, isLast] = [index === 0, index === runs.length - 1]
+    if (same !== '') both(same, isFirst, isLast && went === '' && came === '')
+    for (const { value, added, removed } of changesIn(went, came)) {
+      if (!added) add('before', value, removed ? 'changed' : 'same')
+      if (!removed) add('after', value, added ? 'changed' : 'same')
+    }
+  }
+  return sides
+}
+
+interface Run {
+  readonly same: string
+  readonly went: string
+  readonly came: string
+}
+
+/** Changes as runs: what is the same, then what went and what came in its place. */
+const runsOf = (changes: readonly ChangeObject<string>[]): readonly Run[] => {
+  const runs: { same: string; went: string; came: string }[] = []
+  for (const { value, added, removed } of changes) {
+    if (runs.length === 0 || (!added && !removed)) runs.push({ same: '', went: '', came: '' })
+    const run = runs.at(-1) as (typeof runs)[number]
+    run[added ? 'came' : removed ? 'went' : 'same'] += value
+  }
+  return runs
+}
+
+const whole = (before: string, after: string): readonly ChangeObject<string>[] =>
+  [
+    { value: before, added: false, removed: true, count: 1 },
+    { value: after, added: true, removed: false, count: 1 },
+  ].filter(({ value }) => value !== '')
+
+/** Of lines that changed: by characters, where that shows what changed; else as they are. */
+const changesIn = (went: string, came: string): readonly ChangeObject<string>[] => {
+  if (went === '' || came === '') return whole(went, came)
+  for (const differ of [diffChars, diffWordsWithSpace]) {
+    const changes = differ(went, came, { maxEditLength: mostEdits })
+    const same = (changes ?? []).reduce(
+      (sum, { value, added, removed }) => sum + (added || removed ? 0 : value.length),
+      0,
+    )
+    if (changes !== undefined && same * 2 >= Math.min(went.length, came.length)) return changes
+  }
+  return whole(went, came)
+}
