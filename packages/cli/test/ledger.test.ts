@@ -124,7 +124,7 @@ describe('a ledger on the command line', () => {
     )
     expect(indelible(['check-proof', bundle, '--trust', others])).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('no trusted key has signed') as string,
+      stderr: expect.stringContaining('no signature by a trusted key') as string,
     })
   })
 
