@@ -55,7 +55,7 @@ const sourcesOf = (room: string): string =>
 const rooms = ['src', 'packages'].flatMap((folder) =>
   fs.readdirSync(join(root, folder), { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? [one.name] : [])),
 )
-const filesIn = (patterns: readonly string[]): readonly string[] => fs.globSync(patterns, { cwd: root }).toSorted()
+const filesIn = (patterns: readonly string[]): readonly string[] => fs.globSync(patterns, { cwd: copy }).toSorted()
 
 /** Draws numbers below a bound, the same ones for the same seed. */
 const drawFrom = (seed: number): ((bound: number) => number) => {
@@ -174,7 +174,7 @@ const runUnchanged = async (
 
 const mutateRoom = async (room: string): Promise<string> => {
   const codes = new Map(
-    filesIn([`${sourcesOf(room)}/**/*.ts`]).map((path) => [path, fs.readFileSync(join(root, path), 'utf8')]),
+    filesIn([`${sourcesOf(room)}/**/*.ts`]).map((path) => [path, fs.readFileSync(join(copy, path), 'utf8')]),
   )
   const isAsked = ({ path, line }: Mutation): boolean =>
     at?.some((one) => one === path || one === `${path}:${line}`) ?? true

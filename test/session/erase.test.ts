@@ -9,15 +9,19 @@ import {
   memoryStore,
   openSession,
   orThrow,
+  toolCall,
+  toolResult,
   user,
   verifySession,
 } from 'indelible'
 import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption'
-import { holdSession, readLedger, releaseSession } from '@indelible/evidence'
+import { holdSession, readLedger, releaseSession, updateLedger } from '@indelible/evidence'
 import { checkErased, checkErasure, copySession, eraseMessages, proveErased } from 'indelible/session'
 import { memoryDriver, storeOf, type Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterEach, expect, it } from 'vitest'
+import { proofOf } from '../../src/session/erasing/receipt.ts'
+import { untilFault } from '../../src/task/index.ts'
 import { asked, because, eraseCases } from './erase-cases.ts'
 
 const folders: string[] = []
@@ -98,6 +102,32 @@ it('the receipt of an erasure is refused when anything of it is changed', async 
   })
   expect(checkErasure(receipt, { size: 9, root: 'ab'.repeat(32) })).toMatchObject(bad)
   expect(checkErasure({})).toMatchObject(bad)
+})
+
+it.each([
+  ['call', 1],
+  ['result', 2],
+])('the note that a call was started goes with its %s alone, however short its arguments are', async (_, at) => {
+  const store = memoryStore()
+  const messages = [user('hi'), assistant(toolCall('c1', 'look', {})), toolResult('c1', 'ok'), assistant('done')]
+  const session = await createSession(store, { id: 's', messages })
+  await session.note({ type: 'tool_started', callId: 'c1', name: 'look', arguments: '{}' })
+  await session.note({ type: 'tool_started', callId: 'of another', name: 'look', arguments: '{}' })
+  await session.erase([at], because)
+  const started = [...(await openSession(store, 's')).notes()].filter(({ type }) => type === 'tool_started')
+  expect(started).toMatchObject([{ callId: 'of another' }])
+})
+
+it('a row of the ledger that says something else than an erasure proves none', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's', messages: asked })
+  await updateLedger(store) // its row 0 says the head of the session
+  const receipt = await session.erase([1], because)
+  const proof = await proveErased(store, 's', 1)
+  const other = orThrow(await untilFault(() => proofOf(store, 0, receipt.ledger.size)))
+  const bad = { left: { _tag: 'BadProof', reason: 'row 0 of the ledger says of no erasure' } }
+  expect(checkErasure({ ...receipt, proofs: [other] })).toMatchObject(bad)
+  expect(checkErased({ ...proof, said: other })).toMatchObject(bad)
 })
 
 it('what is no receipt or proof of an erasure by its shape is named as that, whatever of it is wrong', async () => {
