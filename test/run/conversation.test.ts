@@ -71,13 +71,13 @@ it.each([true, false])(
     const model = scriptedModel(answers, { name: 'm' })
     for (let index = 0; index < 12; index++) {
       await ok(turn(session, `question ${index} ${'why '.repeat(60)}`, { model, budget: 900, recall }).result())
-      if (index === 3) await ok(session.pin(1))
+      if (index === 3) await ok(session.note({ type: 'pin', position: 1 }))
     }
     const receipts = [...session.notes()].filter((note) => note.type === 'receipt')
     const epochs = receipts.map(({ head, contextDigest, details, model: name }) => {
       const then = head && session.at(head)
       const { derived } = details as unknown as { readonly derived: DerivedBy }
-    const { policy, version, budget, reserved, recall: isNamed } = derived
+      const { policy, version, budget, reserved, recall: isNamed } = derived
       expect([policy, version]).toEqual(['paged', paged().version])
       const again = deriveContext(then?.conversation as never, {
         budget: budget + reserved,
