@@ -5,7 +5,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { History } from '../history/index.ts'
-import { arrayOf, emptyList, freeze, isLeft, right } from '../json/index.ts'
+import { build, emptyList, freeze, isLeft, right } from '../json/index.ts'
 import type { Message, MessageFault } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { GrownRows, type CompactRange, type Hash } from '../proof/kit.ts'
@@ -36,13 +36,9 @@ export class Recording {
 
   /** The rows to store, and the contents of the blocks that were taken out of them. */
   static rowsOf(recording: Recording): { readonly rows: readonly Row[]; readonly blocks: readonly Uint8Array[] } {
-    const rows = emptyList<Row>()
-    const blocks = emptyList<Uint8Array>()
-    for (let index = 0; index < recording.#entries.length; index++)
-      rows[index] = (recording.#entries[index] as { row: Row }).row
-    for (let index = 0; index < recording.#blocks.length; index++)
-      blocks[index] = recording.#blocks[index] as Uint8Array
-    return { rows: arrayOf(rows), blocks: arrayOf(blocks) }
+    const rows = build(recording.#entries.length, (index) => (recording.#entries[index] as { row: Row }).row)
+    const blocks = build(recording.#blocks.length, (index) => recording.#blocks[index] as Uint8Array)
+    return { rows, blocks }
   }
 
   /**

@@ -121,7 +121,10 @@ export const encodeRow = (
     })
     if (out.length > 0) text = textOfJson(rest)
   }
-  const body = `${envelopeOf(page, tagged, arrayOf(out))}${text}}`
+  const body = `${envelopeOf(page, tagged, out)}${text}}`
+  const attached = attachedTo(message)
+  if (out.length === 0)
+    return right({ row: { kind: 'entry', body, blocks: attached }, blocks: [], attachments: attached })
   const ids = emptyList<BlockId>()
   const known = new OwnSet<BlockId>()
   for (let index = 0; index < out.length; index++) {
@@ -129,7 +132,7 @@ export const encodeRow = (
     known.add(id)
     ids[index] = id
   }
-  const attachments = filterEach(attachedTo(message), (id) => !known.has(id))
+  const attachments = filterEach(attached, (id) => !known.has(id))
   for (let index = 0; index < attachments.length; index++) ids[ids.length] = attachments[index] as BlockId
   return right({
     row: { kind: 'entry', body, blocks: arrayOf(ids) },

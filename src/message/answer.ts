@@ -1,6 +1,7 @@
 /** Messages that are made of an answer: what is recorded of one that was cut, and the results of its calls. */
 import { text } from './construct.ts'
-import type { JsonObject } from '../json/index.ts'
+import { decodeMessage } from './decode.ts'
+import { hasOwn, isLeft, isObject, own, type JsonObject } from '../json/index.ts'
 import type { Message, Meta, Part, ToolCallPart, ToolResultPart } from './message.ts'
 
 /** What a marked answer ends with, for the model to read; `meta.indelible.interrupted` says it to programs. */
@@ -66,11 +67,32 @@ export const withOwnCallId = (part: ToolCallPart, callIds: Set<string>): ToolCal
 const withoutItemIds = (meta: Meta = {}): Meta =>
   Object.fromEntries(
     Object.entries(meta).map(([name, kept]) => {
-      if (!isRecord(kept) || !isRecord(kept['fields'])) return [name, kept]
+      if (!isObject(kept) || !isObject(kept['fields'])) return [name, kept]
       const { id: _, ...fields } = kept['fields']
       return [name, { ...kept, fields }]
     }),
   )
 
-const isRecord = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+/** The calls of an answer that wait for us, in order: not those that the provider has answered in the same message. */
+export const callsOf = ({ content }: Message): readonly ToolCallPart[] => {
+  const answered = new Set(content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
+  return Object.freeze(
+    content.filter((part): part is ToolCallPart => part.type === 'tool_call' && !answered.has(part.id)),
+  )
+}
+
+/** What this library notes of a message, under `meta.indelible`. */
+export const oursIn = (message: Partial<Message>): JsonObject => {
+  const meta = own(message, 'meta')
+  const ours = meta && own(meta, 'indelible')
+  return isObject(ours) ? ours : {}
+}
+
+/** Whether an answer was cut. */
+export const isCut = (message: Message): boolean => hasOwn(oursIn(message), 'interrupted')
+
+/** A value as a message; undefined if it is none. */
+export const messageIn = (value: unknown): Message | undefined => {
+  const decoded = decodeMessage(value)
+  return isLeft(decoded) ? undefined : decoded.right
+}

@@ -177,4 +177,4 @@ export const interruptedResults = (
 export const noResult = 'No result was recorded for this call.'
 
 const message = (role: Role, content: readonly (string | Part)[]): Message =>
-  freeze({ role, content: mapEach(content, (part) => (typeof part === 'string' ? text(part) : part)) })
+  freeze({ role, content: freeze(content.map((part) => (typeof part === 'string' ? text(part) : part))) })

@@ -1,5 +1,5 @@
 /** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
-export { cutAnswer, resultMessages, withOwnCallId } from './answer.ts'
+export { callsOf, cutAnswer, isCut, messageIn, oursIn, resultMessages, withOwnCallId } from './answer.ts'
 export { noResult, toolResultPart } from './construct.ts'
 export { checkMessage } from './decode.ts'
 export { erasedMark, erasedMessage, standIn } from './erased.ts'

@@ -1,6 +1,7 @@
 /** Redaction of messages and notes: what people, models and tools said, and never what pairs or signs it. */
-import { hasOwn, ownFields, isObject, type JsonObject } from '../json/index.ts'
+import { hasOwn, ownFields, isObject, type JsonObject, present } from '../json/index.ts'
 import type { Message, Part, ResultPart, Source } from '../message/index.ts'
+import { oursIn } from '../message/kit.ts'
 import type { Note } from '../notes/kit.ts'
 import type { Redacted } from './mark.ts'
 import { textRedactor, type InnerRedactor, type RedactOptions, type TextRedactor } from './redactor.ts'
@@ -75,17 +76,17 @@ const messageWith = (message: Message, part: RedactPart, inner: InnerRedactor): 
   const content = message.content.map(part)
   const meta = message.meta === undefined ? undefined : inner.beside(message.meta)
   if (meta === message.meta && content.every((one, index) => one === message.content[index])) return message
-  return { ...message, content, ...(meta !== undefined && { meta }) }
+  return { ...message, content, ...present({ meta }) }
 }
 
 const marked = (message: Message, found: readonly Redacted[]): Message => {
   const redacted: { [rule: string]: number } = {}
-  const ours = message.meta?.['indelible']
-  const before = isObject(ours) ? ours['redacted'] : undefined
+  const ours = oursIn(message)
+  const before = ours['redacted']
   if (isObject(before))
     for (const [rule, count] of Object.entries(before)) if (typeof count === 'number') redacted[rule] = count
   for (const { rule } of found) redacted[rule] = (redacted[rule] ?? 0) + 1
-  return { ...message, meta: { ...message.meta, indelible: { ...(isObject(ours) && (ours as JsonObject)), redacted } } }
+  return { ...message, meta: { ...message.meta, indelible: { ...ours, redacted } } }
 }
 
 const partRedactor = (inner: InnerRedactor): RedactPart => {

@@ -1,7 +1,7 @@
 /** A model's answer: what of it can be recorded, which of its calls wait, and whether they are run. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import { decodeMessage, type Message, type Part, type ToolCallPart } from '../message/index.ts'
+import { decodeMessage, type Part, type ToolCallPart } from '../message/index.ts'
 import { withOwnCallId } from '../message/kit.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { overspent, type Limits, type Reached, type Spent } from './limits.ts'
@@ -51,14 +51,6 @@ export const whyNot = (
       stop: 'max_tool_calls',
     }
   return undefined
-}
-
-/** The calls that wait for us: not those that the provider has answered in the same message. */
-export const openCallsOf = ({ content }: Message): readonly ToolCallPart[] => {
-  const answered = new Set(content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
-  return Object.freeze(
-    content.filter((part): part is ToolCallPart => part.type === 'tool_call' && !answered.has(part.id)),
-  )
 }
 
 const isJson = (text: string): boolean => {

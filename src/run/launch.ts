@@ -1,5 +1,14 @@
 /** A run as its caller has it: its options, its stream of events, its result; started when it is known what it starts from. */
-import { describe, formatPath, isLeft, NotJson, right, snapshot, type JsonObject } from '../json/index.ts'
+import {
+  describe,
+  formatPath,
+  isLeft,
+  NotJson,
+  right,
+  snapshot,
+  type JsonObject,
+  type OptionNames,
+} from '../json/index.ts'
 import { decodeMessage, user, type Message, type Sequence, type Settled } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { Channel } from './channel.ts'
@@ -117,6 +126,24 @@ export interface Start {
 
 /** The options of a run, but for its start. */
 export type RunSettings = Omit<RunOptions, 'view' | 'callIds' | 'open' | 'approve' | 'deny'>
+
+/** Their names. */
+export const knownOfSettings: OptionNames<Omit<RunSettings, 'id'>> = {
+  model: true,
+  context: true,
+  derive: true,
+  budget: true,
+  tools: true,
+  toolConcurrency: true,
+  limits: true,
+  prices: true,
+  parameters: true,
+  receipts: true,
+  handlers: true,
+  signal: true,
+  buffer: true,
+  now: true,
+}
 
 /** The end of a run that has nothing to do. */
 export interface Over {

@@ -1,5 +1,5 @@
 /** When a run ends though the model would go on. */
-import { own } from '../json/index.ts'
+import { own, present } from '../json/index.ts'
 import type { Usage } from '../notes/kit.ts'
 import { amount, type Amount } from '../task/index.ts'
 import type { RunStep, StopReason } from './result.ts'
@@ -88,7 +88,7 @@ export const limitsOf = (given: Partial<Limits> = {}): Limits => {
     timeout: limit('timeout'),
     stepTimeout: limit('stepTimeout'),
     handlerTimeout: limit('handlerTimeout'),
-    ...(stopWhen !== undefined && { stopWhen }),
+    ...present({ stopWhen }),
   })
 }
 

@@ -5,7 +5,7 @@
  * recorded leaves it as a delta. At every moment at which it can end, the deltas so far make a settled record.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, snapshot, own, hasOwn } from '../json/index.ts'
+import { isLeft, left, right, snapshot, own, hasOwn, present } from '../json/index.ts'
 import type { HistoryDelta, View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import {
@@ -17,9 +17,9 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from '../message/index.ts'
-import { resultMessages, withOwnCallId } from '../message/kit.ts'
+import { callsOf, resultMessages, withOwnCallId } from '../message/kit.ts'
 import { rangeDigest } from '../notes/kit.ts'
-import { admitted, openCallsOf, whyNot } from './answer.ts'
+import { admitted, whyNot } from './answer.ts'
 import type { Channel } from './channel.ts'
 import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
@@ -191,7 +191,7 @@ export class Loop {
         ? []
         : this.#stepMessages(
             left.response,
-            openCallsOf(left.response.message).map(
+            callsOf(left.response.message).map(
               (call) => results.get(call.id) ?? failed(call, notRun('Something else was said instead of an approval.')),
             ),
           )
@@ -213,7 +213,7 @@ export class Loop {
       if (asked === 'cut') return await this.#cut(this.#control.takeCut(), partial)
 
       const { response, held } = asked
-      const calls = openCallsOf(response.message)
+      const calls = callsOf(response.message)
       const spent = this.#with(response)
       this.#spent = spent
       const refusal = left === undefined ? whyNot(calls, response, spent, this.#toolCalls, limits) : undefined
@@ -286,8 +286,7 @@ export class Loop {
         contextDigest: rangeDigest(messages),
         model: model.name,
         parameters,
-        ...(estimated !== undefined && { estimated }),
-        ...(by !== undefined && { derivedBy: by }),
+        ...present({ estimated, derivedBy: by }),
       })
     const step = this.#step
     const { signal } = this.#control
@@ -369,7 +368,7 @@ export class Loop {
     const message = partial.empty ? undefined : partial.message('saveMarked')
     if (message === undefined) return
     const response = this.#admitted({ message, reason: 'other', usage: noUsage })
-    const results = openCallsOf(response.message).map((call) => failed(call, notRun('The answer broke off.')))
+    const results = callsOf(response.message).map((call) => failed(call, notRun('The answer broke off.')))
     await this.#record(this.#deltaOf(this.#stepMessages(response, results)))
   }
 
@@ -519,7 +518,7 @@ export class Loop {
     const message = partial.message(cut.behavior)
     const kept =
       message === undefined ? undefined : this.#admitted({ message, reason: 'other', usage: noUsage }).message
-    const results = kept === undefined ? [] : openCallsOf(kept).map((call) => failed(call, notRun(cut.reason)))
+    const results = kept === undefined ? [] : callsOf(kept).map((call) => failed(call, notRun(cut.reason)))
     await this.#tellCut(cut, partial.text, this.#sent)
     await this.#record(
       this.#deltaOf([...(kept === undefined ? [] : [kept]), ...resultMessages(results, this.#together)], cut.message),

@@ -19,7 +19,8 @@ export const dollarsBy = (given: ModelRates | undefined, { name }: Model, { maxD
   if (asked === undefined && maxDollars !== Infinity)
     throw new TypeError(`limits.maxDollars needs the prices of ${name}, which are not in modelPrices; pass \`prices\``)
   return ({ usage, model }) => {
-    const prices = given === undefined && model !== undefined ? (pricesOf(model) ?? asked) : asked
+    const isOther = given === undefined && model !== undefined && model !== name
+    const prices = isOther ? (pricesOf(model) ?? asked) : asked
     return prices && callDollars(prices, usage)
   }
 }

@@ -1,6 +1,6 @@
 /** The lease of a run: taken when it begins, given back when it ends. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, ownFields } from '../json/index.ts'
+import { isLeft, left, right, ownFields, present } from '../json/index.ts'
 import type { LeaseSessionFault, Session, SessionLease } from '../session/index.ts'
 import type { Clock } from '../task/index.ts'
 import { reasonOf } from '../task/index.ts'
@@ -55,7 +55,7 @@ export const heldBy = async (
   const own = given !== undefined && given.held && !ofRuns.has(given)
   const taken = own
     ? right(given)
-    : await lease({ holder, ttl, wait: whenBusy === 'wait' ? wait : 0, ...(clock !== undefined && { clock }) })()
+    : await lease({ holder, ttl, wait: whenBusy === 'wait' ? wait : 0, ...present({ clock }) })()
   if (isLeft(taken)) return taken
   const { number, signal, release } = taken.right
   let over = false

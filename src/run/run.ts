@@ -1,7 +1,7 @@
 /** `run`: a model and tools over a settled view, told event by event. */
-import { optionsOf } from '../json/index.ts'
+import { optionsOf, type OptionNames } from '../json/index.ts'
 import { runFaultText } from './fault.ts'
-import { launched, type RunOptions, type RunStream } from './launch.ts'
+import { knownOfSettings, launched, type RunOptions, type RunStream } from './launch.ts'
 
 /**
  * Run a model and its tools until the model has finished, a limit is reached, or you end it.
@@ -27,25 +27,12 @@ export const run = (given: RunOptions): RunStream => {
   return launched<never>(options, { view, callIds, open, decisions: options }, runFaultText)
 }
 
-const known = {
-  model: true,
+const known: OptionNames<RunOptions> = {
+  ...knownOfSettings,
+  id: true,
   view: true,
-  context: true,
-  derive: true,
-  budget: true,
+  callIds: true,
+  open: true,
   approve: true,
   deny: true,
-  open: true,
-  callIds: true,
-  tools: true,
-  toolConcurrency: true,
-  limits: true,
-  prices: true,
-  parameters: true,
-  receipts: true,
-  handlers: true,
-  signal: true,
-  id: true,
-  buffer: true,
-  now: true,
-} as const
+}

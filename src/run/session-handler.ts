@@ -7,12 +7,13 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { HistoryDelta } from '../history/index.ts'
-import { isLeft, jsonEqual, right, type Json, type JsonObject, ownFields, optionsOf } from '../json/index.ts'
+import { isLeft, jsonEqual, right, type Json, type JsonObject, ownFields, optionsOf, present } from '../json/index.ts'
 import type { Message, Part } from '../message/index.ts'
+import { callsOf } from '../message/kit.ts'
 import type { InputNote, JournalBlock, JournalNote, Note, ReceiptNote } from '../notes/kit.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
 import type { LeaseSessionFault, Session, Together, WriteFault } from '../session/index.ts'
-import { callsOf, redactorOf } from '../session/kit.ts'
+import { redactorOf } from '../session/kit.ts'
 import type { Head } from '../store/index.ts'
 import { amount } from '../task/index.ts'
 import type { RunEvent } from './event.ts'
@@ -512,7 +513,7 @@ const receiptOf = (event: RunEvent, head: Head | undefined): ReceiptNote | undef
   return {
     type: 'receipt',
     ...sent,
-    ...(head !== undefined && { head }),
+    ...present({ head }),
     ...(Object.keys(parameters).length > 0 && { parameters }),
     ...(derivedBy !== undefined && { details: { derived: { ...derivedBy } } }),
     ...(event.type === 'step_complete' && { usage: event.response.usage }),

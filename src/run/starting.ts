@@ -2,11 +2,11 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import { developer, interruptedResults, settle, text, type Message, type ToolCallPart } from '../message/index.ts'
-import { toolResultPart } from '../message/kit.ts'
+import { callsOf, isCut, toolResultPart } from '../message/kit.ts'
 import type { PairingFault } from '../message/fault.ts'
 import type { InputNote, JournalNote } from '../notes/kit.ts'
 import type { OpenStep, Session, WriteFault } from '../session/index.ts'
-import { callIdsIn, callsOf, goOnAfter, messagesOf, whyUnanswered } from '../session/kit.ts'
+import { callIdsIn, goOnAfter, messagesOf, whyUnanswered } from '../session/kit.ts'
 import { noUsage } from './result.ts'
 import type { Input } from './inputs/input.ts'
 import type { Start } from './launch.ts'
@@ -191,11 +191,6 @@ const again = (
     ...(started.length > 0 && { started }),
   }
   return { open, decisions: { ...decisions, approve: [...(decisions.approve ?? []), ...retried] } }
-}
-
-const isCut = ({ meta }: Pick<Message, 'meta'>): boolean => {
-  const ours = meta?.['indelible']
-  return typeof ours === 'object' && ours !== null && 'interrupted' in ours
 }
 
 /** Write down what became of an input, as far as the record is known. */

@@ -1,4 +1,5 @@
 /** Tools: what a model may call, checked before it runs. */
+import { present } from '../json/index.ts'
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import type { JsonObject } from '../json/index.ts'
 import type { ResultPart, ToolCallPart } from '../message/index.ts'
@@ -106,13 +107,12 @@ export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(op
   const needsApproval = options.needsApproval as Tool['needsApproval']
   return Object.freeze({
     name,
-    ...(description !== undefined && { description }),
+    ...present({ description }),
     parameters,
     schema,
     timeout,
     alone,
-    ...(needsApproval !== undefined && { needsApproval }),
-    ...(idempotent !== undefined && { idempotent }),
+    ...present({ needsApproval, idempotent }),
     run,
   })
 }

@@ -3,7 +3,7 @@
  * states of an input, `inputs/decide.ts` says which one comes next.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, type JsonObject } from '../json/index.ts'
+import { isLeft, left, present, right, type JsonObject } from '../json/index.ts'
 import type { PairingFault } from '../message/fault.ts'
 import type { Message } from '../message/index.ts'
 import type { InputNote } from '../notes/kit.ts'
@@ -120,7 +120,7 @@ export class TurnTaking {
       dollars: 0,
       stopReason,
       messages: this.#session.conversation().toArray(),
-      ...(open !== undefined && { open }),
+      ...present({ open }),
     }
     return { over: Object.freeze(result) }
   }
@@ -280,8 +280,4 @@ const isLost = (
 ): fault is typeof fault & { readonly cause: LostFault } =>
   (fault.cause as { readonly _tag?: unknown } | undefined)?._tag === 'LeaseLost'
 
-const leaseOf = ({ holder, ttl, clock }: Taking): RunLeaseOptions => ({
-  ...(holder !== undefined && { holder }),
-  ...(ttl !== undefined && { ttl }),
-  ...(clock !== undefined && { clock }),
-})
+const leaseOf = ({ holder, ttl, clock }: Taking): RunLeaseOptions => present({ holder, ttl, clock })

@@ -11,7 +11,7 @@ import type { Control } from './control.ts'
 import { turnFaultText, type TurnFault } from './fault.ts'
 import { decide, type Asked } from './inputs/decide.ts'
 import { saysSame, type Input } from './inputs/input.ts'
-import { launched, type Over, type RunSettings, type RunStream, type Start } from './launch.ts'
+import { knownOfSettings, launched, type Over, type RunSettings, type RunStream, type Start } from './launch.ts'
 import type { SessionHandlerOptions } from './session-handler.ts'
 import type { Anew, Continuation, UnfinishedPolicy } from './starting.ts'
 import { TurnTaking, type StartFault } from './turn-taking.ts'
@@ -180,20 +180,7 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
 
 /** The options of every run on a session. */
 export const knownOfSessionRun: OptionNames<SessionRunOptions> = {
-  model: true,
-  context: true,
-  derive: true,
-  budget: true,
-  tools: true,
-  toolConcurrency: true,
-  limits: true,
-  prices: true,
-  parameters: true,
-  receipts: true,
-  handlers: true,
-  signal: true,
-  buffer: true,
-  now: true,
+  ...knownOfSettings,
   journalEvery: true,
   recall: true,
   unfinished: true,

@@ -1,11 +1,17 @@
 /** A map that keeps what was used last, so that it can't grow with every id there ever was. */
 export class Lately<K, V> {
   readonly #most: number
+  readonly #weigh: (value: V) => number
   readonly #entries = new Map<K, V>()
+  #weight = 0
 
-  /** @param most how many entries it keeps */
-  constructor(most: number) {
+  /**
+   * @param most how many entries it keeps, or how much they weigh
+   * @param weigh the weight of a value. Default: 1
+   */
+  constructor(most: number, weigh: (value: V) => number = () => 1) {
     this.#most = most
+    this.#weigh = weigh
   }
 
   /** How many entries it has. */
@@ -13,33 +19,49 @@ export class Lately<K, V> {
     return this.#entries.size
   }
 
+  /** How much they weigh. */
+  get weight(): number {
+    return this.#weight
+  }
+
   /** A value, which counts as used now. */
   get(key: K): V | undefined {
     const value = this.#entries.get(key)
-    if (value !== undefined) this.#put(key, value)
+    if (value !== undefined) {
+      this.#entries.delete(key)
+      this.#entries.set(key, value)
+    }
     return value
   }
 
-  /** Keep a value; gives the key of the one that it took the place of. */
+  has(key: K): boolean {
+    return this.#entries.has(key)
+  }
+
+  /** Keep a value, unless it weighs more than all may; gives the key of the last one that made room for it. */
   set(key: K, value: V): K | undefined {
-    this.#put(key, value)
-    if (this.#entries.size <= this.#most) return undefined
-    const [oldest] = this.#entries.keys()
-    this.#entries.delete(oldest as K)
-    return oldest
+    const weight = this.#weigh(value)
+    this.delete(key)
+    if (weight > this.#most) return undefined
+    this.#entries.set(key, value)
+    this.#weight += weight
+    let gone: K | undefined
+    for (const oldest of this.#entries.keys()) {
+      if (this.#weight <= this.#most) break
+      this.delete(oldest)
+      gone = oldest
+    }
+    return gone
   }
 
   delete(key: K): boolean {
+    const value = this.#entries.get(key)
+    if (value !== undefined) this.#weight -= this.#weigh(value)
     return this.#entries.delete(key)
   }
 
   /** The one that was used last at the end. */
   keys(): IterableIterator<K> {
     return this.#entries.keys()
-  }
-
-  #put(key: K, value: V): void {
-    this.#entries.delete(key)
-    this.#entries.set(key, value)
   }
 }

@@ -1,6 +1,6 @@
 /** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
 export { sessionFaultText, sessionSentences } from './fault.ts'
-export { callIdsIn, callsOf, goOnAfter, messagesOf, whyUnanswered } from './record/journal.ts'
+export { callIdsIn, goOnAfter, messagesOf, whyUnanswered } from './record/journal.ts'
 export {
   type KeptSession,
   type Mark,

@@ -114,14 +114,8 @@ export interface SessionReader extends SessionBrand {
 }
 
 /** A session without the methods that write. Hand it to code that should only read. */
-export interface ReadonlySession extends SessionReader {
+export interface ReadonlySession extends SessionReader, Pick<Session, 'refresh'> {
   readonly state: 'readonly'
-  /**
-   * Read the rows that were appended since, by this process or another.
-   *
-   * @returns the messages and notes that are new
-   */
-  readonly refresh: () => Task<RefreshFault, Missed>
 }
 
 /** What to erase of a session. */
@@ -138,16 +132,8 @@ export interface ToErase {
 }
 
 /** A session that has ended. It takes no more appends from anyone; you can fork it. */
-export interface SealedSession extends SessionReader {
+export interface SealedSession extends SessionReader, Pick<Session, 'erase'> {
   readonly state: 'sealed'
-  /**
-   * Erase messages: see `eraseMessages` of `indelible/session`. Open the session again to see it without them.
-   *
-   * @param what the positions of the messages in the record; or messages, inputs, or `{ all: true }`
-   * @param options the reason and the person, for the ledger
-   * @returns the receipt; or `LogHeld`, `BeyondEnd`, `NoSuchInput`
-   */
-  readonly erase: (what: readonly number[] | ToErase, options?: Because) => Task<EraseSessionFault, ErasureReceipt>
 }
 
 /** A session to append to. */
@@ -199,7 +185,7 @@ export interface Session extends SessionReader {
    * appended if there is nothing to retract. It applies to the record as this handle knows it, after all earlier calls. If
    * another writer has appended anything since, it is a `SessionConflict`: of two processes that pop at once, one pops.
    *
-   * @param options an operation id for retries, and the head to continue
+   * @param options an operation id for retries, and the head to continue: give both, so that a retry retracts the same messages
    * @returns the message and its position; both undefined if the conversation is empty
    */
   readonly pop: (options?: RetractOptions) => Task<WriteFault, Popped>
@@ -371,16 +357,8 @@ export interface NoteOptions {
   readonly respectLease?: boolean
 }
 
-/** How to retract messages. */
-export interface RetractOptions extends Pick<NoteOptions, 'respectLease'> {
-  /**
-   * An operation id for retries. Give `expectedHead` with it, so that a retry retracts the same messages. Default:
-   * none.
-   */
-  readonly operation?: string
-  /** The head to continue. Default: the head of this handle after all earlier calls. */
-  readonly expectedHead?: Head
-}
+/** How to retract messages. Default of `expectedHead`: the head of this handle after all earlier calls. */
+export type RetractOptions = Pick<NoteOptions, 'operation' | 'expectedHead' | 'respectLease'>
 
 /** How to rewind a conversation. */
 export interface RewindOptions extends RetractOptions, Pick<AppendOptions, 'page'> {

@@ -301,6 +301,5 @@ const plural = (ids: readonly BlockId[]): string => (ids.length === 1 ? ' is' : 
  *
  * @param run runs the operation; called at once. It copies its arguments before its first `await`, and does not reject
  * @param call the name of the call, for a failure that nobody looks at
- * @returns the task
  */
 export const storeTask: TaskOf<StoreFault | CallbackThrew> = taskOf(storeFaultText)

@@ -114,5 +114,6 @@ export {
 export { Signals, type Wake, signalKey } from './port/signals.ts'
 export type { Appended, DamagedEntry, LogInfo, LogPage, RowRange, Store } from './port/store.ts'
 export { headOf, rangeOf, rowLeaf } from './port/tree.ts'
+export { metaIn, rowIn, wholeIn } from './rules/stored.ts'
 export { undoneErasures, undoneText } from './rules/undone.ts'
 export { rangeAt, verifyLog } from './rules/verify.ts'

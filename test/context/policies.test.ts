@@ -191,7 +191,7 @@ describe('prepareSummaries', () => {
     const prepared = await prepareSummaries(view, [], failing, { chunkTokens: 2000 })()
     expect(prepared).toMatchObject({ left: { _tag: 'SummarizerFailed', done: [{ text: 'short' }] } })
     expect(isLeft(prepared) && faultMessage(prepared.left)).toMatch(
-      /^the summarizer failed on positions \d+–\d+: the summarizer gave an empty text; expected a text; `done` has the one summary made before/,
+      /^the summarizer failed on positions \d+–\d+: the summarizer gave an empty text; expected a text; append the summary in `done`, and call prepareSummaries again for the rest$/,
     )
   })
 })

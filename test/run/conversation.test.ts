@@ -12,8 +12,8 @@ import {
   toolResult,
   user,
 } from 'indelible'
-import { deriveContext } from 'indelible/context'
-import { run, scriptedModel, sessionHandler } from 'indelible/run'
+import { deriveContext, paged, type DerivedBy } from 'indelible/context'
+import { run, scriptedModel, sessionHandler, turn } from 'indelible/run'
 import { ok } from '../answers.ts'
 
 it('a run goes on with the conversation, and a receipt names the head that its context can be derived from again', async () => {
@@ -62,6 +62,39 @@ it('a run goes on with the conversation, and a receipt names the head that its c
   const now = deriveContext(later.conversation(), { budget: 10_000, notes: later.notes() })
   expect(isRight(now) && now.right.digest).not.toBe(receipt.contextDigest)
 })
+
+it.each([true, false])(
+  'receipts of turns with a budget say how each context is derived again (recall: %s)',
+  async (recall) => {
+    const session = await ok(createSession(memoryStore(), { id: 's', messages: [system('Be brief.')] }))
+    const answers = Array.from({ length: 12 }, (_, index) => assistant(`answer ${index} ${'and more '.repeat(60)}`))
+    const model = scriptedModel(answers, { name: 'm' })
+    for (let index = 0; index < 12; index++) {
+      await ok(turn(session, `question ${index} ${'why '.repeat(60)}`, { model, budget: 900, recall }).result())
+      if (index === 3) await ok(session.note({ type: 'pin', position: 1 }))
+    }
+    const receipts = [...session.notes()].filter((note) => note.type === 'receipt')
+    const epochs = receipts.map(({ head, contextDigest, details, model: name }) => {
+      const then = head && session.at(head)
+      const { derived } = details as unknown as { readonly derived: DerivedBy }
+      const { policy, version, budget, reserved, recall: isNamed } = derived
+      expect([policy, version]).toEqual(['paged', paged().version])
+      const again = deriveContext(then?.conversation as never, {
+        budget: budget + reserved,
+        systemTokens: reserved,
+        toolTokens: 0,
+        model: name,
+        notes: then?.notes ?? [],
+        ...(!isNamed && { tools: [] }),
+      })
+      if (!isRight(again)) throw new Error()
+      expect(again.right.digest).toBe(contextDigest)
+      return again.right.epoch
+    })
+    expect(epochs).toHaveLength(12)
+    expect(epochs.at(-1)).toBeGreaterThan(1)
+  },
+)
 
 it('open calls, what was cut off and what to append go by the conversation', async () => {
   const session = await ok(createSession(memoryStore(), { id: 's' }))

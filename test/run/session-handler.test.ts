@@ -16,7 +16,7 @@ import {
   type View,
 } from 'indelible'
 import { rangeDigest } from '../../src/notes/kit.ts'
-import { deriveContext } from 'indelible/context'
+import { deriveContext, paged } from 'indelible/context'
 import {
   run,
   scriptedModel,
@@ -114,6 +114,8 @@ describe('sessionHandler', () => {
       if (event.type === 'model_event' && event.step === 1 && event.event.type === 'text_delta')
         stream.interrupt({ behavior: 'savePartial' })
     const receipts = [...session.notes()].filter((note) => note.type === 'receipt')
+    const derived = { policy: 'paged', version: paged().version, budget: 400, reserved: 0, recall: true }
+    const details = { derived }
     expect(receipts).toEqual([
       {
         type: 'receipt',
@@ -122,6 +124,7 @@ describe('sessionHandler', () => {
         contextDigest: rangeDigest(requests[0]?.messages as never),
         model: 'm',
         parameters: { temperature: 0 },
+        details,
         usage: expect.any(Object) as object,
       },
       {
@@ -131,6 +134,7 @@ describe('sessionHandler', () => {
         contextDigest: rangeDigest(requests[1]?.messages as never),
         model: 'm',
         parameters: { temperature: 0 },
+        details,
       },
     ])
     let previous: ModelContext | undefined

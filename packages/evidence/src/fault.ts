@@ -83,7 +83,7 @@ const evidenceSentences: Sentences<AnyEvidenceFault> = {
   BadSignature: (fault) =>
     `the signature by ${JSON.stringify(fault.name)} does not match the text: the text or the signature was changed`,
   NotSigned: (fault) =>
-    `no trusted key has signed: expected ${list(fault.wanted)}, found ${list(fault.found)}; if you trust that signer, add its key to the trust file`,
+    `no signature by a trusted key: the trust file has keys of ${list(fault.wanted)}, and the signatures are by ${list(fault.found)}; if you trust that signer, add its key to the trust file`,
   BadCheckpoint: (fault) => `the note is not a checkpoint that counts here: ${fault.reason}`,
   BadBundle: (fault) => `the bundle proves nothing: ${fault.reason}`,
   TooFewWitnesses: (fault) =>

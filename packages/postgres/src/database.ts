@@ -4,15 +4,20 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
-import type { Place } from './fault.ts'
+
+/** Which store it is. */
+export interface Place {
+  /** For people; without a password. */
+  readonly name: string
+  /** The schema, quoted. */
+  readonly schema: string
+  /** Milliseconds that a statement may take. */
+  readonly timeout: number
+}
 
 /** The part of a `pg` pool that the store uses. */
 export interface PostgresPool {
-  /**
-   * Get a connection.
-   *
-   * @returns the connection
-   */
+  /** Get a connection. */
   readonly connect: () => Promise<PostgresClient>
   /** The options of the pool: `max` is the number of its connections. */
   readonly options?: { readonly max?: number | undefined }
@@ -21,11 +26,7 @@ export interface PostgresPool {
    * process with an `error` event that nobody hears.
    */
   readonly on?: (event: 'connect', listener: (client: PostgresClient) => void) => unknown
-  /**
-   * Close all connections.
-   *
-   * @returns anything
-   */
+  /** Close all connections. */
   readonly end: () => Promise<unknown>
 }
 
@@ -35,7 +36,6 @@ export interface PostgresClient {
    * Run a statement.
    *
    * @param query the text, the values and the name of the prepared statement
-   * @returns the rows
    */
   readonly query: (query: {
     readonly text: string

@@ -1,6 +1,6 @@
 /** What PostgreSQL answers, as faults of the store. */
 import type { OpenStoreFault } from 'indelible/store/kit'
-import { Lost, stateOf, within } from './database.ts'
+import { Lost, stateOf, within, type Place } from './database.ts'
 
 // https://www.postgresql.org/docs/18/errcodes-appendix.html
 export const foreignKey = '23503'
@@ -32,16 +32,6 @@ export const faultOf = (error: unknown, place: Place, operation: string): OpenSt
       if (isPassing(error)) return { _tag: 'Busy', waited: place.timeout }
       return { _tag: 'Io', operation, cause: error, ...(error instanceof Lost && { outcome: 'unknown' as const }) }
   }
-}
-
-/** Which store it is. */
-export interface Place {
-  /** For people; without a password. */
-  readonly name: string
-  /** The schema, quoted. */
-  readonly schema: string
-  /** Milliseconds that a statement may take. */
-  readonly timeout: number
 }
 
 /**

@@ -1,6 +1,6 @@
 /** A log as the database has it. */
-import { isObject, type JsonObject } from 'indelible/json/kit'
-import { Damaged, type Head, latest, type LogInfo, logInfo } from 'indelible/store/kit'
+import type { JsonObject } from 'indelible/json/kit'
+import { Damaged, type Head, latest, type LogInfo, logInfo, metaIn, wholeIn } from 'indelible/store/kit'
 import type { Query, Rows } from './database.ts'
 
 export interface Log {
@@ -91,23 +91,9 @@ const logOf = (row: LogRow): Log => ({
   version: whole(row, 'changes'),
 })
 
-const metaIn = (text: string): JsonObject => {
-  try {
-    const meta: unknown = JSON.parse(text)
-    if (isObject(meta)) return meta
-  } catch {
-    // said below
-  }
-  throw new Damaged(0, 'its metadata can not be read')
-}
-
 const whole = (
   row: LogRow,
   name: 'size' | 'entries' | 'created' | 'appended' | 'changes',
-  least = 0,
-  most = Number.MAX_SAFE_INTEGER,
-): number => {
-  const value = Number(row[name])
-  if (!(value >= least && value <= most)) throw new Damaged(0, `its ${name} can not be read`)
-  return value
-}
+  least?: number,
+  most?: number,
+): number => wholeIn(row[name], name, least, most)

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'indelible/json/kit'
 import { againstFormat, type Format, type FoundFormat, type OpenStoreFault } from 'indelible/store/kit'
 import { isUnsupported, type Database, type Query } from './database.ts'
-import type { Place } from './fault.ts'
+import type { Place } from './database.ts'
 import { formatsFor } from './schema.ts'
 
 /** "INDL", and what is locked under it: whoever brings a schema up to date. */

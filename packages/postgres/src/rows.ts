@@ -1,15 +1,14 @@
 /** Rows of a log in the database: reading them, whichever segments hold them, in a fixed number of statements. */
 import {
   Damaged,
-  isMoment,
   placed,
   type Placed,
   type Positions,
   positionsOf,
+  rowIn,
   type RowKind,
   type RowRange,
   type StoredRow,
-  storedRow,
 } from 'indelible/store/kit'
 import type { Query } from './database.ts'
 import { plain, type Log } from './log.ts'
@@ -90,14 +89,7 @@ export class LogRows {
     )
     const rows = found.map(({ position, place, body, at, salt, erased }, index): StoredRow => {
       if (Number(position) !== from + index) throw new Damaged(from + index, 'its row is missing')
-      const moment = Number(at)
-      if (!isMoment(moment) || (salt !== null && (salt as Buffer).length !== 16))
-        throw new Damaged(from + index, 'its row can not be read')
-      if (erased !== null && (erased as Buffer).length !== 32)
-        throw new Damaged(from + index, 'its row can not be read')
-      const leaf = erased === null ? undefined : (erased as Buffer).toString('hex')
-      const digits = salt === null ? undefined : (salt as Buffer).toString('hex')
-      return storedRow(from + index, placed(Number(place)), unescaped(body as string), moment, digits, leaf)
+      return rowIn(from + index, Number(place), unescaped(body as string), Number(at), salt, erased)
     })
     if (rows.length !== to - from) throw new Damaged(from + rows.length, 'its row is missing')
     return rows

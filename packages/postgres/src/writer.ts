@@ -7,6 +7,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'indelible/json/kit'
 import { peakEnds, type BlockId } from 'indelible/proof/kit'
+import { Lately } from 'indelible/sequence/kit'
 import {
   type Appended,
   type CheckedAppend,
@@ -57,7 +58,7 @@ export class Writer {
   readonly #leases: Leases
   readonly #documents: Documents
   readonly #turns: Turns
-  readonly #known = new Map<string, Log>()
+  readonly #known = new Lately<string, Log>(maxKnown)
   /** Logs that a statement is on its way for. */
   readonly #busy = new Set<string>()
   #queue: Job[] = []
@@ -191,7 +192,7 @@ export class Writer {
       if (keys.has(growth.before.key)) {
         for (const [index, job] of jobs.entries())
           job.answer(right((growth.steps[index] as Growths['steps'][number]).growth.answer)) // a step for each job
-        this.#remember(jobs[0] as Job, growth.after)
+        this.#known.set(keyOf(jobs[0] as Job), growth.after)
       } else {
         for (const job of jobs) undone.add(job)
         this.#known.delete(keyOf(jobs[0] as Job))
@@ -226,7 +227,7 @@ export class Writer {
             rangeOf(log.head, log.peaks, hash)
             const growth = grown({ before: log, after: log, steps: [] }, append)
             if (growth === undefined) {
-              this.#remember(job, log) // whoever is refused tries again
+              this.#known.set(keyOf(job), log) // whoever is refused tries again
               return left(await this.#conflict(log, append.expected, rows))
             }
             if (refused && append.respectTurns) return left(conflict(id, append.expected, log.head, []))
@@ -241,7 +242,7 @@ export class Writer {
               if (missing.length > 0) return left({ _tag: 'MissingBlock', ids: missing })
               throw error
             }
-            this.#remember(job, growth.after)
+            this.#known.set(keyOf(job), growth.after)
             return right((growth.steps[0] as Growths['steps'][number]).growth.answer) // it was grown by one
           }
         },
@@ -295,7 +296,7 @@ export class Writer {
       const log = readable(row)
       if (log instanceof Damaged || !isSound(log)) continue // looked at again, and said, by itself
       const job = unknown.get(log.id) as Job // only what was asked for is found
-      this.#remember(job, log)
+      this.#known.set(keyOf(job), log)
       seen.set(keyOf(job), log)
     }
     return seen
@@ -304,17 +305,6 @@ export class Writer {
   /** What the log was like counts for nothing: the next append looks first. */
   forget(scope: string, id: string): void {
     this.#known.delete(keyOf({ scope, id }))
-  }
-
-  #remember(job: Job, log: Log): void {
-    const key = keyOf(job)
-    this.#known.delete(key)
-    this.#known.set(key, log)
-    if (this.#known.size > maxKnown)
-      for (const oldest of this.#known.keys()) {
-        this.#known.delete(oldest)
-        break
-      }
   }
 
   async #answered(

@@ -16,7 +16,6 @@ export interface BlockPlace {
  *
  * @param name the name of the adapter, for the titles
  * @param makePlace makes an empty place
- * @returns the cases
  */
 export const blockContract = (name: string, makePlace: () => Promise<BlockPlace>): readonly ContractCase[] =>
   casesOn(name, blockCases, makePlace)

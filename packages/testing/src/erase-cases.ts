@@ -1,10 +1,9 @@
 /** Erasing rows: what goes, what stays, and who sees it. A store that can't erase has nothing to fail at. */
-import { isLeft } from 'indelible/json/kit'
 import { blockIdOf } from 'indelible/proof/kit'
 import { verifyLog, type Erased, type Store } from 'indelible/store'
 import { ledgerId, stubLeaf } from 'indelible/store/kit'
 import { done, faulty, holds, same } from './check.ts'
-import { add, asStored, entry, headFor, logWith, note, someRows, timed } from './rows.ts'
+import { add, asStored, canErase, entry, headFor, logWith, note, someRows, timed } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 const erase = async (store: Store, id: string, positions: readonly number[], stub = '"gone"'): Promise<Erased> => {
@@ -18,8 +17,7 @@ const erasing = (cases: StoreCases): StoreCases =>
     Object.entries(cases).map(([title, work]) => [
       title,
       async (store, place) => {
-        const asked = await store.sharing('none')()
-        if (!isLeft(asked) || asked.left._tag !== 'CannotErase') await work(store, place)
+        if (await canErase(store)) await work(store, place)
       },
     ]),
   )

@@ -11,7 +11,7 @@ import { bytes } from './block-contract.ts'
 import { done, holds, same } from './check.ts'
 import { injectFaults, randomFrom, type Faults, type Strike } from './faults.ts'
 import type { StorePlace } from './place.ts'
-import { entry, note } from './rows.ts'
+import { canErase, entry, inScope, note } from './rows.ts'
 
 /** One change, and what it makes of what it changes. */
 interface Deed {
@@ -124,18 +124,11 @@ const lookAt = async (store: Store, id: string): Promise<string> => {
   return JSON.stringify({ meta, bodies } satisfies LogState)
 }
 
-const inScope = (store: Store, scope: string): Store => {
-  const scoped = store.scoped(scope)
-  if (isLeft(scoped)) throw new Error(storeFaultText(scoped.left))
-  return scoped.right
-}
-
 const shared = bytes(3000, 1)
 
 /** Rows, some of them with a block that others speak of too. */
 const appendTo = async (world: World, scope: string, id: string, operation: boolean): Promise<Deed> => {
-  const info = await world.healthy.scoped(scope)
-  const found = isRight(info) ? await info.right.info(id)() : info
+  const found = await inScope(world.healthy, scope).info(id)()
   const number = world.count++
   const block = bytes(2000, number + 2)
   const bodies = [0, 1, 2].map((index) => `${id} ${number}.${index}`)
@@ -251,8 +244,7 @@ const course: readonly Turn[] = [
     return [await removed(world, scope, id), await created(world, world.scopes[1], `m${world.count++}`)]
   },
   async (world) => {
-    const asked = await inScope(world.healthy, world.scopes[0]).sharing('t')()
-    return isLeft(asked) && asked.left._tag === 'CannotErase' ? [] : [await erased(world, world.scopes[0], 't')]
+    return (await canErase(world.healthy)) ? [await erased(world, world.scopes[0], 't')] : []
   },
 ]
 

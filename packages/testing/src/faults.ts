@@ -31,18 +31,12 @@ export interface Struck {
 
 /** The behaviour of a medium when a step is struck. */
 export interface Medium {
-  /**
-   * Makes the error to throw. Default: an `Error`.
-   *
-   * @param struck the step
-   * @returns the error
-   */
+  /** Makes the error to throw. Default: an `Error`. */
   readonly error?: (struck: Struck) => unknown
   /**
    * Do part of the step.
    *
    * @param share the part, from 0 up to, not including, 1
-   * @returns anything
    */
   readonly tear?: (share: number) => unknown
   /** Leave everything as the end of the process leaves it: locks are released, transactions are rolled back. */
@@ -94,7 +88,6 @@ export type FaultPlan =
  * Inject faults by a plan.
  *
  * @param plan one step to strike, or a seed for random ones
- * @returns the faults
  */
 export const injectFaults = (plan: FaultPlan): Faults => {
   const pick = randomFrom('seed' in plan ? plan.seed : plan.at)

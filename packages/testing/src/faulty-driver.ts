@@ -1,4 +1,5 @@
 /** A store driver whose every call is a step that can be struck: for stores whose medium has no steps to get at. */
+import { present } from 'indelible/json/kit'
 import type { ErasingDriver, StoreDriver } from 'indelible/store'
 import type { Faults } from './faults.ts'
 
@@ -6,15 +7,13 @@ import type { Faults } from './faults.ts'
  * A driver whose every call is a step that can be struck. `storeOf` makes a store of it.
  *
  * @param driver the driver to wrap
- * @param faults the faults
- * @returns the driver
  * @example
  * const faults = injectFaults({ seed: 1 })
  * const store = storeOf(faultyDriver(memoryDriver(), faults))
  */
 export const faultyDriver = (driver: StoreDriver, faults: Faults): StoreDriver => ({
   hash: driver.hash,
-  ...(driver.now !== undefined && { now: driver.now }),
+  ...present({ now: driver.now, scopes: driver.scopes, watch: driver.watch }),
   create: (...given) => faults.later('create', () => driver.create(...given)),
   info: (...given) => faults.later('info', () => driver.info(...given)),
   list: (...given) => faults.later('list', () => driver.list(...given)),
@@ -33,8 +32,6 @@ export const faultyDriver = (driver: StoreDriver, faults: Faults): StoreDriver =
   getBlocks: (...given) => faults.later('getBlocks', () => driver.getBlocks(...given)),
   hasBlocks: (...given) => faults.later('hasBlocks', () => driver.hasBlocks(...given)),
   ...(driver.erasing !== undefined && { erasing: faultyErasing(driver.erasing, faults) }),
-  ...(driver.scopes !== undefined && { scopes: driver.scopes }),
-  ...(driver.watch !== undefined && { watch: driver.watch }),
   close: () => driver.close(),
 })
 

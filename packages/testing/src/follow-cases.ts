@@ -2,7 +2,7 @@
 import { isRight } from 'indelible/json/kit'
 import { followLog, type Store, type StoredRow } from 'indelible/store'
 import { come, done, holds, same } from './check.ts'
-import { add, asStored, entry, logWith, someRows } from './rows.ts'
+import { add, asStored, entry, inScope, logWith, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 /** The next one. */
@@ -58,12 +58,11 @@ export const followCases: StoreCases = {
   'a follower sees what another handle and another scope do, each only its own': async (store, place) => {
     await logWith(store, 'a')
     const other = place.lasting ? await place.open() : store
-    const scoped = other.scoped('other')
-    if (!isRight(scoped)) throw new Error('the scope is good')
-    await logWith(scoped.right, 'a')
+    const scoped = inScope(other, 'other')
+    await logWith(scoped, 'a')
     const following = taken(store, 'a', 0, 2)
-    const elsewhere = taken(scoped.right, 'a', 0, 1)
-    await add(scoped.right, 'a', [entry('of the other scope')])
+    const elsewhere = taken(scoped, 'a', 0, 1)
+    await add(scoped, 'a', [entry('of the other scope')])
     await add(other, 'a', [entry('one')])
     await add(store, 'a', [entry('two')])
     same(await following, asStored([entry('one'), entry('two')]))

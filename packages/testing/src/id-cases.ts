@@ -1,7 +1,7 @@
 /** Ids and scopes: what may name something, and that names never reach further than they should. */
 import { isRight } from 'indelible/json/kit'
 import { done, faulty, holds, same } from './check.ts'
-import { asStored, entry, headFor, listedIds, logWith } from './rows.ts'
+import { asStored, entry, headFor, inScope, listedIds, logWith } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 /** All different, and all good. */
@@ -138,12 +138,10 @@ export const idCases: StoreCases = {
     for (const store of stores) await done(store.close())
   },
   'a handle for another scope can be had from a handle': async (store) => {
-    const other = store.scoped('other')
-    holds(isRight(other), 'the scope is good')
-    if (!isRight(other)) return
+    const other = inScope(store, 'other')
     await logWith(store, 'a', [entry('here')])
-    await faulty('NoSuchLog', other.right.info('a'))
-    await logWith(other.right, 'a', [entry('there')])
+    await faulty('NoSuchLog', other.info('a'))
+    await logWith(other, 'a', [entry('there')])
     same((await done(store.read('a')))[0]?.body, 'here')
   },
 }

@@ -19,7 +19,6 @@ export interface KeyValuePlace {
  *
  * @param name the name of the adapter, for the titles
  * @param makePlace makes an empty place
- * @returns the cases
  * @example
  * for (const { name, run } of keyValueContract('redis', async () => ({ store: await emptyRedis() }))) it(name, run)
  */

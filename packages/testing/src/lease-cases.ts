@@ -2,7 +2,7 @@
 import { isLeft, isRight } from 'indelible/json/kit'
 import type { EraseRequest, Lease, LeaseClaim, Store } from 'indelible/store'
 import { done, faulty, holds, same } from './check.ts'
-import { add, entry, logWith, note, someRows } from './rows.ts'
+import { add, entry, inScope, logWith, note, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 /** Milliseconds that a lease lasts which is meant to expire. No case needs to do anything within them. */
@@ -187,11 +187,10 @@ export const leaseCases: StoreCases = {
   },
   'a lease is of one log of one scope, and goes with it; a fork has none': async (store) => {
     await logWith(store, 'a', someRows(4))
-    const other = store.scoped('other')
-    if (!isRight(other)) throw new Error('the scope is good')
-    await logWith(other.right, 'a')
+    const other = inScope(store, 'other')
+    await logWith(other, 'a')
     await done(store.lease('a', { holder: 'x', ttl: long }))
-    same(await done(other.right.leaseOf('a')), undefined)
+    same(await done(other.leaseOf('a')), undefined)
     await done(store.fork('a', { id: 'fork', at: 2 }))
     same(await done(store.leaseOf('fork')), undefined)
     await done(store.remove('a'))

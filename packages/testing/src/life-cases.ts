@@ -3,7 +3,7 @@ import { isRight } from 'indelible/json/kit'
 import type { BlockId } from 'indelible/proof/kit'
 import { verifyLog, type Store } from 'indelible/store'
 import { done, faulty, holds, same } from './check.ts'
-import { add, asStored, entry, headFor, listedIds, logWith, someRows } from './rows.ts'
+import { add, asStored, entry, headFor, inScope, listedIds, logWith, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 const everyMethod = (store: Store) => [
@@ -33,17 +33,16 @@ const everyMethod = (store: Store) => [
 export const lifeCases: StoreCases = {
   'a closed store says so, whatever it is asked, and can be closed again': async (store) => {
     await logWith(store, 'a')
-    const other = store.scoped('other')
+    const other = inScope(store, 'other')
     await done(store.close())
     for (const task of everyMethod(store)) await faulty('Closed', task)
-    if (isRight(other)) for (const task of everyMethod(other.right)) await faulty('Closed', task)
+    for (const task of everyMethod(other)) await faulty('Closed', task)
     await done(store.close())
   },
   'to close the handle of a scope leaves the others open': async (store) => {
-    const other = store.scoped('other')
-    if (!isRight(other)) throw new Error('the scope is good')
-    await done(other.right.close())
-    await faulty('Closed', other.right.list())
+    const other = inScope(store, 'other')
+    await done(other.close())
+    await faulty('Closed', other.list())
     await logWith(store, 'a', [entry('x')])
   },
   'what was started before a close is finished by it': async (store, place) => {

@@ -1,8 +1,8 @@
 /** Listing logs. */
-import { isLeft, type JsonObject } from 'indelible/json/kit'
+import type { JsonObject } from 'indelible/json/kit'
 import type { ListQuery, Store } from 'indelible/store'
 import { done, faulty, holds, same } from './check.ts'
-import { add, entry, listedIds, note, timed } from './rows.ts'
+import { add, entry, inScope, listedIds, note, timed } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 const allPages = async (store: Store, query: ListQuery): Promise<string[]> => {
@@ -31,16 +31,11 @@ export const listCases: StoreCases = {
   },
   'the scopes that have logs are listed, with the names that they were given': async (store) => {
     if ((await done(store.scopes())) === undefined) return // it is a kind of store that can't tell
-    const named = async (scope: string): Promise<Store> => {
-      const scoped = store.scoped(scope)
-      if (isLeft(scoped)) throw new Error(`${scope} can't be a scope`)
-      return scoped.right
-    }
     await done(store.create({ id: 'here', encrypt: false }))
     for (const scope of ['a', "b'; drop", 'Ä', 'empty again'])
-      await done((await named(scope)).create({ id: 'x', encrypt: false }))
-    await done((await named('empty again')).remove('x'))
-    await done((await named('only read')).list())
+      await done(inScope(store, scope).create({ id: 'x', encrypt: false }))
+    await done(inScope(store, 'empty again').remove('x'))
+    await done(inScope(store, 'only read').list())
     same(await done(store.scopes()), [store.scope, 'a', "b'; drop", 'Ä'].toSorted())
   },
   'pages follow each other without a gap, whatever is created meanwhile': async (store) => {

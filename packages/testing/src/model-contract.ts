@@ -30,7 +30,6 @@ export interface ModelPlace {
  *
  * @param name the name of the adapter, for the titles
  * @param make makes a model for a scene
- * @returns the cases
  */
 export const modelContract = (
   name: string,

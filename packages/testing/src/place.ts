@@ -8,7 +8,6 @@ export interface StorePlace {
    * Open a handle. It is called again for another scope, and after the last handle was closed.
    *
    * @param scope the scope. Default: `default`
-   * @returns the store
    */
   readonly open: (scope?: string) => Promise<Store>
   /** Whether the data is still there after all handles were closed. */
@@ -17,12 +16,7 @@ export interface StorePlace {
   readonly elsewhere?: Elsewhere
   /** What a crash may leave in an empty place, such as a half-finished migration. The store must then open normally. */
   readonly wrecks?: readonly Wreck[]
-  /**
-   * Open a handle whose medium runs its steps through `faults`. Without it, the cases with faults are left out.
-   *
-   * @param faults the faults
-   * @returns the store
-   */
+  /** Open a handle whose medium runs its steps through `faults`. Without it, the cases with faults are left out. */
   readonly openFaulty?: (faults: Faults) => Promise<Store>
   /** Let only each n-th step fail, and try three seeds instead of ten, where a step takes long. Default: 1, each of them. */
   readonly faultEvery?: number

@@ -1,7 +1,8 @@
 /** Rows for the cases, and what must become of them. */
 import { treeRoot, type Hash } from 'indelible/proof/kit'
 import type { Append, Appended, Head, ListQuery, LogInfo, Row, Store, StoredRow } from 'indelible/store'
-import { rowLeaf, type TimedRow } from 'indelible/store/kit'
+import { rowLeaf, storeFaultText, type TimedRow } from 'indelible/store/kit'
+import { isLeft, present } from 'indelible/json/kit'
 import { done } from './check.ts'
 
 /** When rows are written that are not given another time. */
@@ -15,7 +16,7 @@ export const note = (body: string): TimedRow => ({ kind: 'note', body, at: momen
 export const timed = (row: Row, at: number, salt?: string): TimedRow => ({
   ...row,
   at,
-  ...(salt !== undefined && { salt }),
+  ...present({ salt }),
 })
 
 /** So many rows with different texts, every third a note. */
@@ -30,7 +31,7 @@ export const asStored = (rows: readonly TimedRow[]): StoredRow[] =>
     index: rows.slice(0, position).filter((row) => row.kind === kind).length,
     body,
     at,
-    ...(salt !== undefined && { salt }),
+    ...present({ salt }),
   }))
 
 /** The head that a log of these rows must have. */
@@ -67,3 +68,16 @@ export const bodiesOf = async (store: Store, id: string): Promise<readonly strin
 /** The ids of a page of logs. */
 export const listedIds = async (store: Store, query: ListQuery = {}): Promise<readonly string[]> =>
   (await done(store.list(query))).logs.map(({ id }) => id)
+
+/** The same store for another scope. */
+export const inScope = (store: Store, scope: string): Store => {
+  const scoped = store.scoped(scope)
+  if (isLeft(scoped)) throw new Error(storeFaultText(scoped.left))
+  return scoped.right
+}
+
+/** Whether a kind of store can erase rows. */
+export const canErase = async (store: Store): Promise<boolean> => {
+  const asked = await store.sharing('none')()
+  return !isLeft(asked) || asked.left._tag !== 'CannotErase'
+}

@@ -34,7 +34,6 @@ import { timeCases } from './time-cases.ts'
  *
  * @param name the name of the adapter, for the titles
  * @param makePlace makes an empty place
- * @returns the cases
  * @example
  * for (const { name, run } of storeContract('mine', makePlace)) it(name, run)
  */

@@ -25,6 +25,7 @@ export const cursor: LineFormat = {
       if (!isEntry(entry)) return void unknownLine(entry, line, sink)()
       for (const message of readEntry(entry)) sink.message(line, message)
     },
+    end: () => ({}),
   }),
 }
 

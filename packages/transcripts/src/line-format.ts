@@ -21,8 +21,8 @@ export interface LineReader {
   readonly read: (entry: JsonObject, line: number) => void
   /** Read a line that is a list, where the format has such lines. Default: it is damage. */
   readonly readList?: (list: readonly Json[], line: number) => void
-  /** Called after the last line. Default: one conversation, all of it. */
-  readonly end?: () => Ending
+  /** Called after the last line. */
+  readonly end: () => Ending
 }
 
 /** What only the end of a file tells. */

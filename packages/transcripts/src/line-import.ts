@@ -13,7 +13,7 @@ import {
 } from 'indelible/json/kit'
 import type { TranscriptFault } from 'indelible/codecs'
 import type { TranscriptEvent } from './event.ts'
-import type { LineFormat, LineReader, Sink } from './line-format.ts'
+import type { Ending, LineFormat, LineReader, Sink } from './line-format.ts'
 import type { Line } from './lines.ts'
 import { OriginDraft } from './origin.ts'
 import type { Damage, TranscriptOptions } from './transcript.ts'
@@ -83,6 +83,7 @@ export const createLineImport = (
     aside: (kind) => origin.aside(kind),
   }
   const entries: LineReader = reader(sink)
+  const ending = (): Required<Ending> => ({ count: 1, dropped: [], ...entries.end() })
 
   const read = ({ number, text, badAt, unreadable }: Line): void => {
     if (unreadable !== undefined) return damaged({ line: number, reason: unreadable })
@@ -125,12 +126,12 @@ export const createLineImport = (
     },
     end: () => {
       if (fault !== undefined) return []
-      const { count = 1, dropped = [] } = entries.end?.() ?? {}
+      const { count, dropped } = ending()
       if (pick >= count && !(pick === 0 && count === 0)) fault ??= { _tag: 'NoSuchConversation', pick, count }
       events.push({ type: 'end', origin: origin.done(), count: Math.max(count, 1), pick, dropped })
       return flush()
     },
-    count: () => entries.end?.().count ?? 1,
+    count: () => ending().count,
   }
 }
 

@@ -1,6 +1,6 @@
 /** Texts that hold several JSON values, one after another, over as many lines as they like. */
 
-import { isLeft, parseJson } from 'indelible/json/kit'
+import { endOfString, isLeft, parseJson } from 'indelible/json/kit'
 
 /** One value's text, and the line that it begins in, from 1. */
 export interface ValueText {
@@ -46,23 +46,13 @@ const endOfValue = (text: string, from: number): number => {
   let depth = 0
   for (let at = from; at < text.length; at = next(mark, text, at)) {
     const character = text[at]
-    if (character === '"') at = endOfString(text, at)
+    if (character === '"') at = endOfString(text, at + 1) ?? text.length - 1
     else if (character === '{' || character === '[') depth += 1
     else depth -= 1
     if (depth === 0) return at + 1
     at += 1
   }
   return text.length
-}
-
-/** The offset of the closing quote, or of the end. */
-const endOfString = (text: string, start: number): number => {
-  for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
-    let escapes = quote
-    while (text[escapes - 1] === '\\') escapes -= 1
-    if ((quote - escapes) % 2 === 0) return quote
-  }
-  return text.length - 1
 }
 
 /** Where the pattern is found next, from `from` on; the end if nowhere. */

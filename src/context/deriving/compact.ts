@@ -120,33 +120,25 @@ const lineOfTalk = (
 ): Line | undefined => {
   const { budget, renderer, heard, activeFrom, asked, policy } = compaction
   if (own.length < segments.length) return undefined
-  const told: Told[] = []
-  /** The latest first. */
-  const all: { readonly segment: Segment; readonly isShown: boolean }[] = []
-  let [shownTokens, newest] = [0, budget * newestOfTalk]
-  for (let index = own.length - 1; index >= 0; index--) {
-    const segment = own[index] as Segment
-    const tokens = tokensIn(segment, renderer)
-    if (segment.type !== 'unit') all.push({ segment, isShown: segment.type === 'summary' })
-    else {
-      newest -= tokens
-      const { unit, to } = segment
-      const stays = newest >= 0 || to > activeFrom || asksIn(unit, asked) || isKept(unit, policy)
-      all.push({ segment, isShown: stays || !canBeInMarker(unit, renderer) })
-    }
-    if (all.at(-1)?.isShown === true) shownTokens += tokens
+  let newest = budget * newestOfTalk
+  const stays = (segment: Segment): boolean => {
+    if (segment.type !== 'unit') return segment.type === 'summary'
+    const { unit, to } = segment
+    newest -= tokensIn(segment, renderer)
+    if (newest >= 0 || to > activeFrom || asksIn(unit, asked) || isKept(unit, policy)) return true
+    return !canBeInMarker(unit, renderer)
   }
-  let markers = 0
-  let [before, wasShown]: [Brief | undefined, boolean] = [undefined, true]
-  const inOrder = all.toReversed()
-  for (const { segment, isShown } of inOrder) {
-    if (!isShown && wasShown) markers += 1
-    wasShown = isShown
-    if (isShown) continue
-    const add = (now: Brief | undefined, line: Brief, whole: Brief | undefined, worth: number): void => {
-      told.push({ now, line, lineTokens: renderer.briefTokens(line, before), whole, worth })
-      before = line
-    }
+  const isShown = own.toReversed().map(stays).toReversed()
+  const shownTokens = sum(own.map((segment, index) => (isShown[index] === true ? tokensIn(segment, renderer) : 0)))
+  const markers = isShown.filter((isOne, index) => !isOne && isShown[index - 1] !== false).length
+  const told: Told[] = []
+  let before: Brief | undefined
+  const add = (now: Brief | undefined, line: Brief, whole: Brief | undefined, worth: number): void => {
+    told.push({ now, line, lineTokens: renderer.briefTokens(line, before), whole, worth })
+    before = line
+  }
+  for (const [index, segment] of own.entries()) {
+    if (isShown[index] === true) continue
     if (segment.type === 'gap')
       for (const brief of segment.briefs) {
         const line = brief.line ?? brief
@@ -164,8 +156,8 @@ const lineOfTalk = (
   const forms = formsWithin(told, room)
   let next = 0
   const line = lineOf(
-    inOrder.map(({ segment, isShown }): Placed => {
-      if (isShown) return { segment, as: segment, briefs: none }
+    own.map((segment, index): Placed => {
+      if (isShown[index] === true) return { segment, as: segment, briefs: none }
       const held = segment.type === 'gap' ? segment.briefs : undefined
       const chosen = forms.slice(next, (next += held?.length ?? 1)).filter((form) => form !== undefined)
       const isSame = held?.length === chosen.length && chosen.every((form, index) => form === held[index])
@@ -404,31 +396,34 @@ const markerSizes = (
 
 const largestCount = 999_999_999
 
+/** The line of what stands for each segment. Neighbours that are not shown share a marker. */
 const lineOf = (placed: readonly Placed[], compaction: Compaction): Line => {
-  const { renderer, epoch } = compaction
-  const line = emptyLine(epoch, renderer)
+  const line = emptyLine(compaction.epoch, compaction.renderer)
   const given = new Map<string, number>()
-  for (const { show, hide } of stretchesOf(placed)) {
-    if (show !== undefined) extend(line, show, given)
-    const [only] = hide
-    if (only === undefined) continue
-    const briefs = hide.flatMap((one) => one.briefs)
-    extend(line, isAsBefore(only) ? only.segment : gapOf(hide, briefs, compaction))
+  let hidden: Placed[] = []
+  const endRange = (): void => {
+    const [only] = hidden
+    if (only === undefined) return
+    extend(line, isAsBefore(only) ? only.segment : gapOf(hidden, compaction))
+    hidden = []
   }
+  for (const one of placed) {
+    if (one.as !== undefined || isAsBefore(one) || isAsBefore(hidden[0])) endRange()
+    if (one.as === undefined) hidden.push(one)
+    else extend(line, one.as, given)
+  }
+  endRange()
   return line
 }
 
 /** A range with lines; the one of another try, where that is the same, so that its marker is made and counted once. */
-const gapOf = (hide: readonly Placed[], briefs: readonly Brief[], { gaps, renderer }: Compaction): Gap => {
-  const [from, to] = [hide[0]?.segment.from ?? 0, hide.at(-1)?.segment.to ?? 0]
+const gapOf = (hidden: readonly Placed[], { gaps, renderer }: Compaction): Gap => {
+  const briefs = hidden.flatMap((one) => one.briefs)
+  const [from, to] = [hidden[0]?.segment.from ?? 0, hidden.at(-1)?.segment.to ?? 0]
   const known = gaps.get(from)
-  if (
-    known?.to === to &&
-    known.briefs.length === briefs.length &&
-    briefs.every((brief, at) => brief === known.briefs[at])
-  )
-    return known
-  const made = gap(joined(hide.map(({ segment }) => hiddenOf(segment, renderer))), briefs, renderer)
+  const isKnown = known?.to === to && known.briefs.length === briefs.length
+  if (isKnown && briefs.every((brief, at) => brief === known.briefs[at])) return known
+  const made = gap(joined(hidden.map(({ segment }) => hiddenOf(segment, renderer))), briefs, renderer)
   gaps.set(from, made)
   return made
 }
@@ -436,23 +431,5 @@ const gapOf = (hide: readonly Placed[], briefs: readonly Brief[], { gaps, render
 /** A range whose lines did not change keeps its marker: what was sent of it stays cached. */
 const isAsBefore = (one: Placed | undefined): boolean =>
   one?.segment.type === 'gap' && one.briefs.length > 0 && one.briefs === one.segment.briefs
-
-/** One segment that is shown, or neighbours that are not and share a marker. */
-interface Stretch {
-  readonly show: Segment | undefined
-  readonly hide: Placed[]
-}
-
-const stretchesOf = (placed: readonly Placed[]): readonly Stretch[] => {
-  const result: Stretch[] = []
-  for (const one of placed) {
-    const last = result.at(-1)
-    if (one.as !== undefined) result.push({ show: one.as, hide: [] })
-    else if (last !== undefined && last.hide.length > 0 && !isAsBefore(one) && !isAsBefore(last.hide[0]))
-      last.hide.push(one)
-    else result.push({ show: undefined, hide: [one] })
-  }
-  return result
-}
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)

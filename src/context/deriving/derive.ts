@@ -1,4 +1,14 @@
-/** Deriving: from a view and notes to what one model call is sent. */
+/**
+ * Deriving: from a view and notes to what one model call is sent.
+ *
+ *     messages ── settling ──▶ units ── line ──▶ segments: a unit at a level, a gap with its marker, a summary
+ *                                          │        ▲
+ *     notes ── track: kinds, summaries,    ▼        │  where a call can follow and the line has grown enough
+ *              receipts           ──▶ compact: candidates ── policy ──▶ choices ── degrade, if they are too much
+ *
+ * A track is a fold over the record, and its line grows. A derived context is the beginning of a line, and the unit whose
+ * calls are still open. What a track knew at its latest compaction can be kept as a text: see `state.ts`.
+ */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { rangeDigest, type Note } from '../../notes/kit.ts'
 import { type Json, jsonEqual, left, right, optionsOf, type OptionNames } from '../../json/index.ts'

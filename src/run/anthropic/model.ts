@@ -5,7 +5,7 @@
  */
 import type { Anthropic } from '@anthropic-ai/sdk'
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages'
-import { isLeft } from '../../json/index.ts'
+import { isLeft, present } from '../../json/index.ts'
 import { codecFaultText } from '../../codecs/fault.ts'
 import { type Message, type Part } from '../../message/index.ts'
 import { anthropic, decodeResponse, type AnthropicConversation } from '../../codecs/anthropic/index.ts'
@@ -49,7 +49,7 @@ async function* stream(
   const tools = request.tools.map(({ name, description, parameters }) => ({
     name,
     input_schema: { type: 'object', ...parameters },
-    ...(description !== undefined && { description }),
+    ...present({ description }),
   }))
   const given = request.parameters['tools']
   const body = {

@@ -1,4 +1,5 @@
 /** Anthropic, and the servers that speak its protocol, as a provider for `modelFor`. */
+import { present } from '../../json/index.ts'
 import { Anthropic, type ClientOptions } from '@anthropic-ai/sdk'
 import type { ModelProvider } from '../model-for.ts'
 import { anthropicModel, type AnthropicOptions } from './model.ts'
@@ -31,7 +32,6 @@ export const anthropicProvider = ({
     model: (model: string) =>
       anthropicModel(new Anthropic({ ...options, apiKey: apiKey ?? '' }), {
         model,
-        ...(maxTokens !== undefined && { maxTokens }),
-        ...(cache !== undefined && { cache }),
+        ...present({ maxTokens, cache }),
       }),
   })

@@ -7,7 +7,7 @@ import type { GenerateContentParameters, GoogleGenAI } from '@google/genai'
 import { decodeResponse, gemini, type GeminiConversation } from '../../codecs/gemini/index.ts'
 import { JoinedResponse } from '../../codecs/kit.ts'
 import { codecFaultText } from '../../codecs/fault.ts'
-import { isLeft, isObject } from '../../json/index.ts'
+import { isLeft, isObject, present } from '../../json/index.ts'
 import type { Message, Part } from '../../message/index.ts'
 import type { Usage } from '../../notes/kit.ts'
 import type { AdapterOptions } from '../adapter.ts'
@@ -46,7 +46,7 @@ async function* stream(
   const functionDeclarations = request.tools.map(({ name, description, parameters }) => ({
     name,
     parametersJsonSchema: parameters,
-    ...(description !== undefined && { description }),
+    ...present({ description }),
   }))
   const given = request.parameters['tools']
   // Tools of the provider's own (search …) stand among the parameters; they are sent beside ours.
@@ -59,7 +59,7 @@ async function* stream(
     contents,
     config: {
       ...request.parameters,
-      ...(systemInstruction !== undefined && { systemInstruction }),
+      ...present({ systemInstruction }),
       ...(tools.length > 0 && { tools }),
       automaticFunctionCalling: { disable: true },
       abortSignal: signal,

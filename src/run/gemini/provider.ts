@@ -1,4 +1,5 @@
 /** Google as a provider for `modelFor`. */
+import { present } from '../../json/index.ts'
 import { GoogleGenAI, type GoogleGenAIOptions } from '@google/genai'
 import type { ModelProvider } from '../model-for.ts'
 import { geminiModel, type GeminiOptions } from './model.ts'
@@ -30,6 +31,6 @@ export const geminiProvider = ({
     model: (model: string) =>
       geminiModel(new GoogleGenAI({ ...options, apiKey: apiKey ?? '' }), {
         model,
-        ...(skipSignatures !== undefined && { skipSignatures }),
+        ...present({ skipSignatures }),
       }),
   })

@@ -1,6 +1,7 @@
 /** The inputs of turns, as the notes of a session have them, and the table of what can become of one. */
-import { isLeft, jsonEqual, type Json } from '../../json/index.ts'
-import { decodeMessage, isErased, type Message, type Sequence } from '../../message/index.ts'
+import { jsonEqual, type Json } from '../../json/index.ts'
+import { isErased, type Message, type Sequence } from '../../message/index.ts'
+import { messageIn } from '../../message/kit.ts'
 import type { InputNote, Note, RetractionNote } from '../../notes/kit.ts'
 import type { Session } from '../../session/index.ts'
 
@@ -40,7 +41,7 @@ export const stepInput = (known: Input | undefined, note: InputNote): Input | un
   return {
     id,
     state,
-    message: known?.message ?? (message === undefined ? undefined : messageOf(message)),
+    message: known?.message ?? (message === undefined ? undefined : messageIn(message)),
     at: known?.at ?? (state === 'taken' ? at : undefined),
     end: state === 'answered' ? at : undefined,
   }
@@ -74,9 +75,4 @@ export const answerTo = ({ view }: Pick<Session, 'view'>, { at, end, state }: In
 export const saysSame = ({ view }: Pick<Session, 'view'>, input: Input, message: Message): boolean => {
   const said = input.message ?? (input.at === undefined ? undefined : view().at(input.at))
   return said === undefined || isErased(said) || jsonEqual(said as unknown as Json, message as unknown as Json)
-}
-
-const messageOf = (value: unknown): Message | undefined => {
-  const decoded = decodeMessage(value)
-  return isLeft(decoded) ? undefined : decoded.right
 }

@@ -4,6 +4,7 @@
  *
  * Source  OpenAI API reference, Chat Completions streaming (2026-11)
  */
+import { present } from '../../json/index.ts'
 import type { OpenAI } from 'openai'
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
 import { openaiChat, type ChatMessage } from '../../codecs/openai-chat/index.ts'
@@ -32,7 +33,7 @@ async function* stream(
 ): AsyncGenerator<ModelEvent> {
   const tools = request.tools.map(({ name, description, parameters }) => ({
     type: 'function' as const,
-    function: { name, parameters, ...(description !== undefined && { description }) },
+    function: { name, parameters, ...present({ description }) },
   }))
   const body = {
     ...request.parameters,

@@ -4,6 +4,7 @@
  *
  * Source  OpenAI API reference, Responses streaming (2026-11)
  */
+import { present } from '../../json/index.ts'
 import type { OpenAI } from 'openai'
 import type {
   Response,
@@ -41,7 +42,7 @@ async function* stream(
     name,
     parameters,
     strict: false,
-    ...(description !== undefined && { description }),
+    ...present({ description }),
   }))
   const given = request.parameters['tools']
   const body = {

@@ -3,8 +3,8 @@
  * leaf stay, so every proof of the rest still holds; the ledger of the scope says which, why, by whom and when.
  */
 import { describe, isArray, isLeft, optionsOf, parseJson } from '../../json/index.ts'
-import { decodeMessage, type Message } from '../../message/index.ts'
-import { erasedMessage } from '../../message/kit.ts'
+import type { Message } from '../../message/index.ts'
+import { erasedMessage, messageIn } from '../../message/kit.ts'
 import type { Note } from '../../notes/kit.ts'
 import { decodeRow, erasedBody } from '../../entry/kit.ts'
 import type { Because, RowsToErase, Store, StoredRow } from '../../store/index.ts'
@@ -275,8 +275,7 @@ async function* rowsBehind(
 const messageOf = (body: string): Partial<Message> => {
   const row = decodeRow(body)
   const parsed = isLeft(row) ? row : parseJson(row.right.text)
-  const message = isLeft(parsed) ? parsed : decodeMessage(parsed.right)
-  return isLeft(message) ? {} : message.right
+  return (isLeft(parsed) ? undefined : messageIn(parsed.right)) ?? {}
 }
 
 const known = { reason: true, by: true } as const

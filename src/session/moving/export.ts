@@ -1,4 +1,5 @@
 /** Exports a session with its notes, times and salts. */
+import { present } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { Exported } from '../record/exported.ts'
 import type { Store } from '../../store/index.ts'
@@ -39,7 +40,7 @@ export function* rowsOf(mirror: Mirror): Generator<TimedExport> {
     const { row, at } = found
     const salt = mirror.salts.get(row)
     const erased = mirror.erased.get(row)
-    const moment = { at, ...(salt !== undefined && { salt }), ...(erased !== undefined && { erased }) }
+    const moment = { at, ...present({ salt, erased }) }
     if (found.kind === 'note') yield { note: found.note, ...moment }
     else yield { message: found.message as Message, page: found.page, ...moment }
   }

@@ -1,6 +1,6 @@
 /** Stores the rows of an exported record in a log, in pieces. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { describe, isLeft, left, right, ownFields } from '../../json/index.ts'
+import { describe, isLeft, left, right, ownFields, present } from '../../json/index.ts'
 import { decodeMessage, isErased, type Message, type MessageFault } from '../../message/index.ts'
 import { classify, isPageKind, pageKinds, type PageKind } from '../../pages/index.ts'
 import type { ExportedRow } from '../record/exported.ts'
@@ -113,7 +113,7 @@ export const encodedOf = (
 ): Either<MessageFault | SessionFaultOf<'InvalidNote'>, TimedEncoded> => {
   const row = ownFields(given)
   const { at, salt, erased } = row
-  const moment = { at, ...(salt !== undefined && { salt }), ...(erased !== undefined && { erased }) }
+  const moment = { at, ...present({ salt, erased }) }
   const encoded =
     'note' in row ? encodedNote(row.note) : encodedMessage(row.message, row.page, erased !== undefined, hash)
   return isLeft(encoded) ? encoded : right({ ...encoded.right, row: { ...encoded.right.row, ...moment } })

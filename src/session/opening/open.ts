@@ -28,8 +28,14 @@ declare const crypto: { readonly randomUUID: () => string }
 
 export const randomId = (): string => crypto.randomUUID()
 
+/** How a session is opened. */
+export interface OpenOptions {
+  /** Takes secrets out of everything that this handle writes from now on. It is not stored. Default: nothing is taken out. */
+  readonly redact?: Redact
+}
+
 /** How a session starts. */
-export interface SessionOptions {
+export interface SessionOptions extends OpenOptions {
   /** The id: 1 to 255 bytes of UTF-8 without control characters. Default: a random UUID. */
   readonly id?: string
   /** Any JSON object. Names that begin with `indelible.` are reserved. Default: `{}`. */
@@ -38,14 +44,6 @@ export interface SessionOptions {
   readonly messages?: readonly Appendable[]
   /** True: every row gets 16 random bytes, so that nobody can find an erased text by guessing. Default: false. */
   readonly erasable?: boolean
-  /** Takes secrets out of everything that this handle writes: messages, notes and metadata. Default: nothing is taken out. */
-  readonly redact?: Redact
-}
-
-/** How a session is opened. */
-export interface OpenOptions {
-  /** Takes secrets out of everything that this handle writes from now on. It is not stored. Default: nothing is taken out. */
-  readonly redact?: Redact
 }
 
 /** Throws TypeError, if a rule is none. */

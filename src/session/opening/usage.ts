@@ -1,5 +1,5 @@
 /** The tokens that the model calls of a session used: by its receipts, and by what the file says that it was imported from. */
-import { ownFields, isLeft, isObject, optionsOf, parseJson } from '../../json/index.ts'
+import { ownFields, isLeft, isObject, optionsOf, parseJson, present } from '../../json/index.ts'
 import { decodeNote, type ReceiptNote, type Usage } from '../../notes/kit.ts'
 import type { Store, StoredRow } from '../../store/index.ts'
 import { need, type Task } from '../../task/index.ts'
@@ -94,7 +94,7 @@ const useIn = (row: StoredRow, notes: readonly StoredRow[]): CallUse | undefined
     model,
     ...(time !== undefined && { day: new Date(time).toISOString().slice(0, 10) }),
     calls: 1,
-    failed: hasFailed({ ...(status !== undefined && { status }), ...details }) ? 1 : 0,
+    failed: hasFailed({ ...present({ status }), ...details }) ? 1 : 0,
     ...(usage && { usage }),
   })
 }

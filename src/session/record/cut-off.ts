@@ -3,16 +3,8 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { View } from '../../history/index.ts'
 import { isLeft, right } from '../../json/index.ts'
 import { interruptedResults, openCalls, type Message, type OpenCall } from '../../message/index.ts'
-import {
-  callIdsIn,
-  callsOf,
-  goOnAfter,
-  messagesOf,
-  named,
-  openStepsIn,
-  whyUnanswered,
-  type OpenStep,
-} from './journal.ts'
+import { callsOf, isCut } from '../../message/kit.ts'
+import { callIdsIn, goOnAfter, messagesOf, named, openStepsIn, whyUnanswered, type OpenStep } from './journal.ts'
 import { conversationOf, type Mirror } from './mirror.ts'
 import type { LogFault, Store } from '../../store/index.ts'
 import type { StartedCall } from '../session.ts'
@@ -65,11 +57,6 @@ export const unfinishedIn = (mirror: Mirror): readonly StartedCall[] => {
       .map(({ id, name, arguments: given }) => Object.freeze({ callId: id, name, arguments: given })),
   )
   return Object.freeze(inSteps)
-}
-
-const isCut = ({ meta }: Message): boolean => {
-  const ours = meta?.['indelible']
-  return typeof ours === 'object' && ours !== null && 'interrupted' in ours
 }
 
 /**

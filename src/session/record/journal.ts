@@ -2,9 +2,8 @@
  * The journal: what runs have finished of steps that are not recorded yet, folded from the notes that they left. A step is
  * over when a note closes it, when a message of the record says that it comes from it, or when it was retracted.
  */
-import { hasOwn, isLeft, own } from '../../json/index.ts'
+import { own } from '../../json/index.ts'
 import {
-  decodeMessage,
   developer,
   text,
   toolCallsOf,
@@ -14,7 +13,15 @@ import {
   type Sequence,
   type ToolResultPart,
 } from '../../message/index.ts'
-import { cutAnswer, resultMessages, toolResultPart, withOwnCallId } from '../../message/kit.ts'
+import {
+  callsOf,
+  cutAnswer,
+  messageIn,
+  oursIn,
+  resultMessages,
+  toolResultPart,
+  withOwnCallId,
+} from '../../message/kit.ts'
 import { retractedBy, type JournalBlock, type JournalNote, type Note } from '../../notes/kit.ts'
 import type { History } from '../../history/index.ts'
 
@@ -36,12 +43,6 @@ export interface OpenStep {
   readonly results: ReadonlyMap<string, ToolResultPart>
   /** The ids of the calls that wait for an approval. */
   readonly waiting: ReadonlySet<string>
-}
-
-/** The calls of an answer that nobody has answered in the same message, in order. */
-export const callsOf = (message: Message): readonly ToolCallPart[] => {
-  const answered = new Set(message.content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
-  return toolCallsOf(message).filter(({ id }) => !answered.has(id))
 }
 
 /** How far the notes and messages of a mirror were folded, and what was open then. */
@@ -217,18 +218,13 @@ export const againstJournal = ({ answer, results = [] }: JournalNote): string | 
 }
 
 const answerOf = (value: unknown): Message | undefined => {
-  const message = messageOf(value)
+  const message = messageIn(value)
   return message?.role === 'assistant' ? message : undefined
-}
-
-const messageOf = (value: unknown): Message | undefined => {
-  const decoded = decodeMessage(value)
-  return isLeft(decoded) ? undefined : decoded.right
 }
 
 /** What of it is a part of a message: another program may have written the note. */
 const partsOf = (values: readonly unknown[]): readonly Part[] =>
-  values.flatMap((part) => messageOf({ role: 'assistant', content: [part] })?.content ?? [])
+  values.flatMap((part) => messageIn({ role: 'assistant', content: [part] })?.content ?? [])
 
 /** Why a call has no result of its own. */
 export type Unanswered = (call: ToolCallPart, step: OpenStep) => string
@@ -290,17 +286,11 @@ export const goOnAfter = (reason = 'The run was interrupted here'): Message => (
 /** The messages of a step, the first of which says which step it is, so that it is known to be recorded. */
 export const named = ({ step }: OpenStep, [first, ...rest]: readonly Message[]): readonly Message[] => {
   if (first === undefined) return []
-  const meta = own(first, 'meta')
-  const ours = meta && own(meta, 'indelible')
-  const kept = typeof ours === 'object' && ours !== null && !Array.isArray(ours) ? ours : {}
-  return [{ ...first, meta: { ...meta, indelible: { ...kept, step } } }, ...rest]
+  return [{ ...first, meta: { ...own(first, 'meta'), indelible: { ...oursIn(first), step } } }, ...rest]
 }
 
 /** The step that a message says it comes from. */
 export const stepNamed = (message: Partial<Message>): string | undefined => {
-  const meta = own(message, 'meta')
-  const ours = meta && own(meta, 'indelible')
-  if (typeof ours !== 'object' || ours === null || !hasOwn(ours, 'step')) return undefined
-  const { step } = ours as { readonly step?: unknown }
+  const step = own(message, 'meta') === undefined ? undefined : own(oursIn(message), 'step')
   return typeof step === 'string' ? step : undefined
 }

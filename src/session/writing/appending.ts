@@ -4,11 +4,10 @@ import type { Immutable } from '../../history/index.ts'
 import { hasOwn, isArray, isLeft, left, optionsOf, own, right } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { rangeDigest, type Note } from '../../notes/kit.ts'
-import type { Store } from '../../store/index.ts'
+import type { LogFault, Store } from '../../store/index.ts'
 import { copyArgument } from '../../store/kit.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { conversationOf, momentAt, type Mirror } from '../record/mirror.ts'
-import { createLine, type Line } from '../record/line.ts'
 import { createPace, type Pace } from './pace.ts'
 import {
   againstNote,
@@ -39,6 +38,23 @@ import type { Writer } from './writer.ts'
 
 type Given = Parameters<Session['append']>[0]
 
+/** The line of the writers that meet at a session: whoever was refused waits in it, and appends when its turn comes. */
+interface Line {
+  /** The store's `turn`: resolves when all who came before are done. */
+  readonly take: () => Promise<Either<LogFault, () => void>>
+  /** Ends its turn; undefined as long as it has none. */
+  leave: (() => void) | undefined
+}
+
+/** Wait for a turn, unless it has one. */
+const enter = async (line: Line): Promise<Either<LogFault, void>> => {
+  if (line.leave !== undefined) return right(undefined)
+  const taken = await line.take()
+  if (isLeft(taken)) return taken
+  line.leave = taken.right
+  return right(undefined)
+}
+
 export class Appending {
   readonly #store: Store
   readonly #mirror: Mirror
@@ -68,7 +84,7 @@ export class Appending {
       return this.#writer.append(
         step({ type: 'head', head: { ...expectedHead } }, options, counts, () => whole(this.#mirror.history.len)),
       )
-    const now = whole(expectedLen ?? this.#writer.len)
+    const now = notes.length === 0 ? said : whole(expectedLen ?? this.#writer.len)
     if (isLeft(now)) return now
     return this.#writer.append(step({ type: 'len', len: expectedLen }, options, counts, () => now))
   }
@@ -80,12 +96,12 @@ export class Appending {
     const page = copyArgument(options?.page)
     const { turn } = this.#store
     if (turn === undefined) return this.#rebase(make, page, options, undefined)
-    const line = createLine(() => turn(this.#mirror.id)())
+    const line: Line = { take: () => turn(this.#mirror.id)(), leave: undefined }
     try {
-      const entered = this.#crowded ? await line.enter() : undefined
+      const entered = this.#crowded ? await enter(line) : undefined
       return entered !== undefined && isLeft(entered) ? entered : await this.#rebase(make, page, options, line)
     } finally {
-      line.leave()
+      line.leave?.()
     }
   }
 
@@ -109,14 +125,14 @@ export class Appending {
       if (isLeft(rows)) return rows
       const counts = { messages: rows.right.rows.length, notes: 0 }
       const sent = this.#pace.now()
-      const respectTurns = line?.isIn === false
+      const respectTurns = line !== undefined && line.leave === undefined
       const next = step({ type: 'head', head }, options, counts, () => rows)
       const answer = await this.#writer.append({ ...next, respectTurns })
       this.#crowded = tries > 1
       if (!isLeft(answer)) this.#pace.done(began, sent)
       const gaveWay = respectTurns && isLeft(answer) && answer.left._tag === 'Conflict'
       if (!isLeft(answer) || !(gaveWay || answer.left._tag === 'SessionConflict')) return answer
-      const waited = line === undefined ? await this.#pace.refused(tries) : await line.enter()
+      const waited = line === undefined ? await this.#pace.refused(tries) : await enter(line)
       if (waited !== undefined && isLeft(waited)) return waited
     }
   }

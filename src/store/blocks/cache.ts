@@ -1,5 +1,6 @@
 /** Blocks that were read or written lately, in memory: those used last stay, as many as fit a number of bytes. */
 import { isLeft, right } from '../../json/index.ts'
+import { Lately } from '../../sequence/index.ts'
 import type { BlockId } from '../../proof/kit.ts'
 import { standsFor } from '../rules/block-handle.ts'
 import { storeTask } from '../fault.ts'
@@ -25,13 +26,12 @@ export interface BlockCacheOptions {
  * A cache for {@link cachedBlocks}. It keeps the blocks used last, up to a number of bytes.
  *
  * @param options the limit
- * @returns the cache
  */
 export const blockCache = ({ maxBytes = 64 * 1024 * 1024 }: BlockCacheOptions = {}): BlockCache => {
-  const lately: Lately = { blocks: new Map(), bytes: 0, maxBytes }
+  const lately = new Lately<string, Uint8Array>(maxBytes, ({ length }) => length + overhead)
   const cache = Object.freeze({
     get bytes() {
-      return lately.bytes
+      return lately.weight
     },
   }) as unknown as BlockCache // the one place where one is made
   insides.set(cache, lately)
@@ -54,6 +54,9 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
   const lately = insides.get(cache)
   if (lately === undefined) throw new TypeError('cachedBlocks needs a cache that was made by blockCache')
   const keyOf = (id: BlockId): string => `${id}${store.scope}`
+  const keep = (id: BlockId, bytes: Uint8Array): void => {
+    if (!lately.has(keyOf(id))) lately.set(keyOf(id), bytes)
+  }
   const cached = Object.freeze<BlockStore>({
     hash: store.hash,
     scope: store.scope,
@@ -63,14 +66,14 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
         const own = Array.from(given, (bytes) => new Uint8Array(bytes))
         const ids = await store.putBlocks(own)()
         if (isLeft(ids)) return ids
-        for (const [index, id] of ids.right.entries()) keep(lately, keyOf(id), own[index] as Uint8Array)
+        for (const [index, id] of ids.right.entries()) keep(id, own[index] as Uint8Array)
         return ids
       }, 'store.putBlocks'),
     getBlocks: (given) =>
       storeTask(async () => {
         const ids = [...given]
         const found = new Map<BlockId, Uint8Array | undefined>()
-        for (const id of ids) if (!found.has(id)) found.set(id, use(lately, keyOf(id)))
+        for (const id of ids) if (!found.has(id)) found.set(id, lately.get(keyOf(id)))
         const missing = [...found.keys()].filter((id) => found.get(id) === undefined)
         if (missing.length > 0) {
           const read = await store.getBlocks(missing)()
@@ -78,7 +81,7 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
           for (const [index, id] of missing.entries()) {
             const bytes = read.right[index]
             found.set(id, bytes)
-            if (bytes !== undefined) keep(lately, keyOf(id), bytes)
+            if (bytes !== undefined) keep(id, bytes)
           }
         }
         return right(Object.freeze(ids.map((id) => found.get(id)?.slice())))
@@ -89,34 +92,7 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
   return cached
 }
 
-interface Lately {
-  /** In the order in which they were used. */
-  readonly blocks: Map<string, Uint8Array>
-  readonly maxBytes: number
-  bytes: number
-}
-
-const insides = new WeakMap<BlockCache, Lately>()
+const insides = new WeakMap<BlockCache, Lately<string, Uint8Array>>()
 
 /** What it takes to keep a block beside its bytes, about: its key, and its place in the map. */
 const overhead = 256
-
-const use = ({ blocks }: Lately, key: string): Uint8Array | undefined => {
-  const bytes = blocks.get(key)
-  if (bytes === undefined) return undefined
-  blocks.delete(key)
-  blocks.set(key, bytes)
-  return bytes
-}
-
-const keep = (lately: Lately, key: string, bytes: Uint8Array): void => {
-  const { blocks, maxBytes } = lately
-  if (blocks.has(key) || bytes.length + overhead > maxBytes) return
-  blocks.set(key, bytes)
-  lately.bytes += bytes.length + overhead
-  for (const [oldest, { length }] of blocks) {
-    if (lately.bytes <= maxBytes) return
-    blocks.delete(oldest)
-    lately.bytes -= length + overhead
-  }
-}

@@ -22,7 +22,6 @@ export interface KeyValueStore {
   /**
    * Read values. Keys may repeat.
    *
-   * @param keys the keys
    * @returns the values, in the same order; undefined or null for a key without one
    */
   readonly mget: (keys: readonly string[]) => Promise<readonly (Uint8Array | undefined | null)[]>
@@ -30,14 +29,12 @@ export interface KeyValueStore {
    * Store values. When it resolves, all of them are stored. If it fails half-way, it is called again.
    *
    * @param entries keys and values
-   * @returns nothing
    */
   readonly mset: (entries: readonly KeyValue[]) => Promise<void>
   /**
    * Remove every key with a prefix. It may fail half-way. Only `removeBlocks` and removals from `once` need it.
    *
    * @param prefix the beginning of the keys
-   * @returns nothing
    */
   readonly deletePrefix?: (prefix: string) => Promise<void>
   /**
@@ -45,8 +42,6 @@ export interface KeyValueStore {
    * `SET key value NX`, in S3 `If-None-Match: *`, in DynamoDB `attribute_not_exists`, in SQL `insert … on conflict do
    * nothing`. Cloudflare KV has nothing like it: leave the method out there.
    *
-   * @param key the key
-   * @param value the value
    * @returns true if it was stored; false if the key already has a value
    */
   readonly putIfAbsent?: (key: string, value: Uint8Array) => Promise<boolean>
@@ -82,7 +77,6 @@ export interface KeyValueOptions {
  *
  * Cost    one call of the key-value store for each `keysPerCall` blocks; `hasBlocks` reads them
  *
- * @param keyValue the key-value store
  * @param options prefix, scope, hash function and keys per call
  * @returns the block store
  * @throws TypeError if `scope` or `prefix` is invalid
@@ -172,8 +166,6 @@ const onceOf = (
  *
  * Cost    one `mget` for each `keysPerCall` keys, one after the other
  *
- * @param keyValue the key-value store
- * @param keys the keys
  * @param keysPerCall the most keys in one call. Default: 500
  * @returns the values, in the same order; undefined for a key without one
  * @throws Error if `mget` returns something other than bytes for each key, and whatever `mget` throws
@@ -199,7 +191,6 @@ export const valuesOf = async (
 /**
  * Remove every block of a scope. Refs to them can no longer be hydrated.
  *
- * @param keyValue the key-value store
  * @param options prefix and scope, as for `keyValueBlocks`
  * @returns nothing; or `Io`
  */

@@ -68,7 +68,6 @@ export interface MemoryOptions {
  * A store in memory. Its content is lost when the program ends.
  *
  * @param options scope, hash function and clock
- * @returns the store
  * @throws TypeError if `scope` is invalid
  * @example
  * const session = await createSession(memoryStore(), { id: 'test' })
@@ -133,7 +132,6 @@ interface Memory {
  * The driver of `memoryStore`: to wrap in another driver, and as an example of one.
  *
  * @param options hash function and clock
- * @returns the driver
  */
 export const memoryDriver = ({
   hash = portableSha256,

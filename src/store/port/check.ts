@@ -18,11 +18,6 @@ export interface StoreRepair extends Omit<StoreFinding, 'repairable'> {
   readonly done: string | undefined
 }
 
-/**
- * A finding as a sentence for people.
- *
- * @param finding the finding
- * @returns the sentence
- */
+/** A finding as a sentence for people. */
 export const findingText = ({ table, where, what }: Omit<StoreFinding, 'repairable'>): string =>
   `${table}${where === undefined ? '' : ` ${where}`}: ${what}`

@@ -64,7 +64,6 @@ export const isLeaf = (value: unknown): value is string => typeof value === 'str
 /**
  * Whether a value is a time: whole milliseconds since 1970, in the range of `Date`.
  *
- * @param value any value
  * @returns true for a time
  */
 export const isMoment = (value: unknown): value is number =>
@@ -73,7 +72,6 @@ export const isMoment = (value: unknown): value is number =>
 /**
  * Whether a value is a salt: 16 bytes as 32 lowercase hexadecimal digits.
  *
- * @param value any value
  * @returns true for a salt
  */
 export const isSalt = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{32}$/.test(value)

@@ -7,7 +7,6 @@ import { isPlanned } from './plan.ts'
  * and so does an append whose rows were planned: they are the library's, and are recognised by their array.
  *
  * @param given the argument
- * @returns the copy
  */
 export const copyArgument = <T>(given: T): T => copyOf(given) as T // the same, member by member
 

@@ -79,12 +79,7 @@ export interface CheckedQuery extends Required<Pick<ListQuery, 'limit' | 'where'
   readonly after: Cursor | undefined
 }
 
-/**
- * A cursor as the `next` of a page.
- *
- * @param cursor the cursor
- * @returns the text
- */
+/** A cursor as the `next` of a page. */
 export const cursorText = ({ appended, key }: Cursor): string =>
   appended === undefined ? `${key}` : `${appended}.${key}`
 

@@ -5,7 +5,7 @@
  *     {"encrypted":"KEY.BASE64"}                              KEY: the id of the key; BASE64: nonce, tag and ciphertext
  *     {"encrypted":"KEY.BASE64","blocks":["…","…"]}           of a row that references blocks, which are encrypted too
  */
-import { isArray, isObject, type JsonObject } from '../../json/index.ts'
+import { isArray, isObject, type JsonObject, present } from '../../json/index.ts'
 import { digestOf, digestOfName, isBlockId, type BlockId } from '../../proof/kit.ts'
 import type { StoreFaultOf } from '../fault.ts'
 import type { StoredRow, TimedRow } from './row.ts'
@@ -27,7 +27,6 @@ const beginning = '{"encrypted":"'
  * Whether the text of a row is encrypted.
  *
  * @param body the text of a row, as a store without keys gives it
- * @returns true if it is
  */
 export const isEncrypted = (body: string): boolean => body.startsWith(beginning)
 
@@ -170,6 +169,6 @@ export const encryptedRow = ({
   kind,
   body,
   at,
-  ...(salt !== undefined && { salt }),
+  ...present({ salt }),
   ...(erased === undefined ? { blocks: readEncrypted(body)?.blocks ?? [] } : { erased }),
 })

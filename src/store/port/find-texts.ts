@@ -13,7 +13,6 @@ const start = 12
  * Cost    O(text), where there are more than 4 texts of 12 characters and more; else O(text) for each
  *
  * @param texts the texts to look for
- * @returns the function
  */
 export const finderOf = (texts: readonly string[]): ((text: string) => boolean) => {
   if (texts.length <= fewTexts) return (text) => texts.some((one) => text.includes(one))
@@ -44,7 +43,6 @@ export const finderOf = (texts: readonly string[]): ((text: string) => boolean) 
  * The same for bytes, which contain a text as UTF-8.
  *
  * @param texts the texts to look for
- * @returns the function
  */
 export const byteFinderOf = (texts: readonly string[]): ((bytes: Uint8Array) => boolean) => {
   const find = finderOf(texts.map((text) => charactersOf(utf8Of(text))))

@@ -4,6 +4,7 @@
  *
  * To add a format, append one to the list of the adapter, with the statements that bring the one before up to date.
  */
+import { present } from '../../json/index.ts'
 import type { OpenStoreFault } from '../fault.ts'
 
 /** A format, as a step from the one before. */
@@ -33,5 +34,5 @@ export const againstFormat = (
   if (number > formats.length) return { _tag: 'NewerStore', path, found: number, supported: formats.length }
   return fingerprint !== undefined && formats[number - 1]?.fingerprint === fingerprint
     ? undefined
-    : { _tag: 'OlderStore', path, found: number, ...(fingerprint !== undefined && { fingerprint }) }
+    : { _tag: 'OlderStore', path, found: number, ...present({ fingerprint }) }
 }

@@ -14,8 +14,6 @@ const Bytes = Uint8Array // taken when this module loads
  * Cost    that of hashing and copying the bytes
  *
  * @param bytes the content of the block
- * @param hash the hash function: SHA-256
- * @returns the id
  */
 export const hashedBlock = (bytes: Uint8Array, hash: Hash): BlockId => {
   const own = new Bytes(bytes)

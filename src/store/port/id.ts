@@ -9,7 +9,6 @@ export const maxIdBytes = 255
  * Check an id.
  *
  * @param what the thing it names
- * @param id any value
  * @returns the fault; undefined if the id is valid
  */
 export const invalidId = (what: 'log' | 'scope' | 'operation', id: unknown): StoreFaultOf<'InvalidId'> | undefined => {

@@ -102,9 +102,7 @@ const live = (row: LeaseRow | undefined, now: number): Lease | undefined =>
 /**
  * Compute a change of the lease of a log, at a moment of the store's clock.
  *
- * @param id the id of the log
  * @param row the stored lease; undefined if there is none
- * @param change the change
  * @param now milliseconds since 1970
  * @returns the row to store, and the lease; or `LeaseHeld`, `LeaseLost`, `InvalidLease`
  */
@@ -138,7 +136,6 @@ export const changed = (
 /**
  * Why the lease of a log forbids a change.
  *
- * @param id the id of the log
  * @param row the stored lease; undefined if there is none
  * @param claim the lease of the change
  * @param now milliseconds since 1970

@@ -6,7 +6,6 @@ import type { StoreFaultOf } from '../fault.ts'
 /**
  * Copy and freeze the metadata of a log.
  *
- * @param meta the metadata
  * @returns the copy; or `InvalidMeta` with the path, if it is not a plain JSON object
  */
 export const checkMeta = (meta: unknown): Either<StoreFaultOf<'InvalidMeta'>, JsonObject> => {

@@ -33,12 +33,7 @@ export const quietly =
     }
   }
 
-/**
- * A notice as a sentence for people.
- *
- * @param notice the notice
- * @returns the sentence
- */
+/** A notice as a sentence for people. */
 export const storeNoticeText = (notice: StoreNotice): string => {
   switch (notice._tag) {
     case 'OpenedReadOnly':

@@ -41,7 +41,6 @@ export const isOwnId = (id: string): boolean => id.startsWith(beginning)
 /**
  * Why a call may not change the log of this id.
  *
- * @param id any value
  * @param call what the call was given. Default: nothing, it is a public one
  * @returns `InvalidId` if the log is the library's own and the call is not; else undefined
  */

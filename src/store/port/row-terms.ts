@@ -12,9 +12,7 @@ import type { Row, StoredRow } from './row.ts'
  * Gives the terms of a row: texts of letters and digits of ASCII and any other characters, in any order. Called only by
  * stores that have an index; it must not throw.
  *
- * @param row the row
  * @param block gives the stored blocks that the row references, as far as they are there
- * @returns the terms
  */
 export type TermsOf = (
   row: Pick<Row, 'kind' | 'body'>,
@@ -121,10 +119,6 @@ export interface RowIndex {
    * @returns the number of rows indexed, and left
    */
   readonly add: (terms: TermsOf, most: number) => Task<MediumFault | StoreFaultOf<'NoFullText'>, RowsIndexed>
-  /**
-   * Remove the index.
-   *
-   * @returns nothing
-   */
+  /** Remove the index. */
   readonly drop: () => Task<MediumFault | StoreFaultOf<'NoFullText'>, void>
 }

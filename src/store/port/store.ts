@@ -207,15 +207,12 @@ export interface OnceStore {
   /**
    * Read values.
    *
-   * @param names the names
    * @returns the values, in the same order; undefined for a name without one
    */
   readonly get: (names: readonly string[]) => Task<MediumFault, readonly (Uint8Array | undefined)[]>
   /**
    * Store a value, if the name has none. After a fault the value may be stored or not: read it.
    *
-   * @param name the name
-   * @param value the value
    * @returns true if it was stored; false if the name already has a value
    */
   readonly put: (name: string, value: Uint8Array) => Task<MediumFault, boolean>
@@ -230,7 +227,6 @@ export interface OnceStore {
    * Remove values. Absent if the key-value store has no `deletePrefix`.
    *
    * @param start the beginning of the names
-   * @returns nothing
    */
   readonly remove?: (start: string) => Task<MediumFault, void>
 }
@@ -312,15 +308,12 @@ export interface LogStates {
   /**
    * Read the text.
    *
-   * @param id the id of the log
    * @returns the text as it was written; undefined if there is none
    */
   readonly read: (id: string) => Task<LogFault, string | undefined>
   /**
    * Write the text, in place of the one before.
    *
-   * @param id the id of the log
-   * @param text the text
    * @returns nothing; or `NoSuchLog`
    */
   readonly write: (id: string, text: string) => Task<LogFault, void>
@@ -353,7 +346,6 @@ export interface Store extends BlockStore {
   /**
    * Describe a log, without its rows.
    *
-   * @param id the id of the log
    * @returns head, metadata and counts; or `NoSuchLog`
    */
   readonly info: (id: string) => Task<LogFault, LogInfo>
@@ -361,7 +353,6 @@ export interface Store extends BlockStore {
    * The identities of a log's rows: that of the log, and before it those of the logs that it shares rows with. Claims of
    * erasure name them, so that none counts for another log.
    *
-   * @param id the id of the log
    * @returns each identity with its first row; or `NoSuchLog`
    */
   readonly identities: (id: string) => Task<LogFault, readonly LogIdentity[]>
@@ -376,7 +367,6 @@ export interface Store extends BlockStore {
    * Replace the metadata of a log. Members whose names begin with `indelible.` are the library's: they stay as they are, or
    * it is `InvalidMeta`.
    *
-   * @param id the id of the log
    * @param update the new metadata, and the version that it replaces
    * @returns the description of the log; or `MetaConflict` if another writer changed the metadata first, `LeaseLost`
    */
@@ -388,7 +378,6 @@ export interface Store extends BlockStore {
    *
    * Cost    one round trip; independent of the length of the log
    *
-   * @param id the id of the log
    * @param append the rows, the head that they continue, and an operation id for retries
    * @returns the position of the first row and the new head; or `Conflict` with the rows you missed,
    * `OperationMismatch`,
@@ -402,23 +391,19 @@ export interface Store extends BlockStore {
    * Cost    a connection while it is waited for and held. A process that is stopped loses its turn after a third of the store's
    *         `timeout`
    *
-   * @param id the id of the log
    * @returns a function that ends the turn; or `Busy`
    */
   readonly turn?: (id: string) => Task<LogFault, () => void>
   /**
    * Read rows, in order. Cost: O(rows read + log length).
    *
-   * @param id the id of the log
    * @param range the first and last position, and the kind. Default: all rows
-   * @returns the rows
    */
   readonly read: (id: string, range?: RowRange) => Task<LogFault, readonly StoredRow[]>
   /**
    * Read tree nodes. The node of a row is the root of the largest perfect subtree that ends with it. The nodes at
    * `peakEnds(n)` are the peaks of the log's first `n` rows.
    *
-   * @param id the id of the log
    * @param positions the positions of the rows
    * @returns the nodes, in the same order
    */
@@ -437,7 +422,6 @@ export interface Store extends BlockStore {
   /**
    * Remove a log: its rows, except those that a fork shares, and the blocks that no other row references.
    *
-   * @param id the id of the log
    * @param call only for the library's own logs
    * @returns nothing; or `NoSuchLog`, `LogHeld` if the ledger of the scope says that it is held, `NotALedger` if the ledger
    * can't be read
@@ -458,7 +442,6 @@ export interface Store extends BlockStore {
   /**
    * The logs that have their first rows in common with a log: its forks, the log that it was forked from, and their forks.
    *
-   * @param id the id of the log
    * @returns the other logs, with the number of rows that they share
    */
   readonly sharing: (id: string) => Task<EraseFault, readonly Sharing[]>
@@ -498,7 +481,6 @@ export interface Store extends BlockStore {
    *
    * Cost    one transaction beside the log
    *
-   * @param id the id of the log
    * @param lease the holder's name and the time to live
    * @returns the lease; or `LeaseHeld` while another holder has it
    */
@@ -506,7 +488,6 @@ export interface Store extends BlockStore {
   /**
    * Extend a lease.
    *
-   * @param id the id of the log
    * @param renewal the number of the lease, and its new time to live
    * @returns the lease; or `LeaseLost` if somebody has taken another one since, or it was released. One that has expired can be
    * renewed until then
@@ -515,22 +496,18 @@ export interface Store extends BlockStore {
   /**
    * Release a lease. A lost lease stays as it is.
    *
-   * @param id the id of the log
    * @param number the number of the lease
-   * @returns nothing
    */
   readonly release: (id: string, number: number) => Task<LogFault, void>
   /**
    * Ask the holder to stop. It learns of the request at its next renewal.
    *
-   * @param id the id of the log
    * @returns the lease; undefined if nobody has one
    */
   readonly requestStop: (id: string) => Task<LogFault, Lease | undefined>
   /**
    * The current lease of a log.
    *
-   * @param id the id of the log
    * @returns the lease; undefined if nobody has one
    */
   readonly leaseOf: (id: string) => Task<LogFault, Lease | undefined>
@@ -546,7 +523,6 @@ export interface Store extends BlockStore {
    *         all
    *         logs of a handle, and PostgreSQL once in 5 seconds while its notifications arrive
    *
-   * @param id the id of the log
    * @param wake called after changes; it must return quickly
    * @returns a function that ends it
    */
@@ -572,10 +548,6 @@ export interface Store extends BlockStore {
    * @returns a handle; or `InvalidId`
    */
   readonly scoped: (scope: string) => Either<StoreFaultOf<'InvalidId'>, Store>
-  /**
-   * Finish pending calls, then close this handle. Closing the handle that opened the store closes all its handles.
-   *
-   * @returns nothing
-   */
+  /** Finish pending calls, then close this handle. Closing the handle that opened the store closes all its handles. */
   readonly close: () => Task<StoreFaultOf<'Io'>, void>
 }

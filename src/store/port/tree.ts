@@ -10,8 +10,6 @@ export { grow, rowLeaf, type Grown } from '../../proof/kit.ts'
  * The head of the log that a range describes. Cost: as many hashes as the size has 1 bits.
  *
  * @param range the tree
- * @param hash the hash function: SHA-256
- * @returns the head
  */
 export const headOf = (range: CompactRange, hash: Hash): Head =>
   freeze({ size: range.size, root: hexOf(rootOf(range, hash)) })

@@ -16,7 +16,6 @@ export const defaultScope = 'default'
 /**
  * Make a block store of a driver, for one scope.
  *
- * @param driver the driver
  * @param scope the scope. Default: `default`
  * @returns the block store; or `InvalidId`
  */
@@ -55,7 +54,6 @@ export const standsFor = (store: BlockStore, other: BlockStore): void =>
  *
  * @param one a handle
  * @param other another handle
- * @returns true if they have
  */
 export const sameBlocks = (one: BlockStore, other: BlockStore): boolean =>
   one.scope === other.scope && (behind.get(one) ?? one) === (behind.get(other) ?? other)

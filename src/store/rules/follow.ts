@@ -26,10 +26,7 @@ const batch = 500
  *
  * Cost    a read of up to 500 rows for each signal; at rest that of `Store.watch`
  *
- * @param store the store
- * @param id the id of the log
  * @param options the first position, and a signal that ends the iteration
- * @returns the rows
  * @throws TypeError if `from` is not a whole number of at least 0. While iterating, a FaultError with the store's
  * fault:
  * `NoSuchLog` when the log is removed, `Closed` when the store is closed
@@ -47,16 +44,13 @@ export const followLog = (
   return { [Symbol.asyncIterator]: () => follower(store, id, from, signal) }
 }
 
-/** A generator would hold a `return` back until the next row; this one ends at once. */
+/** A generator that ends at once, also while it waits: alone it would hold a `return` back until the next row. */
 const follower = (
   store: Pick<Store, 'read' | 'watch'>,
   id: string,
   from: number,
   signal: SignalLike | undefined,
 ): AsyncIterableIterator<StoredRow> => {
-  let position = from
-  let rows: readonly StoredRow[] = []
-  let taken = 0
   let unwatch: (() => void) | undefined
   let ended = signal?.aborted === true
   let news = true // there may be rows that were not read
@@ -68,57 +62,40 @@ const follower = (
   }
   const end = (): void => {
     ended = true
-    rows = []
     signal?.removeEventListener('abort', end)
     unwatch?.()
     unwatch = undefined
     wake()
   }
+  const isOver = (): boolean => ended // by somebody else, while this waits
   if (!ended) signal?.addEventListener('abort', end)
 
-  const fill = async (): Promise<void> => {
-    if (unwatch === undefined) {
-      const stop = await store.watch(id, wake)
-      if (ended) stop()
-      else unwatch = stop
-    }
-    for (;;) {
-      if (ended || taken < rows.length) return
-      if (!news) await new Promise<void>((resolve) => (wait = resolve))
-      if (ended) return
-      news = false
-      const found = await store.read(id, { from: position, to: position + batch })
-      if (ended) return
-      rows = found
-      taken = 0
-      if (found.length === batch) news = true
-    }
-  }
-  const step = async (): Promise<IteratorResult<StoredRow, undefined>> => {
+  async function* follow(): AsyncGenerator<StoredRow, undefined> {
     try {
-      if (!ended && taken >= rows.length) await fill()
-    } catch (error) {
+      if (isOver()) return
+      unwatch = await store.watch(id, wake)
+      for (let position = from; !isOver();) {
+        if (!news) await new Promise<void>((resolve) => (wait = resolve))
+        news = false
+        const rows = isOver() ? [] : await store.read(id, { from: position, to: position + batch })
+        news ||= rows.length === batch
+        for (const row of rows) {
+          if (isOver()) return
+          position = row.position + 1
+          yield row
+        }
+      }
+    } finally {
       end()
-      throw error
     }
-    const row = ended ? undefined : rows[taken]
-    if (row === undefined) return { done: true, value: undefined }
-    taken += 1
-    position = row.position + 1
-    return { done: false, value: row }
   }
 
-  let last: Promise<unknown> = Promise.resolve()
+  const rows = follow()
   return {
     [Symbol.asyncIterator]() {
       return this
     },
-    // Calls that don't wait for each other get rows one after the other.
-    next: () => {
-      const next = last.then(step, step)
-      last = next
-      return next
-    },
+    next: () => rows.next(),
     return: async () => {
       end()
       return { done: true, value: undefined }

@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../../task/index.ts'
-import { isLeft, left, optionsOf, right, own } from '../../json/index.ts'
+import { isLeft, left, optionsOf, right, own, present } from '../../json/index.ts'
 import { Lately } from '../../sequence/index.ts'
 import { blockIdOf, emptyRange, type Hash } from '../../proof/kit.ts'
 import { again } from './again.ts'
@@ -41,7 +41,6 @@ import { undoneErasures, undoneText } from './undone.ts'
 /**
  * Make a store of a driver, for one scope.
  *
- * @param driver the driver
  * @param scope the scope. Default: `default`
  * @param onNotice receives the reports of the store. Default: they are dropped
  * @returns the store; or `InvalidId`
@@ -192,7 +191,7 @@ const logCalls = (calls: Calls) => {
         const checked = checkMeta(meta)
         if (isLeft(checked)) return checked
         const expected = headOf(emptyRange, driver.hash)
-        const first = checkAppend({ expected, rows, blocks, ...(terms !== undefined && { terms }) }, inner)
+        const first = checkAppend({ expected, rows, blocks, ...present({ terms }) }, inner)
         if (isLeft(first)) return first
         const problem = await againstErased(driver, inner, undefined, first.right)
         if (problem !== undefined) return left(problem)

@@ -67,7 +67,6 @@ const known = new WeakMap<LedgerStore, LedgerContent & { readonly head: Head }>(
  *
  * Cost    O(rows of the ledger), then O(new rows)
  *
- * @param store the store
  * @param size only its first rows. Default: all
  * @returns the content; or `NotALedger`, and the faults of reading a log
  */
@@ -149,7 +148,6 @@ const isHeldRow = (held: ReadonlyMap<string, Hold>, { log, row }: ErasedRow): bo
  * @param content what the ledger says
  * @param row the row, with the leaf that it keeps
  * @param identities those of the log that has the row
- * @param hash the hash function: SHA-256
  * @returns the erasure; undefined if the ledger does not say that this row was erased, or another stub stands for it
  */
 export const erasureOf = (
@@ -170,7 +168,6 @@ export const erasureOf = (
  * The leaf of the stub that stands for an erased row: that of a row with its kind, its time and this text.
  *
  * @param row the kind, the text and the time
- * @param hash the hash function: SHA-256
  * @returns 64 hexadecimal digits
  */
 export const stubLeaf = (row: Pick<StoredRow, 'kind' | 'body' | 'stored' | 'at'>, hash: Hash): string =>
@@ -197,7 +194,6 @@ export interface LedgerAppended {
  * Append to the ledger what `news` says of the ledger as it is. If another process appends in between, `news` is asked again.
  * The first append makes the ledger, also one without rows.
  *
- * @param store the store
  * @param news gets the content, and returns the rows and anything else to give back
  * @returns the new head, the number of rows, and what `news` gave beside them
  */

@@ -17,7 +17,6 @@ export interface Positions {
  * The positions of a range over a log.
  *
  * @param log the head and the counts of the log
- * @param range the range
  * @param rowAt looks up a row; called O(log length) times, and only if the range is of one kind
  * @returns the positions
  */

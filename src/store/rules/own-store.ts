@@ -6,7 +6,6 @@ import type { Store } from '../port/store.ts'
 /**
  * The same store, whose calls may change the library's own logs.
  *
- * @param store the store
  * @returns a handle for the library's own calls
  */
 export const ownStore = (store: Store): Store => {

@@ -11,11 +11,8 @@ import { rowLeaf } from '../port/tree.ts'
  *
  * Cost    O(log size) nodes and rows
  *
- * @param store the store
- * @param id the id of the log
  * @param row the position of the row, below `size`
  * @param size a number of rows, at most the size of the log
- * @returns the hashes
  */
 export const inclusionPath = (
   store: Store,
@@ -29,11 +26,8 @@ export const inclusionPath = (
  *
  * Cost    O(log size) nodes and rows
  *
- * @param store the store
- * @param id the id of the log
  * @param oldSize the earlier size, from 1 to `size`
  * @param size a number of rows, at most the size of the log
- * @returns the hashes
  */
 export const consistencyPath = (
   store: Store,

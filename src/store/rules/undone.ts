@@ -21,7 +21,6 @@ export interface Undone {
  *
  * Cost    O(rows of the ledger), and a read for each row that it says was erased
  *
- * @param store the store
  * @param id only in this log. Default: in all
  * @returns the rows; or `NotALedger`
  */

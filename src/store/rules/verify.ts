@@ -13,8 +13,6 @@ import { headOf, rowLeaf } from '../port/tree.ts'
  *
  * Cost    O(log length), in pieces; three hashes a row
  *
- * @param store the store
- * @param id the id of the log
  * @param older an earlier head that the log must continue. Default: none
  * @returns the description of the log; or `DamagedLog` with the first wrong position, `Diverged` if the log does not
  * continue
@@ -26,8 +24,6 @@ export function verifyLog(store: Store, id: string, older?: Head): Task<VerifyFa
  *
  * Cost    O(log length), in pieces; three hashes a row
  *
- * @param store the store
- * @param id the id of the log
  * @param older an earlier head that the log must continue; undefined for none
  * @param inspect receives the rows that are right, in pieces, and may find more that is wrong
  * @returns the description of the log; or `DamagedLog`, `Diverged`, a fault of `inspect`, `CallbackThrew`
@@ -110,8 +106,6 @@ export type InspectRows = (rows: readonly StoredRow[]) => Promise<VerifyFault | 
 /**
  * The tree of the first `size` rows of a log, from the nodes beside them. Cost: O(log size).
  *
- * @param store the store
- * @param id the id of the log
  * @param size the number of rows
  * @returns the tree; or `BeyondEnd`
  */

@@ -1,9 +1,9 @@
 /** The rows of a store file, segment by segment, held against the nodes that are kept beside them. */
 import { appendLeaf, equalBytes, type CompactRange, type Hash } from '../../proof/kit.ts'
-import { isMoment } from '../port/checked-row.ts'
 import { Damaged } from '../port/damaged.ts'
 import { entriesBefore, placeOf } from '../rules/rules.ts'
-import type { RowKind } from '../port/row.ts'
+import { rowIn } from '../rules/stored.ts'
+import type { RowKind, StoredRow } from '../port/row.ts'
 import { rowLeaf } from '../port/tree.ts'
 import {
   found,
@@ -104,24 +104,18 @@ class Walk {
     this.count += 1
     this.#first ??= position
     if (this.#range === undefined || this.#damage !== undefined) return
-    const text = body instanceof Uint8Array ? Buffer.from(body).toString() : body
     if (position !== this.#next) return this.#damaged(this.#next, 'its row is missing')
-    if (typeof text !== 'string' || typeof place !== 'bigint') return this.#damaged(position, 'its row can not be read')
-    const moment = numberIn(at)
-    if (!isMoment(moment)) return this.#damaged(position, 'its row can not be read')
-    if (salt !== null && !(salt instanceof Uint8Array && salt.length === 16))
-      return this.#damaged(position, 'its row can not be read')
-    if (erased !== null && !(erased instanceof Uint8Array && erased.length === 32))
-      return this.#damaged(position, 'its row can not be read')
-    const range = this.#range
-    const said = {
-      at: moment,
-      ...(salt !== null && { salt: Buffer.from(salt as Uint8Array).toString('hex') }),
-      ...(erased !== null && { erased: Buffer.from(erased as Uint8Array).toString('hex') }),
+    const text = body instanceof Uint8Array ? Buffer.from(body).toString() : body
+    let row: StoredRow
+    try {
+      row = rowIn(position, typeof place === 'bigint' ? Number(place) : place, text, numberIn(at), salt, erased)
+    } catch (error) {
+      if (!(error instanceof Damaged)) throw error
+      return this.#damaged(position, error.reason)
     }
-    const as = (kind: RowKind): CompactRange =>
-      appendLeaf(range, rowLeaf({ kind, body: text, ...said }, this.#hash), this.#hash)
-    const marked: RowKind = place % 2n === 0n ? 'entry' : 'note'
+    const range = this.#range
+    const as = (kind: RowKind): CompactRange => appendLeaf(range, rowLeaf({ ...row, kind }, this.#hash), this.#hash)
+    const marked = row.kind
     const other: RowKind = marked === 'entry' ? 'note' : 'entry'
     const fits = (grown: CompactRange): boolean =>
       node instanceof Uint8Array && equalBytes(grown.peaks.at(-1) as Uint8Array, node)
@@ -133,7 +127,7 @@ class Walk {
     this.#range = grown
     this.#next += 1
     if (kind === 'entry') this.#entries += 1
-    this.#appended = moment
+    this.#appended = row.at
   }
 
   /** Throws Damaged, where what comes before the rows can't be read. */

@@ -1,10 +1,10 @@
 /** A log as the file has it: read as what may be anything, since a disk can have changed it. */
 import type { DatabaseSync } from 'node:sqlite'
-import { isObject, type JsonObject } from '../../json/index.ts'
 import type { CompactRange, Hash } from '../../proof/kit.ts'
 import { latest } from '../port/clock.ts'
 import { Damaged } from '../port/damaged.ts'
 import { logInfo } from '../rules/rules.ts'
+import { metaIn, wholeIn } from '../rules/stored.ts'
 import type { LogInfo } from '../port/store.ts'
 import type { Head } from '../port/row.ts'
 import { rangeOf } from '../port/tree.ts'
@@ -102,19 +102,5 @@ export const joined = (peaks: readonly Uint8Array[]): Uint8Array => Buffer.conca
 export const split = (bytes: Uint8Array): readonly Uint8Array[] =>
   Array.from({ length: bytes.length / 32 }, (_, index) => bytes.slice(index * 32, index * 32 + 32))
 
-const metaIn = (text: unknown): JsonObject => {
-  try {
-    const meta: unknown = JSON.parse(text as string) // of what is no text, parsing fails as well
-    if (isObject(meta)) return meta
-  } catch {
-    // said below
-  }
-  throw new Damaged(0, 'its metadata can not be read')
-}
-
-const whole = (raw: RawLog, name: string, least = 0, most = Number.MAX_SAFE_INTEGER): number => {
-  const value = raw[name]
-  if (typeof value !== 'bigint' || value < BigInt(least) || value > BigInt(most))
-    throw new Damaged(0, `its ${name} can not be read`)
-  return Number(value)
-}
+const whole = (raw: RawLog, name: string, least?: number, most?: number): number =>
+  wholeIn(raw[name], name, least, most)

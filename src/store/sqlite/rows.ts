@@ -2,7 +2,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { peakEnds, type CompactRange } from '../../proof/kit.ts'
 import { Damaged } from '../port/damaged.ts'
-import { placed, placeOf, storedRow, type GrownRow, type Placed } from '../rules/rules.ts'
+import { placed, placeOf, type GrownRow, type Placed } from '../rules/rules.ts'
+import { rowIn } from '../rules/stored.ts'
 import type { StoredRow } from '../port/row.ts'
 import { preparedAll } from './prepared.ts'
 import { fits } from './sum.ts'
@@ -20,15 +21,8 @@ interface Base {
   readonly base: number
 }
 
-/** A row as a list: SQLite makes one quicker than an object. */
-type Held = readonly [
-  position: number,
-  place: number,
-  body: string | Uint8Array,
-  at: number,
-  salt: Uint8Array | null,
-  erased: Uint8Array | null,
-]
+/** A row as a list of its columns: SQLite makes one quicker than an object. */
+type Held = readonly [position: number, place: unknown, body: unknown, at: unknown, salt: unknown, erased: unknown]
 
 export class Rows {
   readonly #segment: StatementSync
@@ -93,24 +87,8 @@ export class Rows {
         stretch.to,
       ) as unknown as readonly Held[]) {
         if (position !== from + rows.length) throw new Damaged(from + rows.length, 'its row is missing')
-        if ((typeof body !== 'string' && !(body instanceof Uint8Array)) || typeof place !== 'number')
-          throw new Damaged(position, 'its row can not be read')
-        if (typeof at !== 'number') throw new Damaged(position, 'its row can not be read')
-        if (salt !== null && !(salt instanceof Uint8Array && salt.length === 16))
-          throw new Damaged(position, 'its row can not be read')
-        if (erased !== null && !(erased instanceof Uint8Array && erased.length === 32))
-          throw new Damaged(position, 'its row can not be read')
-        const text = typeof body === 'string' ? body : Buffer.from(body).toString()
-        rows.push(
-          storedRow(
-            position,
-            placed(place),
-            text,
-            at,
-            salt === null ? undefined : Buffer.from(salt.buffer, salt.byteOffset, 16).toString('hex'),
-            erased === null ? undefined : Buffer.from(erased.buffer, erased.byteOffset, 32).toString('hex'),
-          ),
-        )
+        const text = body instanceof Uint8Array ? Buffer.from(body).toString() : body
+        rows.push(rowIn(position, place, text, at, salt, erased))
       }
     }
     if (rows.length !== to - from) throw new Damaged(from + rows.length, 'its row is missing')

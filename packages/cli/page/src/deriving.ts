@@ -63,13 +63,16 @@ export interface Series {
   readonly epochs: number
 }
 
+/** The calls up to one, whose epoch is looked for. */
+export interface Epoch extends PolicyAt {
+  readonly calls: readonly CallPlace[]
+}
+
 /** What can be asked, each with its answer. */
 export interface Questions {
   readonly context: (
     asked: PolicyAt & { readonly call: CallPlace; readonly before?: CallPlace | undefined },
   ) => SentContext | string
-  /** The first of the calls whose context is of the same epoch as that of the last; undefined if it is of the first epoch. */
-  readonly epoch: (asked: PolicyAt & { readonly calls: readonly CallPlace[] }) => number | undefined
   /** What a run was sent, derived again; undefined if that has another digest. */
   readonly again: (asked: {
     readonly call: CallPlace
@@ -112,15 +115,21 @@ export class Deriver implements Questions {
     return typeof derived === 'string' ? derived : sentOf(derived)
   }
 
-  epoch: Questions['epoch'] = ({ calls, policy, budget }) => {
+  /** Where the epoch of the last call began. Others are answered between two of its contexts. Cost: O(log calls) contexts */
+  async epoch(
+    { calls, policy, budget }: Epoch,
+    pause: (share: number) => Promise<boolean>,
+  ): Promise<number | undefined> {
+    const chosen = policyNamed(policy)
     const epochAt = (at: number): number => {
-      const derived = this.#derive(calls[at] as CallPlace, policyNamed(policy), budget, undefined)
+      const derived = this.#derive(calls[at] as CallPlace, chosen, budget, undefined, at === calls.length - 1)
       return typeof derived === 'string' ? -1 : derived.epoch
     }
     let [low, high] = [0, calls.length - 1]
-    const own = epochAt(high)
-    if (policyNamed(policy).choose !== 'epochs' || own <= 0) return undefined
+    const own = chosen.choose === 'epochs' ? epochAt(high) : 0
+    if (own <= 0) return undefined
     while (low < high) {
+      if (!(await pause(0))) return undefined
       const middle = (low + high) >> 1
       if (epochAt(middle) < own) low = middle + 1
       else high = middle
@@ -179,7 +188,7 @@ export class Deriver implements Questions {
           since = performance.now()
         }
         done += 1
-        const derived = this.#derive(call, policy, budget, previous)
+        const derived = this.#derive(call, policy, budget, previous, false)
         if (typeof derived === 'string') {
           series.tokens.push(null)
           series.cost.push(null)
@@ -220,6 +229,7 @@ export class Deriver implements Questions {
     policy: Policy,
     budget: number,
     previous: DerivedContext | undefined,
+    isKept = true,
   ): DerivedContext | string {
     const key = `${policy.name} ${budget} ${call.len} ${call.end}`
     const known = this.#kept.get(key)
@@ -228,6 +238,7 @@ export class Deriver implements Questions {
     const { conversation, notes } = this.#momentOf(call)
     const derived = deriveContext(conversation, { budget, policy, notes, ...(previous && { previous }) })
     if (isLeft(derived)) return faultMessage(derived.left)
+    if (!isKept) return derived.right
     this.#kept.delete(key)
     this.#kept.set(key, derived.right)
     if (this.#kept.size > mostKept) this.#kept.delete(this.#kept.keys().next().value as string)

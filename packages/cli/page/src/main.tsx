@@ -1,4 +1,4 @@
-/** Starts the page. Its sessions come from a server, or from the exported file that holds the page. */
+/** The page. Its sessions come from a server, or from the exported file that holds the page. */
 import { render, type VNode } from 'preact'
 import { App, Fault } from './app.tsx'
 import { embeddedSource } from './embedded.ts'
@@ -7,15 +7,17 @@ import { enter, servedSource } from './served.ts'
 import { reasonOf } from './source.ts'
 import './style.css'
 
-const root = document.getElementById('page') as HTMLElement
-const show = (page: VNode): void => {
-  root.replaceChildren() // it said that the page did not start
-  render(<Guarded name="The page">{page}</Guarded>, root)
-}
-const embedded = embeddedSource()
-if (embedded !== undefined) show(<App source={embedded} />)
-else
+/** Show the page in its document. */
+export const startPage = (): void => {
+  const root = document.getElementById('page') as HTMLElement
+  const show = (page: VNode): void => {
+    root.replaceChildren() // it said that the page did not start
+    render(<Guarded name="The page">{page}</Guarded>, root)
+  }
+  const embedded = embeddedSource()
+  if (embedded !== undefined) return show(<App source={embedded} />)
   enter().then(
     () => show(<App source={servedSource()} />),
     (cause: unknown) => show(<Fault text={reasonOf(cause)} />),
   )
+}

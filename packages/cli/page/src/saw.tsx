@@ -109,12 +109,15 @@ const OneCall = ({
     async () => (isCompared ? { of: key, context: await contextAt(index - 1) } : undefined),
     [key, isCompared],
   )
-  const epoch = useLoaded(async () => {
-    if (own === undefined) return undefined
-    const places = calls.slice(0, index + 1).map((one) => placeOf(record, one))
-    return workerOf(record).ask('epoch', call.len, { calls: places, policy: own, budget: tokens })
-  }, [key])
   const isFound = found?.of === key
+  const epoch = useLoaded(
+    async (gone) => {
+      if (own === undefined || !isFound) return undefined
+      const places = calls.slice(0, index + 1).map((one) => placeOf(record, one))
+      return workerOf(record).epoch(call.len, { calls: places, policy: own, budget: tokens }, gone)
+    },
+    [key, isFound],
+  )
   const context = isFound ? found.context : undefined
   const earlierContext = isCompared && earlier?.of === key ? earlier.context : undefined
   const show = (next: number): void => {
@@ -132,6 +135,11 @@ const OneCall = ({
     <button type="button" class="plain" aria-label={label} disabled={calls[to] === undefined} onClick={() => show(to)}>
       {sign}
     </button>
+  )
+  const comparison = (
+    <Guarded key={`${record.id} ${tokens}`} name="The comparison of policies">
+      <Comparison record={record} calls={calls} budget={tokens} index={index} />
+    </Guarded>
   )
   const usage = call.receipt?.note.usage
   const model = call.receipt === undefined ? '' : ` of ${call.receipt.note.model}`
@@ -202,15 +210,18 @@ const OneCall = ({
         </p>
       </section>
       {context === undefined ? (
-        <p class="nothing" role={fault === undefined ? 'status' : 'alert'}>
-          {fault !== undefined
-            ? sentence(fault)
-            : !isFound
-              ? own === undefined
-                ? 'What was sent is being read.'
-                : 'The context is being derived.'
-              : 'What this call was sent is not recorded, and can’t be derived again from its receipt. Choose a policy to see what it would send.'}
-        </p>
+        <>
+          <p class="nothing" role={fault === undefined ? 'status' : 'alert'}>
+            {fault !== undefined
+              ? sentence(fault)
+              : !isFound
+                ? own === undefined
+                  ? 'What was sent is being read.'
+                  : 'The context is being derived.'
+                : 'What this call was sent is not recorded, and can’t be derived again from its receipt. Choose a policy to see what it would send.'}
+          </p>
+          {isFound ? <section class="overview">{comparison}</section> : null}
+        </>
       ) : typeof context === 'string' ? (
         <p class="nothing bad" role="alert">
           {context}
@@ -226,9 +237,12 @@ const OneCall = ({
           chosen={chosen.value}
           choose={(at) => (chosen.value = at)}
         >
-          <Guarded key={`${record.id} ${tokens}`} name="The comparison of policies">
-            <Comparison record={record} calls={calls} budget={tokens} index={index} />
-          </Guarded>
+          {isCompared && earlier?.of === key && typeof earlier.context !== 'object' ? (
+            <p class="chosen" role="status">
+              What the call before was sent is not known.
+            </p>
+          ) : null}
+          {comparison}
         </Shown>
       )}
     </main>

@@ -1,2 +1,6 @@
 /** Starts the page, or its worker: both are this script. */
-void (typeof document === 'undefined' ? import('./worker.ts') : import('./main.tsx'))
+import { startPage } from './main.tsx'
+import { startWorker } from './worker.ts'
+
+if (typeof document === 'undefined') startWorker()
+else startPage()

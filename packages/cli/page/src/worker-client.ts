@@ -2,7 +2,7 @@
 // oxlint-disable unicorn/require-post-message-target-origin -- a worker's messages have no origin
 import type { Message } from 'indelible/message'
 import type { PageKind } from 'indelible/pages'
-import type { CallPlace, Questions, Series } from './deriving.ts'
+import type { CallPlace, Epoch, Questions, Series } from './deriving.ts'
 import { onceFor } from './memo.ts'
 import type { PlacedNote, SessionRecord } from './record.ts'
 
@@ -12,13 +12,20 @@ export type ToWorker =
       readonly messages: readonly (readonly [Message, PageKind])[]
       readonly notes: readonly PlacedNote[]
     }
-  | { readonly id: number; readonly name: keyof Questions; readonly asked: unknown }
-  | { readonly id: number; readonly name: 'compare'; readonly calls: readonly CallPlace[]; readonly budget: number }
+  | Asked
   | { readonly stop: number }
+
+/** What the worker is asked, under an id that its answers have. */
+export type Asked = { readonly id: number } & Question
+
+type Question =
+  | { readonly name: keyof Questions; readonly asked: unknown }
+  | { readonly name: 'epoch'; readonly asked: Epoch }
+  | { readonly name: 'compare'; readonly calls: readonly CallPlace[]; readonly budget: number }
 
 /** Messages from the worker. */
 export type FromWorker =
-  | { readonly id: number; readonly answer: unknown; readonly derived: number }
+  | { readonly id: number; readonly answer: unknown }
   | { readonly id: number; readonly share: number }
   | { readonly id: number; readonly series: Series }
   | { readonly id: number; readonly fault: string }
@@ -36,10 +43,10 @@ class WorkerClient {
 
   constructor(record: SessionRecord) {
     this.#record = record
-    this.#worker = new Worker(scriptUrl() as string, { type: 'module' })
+    this.#worker = new Worker(scriptUrl() as string) // no module: those of a file's own text have no origin, and are not loaded
     this.#worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => this.#waiting.get(data.id)?.(data))
     this.#worker.addEventListener('error', ({ message }) => {
-      for (const [id, tell] of this.#waiting) tell({ id, fault: message === '' ? 'it ended' : message })
+      for (const [id, tell] of this.#waiting) tell({ id, fault: message || 'its worker did not start' })
     })
     record.gone.addEventListener('abort', () => this.#worker.terminate())
   }
@@ -50,16 +57,12 @@ class WorkerClient {
     len: number,
     asked: Parameters<Questions[Name]>[0],
   ): Promise<ReturnType<Questions[Name]>> {
-    await this.#give(len)
-    const id = ++this.#last
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, (said) => {
-        this.#waiting.delete(id)
-        if ('fault' in said) reject(new Error(`the page could not derive it: ${said.fault}`))
-        else if ('answer' in said) resolve(said.answer as ReturnType<Questions[Name]>)
-      })
-      this.#worker.postMessage({ id, name, asked } satisfies ToWorker)
-    })
+    return (await this.#answer(len, { name, asked })) as ReturnType<Questions[Name]>
+  }
+
+  /** The length of the record where the epoch of the last of these calls began; undefined if it is the first epoch. */
+  async epoch(len: number, asked: Epoch, gone: AbortSignal): Promise<number | undefined> {
+    return (await this.#answer(len, { name: 'epoch', asked }, gone)) as number | undefined
   }
 
   /** Compare policies over calls, until `gone`. */
@@ -70,19 +73,31 @@ class WorkerClient {
     come: (series: Series) => void,
     progress: (share: number) => void,
   ): Promise<void> {
-    await this.#give(Infinity)
-    if (gone.aborted) return
+    await this.#answer(Infinity, { name: 'compare', calls, budget }, gone, (said) => {
+      if ('share' in said) progress(said.share)
+      if ('series' in said) come(said.series)
+    })
+  }
+
+  async #answer(
+    len: number,
+    question: Question,
+    gone?: AbortSignal,
+    told: (said: FromWorker) => void = () => {},
+  ): Promise<unknown> {
+    await this.#give(len)
+    if (gone?.aborted === true) return undefined
     const id = ++this.#last
-    gone.addEventListener('abort', () => this.#worker.postMessage({ stop: id } satisfies ToWorker))
-    await new Promise<void>((resolve, reject) => {
+    gone?.addEventListener('abort', () => this.#worker.postMessage({ stop: id } satisfies ToWorker))
+    return new Promise((resolve, reject) => {
       this.#waiting.set(id, (said) => {
-        if ('share' in said) return progress(said.share)
-        if ('series' in said) return gone.aborted ? undefined : come(said.series)
+        if (gone?.aborted !== true) told(said)
+        if ('answer' in said) resolve(said.answer)
+        else if ('fault' in said) reject(new Error(`the page could not derive it: ${said.fault}`))
+        else return
         this.#waiting.delete(id)
-        if ('fault' in said) reject(new Error(said.fault))
-        else resolve()
       })
-      this.#worker.postMessage({ id, name: 'compare', calls, budget } satisfies ToWorker)
+      this.#worker.postMessage({ id, ...question } as ToWorker)
     })
   }
 

@@ -2,33 +2,35 @@
 // oxlint-disable unicorn/require-post-message-target-origin -- a worker's messages have no origin
 import { reasonOf } from 'indelible/task/kit'
 import { Deriver } from './deriving.ts'
-import type { FromWorker, ToWorker } from './worker-client.ts'
+import type { Asked, FromWorker, ToWorker } from './worker-client.ts'
 
 const deriver = new Deriver()
 const stopped = new Set<number>()
 const say = (said: FromWorker): void => postMessage(said)
 
-addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
-  if ('messages' in data) return deriver.add(data.messages, data.notes)
-  if ('stop' in data) return void stopped.add(data.stop)
-  void answer(data).catch((cause: unknown) => say({ id: data.id, fault: reasonOf(cause) }))
-})
+/** Answer the page from here on. */
+export const startWorker = (): void =>
+  addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
+    if ('messages' in data) return deriver.add(data.messages, data.notes)
+    if ('stop' in data) return void stopped.add(data.stop)
+    void answer(data).catch((cause: unknown) => say({ id: data.id, fault: reasonOf(cause) }))
+  })
 
-const answer = async (
-  data: Exclude<ToWorker, { readonly messages: unknown } | { readonly stop: number }>,
-): Promise<void> => {
-  const { id } = data
-  if (data.name !== 'compare')
-    return say({
-      id,
-      answer: (deriver[data.name] as (asked: unknown) => unknown)(data.asked),
-      derived: deriver.derived,
-    })
+const answer = async (asked: Asked): Promise<void> => {
+  const { id } = asked
   const pause = async (share: number): Promise<boolean> => {
     say({ id, share })
     await new Promise((resolve) => setTimeout(resolve))
     return !stopped.has(id)
   }
-  for await (const series of deriver.compare(data.calls, data.budget, pause)) say({ id, series })
-  say({ id, answer: undefined, derived: deriver.derived })
+  if (asked.name === 'compare')
+    for await (const series of deriver.compare(asked.calls, asked.budget, pause)) say({ id, series })
+  const found =
+    asked.name === 'compare'
+      ? undefined
+      : asked.name === 'epoch'
+        ? await deriver.epoch(asked.asked, pause)
+        : (deriver[asked.name] as (asked: unknown) => unknown)(asked.asked)
+  stopped.delete(id)
+  say({ id, answer: found })
 }

@@ -36,6 +36,7 @@ describe('a file of a session', () => {
     expect(await page.locator('article').count()).toBe(9)
     await page.locator('#m7 img').waitFor()
     await page.getByRole('link', { name: 'What the model saw' }).click()
+    await page.getByRole('combobox', { name: 'context' }).selectOption('paged')
     await page.locator('.strip').waitFor()
     await page.context().close()
   })

@@ -82,7 +82,11 @@ afterAll(() => here?.end())
 const complaints: string[] = []
 afterEach(() => expect([...complaints.splice(0), ...here.complaints()]).toEqual([]))
 
-const figures = async (page: Page): Promise<string> => (await page.locator('.figures').textContent()) ?? ''
+/** The figures, once the worker has added them up. */
+const figures = async (page: Page): Promise<string> => {
+  await page.locator('.figures').filter({ hasNotText: '…' }).waitFor()
+  return (await page.locator('.figures').textContent()) ?? ''
+}
 const show = async (page: Page, call: number): Promise<void> => {
   await page.getByRole('slider', { name: 'call' }).fill(String(call - 1))
   await page.getByText(`${call} of 4`).waitFor()

@@ -107,7 +107,7 @@ describe('a session that changes while it is open', () => {
     await page.getByRole('alert').getByText('The session is no longer in the store').waitFor()
     expect(await page.locator('article').count()).toBe(3)
     await page.reload()
-    await page.getByText('This scope of the store has no session or log "removed"').waitFor()
+    await page.getByText('There is no session or log "removed" in this scope of the store').waitFor()
     await page.getByRole('link', { name: 'All sessions' }).click()
     await page.getByRole('heading', { name: 'Sessions' }).waitFor()
     await page.close()
@@ -173,7 +173,7 @@ describe('a server that does not answer', () => {
     await page.unroute('**/api/sessions?*')
     await page.locator('.offered .session').first().waitFor()
     await page.goto(`${base}#/diff/long/nothing`)
-    await page.getByText('has no session or log "nothing"').waitFor()
+    await page.getByText('no session or log "nothing"').waitFor()
     await page.close()
   })
   it('and ends while a session is open is looked for; a new address in another tab is enough', async () => {

@@ -4,7 +4,7 @@
  *
  * Source  Codex 0.169.0 on loopback (2026-11)
  */
-import { isoOf, linesOf, moments, type Writer } from './program.ts'
+import { isoOf, linesOf, moments, textsOf, type Writer } from './program.ts'
 import type { Call, Media, Link, Said, Text, Thought, Turn } from './turns.ts'
 
 export const codex: Writer = {
@@ -31,7 +31,7 @@ export const codex: Writer = {
     return [
       line('session_meta', header),
       ...turns.flatMap((turn) => [
-        ...(turn.role === 'user' ? [line('event_msg', { type: 'user_message', message: textsOf(turn) })] : []),
+        ...(turn.role === 'user' ? [line('event_msg', { type: 'user_message', message: textsOf(turn.said) })] : []),
         ...itemsOf(turn).map((item) => line('response_item', item)),
       ]),
     ]
@@ -40,8 +40,6 @@ export const codex: Writer = {
 
 /** The version whose files are written. */
 const version = '0.169.0'
-
-const textsOf = ({ said }: Turn): string => said.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n')
 
 const itemsOf = ({ role, said, calls }: Turn): readonly object[] => {
   if (role === 'user') return [{ type: 'message', role, content: said.map((one) => part(one as Holdable)) }]

@@ -5,8 +5,8 @@
  * Source  Gemini CLI 0.61.0, chatRecordingService.ts and sessionUtils.ts, and on loopback (2026-11)
  */
 import { digestOf } from 'indelible/proof/kit'
-import { counting, isoOf, linesOf, moments, type Writer } from './program.ts'
-import type { Call, Said, Text, Turn } from './turns.ts'
+import { counting, isoOf, linesOf, moments, textsOf, type Writer } from './program.ts'
+import type { Call, Said, Turn } from './turns.ts'
 
 export const geminiCli: Writer = {
   holds: {
@@ -57,12 +57,6 @@ const callOf = ({ id, name, args, result, isError }: Call, timestamp: string): o
   status: isError ? 'error' : 'success',
   timestamp,
 })
-
-const textsOf = (result: Call['result']): string =>
-  result
-    .filter((one): one is Text => one.type === 'text')
-    .map(({ text }) => text)
-    .join('\n')
 
 const part = (said: Said): object => {
   if (said.type === 'text' || said.type === 'thought') return { text: said.text }

@@ -1,5 +1,5 @@
 /** What the writer of a program's session file is given, and gives. */
-import type { Holds, Turn } from './turns.ts'
+import type { Holds, Said, Turn } from './turns.ts'
 
 /** A session file that is to be written. */
 export interface Writing {
@@ -45,6 +45,10 @@ export const isoOf = (milliseconds: number): string => new Date(milliseconds).to
 /** How many lines turns can become. */
 export const linesOf = (turns: readonly Turn[]): number =>
   turns.reduce((sum, { said, calls }) => sum + 3 + said.length + 2 * calls.length, 0)
+
+/** The texts of what is said, a line each. */
+export const textsOf = (said: readonly Said[]): string =>
+  said.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n')
 
 /** The first words of the user's, in a line. */
 export const titleOf = (turns: readonly Turn[]): string => {

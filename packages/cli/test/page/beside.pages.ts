@@ -1,0 +1,238 @@
+/** Why a call cost what it cost: what it was sent beside the record, and beside what the call before it was sent. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { assistant, createSession, system, user } from 'indelible'
+import { recordingFetch } from '@indelible/recorder'
+import { scriptedModel, turn } from 'indelible/run'
+import { looking, type How, type Looking } from './browser.ts'
+import { fourteenCalls, recordCalls } from './recorded.ts'
+
+let here: Looking
+let id = ''
+/** The messages of a recorded session, as many as a recorder takes, and of one whose contexts are derived. */
+const [many, few] = [20_000, 2000]
+let huge = ''
+const words = 'The quick brown fox jumps over the lazy dog and reads another file before it answers. '
+
+const conversation = (length: number): readonly { readonly role: string; readonly content: string }[] =>
+  Array.from({ length }, (_, index) => ({
+    role: index % 2 === 0 ? 'user' : 'assistant',
+    content: `${index % 2 === 0 ? 'question' : 'answer'} ${index >> 1}: ${words}`,
+  }))
+
+beforeAll(async () => {
+  here = await looking(async (store) => {
+    id = await recordCalls(store, fourteenCalls)
+    const large = await createSession(store, { id: 'large' })
+    await large.append(
+      conversation(few).map(({ role, content }) => (role === 'user' ? user(content) : assistant(content))),
+    )
+    await large.close()
+    const answered = (): Promise<Response> =>
+      Promise.resolve(
+        Response.json({
+          id: 'chatcmpl-1',
+          object: 'chat.completion',
+          model: 'gpt-5.5',
+          choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'heard' } }],
+          usage: { prompt_tokens: 900_000, completion_tokens: 1, total_tokens: 900_001 },
+        }),
+      )
+    const fetch = recordingFetch({ store, fetch: answered })
+    const sent: object[] = [...conversation(many - 2), { role: 'user', content: 'go on' }]
+    for (let call = 0; call < 2; call++) {
+      const body = JSON.stringify({ model: 'gpt-5.5', messages: sent })
+      await (await fetch('http://127.0.0.1/chat/completions', { method: 'POST', body })).text()
+      await fetch.settled()
+      sent.push({ role: 'assistant', content: 'heard' }, { role: 'user', content: 'and on' })
+    }
+    huge = fetch.summary().sessions[0] ?? ''
+    const own = await createSession(store, { id: 'own', messages: [system('Answer briefly.')] })
+    const answers = Array.from({ length: 12 }, (_, index) => assistant(`answer ${index}: ${words.repeat(3)}`))
+    const model = scriptedModel(answers)
+    for (let index = 0; index < 10; index++)
+      await turn(own, `question ${index}: ${words.repeat(3)}`, { model, budget: 700 }).result()
+    const context = (view: Parameters<NonNullable<Parameters<typeof turn>[2]['context']>>[0]) =>
+      ({ _tag: 'Right', right: { messages: view.slice(-1), stablePrefix: 0 } }) as never
+    await turn(own, 'And now by a context of my own.', { model, context }).result()
+    await own.close()
+  })
+})
+afterAll(() => here?.end())
+afterEach(() => expect(here.complaints()).toEqual([]))
+
+const grouped = (count: number): string => count.toLocaleString('en')
+
+const shots = process.env['SHOTS']
+const shoot = async (page: Page, name: string): Promise<void> => {
+  if (shots !== undefined) await page.screenshot({ path: `${shots}/${name}.png` })
+}
+
+/** A call, with something beside it. */
+const opened = async (call: number, choice: string, how: How = {}): Promise<Page> => {
+  const page = await here.at(`#/saw/${encodeURIComponent(id)}`, how)
+  await page.locator('.strip').waitFor()
+  await page.getByRole('slider', { name: 'call' }).fill(String(call - 1))
+  await page.getByText(`${call} of 14`).waitFor()
+  await page.getByRole('button', { name: choice }).click()
+  return page
+}
+
+describe('a call beside the call before', () => {
+  it('shows to the character what changed in its tools', async () => {
+    const page = await opened(7, 'Beside the call before')
+    const part = page.locator('.pair').first()
+    await part.locator('ins').first().waitFor()
+    expect((await part.locator('ins').allTextContents()).join('')).toContain('"name": "search"')
+    expect(await part.locator('del').count()).toBe(0)
+    await page.getByText('10 messages, the same in both').waitFor()
+    await shoot(page, 'beside-call-1440')
+    await page.close()
+  })
+  it('shows to the character what changed in a message, and what is the same once', async () => {
+    const page = await opened(11, 'Beside the call before')
+    const changed = page.locator('.pair').filter({ has: page.locator('del') })
+    await changed.first().waitFor()
+    expect(await changed.count()).toBe(1)
+    expect(await changed.locator('del').allTextContents()).toEqual([` ${'Mind the rules of the project. '.repeat(10)}`])
+    expect(await changed.locator('ins').count()).toBe(0)
+    expect(await changed.locator('.cell').nth(1).textContent()).toContain('Add a test for leap years')
+    await page.getByText('16 messages, the same in both').waitFor()
+    await page.getByRole('button', { name: 'call before', exact: true }).click()
+    await page.getByText('10 of 14').waitFor()
+    await page.locator('del').first().waitFor({ state: 'detached' })
+    await page.getByText('16 messages, the same in both').waitFor()
+    await page.close()
+  })
+})
+
+it('a call beside the record has each message beside its own, and says what was not sent', async () => {
+  const page = await opened(11, 'Beside the record')
+  const pairs = page.locator('.pair')
+  await pairs.nth(1).getByText('not in the record').waitFor()
+  expect(await pairs.nth(0).locator('.cell').allTextContents()).toEqual([
+    'record 0systemYou are a coding agent. Be brief.',
+    'sent systemYou are a coding agent. Be brief.',
+  ])
+  await page.getByText('1 message of the record not sent').waitFor()
+  await page.getByRole('button', { name: 'Show' }).click()
+  await page.locator('.recorded').getByText('Mind the rules of the project.').first().waitFor()
+  await page.close()
+})
+
+describe('at 390 pixels', () => {
+  it.each(['Beside the record', 'Beside the call before'])('%s, nothing sticks out', async (choice) => {
+    for (const dark of [false, true]) {
+      const page = await opened(7, choice, { width: 390, dark })
+      await page.locator('.pair').first().waitFor()
+      const out = await page.evaluate(() =>
+        [...document.querySelectorAll('.saw .scroll *, .controls *')]
+          .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+          .map((one) => one.outerHTML.slice(0, 100)),
+      )
+      expect(out).toEqual([])
+      await shoot(page, `beside-390-${choice.split(' ').at(-1)}-${dark ? 'dark' : 'light'}`)
+      await page.close()
+    }
+  })
+  it('the model and the figures of a call do not run together', async () => {
+    const page = await here.at(`#/s/${encodeURIComponent(id)}`, { width: 390 })
+    const receipt = page.locator('.receipt').first()
+    await receipt.waitFor()
+    const between = await receipt.evaluate((link) => {
+      const figures = link.querySelector('.receipt-figures') as HTMLElement
+      return getComputedStyle(figures, '::before').content
+    })
+    expect(between).toBe('" · "')
+    await page.close()
+  })
+})
+
+/** What the page gave its worker: counted where it is given. */
+const counted = async (page: Page): Promise<{ readonly messages: number; readonly asked: readonly string[] }> =>
+  page.evaluate(() => (globalThis as unknown as { given: { messages: number; asked: string[] } }).given)
+
+/** A page whose messages to its worker are counted. */
+const counting = async (hash: string): Promise<Page> => {
+  const page = await here.at('#/')
+  const base = page.url().replace(/#.*/, '')
+  await page.addInitScript(() => {
+    const given = { messages: 0, asked: [] as string[] }
+    Object.assign(globalThis, { given })
+    const post = Worker.prototype.postMessage
+    Worker.prototype.postMessage = function (this: Worker, said: { messages?: unknown[]; name?: string }) {
+      given.messages += said.messages?.length ?? 0
+      if (said.name !== undefined) given.asked.push(said.name)
+      post.call(this, said)
+    } as typeof post
+  })
+  await page.goto('about:blank')
+  await page.goto(base + hash)
+  return page
+}
+
+describe('the worker', () => {
+  it('derives nothing for the first look at a recorded call of 20,000 messages', async () => {
+    const page = await counting(`#/s/${encodeURIComponent(huge)}`)
+    await page.getByText(/^20,00\d messages/).waitFor({ timeout: 300_000 })
+    await page.locator('.verified.good').waitFor({ timeout: 300_000 })
+    const began = performance.now()
+    await page.getByRole('link', { name: 'What the model saw' }).click()
+    await page.locator('.strip').waitFor()
+    await page.locator('.item').first().waitFor()
+    process.stdout.write(`first look at a call of 20,000 messages: ${(performance.now() - began).toFixed(0)} ms\n`)
+    expect((await counted(page)).asked.filter((name) => name !== 'sums')).toEqual([])
+    await page.locator('.figures').filter({ hasNotText: '…' }).waitFor({ timeout: 300_000 })
+    expect((await counted(page)).messages).toBeLessThanOrEqual(many + 1)
+    await page.close()
+  })
+  it('is given each message once, up to the call that is looked at, and derives it while others are compared', async () => {
+    const page = await counting(`#/saw/large/${few / 2 + 1}`)
+    await page.getByText(`${grouped(few / 4 + 1)} of`).waitFor()
+    await page.locator('.strip').waitFor()
+    const first = await counted(page)
+    expect(first.messages).toBe(few / 2 + 1)
+    expect(first.asked.filter((name) => name === 'context')).toHaveLength(1)
+    await page.getByText('Compare policies').click()
+    await expect.poll(async () => (await counted(page)).asked).toContain('compare')
+    // Another call is looked at while all of them are compared.
+    await page.getByRole('button', { name: 'next call' }).click()
+    await page.getByText(`${grouped(few / 4 + 2)} of`).waitFor()
+    await page.locator('.strip').waitFor()
+    const then = await counted(page)
+    expect(then.messages).toBeLessThanOrEqual(few)
+    expect(then.asked.filter((name) => name === 'context')).toHaveLength(2)
+    await page.close()
+  })
+})
+
+describe('a run of our own', () => {
+  it('whose context was compacted is shown as it was sent, derived again to the byte', async () => {
+    const page = await here.at('#/saw/own')
+    await page.getByText('11 of 11').waitFor()
+    // The program derived this one by itself: nothing is shown as if it were what was sent.
+    await page.getByText('can’t be derived again from its receipt').waitFor()
+    expect(await page.locator('.item, .strip').count()).toBe(0)
+    await page.getByRole('button', { name: 'call before', exact: true }).click()
+    await page.getByText('10 of 11').waitFor()
+    await page.getByText('derived again').waitFor()
+    expect(await page.locator('.figures').textContent()).toMatch(/epoch[1-9]\d* compacted.*derived againexact/)
+    expect(await page.getByRole('combobox', { name: 'context' }).inputValue()).toBe('as sent')
+    await page.getByRole('button', { name: 'Beside the record' }).click()
+    await page.locator('.pair').first().waitFor()
+    await page.close()
+  })
+})
+
+it('a session without a title is called by its first words wherever it stands', async () => {
+  const page = await here.at('#/')
+  const title = page.locator('.session-title').filter({ hasText: 'Add a test for leap years' })
+  await title.first().waitFor()
+  await page.getByRole('searchbox').fill('question 0')
+  await page.locator('.hit .session-words').first().waitFor()
+  await page.locator('.hit .session-words').filter({ hasText: 'question 0: The quick brown fox' }).first().waitFor()
+  await page.goto(`${page.url().replace(/#.*/, '')}#/diff/large/`)
+  await page.locator('.offered .session-title').filter({ hasText: 'Add a test for leap years' }).first().waitFor()
+  await page.getByRole('heading', { name: /^Compare question 0: The quick/ }).waitFor()
+  await page.close()
+})

@@ -1,0 +1,45 @@
+/** Logs and rows as a database gives them: read as what may be anything, since a disk can have changed it. */
+import { bytesToHex } from '@noble/hashes/utils.js'
+import { isObject, type JsonObject } from '../../json/index.ts'
+import { isMoment } from '../port/checked-row.ts'
+import { Damaged } from '../port/damaged.ts'
+import type { StoredRow } from '../port/row.ts'
+import { placed, storedRow } from './rules.ts'
+
+/** A row of these columns. Throws Damaged. */
+export const rowIn = (
+  position: number,
+  place: unknown,
+  body: unknown,
+  at: unknown,
+  salt: unknown,
+  erased: unknown,
+): StoredRow => {
+  if (typeof place !== 'number' || typeof body !== 'string' || !isMoment(at) || !has(16, salt) || !has(32, erased))
+    throw new Damaged(position, 'its row can not be read')
+  return storedRow(position, placed(place), body, at, digitsOf(salt), digitsOf(erased))
+}
+
+/** Whether a column has so many bytes, or none. */
+const has = (length: number, bytes: unknown): bytes is Uint8Array | null =>
+  bytes === null || (bytes instanceof Uint8Array && bytes.length === length)
+
+const digitsOf = (bytes: Uint8Array | null): string | undefined => (bytes === null ? undefined : bytesToHex(bytes))
+
+/** The metadata of a log, from its text. Throws Damaged. */
+export const metaIn = (text: unknown): JsonObject => {
+  try {
+    const meta: unknown = JSON.parse(text as string) // of what is no text, parsing fails as well
+    if (isObject(meta)) return meta
+  } catch {
+    // said below
+  }
+  throw new Damaged(0, 'its metadata can not be read')
+}
+
+/** A whole number of a column that gives it as digits or as a bigint: it may be too large for a number. Throws Damaged. */
+export const wholeIn = (value: unknown, name: string, least = 0, most: number = Number.MAX_SAFE_INTEGER): number => {
+  const number = typeof value === 'bigint' || typeof value === 'string' ? Number(value) : Number.NaN
+  if (!(number >= least && number <= most)) throw new Damaged(0, `its ${name} can not be read`)
+  return number
+}
