@@ -205,6 +205,22 @@ describe('a SQLite store', () => {
     }
   })
 
+  it('a file whose segments have had all their numbers makes no more logs, and says so', async () => {
+    const path = fresh()
+    await done((await filled(path, ['first'])).close())
+    const db = new DatabaseSync(path)
+    db.exec(`update sqlite_sequence set seq = ${2 ** 31 - 1} where name = 'segment'`)
+    db.close()
+    const store = await open({ path })
+    const made = await store.create({ id: 'one more', encrypt: false })()
+    expect(JSON.stringify(made, (_, value: unknown) => (value instanceof Error ? value.message : value))).toContain(
+      'segments are numbered up to 2147483647',
+    )
+    expect((await store.info('one more')())._tag).toBe('Left')
+    expect((await done(store.read('log'))).map(({ body }) => body)).toEqual(['first'])
+    await done(store.close())
+  })
+
   it('a file that is to be read only is not written to', async () => {
     const path = fresh()
     await done((await filled(path, ['first'])).close())
