@@ -73,10 +73,10 @@ describe('what a provider streams', () => {
     expect(await streamed([event])).toEqual(recorded)
   })
 
-  it('may have an event that is no JSON: the others are recorded', async () => {
+  it('may have events that are no JSON, or no object: the others are recorded', async () => {
     const made = recording()
     const event = { choices: [{ index: 0, delta: { content: 'heard' }, finish_reason: 'stop' }] }
-    const text = `data: {"choices":\n\ndata: ${JSON.stringify(event)}\n\n`
+    const text = `data: {"choices":\n\ndata: null\n\ndata: ${JSON.stringify(event)}\n\n`
     await call(made, asked(question('hi')), text, { type: 'text/event-stream' })
     const { sessions } = await ok(listSessions(made.store))
     const session = await ok(openSession(made.store, sessions[0]?.id ?? ''))

@@ -364,13 +364,11 @@ describe('a stream', () => {
   })
 
   it('of several choices is recorded as its first one', async () => {
-    const [start = '', ...rest] = events
-    const [other = ''] = chunks({
-      index: 1,
-      delta: { role: 'assistant', content: 'another answer' },
-      finish_reason: 'stop',
-    })
-    const { fetch, openai, store } = await setting(() => ({ events: [start, other, ...rest] }))
+    const second = { index: 1, delta: { role: 'assistant', content: 'another answer' }, finish_reason: 'stop' }
+    const both = events
+      .map((text) => JSON.parse(text) as { readonly choices: readonly object[] })
+      .map((event) => JSON.stringify({ ...event, choices: [second, ...event.choices] }))
+    const { fetch, openai, store } = await setting(() => ({ events: both }))
     const stream = await openai.chat.completions.create({ model: 'gpt-x', n: 2, messages: [said('hi')], stream: true })
     for await (const _ of stream);
     await fetch.settled()

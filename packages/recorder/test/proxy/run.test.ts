@@ -38,6 +38,16 @@ it('a question that a killed recorder left is marked, unless one that replays it
   expect(await runs(store)).toBe(0)
 })
 
+it('a question from before the killed recorder began is not its own, and is not marked', async () => {
+  let now = 1000
+  const store = memoryStore({ now: () => now++ })
+  await asked(store)
+  await killed(store)
+  const run = beginRun(store)
+  expect(await run.marked).toBe(0)
+  await run.end()
+})
+
 it('a killed recorder may leave more questions of one millisecond than fit a page of sessions', async () => {
   const store = memoryStore({ now: () => 1000 })
   await killed(store)
