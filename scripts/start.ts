@@ -52,11 +52,13 @@ const [first = ''] = indelible([
 ]).split('\n')
 if (first === '') process.exit(1)
 
-say('\nIt goes on. Once the command has ended, the message is on disk:')
+say(
+  '\nA message is appended to this session; the file it came from stays as it is. When the command ends, it is on disk:',
+)
 indelible(['append', 'example', 'Add a test for leap years, too.', '--store', 'sessions.db'])
 indelible(['show', 'example', '--from', '-4', '--store', 'sessions.db'])
 
-say('\nIts head stands for every byte of it. Keep it elsewhere, and hold the record to it later:')
+say('\nIts head is a digest of every byte. Keep it somewhere else, and compare the record with it later:')
 const head = indelible(['head', 'example', '--store', 'sessions.db']).trim()
 indelible(['verify', 'example', '--head', head, '--store', 'sessions.db'])
 
@@ -66,7 +68,7 @@ say(`\nSomebody opens a copy of the file, without this library, and changes a wo
 indelible(['verify', 'example', '--head', head, '--store', 'changed.db'], 1)
 
 say(`
-That is what it should say. The same with a conversation of yours (OpenAI, Anthropic, AI SDK, Claude Code, Codex, pi, …):
+The change was detected, as expected. To try it on a conversation of your own (OpenAI, Anthropic, AI SDK, Claude Code, Codex, pi, …):
 
   npm start -- FILE
   npx indelible import FILE
