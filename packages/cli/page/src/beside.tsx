@@ -14,7 +14,7 @@ import { VirtualFeed } from './virtual-feed.tsx'
 
 export type Beside = 'alone' | 'record' | 'call'
 
-/** What stands beside the messages of a call. It stays when another call is looked at. */
+/** What the messages of a call are compared with. The choice is kept when another call is opened. */
 export const beside = signal<Beside>('alone')
 
 const choices: readonly (readonly [Beside, string])[] = [
@@ -48,7 +48,7 @@ export const Columns = ({
 }: {
   readonly record: SessionRecord
   readonly context: SawContext
-  /** What the call before was sent; without it, the record stands in the left column. */
+  /** What the previous call was sent. Without it, the left column shows the record. */
   readonly before: SawContext | undefined
   readonly len: number
 }): VNode => {
@@ -247,7 +247,7 @@ const Rest = ({
     </div>
   )
 
-/** One of two texts, with what the other has not got marked. */
+/** One of two texts, with the parts that the other lacks marked. */
 const Pieces = ({ pieces, state }: { readonly pieces: readonly Piece[]; readonly state: 'went' | 'came' }): VNode => {
   const all = useSignal(false)
   const Mark = state === 'went' ? 'del' : 'ins'
@@ -273,7 +273,7 @@ const Pieces = ({ pieces, state }: { readonly pieces: readonly Piece[]; readonly
   )
 }
 
-/** What a request had beside its messages: what changed stands in the columns. */
+/** The tools, system text and parameters of a request. Those that changed are shown in both columns. */
 export const BesideMessages = ({
   request,
   before,

@@ -11,7 +11,7 @@ import { hrefOf } from './route.ts'
 import { besideOf, type SessionBeside } from './session-beside.ts'
 import { compact, counted, dollarsText, grouped, oneLine, sentence, tokensText } from './shown.ts'
 
-/** The largest number of bars. With more calls, one bar stands for several. */
+/** The most bars that are drawn. If there are more calls, a bar shows several. */
 const mostBars = 1000
 /** A bar is at most this wide, with the gap beside it, in pixels. */
 const widest = 32

@@ -47,7 +47,7 @@ export const notesOf = (record: SessionRecord): Parameters<typeof detailsOf>[1] 
 const isReceipt = (placed: PlacedNote): placed is PlacedNote & { readonly note: ReceiptNote } =>
   placed.note.type === 'receipt'
 
-/** Where a call stands in the record, for a context of it. */
+/** The position of a call in the record, to derive its context. */
 export const placeOf = (record: SessionRecord, { len, answer, receipt }: ModelCall): CallPlace => ({
   len,
   end: receipt?.note.head?.size ?? record.entries[answer]?.row ?? Infinity,

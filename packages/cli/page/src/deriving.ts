@@ -20,7 +20,7 @@ import type { PlacedNote } from './record.ts'
 
 export const policies: readonly Policy[] = [paged(), window]
 
-/** Where a call stands in the record: how many messages and how many rows came before it. */
+/** The position of a call in the record: how many messages and how many rows came before it. */
 export interface CallPlace {
   readonly len: number
   readonly end: number

@@ -1,4 +1,4 @@
-/** A name and what it stands for, in a list of such. */
+/** A name and its value, in a list of fields. */
 import type { ComponentChildren, VNode } from 'preact'
 import type { Head } from 'indelible/store'
 

@@ -7,7 +7,7 @@ import type { SawMessage } from './deriving.ts'
 export type Pair =
   | {
       readonly type: 'pair'
-      /** The positions of the record, or the message that was sent before. Undefined: nothing stands there. */
+      /** The positions in the record, or the message that was sent before. Undefined if there is neither. */
       readonly left: { readonly from: number; readonly to: number } | SawMessage | undefined
       /** The index of the message that the call was sent. */
       readonly right: number | undefined
@@ -18,7 +18,7 @@ export type Pair =
   /** Messages of the record that the call was not sent. */
   | { readonly type: 'unsent'; readonly from: number; readonly to: number }
 
-/** Each message beside the part of the record that it stands for. */
+/** Each message that was sent, with the part of the record that it represents. */
 export const besideRecord = (messages: readonly SawMessage[], len: number): readonly Pair[] => {
   const pairs: Pair[] = []
   let next = 0
@@ -36,7 +36,7 @@ export const besideRecord = (messages: readonly SawMessage[], len: number): read
   return pairs
 }
 
-/** The positions that a message stands for; undefined of one that the record has not. */
+/** The positions that a message represents. Undefined if the record has no such message. */
 export const recordedRange = (
   source: SawMessage['source'],
 ): { readonly from: number; readonly to: number } | undefined =>
@@ -46,7 +46,7 @@ export const recordedRange = (
       ? { from: source.position, to: source.position + 1 }
       : { from: source.from, to: source.to }
 
-/** So many messages are looked at for those that moved. Beyond that they stand beside each other as they come. */
+/** The most messages that are searched for moved ones. The others are paired in order. */
 const mostEdits = 1000
 
 /** What both calls were sent, then what changed, each beside what stood there. */
