@@ -1,6 +1,6 @@
 /** Searching a store that has no index: reading its messages, from the last one on. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, ownFields, right } from '../json/index.ts'
 import type { Range } from '../history/index.ts'
 import { describeSession, listSessions, type SessionInfo } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
@@ -41,7 +41,8 @@ export const scan = async (store: Store, query: Query, wanted: Wanted): Promise<
   const cursor = rankCursorIn(after)
   if (cursor === undefined) return left(noCursor)
   const { from } = cursor
-  const page = await latest(store, query, { ...rest, limit: mostRanked, ...(from !== undefined && { after: from }) })
+  const earlier = ownFields({ ...rest, limit: mostRanked, ...(from !== undefined && { after: from }) })
+  const page = await latest(store, query, earlier)
   if (isLeft(page)) return page
   const { next: behind, hits: all, ...found } = page.right
   const ranked = inRank(all, cursor, ({ score }) => score, placeOf, isBehindIn(all)) // oxfmt-ignore

@@ -1,5 +1,5 @@
 /** Searching the sessions of a store. */
-import { ownFields, describe, isLeft, left, optionsOf, right } from '../json/index.ts'
+import { ownFields, describe, isLeft, left, optionsOf, own, right } from '../json/index.ts'
 import { roles } from '../message/kit.ts'
 import { checkStore } from '../session/kit.ts'
 import type { Store } from '../store/index.ts'
@@ -51,7 +51,7 @@ export const searchStore = (
   return searchTask(async () => {
     const parsed = parseQuery(query, typing)
     if (isLeft(parsed)) return left(parsed.left)
-    const { index } = store
+    const index = own(store, 'index')
     const found = index === undefined ? right(undefined) : await searchIndex(store, index, parsed.right, wanted)
     if (isLeft(found)) return found
     return found.right === undefined ? scan(store, parsed.right, wanted) : right(found.right)

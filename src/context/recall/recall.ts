@@ -3,7 +3,7 @@
  * search; for the application, or as a tool for the model itself.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, optionsOf, right } from '../../json/index.ts'
+import { left, optionsOf, ownFields, right } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
@@ -203,7 +203,12 @@ export const recallTool: {
     options: RecallToolOptions & { readonly search: AsyncRecallSearch },
   ): RecallTool<Promise<string>>
 } = ((view: () => View<Message>, options: RecallToolOptions = {}): RecallTool | RecallTool<Promise<string>> => {
-  const { name = 'recall', maxCharacters = 12_000, search = lexicalSearch(), ...rest } = options
+  const {
+    name = 'recall',
+    maxCharacters = 12_000,
+    search = lexicalSearch(),
+    ...rest
+  } = optionsOf('recallTool', options)
   const answer = (request: ToolRequest, recalled: Either<RecallFault, readonly Recalled[]>): string => {
     if (recalled._tag === 'Left') throw new Error(recallFaultText(recalled.left))
     const [first] = recalled.right
@@ -224,11 +229,11 @@ export const recallTool: {
   return 'find' in search
     ? tool(async (input) => {
         const request = requestOf(input)
-        return answer(request, await recallAsync(view(), request, { ...rest, search })())
+        return answer(request, await recallAsync(view(), request, ownFields({ ...rest, search }))())
       })
     : tool((input) => {
         const request = requestOf(input)
-        return answer(request, recall(view(), request, { ...rest, search }))
+        return answer(request, recall(view(), request, ownFields({ ...rest, search })))
       })
 }) as typeof recallTool
 
@@ -252,7 +257,7 @@ export const recallParameters: JsonObject = Object.freeze({
 type ToolRequest = { readonly position: number; readonly offset: number | undefined } | { readonly query: string }
 
 const requestOf = (input: unknown): ToolRequest => {
-  const { position, offset, query } = (typeof input === 'object' && input !== null ? input : {}) as {
+  const { position, offset, query } = ownFields(typeof input === 'object' && input !== null ? input : {}) as {
     readonly [field: string]: unknown
   }
   const isCount = (value: unknown): value is number =>
