@@ -19,12 +19,7 @@ export interface ModelProvider {
   readonly apiKey: string | undefined
   /** Where to set the key, for the fault: the name of an environment variable, for example. */
   readonly keyFrom?: string
-  /**
-   * Make a model.
-   *
-   * @param name the name of the model
-   * @returns the model
-   */
+  /** Make a model. */
   readonly model: (name: string) => Model
 }
 
@@ -37,7 +32,6 @@ export type ModelRegistry = { readonly [Type in ModelType]?: ModelProvider } & {
  * Find the model of a configuration.
  *
  * @param config the name of the model, and its type
- * @param registry the configured providers
  * @returns the model; or `UnspecifiedModel`, `UnknownModelType`, `UnconfiguredModel`, `MissingKey`
  * @example
  * modelFor({ name: 'claude-opus-5' }, { anthropic: anthropicProvider({ apiKey: process.env.ANTHROPIC_API_KEY }) })

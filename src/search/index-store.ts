@@ -60,11 +60,7 @@ export const indexStore = (store: Store, options: IndexOptions = {}): Task<Index
   }, 'indexStore')
 }
 
-/**
- * Remove the search index of a store. Its disk space is free for other rows.
- *
- * @returns nothing
- */
+/** Remove the search index of a store. Its disk space is free for other rows. */
 export const dropIndex = (store: Store): Task<IndexFault, void> => {
   checkStore('dropIndex', store)
   return searchTask(async () => (store.index === undefined ? right(undefined) : store.index.drop()()), 'dropIndex')

@@ -22,8 +22,6 @@ import { scan } from './scan.ts'
  *         (bench: search); without one, O(messages), in calls of at most 20,000 rows. A phrase of frequent words is looked
  *         for in the messages that have all of its words.
  *
- * @param store the store to search
- * @param query the words
  * @param options filters, the size of a page, and the cursor
  * @returns one page of hits; or `EmptyQuery`, if it has no word
  * @throws TypeError if an option is not what it must be; it names the option

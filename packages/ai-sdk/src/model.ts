@@ -25,7 +25,6 @@ import {
  *
  * @param model as `ai` takes it: `openai('gpt-5')`, or an id for its gateway
  * @param options the name in receipts and errors, and `onLosses`
- * @returns the model
  */
 export const aiSdkModel = (model: LanguageModel, options: Partial<AdapterOptions> = {}): Model => {
   const name = options.name ?? options.model ?? (typeof model === 'string' ? model : model.modelId)

@@ -8,7 +8,6 @@ import { aiSdkModel } from './model.ts'
  * so `modelFor` asks for none.
  *
  * @param model makes a model of the AI SDK by its name
- * @returns the provider
  * @example
  * const registry = { google: aiSdkProvider(createGoogleGenerativeAI({ apiKey })), ai_sdk: aiSdkProvider((name) => name) }
  */

@@ -70,8 +70,6 @@ export interface KeysOptions {
  * Cost    of an append: one AES-256-GCM of each row (bench: encryption). The first time that a session is met: one read
  *         of its key
  *
- * @param store the store to wrap
- * @param ring the keys of the host
  * @param options what becomes of sessions without keys
  * @returns the store. Closing it closes the wrapped one, and not `ring.keysIn`
  * @throws TypeError if the current key of the ring is none, or the store has keys already

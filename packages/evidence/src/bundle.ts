@@ -63,7 +63,6 @@ export interface ProvenInLedger extends Proven {
  * Cost    O(rows of the ledger); the bundle is a few kilobytes beyond the message
  * Errors  `NoLedger` without a checkpoint; `NotInLedger` if the ledger does not cover the message yet
  * @param store the store with the session and the ledger
- * @param id the id of the session
  * @param position counts messages, a negative one from the end
  * @returns the bundle; or `NoLedger`, `NotInLedger`
  */
@@ -92,7 +91,6 @@ export const proveInLedger = (store: Store, id: string, position: number): Evide
  * Cost    O(rows of the ledger); the proof is a few kilobytes
  * Errors  `NoLedger` without a checkpoint; `NotInLedger` if it does not cover the session
  * @param store the store with the session and the ledger
- * @param id the id of the session
  * @returns the proof; or `NoLedger`, `NotInLedger`
  */
 export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =>
@@ -127,7 +125,6 @@ export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =
  * order, each once, and no other; whole numbers in digits alone. Nothing is verified.
  *
  * Errors  `BadBundle`
- * @param text the text of a bundle
  * @returns the bundle, for {@link checkBundle}; or `BadBundle`
  */
 export const readBundle = (text: string): Either<EvidenceFault, EvidenceBundle> => {

@@ -40,14 +40,12 @@ export interface SignerMemory {
   /**
    * Read the last head.
    *
-   * @param origin the origin of the log
    * @returns the head; undefined if none was signed
    */
   readonly read: (origin: string) => Promise<Head | undefined>
   /**
    * Replace the last head, before it is signed.
    *
-   * @param origin the origin of the log
    * @param from the head that was read
    * @param to the head that is signed next
    * @returns false if it is not `from` any more: another signer was quicker
@@ -71,7 +69,6 @@ export interface KeptCheckpoint {
  * Cost    O(rows of the ledger), a signature, one append
  * Errors  `NoLedger`; `Diverged` if the ledger does not continue what was signed; `CallbackThrew` if the memory fails
  *
- * @param store the store with the ledger
  * @param given the origin, the signers and further lines
  * @returns the checkpoint; or `NoLedger`, `Diverged`
  */
@@ -161,9 +158,6 @@ const remember = async (
 /**
  * Sign the head of a single session. The checkpoint is not kept.
  *
- * @param store the store with the session
- * @param id the session
- * @param given the origin and the signers
  * @returns the checkpoint as text; give each session an origin of its own
  */
 export const signSession = (store: Store, id: string, given: CheckpointOptions): EvidenceTask<string> => {
@@ -200,7 +194,6 @@ const signedHead = async (
 /**
  * The checkpoints that are kept, the oldest first. Cost: O(checkpoints). Errors: `BadNote`, `BadCheckpoint`.
  *
- * @param store the store with the ledger
  * @returns the checkpoints, oldest first
  */
 export const listCheckpoints = (store: Store): EvidenceTask<readonly KeptCheckpoint[]> =>
@@ -214,7 +207,6 @@ export const listCheckpoints = (store: Store): EvidenceTask<readonly KeptCheckpo
 /**
  * The last checkpoint that was kept; undefined: there is none.
  *
- * @param store the store with the ledger
  * @returns the checkpoint; undefined if there is none
  */
 export const lastCheckpoint = (store: Store): EvidenceTask<KeptCheckpoint | undefined> =>
@@ -266,8 +258,6 @@ export interface Witnessed extends KeptCheckpoint {
  * Cost    a request or two for each witness, each with a proof of O(log rows) hashes
  * Errors  `NoLedger` if there is no checkpoint yet; `BadKey`. A witness that does not sign is in `refusals`
  *
- * @param store the store with the ledger
- * @param asked the witnesses to ask
  * @param options how to reach them
  * @returns the checkpoint with their signatures, and the refusals
  */

@@ -23,8 +23,6 @@ import { evidenceTask, type EvidenceTask } from './fault.ts'
  * Cost    one append to the ledger, which is made if there is none
  * Errors  `NoSuchLog`, also if it was removed meanwhile; `NoKey` if its key was destroyed; `NotALedger`
  *
- * @param store the store with the session
- * @param id the session
  * @param reason the reason and the person, for the ledger
  * @returns the head of the ledger
  */
@@ -69,8 +67,6 @@ export const holdSession = (store: Store, id: string, reason: Because = {}): Evi
  * Cost    one append to the ledger
  * Errors  `NoSuchLog` if it is not held and not there; `NotALedger`
  *
- * @param store the store with the session
- * @param id the session
  * @param reason the reason and the person, for the ledger
  * @returns the head of the ledger
  */
@@ -101,8 +97,6 @@ export interface MessageHold {
  * Cost    O(new rows of the ledger + sessions that share messages with it)
  * Errors  `NoSuchLog`, `NotALedger`, `CannotErase`
  *
- * @param store the store with the session
- * @param id the session
  * @returns the holds; none if every message may be erased
  */
 export const holdsOn = (store: Store, id: string): EvidenceTask<readonly MessageHold[]> =>

@@ -27,7 +27,6 @@ export interface NoteVerifier {
    *
    * Cost    about a millisecond
    *
-   * @param text the signed bytes
    * @returns the content of the signature; undefined if it is wrong
    */
   readonly verify: (text: Uint8Array, signature: Uint8Array) => { readonly at?: number } | undefined
@@ -41,12 +40,7 @@ export interface NoteSigner {
   readonly keyId: string
   /** The public key as text. */
   readonly vkey: string
-  /**
-   * The signature of these bytes.
-   *
-   * @param text the bytes to sign
-   * @returns the signature
-   */
+  /** The signature of these bytes. */
   readonly sign: (text: Uint8Array) => Uint8Array | Promise<Uint8Array>
 }
 

@@ -48,7 +48,6 @@ export interface Ledger {
  *
  * Cost    O(rows of the ledger)
  * Errors  `NoLedger`, `NotALedger`
- * @param store the store with the ledger
  * @param size only its first rows. Default: all
  * @returns the ledger; or `NoLedger`, `NotALedger`
  */
@@ -87,7 +86,6 @@ export interface LedgerUpdate {
  * Cost    O(rows of the ledger that were not read yet + sessions); O(log rows) nodes for each session that has grown. With
  *         `sessions`, only those are looked up
  * Errors  `NotALedger`; store faults. Two updates at once: one of them tries again
- * @param store the store with the sessions
  * @param sessions only these sessions. Default: all of the scope
  * @returns the new head, the number of new rows, and the sessions that do not match
  */
@@ -112,8 +110,6 @@ export const updateLedger = (store: Store, sessions?: readonly string[]): Eviden
  * Cost    O(rows of the ledger), and the removal
  * Errors  `NoSuchLog`, `NotALedger`, `LogHeld` if the session is held; store faults
  *
- * @param store the store with the session
- * @param id the session to remove
  * @param reason the reason and the person, for the ledger
  * @returns the new head of the ledger
  */
@@ -190,7 +186,6 @@ export interface LedgerReport {
  *         O(rows of the ledger + sessions × log rows)
  * Errors  `NoLedger`, `NotALedger`, `DamagedLog` of the ledger; `Diverged` if it does not continue `earlier`;
  *         `LedgerMismatch` with every session that was altered, cut, replaced or deleted; `CallbackThrew`
- * @param store the store with the ledger
  * @param earlier a head of the ledger that is known from elsewhere, such as a signed checkpoint's. Default: none
  * @param options whether to compare heads only, and a callback for progress
  * @returns the report; or `LedgerMismatch` with every session that was altered, cut, replaced or deleted

@@ -84,16 +84,11 @@ export const parseSignatures = (lines: string): Either<EvidenceFault, readonly N
 /**
  * A note as text.
  *
- * @param note the text and its signatures
  * @returns the note as text
  */
 export const noteText = ({ text, signatures }: SignedNote): string => `${text}\n${signatureLines(signatures)}`
 
-/**
- * Signatures as the lines of a note.
- *
- * @returns the lines
- */
+/** Signatures as the lines of a note. */
 export const signatureLines = (signatures: readonly NoteSignature[]): string =>
   signatures
     .map(({ name, keyId, signature }) => `\u2014 ${name} ${base64Of(concatBytes(hexToBytes(keyId), signature))}\n`)

@@ -47,7 +47,6 @@ const rotationMark = 'indelible-next-key '
  * key, and give that checkpoint to verifiers as one of their `rotations`.
  *
  * @param vkey the next public key
- * @returns the line for a checkpoint
  */
 export const rotation = (vkey: string): string => `${rotationMark}${vkey}`
 

@@ -74,11 +74,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
     return limit <= 0 ? [] : (await this.#items()).slice(-limit)
   }
 
-  /**
-   * Append items, in one append.
-   *
-   * @param added the items
-   */
+  /** Append items, in one append. */
   async addItems(added: AgentInputItem[]): Promise<void> {
     if (added.length === 0) return
     const messages = messagesOf(added)
@@ -167,8 +163,6 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
   /**
    * The record itself, with everything that was popped, cleared and rewritten: `view()` has it, `conversation()` is what the
    * SDK sees. It is created if it is not there.
-   *
-   * @returns the session of the store
    */
   async record(): Promise<Session> {
     await this.#begin()

@@ -37,7 +37,6 @@ import type { PlacedNote, Transcript } from './transcript.ts'
 /**
  * Write an export. Memory: one row.
  *
- * @param exported the record
  * @returns the lines, each with its line feed
  */
 export function* exportLines({ id, metadata, erasable, rows, head }: Exported): Generator<string> {
@@ -46,11 +45,7 @@ export function* exportLines({ id, metadata, erasable, rows, head }: Exported): 
   yield `${JSON.stringify({ head })}\n`
 }
 
-/**
- * A transcript as an export. If it comes from another format, its metadata says so, and it has no root.
- *
- * @returns the record to export
- */
+/** A transcript as an export. If it comes from another format, its metadata says so, and it has no root. */
 export const exportOf = (transcript: Transcript): Exported => {
   const { format, messages, notes, origin } = transcript
   const { metadata, head: _, ...said } = origin

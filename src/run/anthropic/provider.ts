@@ -15,9 +15,6 @@ export interface AnthropicProviderOptions
 
 /**
  * Anthropic, or a server with the Messages API, as a provider for `modelFor`. If a server needs no key, give the empty string.
- *
- * @param options the key and the client's options
- * @returns the provider
  */
 export const anthropicProvider = ({
   apiKey,

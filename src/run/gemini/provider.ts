@@ -13,12 +13,7 @@ export interface GeminiProviderOptions
   readonly keyFrom?: string
 }
 
-/**
- * Google as a provider for `modelFor`, which knows it as `google`.
- *
- * @param options the key and the client's options
- * @returns the provider
- */
+/** Google as a provider for `modelFor`, which knows it as `google`. */
 export const geminiProvider = ({
   apiKey,
   keyFrom = 'GEMINI_API_KEY',

@@ -20,7 +20,6 @@ export interface ProviderOptions extends Omit<ClientOptions, 'apiKey'> {
  * string.
  *
  * @param options the key, the interface and the client's options
- * @returns the provider
  */
 export const openaiProvider = ({
   apiKey,

@@ -103,7 +103,6 @@ export interface ChatHost {
   /**
    * Make work that `stop` can cancel. Default: a stop waits for the running activity.
    *
-   * @param work calls an activity
    * @returns its result, and a function that cancels it
    */
   readonly cancellable?: <T>(work: () => Promise<T>) => {
@@ -116,7 +115,6 @@ export interface ChatHost {
    * What to show of a step that failed, to go on with the next message; undefined ends the workflow with the error.
    * Default: ends.
    *
-   * @param error the error of the step
    * @returns the text to show; undefined ends the workflow with the error
    */
   readonly failure?: (error: unknown) => string | undefined
@@ -138,7 +136,6 @@ export interface ChatOptions extends Pick<StreamInput, 'model' | 'tools' | 'para
   /**
    * Which calls need an approval. Deterministic. Default: none.
    *
-   * @param call a call of the model
    * @returns whether it must be approved
    */
   readonly needsApproval?: (call: ChatCall) => boolean
@@ -157,18 +154,13 @@ export interface Chat {
    * Tell it something, at any time: from a signal handler, or from `wait` and `poll`.
    */
   readonly signal: (signal: ChatSignal) => void
-  /**
-   * What a query shows.
-   *
-   * @returns the status
-   */
+  /** What a query shows. */
   readonly status: () => ChatStatus
   /** Its history of refs. */
   readonly history: RefHistory
   /**
    * Run until it is told to end, or is to continue as new. Throws what a step throws, unless the host says to go on.
    *
-   * @param host the engine's functions
    * @returns how the chat ended
    */
   readonly run: (host: ChatHost) => Promise<ChatEnd>
@@ -180,7 +172,6 @@ export interface Chat {
  * Throws  TypeError, if the state is not one
  *
  * @param options the model, its tools, and the id of the workflow
- * @returns the chat
  * @example
  * const chat = createChat({ id: workflowId, model: { name: 'claude-opus-5' }, ...(state && { state }) })
  * setHandler(chatSignal, chat.signal)

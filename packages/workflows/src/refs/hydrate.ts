@@ -30,8 +30,6 @@ import { mapRight, isLeft, left, right, textOfUtf8 } from 'indelible/json/kit'
  * Cost    one `getBlocks` with each id once, and one `hasBlocks` if there are attachments; then O(content) (bench:
  *         refs)
  *
- * @param store the store with the blocks
- * @param refs the reference history
  * @returns the content; or `MissingBlock` with every missing id, `DamagedBlock`, `MalformedBlock`, `OtherScope`
  * @example
  * const history = await hydrate(store, refs)
@@ -50,8 +48,6 @@ export const hydrate = (store: BlockStore, refs: RefHistory): Task<HydrateFault,
  * `hydrate` with a placeholder for each message whose content is missing or damaged: to look at the rest. The result
  * can't be continued, persisted or encoded, so a placeholder never replaces the real message.
  *
- * @param store the store with the blocks
- * @param refs the reference history
  * @returns the content with placeholders; or a fault of the store
  */
 export const hydratePartial = (store: BlockStore, refs: RefHistory): Task<HydratePartialFault, PartialHistory> =>

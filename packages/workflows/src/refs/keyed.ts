@@ -70,9 +70,6 @@ export interface AdoptOptions {
   /**
    * The key in the store for the key of a ref. Default: as in Sidekick, `{flowId}:msg:{key}` if the history has a flow
    * and the key is not complete.
-   *
-   * @param key the key of the ref
-   * @returns the key in the store
    */
   readonly keyOf?: (key: string) => string
   /** The most keys in one call. More keys take several calls, one after the other. Default: 500. */

@@ -32,7 +32,6 @@ export interface EncodedMessage {
  *         nothing;
  *         one `hasBlocks` if there are attachments; O(len) in memory (bench: refs)
  *
- * @param store the store to write
  * @returns the stored history; or `OtherScope`, `MissingBlock`, a fault of the store
  * @throws TypeError if the history can't be persisted
  */

@@ -34,7 +34,6 @@ import type { RefHistory } from './ref-history.ts'
  *         `putBlocks` a level
  *
  * @param tree the tree to grow; undefined for a new one
- * @param added the refs to add
  * @returns the new tree; undefined if there are no refs
  */
 export const growRefTree = (
@@ -97,8 +96,6 @@ export const refsOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, re
 /**
  * List the blocks of a tree, without those of its messages. You may delete a block that only older trees have, once no
  * workflow carries such a tree.
- *
- * @returns their ids
  */
 export const blocksOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, readonly BlockId[]> =>
   refsTask(async () => mapRight(await readTree(store, tree), ({ ids }) => ids), 'blocksOfTree')
