@@ -19,6 +19,7 @@ import {
 import {
   againstOwnId,
   appendToLedger,
+  becauseOf,
   headOf,
   ledgerContent,
   ledgerId,
@@ -300,11 +301,6 @@ const isKnown = (entry: LedgerEntry | undefined): boolean => entry !== undefined
 /** The head that a log had when it was `size` rows long. Cost: O(log size). */
 export const headAt = async (store: Store, id: string, size: number): Promise<Either<AnyEvidenceFault, Head>> =>
   mapRight(await rangeAt(store, id, size)(), (range) => headOf(range, store.hash))
-
-const becauseOf = ({ reason, by }: Because): Because => ({
-  ...(reason !== undefined && { reason }),
-  ...(by !== undefined && { by }),
-})
 
 type Entries = LedgerContent['sessions']
 
