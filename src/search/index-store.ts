@@ -1,11 +1,11 @@
 /** Making the index that searches use. */
-import { isLeft, left, optionsOf, right } from '../json/index.ts'
+import { optionsOf, right } from '../json/index.ts'
 import { termsOf } from '../entry/kit.ts'
 import { checkStore } from '../session/kit.ts'
 import { aFlag, aFunction, checked } from './checked.ts'
 import type { Store, StoreFaultOf } from '../store/index.ts'
-import { called, type Task } from '../task/index.ts'
-import { searchTask, type IndexFault } from './fault.ts'
+import { called, fail, need, type Task } from '../task/index.ts'
+import { searchSteps, searchTask, type IndexFault } from './fault.ts'
 
 /** How to index a store. */
 export interface IndexOptions {
@@ -40,22 +40,18 @@ export const indexStore = (store: Store, options: IndexOptions = {}): Task<Index
     rebuild: aFlag,
     progress: aFunction,
   })
-  return searchTask(async () => {
+  return searchSteps(async function* () {
     const { index } = store
-    if (index === undefined) return left(noIndex)
-    const dropped = rebuild ? await index.drop()() : right(undefined)
-    if (isLeft(dropped)) return dropped
-    const made = await index.make()()
-    if (isLeft(made)) return made
+    if (index === undefined) return yield* fail(noIndex)
+    if (rebuild) yield* need(index.drop())
+    yield* need(index.make())
     let [rows, encrypted] = [0, 0]
     for (;;) {
-      const added = await index.add(termsOf, piece)()
-      if (isLeft(added)) return added
-      rows += added.right.rows
-      encrypted += added.right.encrypted ?? 0
-      const told = called('progress', () => progress?.(rows, rows + added.right.behind))
-      if (isLeft(told)) return told
-      if (added.right.behind === 0 || added.right.rows === 0) return right(rows - encrypted)
+      const added = yield* need(index.add(termsOf, piece))
+      rows += added.rows
+      encrypted += added.encrypted ?? 0
+      yield* need(called('progress', () => progress?.(rows, rows + added.behind)))
+      if (added.behind === 0 || added.rows === 0) return rows - encrypted
     }
   }, 'indexStore')
 }

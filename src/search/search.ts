@@ -1,11 +1,11 @@
 /** Searching the sessions of a store. */
-import { ownFields, describe, isLeft, left, optionsOf, right } from '../json/index.ts'
+import { describe, optionsOf, ownFields } from '../json/index.ts'
 import { roles } from '../message/kit.ts'
 import { checkStore } from '../session/kit.ts'
 import type { Store } from '../store/index.ts'
-import type { Task } from '../task/index.ts'
+import { need, type Steps, type Task } from '../task/index.ts'
 import { aFlag, aText, aTime, checked, oneOf, wholeFrom } from './checked.ts'
-import { searchTask, type SearchFault } from './fault.ts'
+import { searchSteps, type SearchFault } from './fault.ts'
 import type { SearchOptions, SearchPage, Wanted } from './hit.ts'
 import { searchIndex } from './indexed.ts'
 import { parseQuery } from './query.ts'
@@ -46,13 +46,10 @@ export const searchStore = (
     ...(since !== undefined && { since: Math.ceil(since) }), // times of rows are whole
     ...(until !== undefined && { until: Math.ceil(until) }),
   })
-  return searchTask(async () => {
-    const parsed = parseQuery(query, typing)
-    if (isLeft(parsed)) return left(parsed.left)
-    const { index } = store
-    const found = index === undefined ? right(undefined) : await searchIndex(store, index, parsed.right, wanted)
-    if (isLeft(found)) return found
-    return found.right === undefined ? scan(store, parsed.right, wanted) : right(found.right)
+  return searchSteps(async function* (): Steps<SearchFault, SearchPage> {
+    const parsed = yield* need(parseQuery(query, typing))
+    const found = store.index && (yield* searchIndex(store, store.index, parsed, wanted))
+    return found ?? (yield* scan(store, parsed, wanted))
   }, 'searchStore')
 }
 

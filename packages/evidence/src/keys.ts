@@ -136,7 +136,6 @@ export const verifierOf = (vkey: string): Either<EvidenceFault, NoteVerifier> =>
  * Errors  `BadKey`, which never repeats the key
  * @param skey the private key as text, as {@link newKey} gives it
  * @param now the clock of a witness's key, in milliseconds since 1970
- * @returns the signer; or `BadKey`
  */
 export const signerOf = (skey: string, now: () => number = Date.now): Either<EvidenceFault, NoteSigner> => {
   const [, name, keyId, base64] = /^PRIVATE\+KEY\+([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(skey.trim()) ?? []
@@ -173,7 +172,6 @@ export const signerOf = (skey: string, now: () => number = Date.now): Either<Evi
  * Errors  `BadKey`
  * @param vkey the public key as text, of a log's key
  * @param sign gives the 64 bytes of the Ed25519 signature of the bytes that it is given (RFC 8032, without a prehash)
- * @returns the signer; or `BadKey`
  */
 export const remoteSigner = (vkey: string, sign: NoteSigner['sign']): Either<EvidenceFault, NoteSigner> => {
   const verifier = verifierOf(vkey)

@@ -45,7 +45,6 @@ const maxSignatures = 100
  *
  * Errors  `BadNote`
  * @param note the note as text
- * @returns the text and the signatures; or `BadNote`
  * @example
  * const note = orThrow(parseNote(text)) // { text, signatures }
  */
@@ -125,7 +124,6 @@ export interface OpenedNote extends SignedNote {
  * Errors  `BadNote`; `BadSignature` if a known key's signature does not fit; `NotSigned` if no known key has signed
  * @param note the note as text
  * @param verifiers the keys that are trusted
- * @returns the note with its verified signatures; or `BadNote`, `BadSignature`, `NotSigned`
  */
 export const openNote = (note: string, verifiers: readonly NoteVerifier[]): Either<EvidenceFault, OpenedNote> => {
   const parsed = parseNote(note)

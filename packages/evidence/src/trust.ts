@@ -58,7 +58,6 @@ export const rotation = (vkey: string): string => `${rotationMark}${vkey}`
  *         before a witness signed, `TooFewWitnesses`
  * @param note the checkpoint as text
  * @param trust the keys whose signatures count
- * @returns the checkpoint; or a fault of the signatures
  */
 export const checkCheckpoint = (note: string, trust: Trust): Either<EvidenceFault, TrustedCheckpoint> => {
   amount('quorum', trust.quorum ?? 0, { unit: 'witnesses', whole: true }) // NaN would be no quorum at all
