@@ -3,6 +3,7 @@
  *
  * Source  the types of `ai` 7
  */
+import { present } from 'indelible/json/kit'
 import { jsonSchema, streamText, type LanguageModel, type ModelMessage, type TextStreamPart, type ToolSet } from 'ai'
 import { aiModelMessages, type AiModelMessage } from 'indelible/codecs/ai-sdk'
 import type { Message, Part } from 'indelible/message'
@@ -90,8 +91,7 @@ class AiSdkAnswer {
       usage: {
         input: usage.inputTokens ?? 0,
         output: usage.outputTokens ?? 0,
-        ...(cacheRead !== undefined && { cacheRead }),
-        ...(cacheWrite !== undefined && { cacheWrite }),
+        ...present({ cacheRead, cacheWrite }),
       },
       model: response.modelId,
     }
@@ -192,8 +192,7 @@ class AiSdkAnswer {
       toolCallId,
       toolName,
       input: input as unknown,
-      ...(providerExecuted !== undefined && { providerExecuted }),
-      ...(providerMetadata !== undefined && { providerOptions: providerMetadata }),
+      ...present({ providerExecuted, providerOptions: providerMetadata }),
     }
     yield {
       type: 'block_end',

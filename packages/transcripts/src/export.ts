@@ -25,6 +25,7 @@ import {
   stringAt,
   Unexpected,
   ownFields,
+  present,
 } from 'indelible/json/kit'
 import { decodeMessage } from 'indelible/message'
 import { messageFaultText } from 'indelible/message/kit'
@@ -160,9 +161,7 @@ const momentIn = (entry: JsonObject): RowMoment | undefined => {
   if (erased !== undefined && !(typeof erased === 'string' && /^[0-9a-f]{64}$/.test(erased)))
     throw new Unexpected(['erased'], '64 lowercase hexadecimal digits', erased)
   return {
-    ...(at !== undefined && { at }),
-    ...(salt !== undefined && { salt }),
-    ...(erased !== undefined && { erased }),
+    ...present({ at, salt, erased }),
   }
 }
 

@@ -61,8 +61,7 @@ export const viewedRow = ({ position, kind, index, body, at, salt, erased, store
   index,
   ...(isEncrypted(body) ? { stored: body, state: 'encrypted' as const } : { body }),
   at,
-  ...(salt !== undefined && { salt }),
-  ...(stored !== undefined && { stored }),
+  ...present({ salt, stored }),
   ...(erased !== undefined && { leaf: erased, state: 'erased' as const }),
 })
 

@@ -4,6 +4,7 @@
  *
  * Plain functions: no clock, no randomness, no I/O but the activities, so any engine can host it and replay it.
  */
+import { present } from 'indelible/json/kit'
 import { createRefHistory, type MessageRef, type RefHistory, type RefHistoryJson } from '../refs/index.ts'
 import { chatStep, type StepActivities } from './chat-step.ts'
 import type { HistoryActivities, StreamInput } from './input.ts'
@@ -279,9 +280,7 @@ export const createChat = (options: ChatOptions): Chat => {
             action: `${actions}/${turn}.${step}`,
             model,
             tree: true,
-            ...(tools !== undefined && { tools }),
-            ...(parameters !== undefined && { parameters }),
-            ...(limit !== undefined && { limit }),
+            ...present({ tools, parameters, limit }),
           }),
         )
         seen = answered.position === undefined ? answered.seen : answered.position + 1

@@ -2,7 +2,7 @@
  * Histories of refs that another system saved: their content stands in its key-value store, one content block a key, and
  * the keys say nothing of it. `adoptHistory` reads it, so that it can be persisted here.
  */
-import { isLeft, type Json, left, parseJson, right, textOfUtf8, Unexpected } from 'indelible/json/kit'
+import { isLeft, type Json, left, parseJson, right, textOfUtf8, Unexpected, present } from 'indelible/json/kit'
 import type { Message, Part, Role } from 'indelible/message'
 import type { KeyValueStore } from 'indelible/store'
 import { valuesOf } from 'indelible/store/kit'
@@ -54,8 +54,7 @@ export const createKeyedHistory = (
   const history = {
     len: frozen.length,
     refs: () => frozen,
-    ...(flowId !== undefined && { flowId }),
-    ...(workspaceId !== undefined && { workspaceId }),
+    ...present({ flowId, workspaceId }),
     scope,
   }
   return Object.freeze(history) as unknown as KeyedHistory // the one place where one is made

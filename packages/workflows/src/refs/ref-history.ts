@@ -4,7 +4,7 @@
  *
  * Nothing here asks for the time, for randomness or for anything outside: it may run in a deterministic sandbox.
  */
-import { describe, formatPath, Unexpected } from 'indelible/json/kit'
+import { describe, formatPath, Unexpected, present } from 'indelible/json/kit'
 import type { Position } from 'indelible/history'
 import { defaultScope, invalidId } from 'indelible/store/kit'
 import { refOf, type MessageRef } from './ref.ts'
@@ -221,8 +221,7 @@ export const jsonOf = ({
     type: 'indelible.refs',
     version: tree === undefined && inbox === undefined ? 1 : 2,
     scope,
-    ...(session !== undefined && { session }),
-    ...(tree !== undefined && { tree }),
+    ...present({ session, tree }),
     refs,
     ...(inbox !== undefined && { inbox }),
   })
