@@ -1,5 +1,5 @@
 /** Making the index that searches use. */
-import { optionsOf, right } from '../json/index.ts'
+import { right } from '../json/index.ts'
 import { termsOf } from '../entry/kit.ts'
 import { checkStore } from '../session/kit.ts'
 import { aFlag, aFunction, checked } from './checked.ts'
@@ -36,7 +36,7 @@ const piece = 2000
  */
 export const indexStore = (store: Store, options: IndexOptions = {}): Task<IndexFault, number> => {
   checkStore('indexStore', store)
-  const { rebuild = false, progress } = checked('indexStore', optionsOf('indexStore', options, known), {
+  const { rebuild = false, progress } = checked('indexStore', options, {
     rebuild: aFlag,
     progress: aFunction,
   })
@@ -66,5 +66,3 @@ const noIndex: StoreFaultOf<'NoFullText'> = Object.freeze({
   _tag: 'NoFullText',
   reason: 'this kind of store keeps none',
 })
-
-const known = { rebuild: true, progress: true } as const

@@ -1,5 +1,5 @@
 /** Searching the sessions of a store. */
-import { describe, optionsOf, ownFields } from '../json/index.ts'
+import { describe, ownFields } from '../json/index.ts'
 import { roles } from '../message/kit.ts'
 import { checkStore } from '../session/kit.ts'
 import type { Store } from '../store/index.ts'
@@ -35,7 +35,7 @@ export const searchStore = (
 ): Task<SearchFault, SearchPage> => {
   checkStore('searchStore', store)
   if (typeof query !== 'string') throw new TypeError(`searchStore takes the query as a text, not ${describe(query)}`)
-  const given = checked('searchStore', optionsOf('searchStore', options, known), expected)
+  const given = checked('searchStore', options, expected)
   const { typing = false, since, until, ...rest } = given
   const wanted: Wanted = ownFields({
     ...rest,
@@ -65,16 +65,3 @@ const expected = {
   limit: wholeFrom(1, 1000),
   after: aText,
 }
-
-const known = {
-  in: true,
-  retracted: true,
-  session: true,
-  role: true,
-  since: true,
-  until: true,
-  typing: true,
-  sort: true,
-  limit: true,
-  after: true,
-} as const
