@@ -49,7 +49,6 @@ export interface Encode<Wire, Options extends EncodeOptions = EncodeOptions> {
    * Write a settled conversation.
    *
    * @param messages the conversation, from `settle` or `mend`
-   * @param options the content of stored blocks
    * @returns the wire and the losses; or `UnresolvedBlock`
    */
   (messages: Settled<Sequence<Message>>, options?: Options): Either<EncodeFault, Encoded<Wire>>

@@ -76,7 +76,6 @@ export interface ChatStore {
  *
  * Source  `ai` 7.0.173, AI SDK UI: chatbot message persistence
  *
- * @param store the store that keeps the chats
  * @example
  * export const { createChat, loadChat, saveChat } = chatStore(store)
  */

@@ -28,8 +28,6 @@ export interface ChatStreams {
   /**
    * Store the chunks of a chat's stream as they come, and give a stream that follows them. The source is read to its
    * end, whoever reads. It replaces the chat's earlier stream.
-   *
-   * @returns a stream of the same chunks
    */
   readonly publish: (
     chatId: string,
@@ -57,7 +55,6 @@ export interface ChatStreams {
  *
  * Cost    one append for the chunks that come while the last one is stored
  *
- * @param given the store that keeps the chunks
  * @example
  * const streams = chatStreams(store)
  * return createUIMessageStreamResponse({ stream: await streams.publish(chatId, toUIMessageStream(answer)) }) // POST

@@ -63,7 +63,6 @@ export interface ProvenInLedger extends Proven {
  *
  * Cost    O(rows of the ledger); the bundle is a few kilobytes beyond the message
  * Errors  `NoLedger` without a checkpoint; `NotInLedger` if the ledger does not cover the message yet
- * @param store the store with the session and the ledger
  * @param position counts messages, a negative one from the end
  */
 export const proveInLedger = (store: Store, id: string, position: number): EvidenceTask<EvidenceBundle> =>
@@ -84,7 +83,6 @@ export const proveInLedger = (store: Store, id: string, position: number): Evide
  *
  * Cost    O(rows of the ledger); the proof is a few kilobytes
  * Errors  `NoLedger` without a checkpoint; `NotInLedger` if it does not cover the session
- * @param store the store with the session and the ledger
  */
 export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =>
   evidenceSteps(async function* () {
@@ -142,7 +140,6 @@ const inOrder = ({ entry, ledger }: EvidenceBundle): EvidenceBundle => {
  *
  * Errors  `BadBundle`, `BadProof`, and those of {@link checkCheckpoint}
  * @param bundle what {@link proveInLedger} gave, as parsed JSON
- * @param trust whose signatures count
  */
 export const checkBundle = (
   bundle: unknown,
@@ -166,7 +163,6 @@ export const checkBundle = (
  *
  * Errors  `BadBundle`, and those of {@link checkCheckpoint}
  * @param proof what {@link proveHead} gave, as parsed JSON
- * @param trust whose signatures count
  */
 export const checkHead = (proof: unknown, trust: Trust): Either<EvidenceFault | StoreFault, HeadInLedger> =>
   headOf(proof, (note) => checkCheckpoint(note, trust))

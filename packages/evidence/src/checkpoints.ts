@@ -249,7 +249,6 @@ export interface Witnessed extends KeptCheckpoint {
  * Cost    a request or two for each witness, each with a proof of O(log rows) hashes
  * Errors  `NoLedger` if there is no checkpoint yet; `BadKey`. A witness that does not sign is in `refusals`
  *
- * @param options how to reach them
  * @returns the checkpoint with their signatures, and the refusals
  */
 export const witnessLedger = (

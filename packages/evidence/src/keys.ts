@@ -82,7 +82,6 @@ export const newKey = (
 /**
  * The verifier of a public key. Errors: `BadKey`.
  *
- * @param vkey the public key as text
  * @returns the verifier; or `BadKey`
  */
 export const verifierOf = (vkey: string): Either<EvidenceFault, NoteVerifier> => {

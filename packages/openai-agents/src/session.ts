@@ -48,7 +48,6 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
   #begun: Promise<unknown> | undefined
 
   /**
-   * @param store the store that keeps the record
    * @param options the id, the first items and the metadata
    */
   constructor(store: Store, options: AgentsSessionOptions = {}) {
@@ -192,7 +191,6 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
 /**
  * Make an {@link AgentsSession}.
  *
- * @param store the store that keeps the record
  * @param options the id, the first items and the metadata
  * @returns the session, for `run(agent, input, { session })`
  * @example

@@ -161,8 +161,6 @@ export interface Chat {
   readonly history: RefHistory
   /**
    * Run until it is told to end, or is to continue as new. Throws what a step throws, unless the host says to go on.
-   *
-   * @returns how the chat ended
    */
   readonly run: (host: ChatHost) => Promise<ChatEnd>
 }

@@ -12,11 +12,7 @@ import type { FinishReason, ModelConfig, ToolDefinition } from 'indelible/run'
  * same each time it is tried.
  */
 export interface HistoryActivities {
-  /**
-   * Store a message. It happens once for an action: a retry gives the same ref, and another message is refused.
-   *
-   * @returns the ref of the stored message
-   */
+  /** Store a message. It happens once for an action: a retry gives the same ref, and another message is refused. */
   readonly appendMessage: (input: AppendInput) => Promise<AppendResult>
   /**
    * What a prompt within a limit keeps of the record: positions and sizes, without content. `stream` with the same

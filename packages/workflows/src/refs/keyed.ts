@@ -82,7 +82,6 @@ export interface AdoptOptions {
  *
  * Cost    one `mget` for each `keysPerCall` keys, with each key once
  *
- * @param keyValue the other system's store
  * @param keyed the refs, from `parseHistoryJson`
  * @param options scope, session and keys
  * @returns the content, to persist; or `MissingKeys`, `MalformedContent`, `CallbackThrew`
