@@ -64,7 +64,7 @@ export {
   changed,
   claims,
 } from './port/lease.ts'
-export { type LedgerRow, ledgerId, ledgerRow, readLedgerRow } from './port/ledger-row.ts'
+export { type LedgerRow, becauseOf, ledgerId, ledgerRow, readLedgerRow } from './port/ledger-row.ts'
 export { type LedgerContent, appendToLedger, erasureOf, ledgerContent, stubLeaf } from './rules/ledger.ts'
 export { type Positions, matches, positionsOf } from './rules/lookup.ts'
 export { checkMeta } from './port/meta.ts'

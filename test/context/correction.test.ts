@@ -77,7 +77,7 @@ describe('a correction by receipts', () => {
   })
 
   it('moves no cached prefix within an epoch: only a context that has grown to the budget is compacted', () => {
-    const policy = paged({ highWater: 1 })
+    const policy = { ...paged(), highWater: 1 }
     const all = replayed({ policy, model: 'm' }, ({ messages }, call) => sumOf(messages) * (call % 2 === 0 ? 1.3 : 1.1))
     let epochs = 0
     for (const [index, { context, notes }] of all.entries()) {

@@ -19,6 +19,7 @@ import {
 import {
   againstOwnId,
   appendToLedger,
+  becauseOf,
   headOf,
   ledgerContent,
   ledgerId,
@@ -26,8 +27,8 @@ import {
   type LedgerContent,
   type LedgerRow,
 } from 'indelible/store/kit'
-import { pagesOf } from 'indelible/task/kit'
-import { evidenceTask, type AnyEvidenceFault, type EvidenceTask, type LedgerMismatch } from './fault.ts'
+import { fail, need, pagesOf, untilFault, type Steps } from 'indelible/task/kit'
+import { evidenceSteps, evidenceTask, type AnyEvidenceFault, type EvidenceTask, type LedgerMismatch } from './fault.ts'
 
 /** What a ledger says. */
 export interface Ledger {
@@ -48,26 +49,20 @@ export interface Ledger {
  *
  * Cost    O(rows of the ledger)
  * Errors  `NoLedger`, `NotALedger`
- * @param store the store with the ledger
  * @param size only its first rows. Default: all
- * @returns the ledger; or `NoLedger`, `NotALedger`
  */
 export const readLedger = (store: Store, size?: number): EvidenceTask<Ledger> =>
-  evidenceTask(async () => {
-    const found = await ledgerContent(store, size)
-    if (isLeft(found)) return found
-    const { head, sessions, held, destroyed, erasures } = found.right
-    if (head === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
+  evidenceSteps(async function* () {
+    const { head, sessions, held, destroyed, erasures } = yield* need(ledgerContent(store, size))
+    if (head === undefined) return yield* fail({ _tag: 'NoLedger', scope: store.scope })
     // Maps of the caller's own: those that were read stay as they are.
-    return right(
-      Object.freeze({
-        head,
-        sessions: new Map(sessions),
-        held: new Map(held),
-        destroyed: new Map(destroyed),
-        erasures,
-      }),
-    )
+    return Object.freeze({
+      head,
+      sessions: new Map(sessions),
+      held: new Map(held),
+      destroyed: new Map(destroyed),
+      erasures,
+    })
   }, 'readLedger')
 
 /** What an update of a ledger did. */
@@ -87,7 +82,6 @@ export interface LedgerUpdate {
  * Cost    O(rows of the ledger that were not read yet + sessions); O(log rows) nodes for each session that has grown. With
  *         `sessions`, only those are looked up
  * Errors  `NotALedger`; store faults. Two updates at once: one of them tries again
- * @param store the store with the sessions
  * @param sessions only these sessions. Default: all of the scope
  * @returns the new head, the number of new rows, and the sessions that do not match
  */
@@ -95,12 +89,12 @@ export const updateLedger = (store: Store, sessions?: readonly string[]): Eviden
   const ids = sessions && [...sessions]
   return evidenceTask(
     () =>
-      appendToLedger(store, async (ledger) => {
-        const compared = await compare(store, ledger.sessions, ids)
-        return isLeft(compared)
-          ? compared
-          : right({ rows: compared.right.news, more: { mismatches: compared.right.mismatches } })
-      }),
+      appendToLedger(store, async (ledger) =>
+        mapRight(await untilFault(() => compare(store, ledger.sessions, ids)), ({ news: rows, mismatches }) => ({
+          rows,
+          more: { mismatches },
+        })),
+      ),
     'updateLedger',
   )
 }
@@ -112,18 +106,15 @@ export const updateLedger = (store: Store, sessions?: readonly string[]): Eviden
  * Cost    O(rows of the ledger), and the removal
  * Errors  `NoSuchLog`, `NotALedger`, `LogHeld` if the session is held; store faults
  *
- * @param store the store with the session
- * @param id the session to remove
  * @param reason the reason and the person, for the ledger
  * @returns the new head of the ledger
  */
 export const removeRecorded = (store: Store, id: string, reason: Because = {}): EvidenceTask<Ledger['head']> =>
-  evidenceTask(async () => {
+  evidenceSteps(async function* () {
     const because = { ...reason }
-    const recorded = await recordRemoval(store, id, because)
-    if (isLeft(recorded)) return recorded
-    const removed = await store.remove(id)()
-    return isLeft(removed) ? removed : recorded
+    const recorded = yield* need(recordRemoval(store, id, because))
+    yield* need(store.remove(id))
+    return recorded
   }, 'removeRecorded')
 
 /** The row of a removal, once: a removal that was begun has its row. */
@@ -190,10 +181,8 @@ export interface LedgerReport {
  *         O(rows of the ledger + sessions × log rows)
  * Errors  `NoLedger`, `NotALedger`, `DamagedLog` of the ledger; `Diverged` if it does not continue `earlier`;
  *         `LedgerMismatch` with every session that was altered, cut, replaced or deleted; `CallbackThrew`
- * @param store the store with the ledger
  * @param earlier a head of the ledger that is known from elsewhere, such as a signed checkpoint's. Default: none
  * @param options whether to compare heads only, and a callback for progress
- * @returns the report; or `LedgerMismatch` with every session that was altered, cut, replaced or deleted
  * @throws TypeError if an option is unknown
  */
 export const verifyLedger = (
@@ -203,47 +192,36 @@ export const verifyLedger = (
 ): EvidenceTask<LedgerReport> => {
   const { headsOnly = false, progress } = optionsOf('verifyLedger', options, known)
   const older = earlier && { ...earlier }
-  return evidenceTask(async () => {
-    const there = await ledgerContent(store)
-    if (isLeft(there)) return there
-    if (there.right.head === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
-    const verified = await verifyLog(store, ledgerId, older)()
-    if (isLeft(verified)) return verified
-    const content = await ledgerContent(store, verified.right.head.size)
-    if (isLeft(content)) return content
-    const { sessions, held, erasures } = content.right
-    const compared = await compare(store, sessions)
-    if (isLeft(compared)) return compared
-    const { news } = compared.right
-    const still = await withoutRemovals(store, compared.right.mismatches)
-    if (isLeft(still)) return still
-    const mismatches = [...still.right]
+  return evidenceSteps(async function* () {
+    const there = yield* need(ledgerContent(store))
+    if (there.head === undefined) return yield* fail({ _tag: 'NoLedger', scope: store.scope })
+    const { head } = yield* need(verifyLog(store, ledgerId, older))
+    const { sessions, held, erasures } = yield* need(ledgerContent(store, head.size))
+    const compared = yield* compare(store, sessions)
+    const mismatches = [...(yield* withoutRemovals(store, compared.mismatches))]
     const different = new Set(mismatches.map(({ id }) => id))
     let before = 0
     for (const entry of headsOnly ? [] : sessions.values()) {
       if (entry.removed || different.has(entry.id)) continue
       let read = 0
-      const found = await altered(store, entry, (rows) => {
+      const found = yield* altered(store, entry, (rows) => {
         read = rows
         progress?.(before + rows)
       })
-      if (isLeft(found)) return found
       before += read
-      if (found.right !== undefined) mismatches.push(found.right)
+      if (found !== undefined) mismatches.push(found)
     }
-    if (mismatches.length > 0) return left({ _tag: 'LedgerMismatch', mismatches: Object.freeze(mismatches) })
+    if (mismatches.length > 0) return yield* fail({ _tag: 'LedgerMismatch', mismatches: Object.freeze(mismatches) })
     const removed = [...sessions.values()].filter((entry) => entry.removed).length
-    return right(
-      Object.freeze({
-        head: verified.right.head,
-        headsOnly,
-        good: sessions.size - removed,
-        removed,
-        held: Object.freeze([...held.keys()]),
-        erased: erasures.reduce((sum, { rows }) => sum + rows.length, 0),
-        unrecorded: Object.freeze(news.filter(({ id }) => !isKnown(sessions.get(id))).map(({ id }) => id)),
-      }),
-    )
+    return Object.freeze({
+      head,
+      headsOnly,
+      good: sessions.size - removed,
+      removed,
+      held: Object.freeze([...held.keys()]),
+      erased: erasures.reduce((sum, { rows }) => sum + rows.length, 0),
+      unrecorded: Object.freeze(compared.news.filter(({ id }) => !isKnown(sessions.get(id))).map(({ id }) => id)),
+    })
   }, 'verifyLedger')
 }
 
@@ -251,42 +229,37 @@ export const verifyLedger = (
 const [looks, pause] = [20, 25]
 
 /** The mismatches that are not made by removals which go on meanwhile: the ledger is told first, then the session goes. */
-const withoutRemovals = async (
+async function* withoutRemovals(
   store: Store,
   mismatches: readonly LedgerMismatch[],
-): Promise<Either<AnyEvidenceFault, readonly LedgerMismatch[]>> => {
-  if (!mismatches.some(({ what }) => what === 'missing' || what === 'present')) return right(mismatches)
-  const now = await ledgerContent(store)
-  if (isLeft(now)) return now
-  let rest = mismatches.filter(({ id, what }) => what !== 'missing' || now.right.sessions.get(id)?.removed !== true)
+): Steps<AnyEvidenceFault, readonly LedgerMismatch[]> {
+  if (!mismatches.some(({ what }) => what === 'missing' || what === 'present')) return mismatches
+  const now = yield* need(ledgerContent(store))
+  let rest = mismatches.filter(({ id, what }) => what !== 'missing' || now.sessions.get(id)?.removed !== true)
   for (let look = 0; look < looks && rest.some(({ what }) => what === 'present'); look++) {
     if (look > 0) await new Promise((resolve) => setTimeout(resolve, pause))
-    const there = await theseSessions(
-      store,
-      rest.flatMap(({ id, what }) => (what === 'present' ? [id] : [])),
-    )
-    if (isLeft(there)) return there
-    rest = rest.filter(({ id, what }) => what !== 'present' || there.right.has(id))
+    const present = rest.flatMap(({ id, what }) => (what === 'present' ? [id] : []))
+    const there = yield* theseSessions(store, present)
+    rest = rest.filter(({ id, what }) => what !== 'present' || there.has(id))
   }
-  return right(rest)
+  return rest
 }
 
 /** How the rows of a session differ from its head in the ledger; undefined: they don't, or it was removed meanwhile. */
-const altered = async (
+async function* altered(
   store: Store,
   { id, head }: LedgerEntry,
   progress: (rows: number) => void,
-): Promise<Either<AnyEvidenceFault, LedgerMismatch | undefined>> => {
+): Steps<AnyEvidenceFault, LedgerMismatch | undefined> {
   const verified = await verifySession(store.encryption?.bare ?? store, id, { head, progress })()
-  if (!isLeft(verified)) return right(undefined)
+  if (!isLeft(verified)) return undefined
   const fault = verified.left
-  if (fault._tag === 'Diverged') return right({ id, what: 'replaced', expected: head, found: fault.actual })
+  if (fault._tag === 'Diverged') return { id, what: 'replaced', expected: head, found: fault.actual }
   if (fault._tag === 'NoSuchLog') {
-    const now = await ledgerContent(store)
-    if (isLeft(now)) return now
-    return right(now.right.sessions.get(id)?.removed === true ? undefined : { id, what: 'missing', expected: head })
+    const now = yield* need(ledgerContent(store))
+    return now.sessions.get(id)?.removed === true ? undefined : { id, what: 'missing', expected: head }
   }
-  return isDamageOf(id, fault) ? right(alteration(fault, head)) : verified
+  return isDamageOf(id, fault) ? alteration(fault, head) : yield* fail(fault)
 }
 
 const isDamageOf = (id: string, fault: AnyEvidenceFault): fault is StoreFaultOf<'DamagedLog'> =>
@@ -306,11 +279,6 @@ const isKnown = (entry: LedgerEntry | undefined): boolean => entry !== undefined
 export const headAt = async (store: Store, id: string, size: number): Promise<Either<AnyEvidenceFault, Head>> =>
   mapRight(await rangeAt(store, id, size)(), (range) => headOf(range, store.hash))
 
-const becauseOf = ({ reason, by }: Because): Because => ({
-  ...(reason !== undefined && { reason }),
-  ...(by !== undefined && { by }),
-})
-
 type Entries = LedgerContent['sessions']
 
 interface Compared {
@@ -320,36 +288,31 @@ interface Compared {
 }
 
 /** Hold sessions against what the ledger says of them. */
-const compare = async (
-  store: Store,
-  ledger: Entries,
-  ids?: readonly string[],
-): Promise<Either<AnyEvidenceFault, Compared>> => {
-  const sessions = ids === undefined ? await allSessions(store) : await theseSessions(store, ids)
-  if (isLeft(sessions)) return sessions
+async function* compare(store: Store, ledger: Entries, ids?: readonly string[]): Steps<AnyEvidenceFault, Compared> {
+  const sessions = ids === undefined ? yield* allSessions(store) : yield* theseSessions(store, ids)
   const news: LedgerRow[] = []
   const mismatches: LedgerMismatch[] = []
-  for (const { id, head } of sessions.right.values()) {
+  for (const { id, head } of sessions.values()) {
     const entry = ledger.get(id)
-    const what = entry === undefined ? undefined : await difference(store, entry, head)
-    if (what !== undefined && isLeft(what) && isDamageOf(id, what.left)) {
-      mismatches.push(alteration(what.left, (entry as LedgerEntry).head))
+    const found = entry === undefined ? right(undefined) : await difference(store, entry, head)
+    if (entry !== undefined && isLeft(found) && isDamageOf(id, found.left)) {
+      mismatches.push(alteration(found.left, entry.head))
       continue
     }
-    if (what !== undefined && isLeft(what)) return what
-    if (what?.right !== undefined) mismatches.push({ id, what: what.right, expected: entry?.head as Head, found: head })
+    const what = yield* need(found)
+    if (entry !== undefined && what !== undefined) mismatches.push({ id, what, expected: entry.head, found: head })
     else if (entry === undefined || entry.removed || entry.head.size !== head.size)
       news.push({ type: 'head', id, head })
   }
   const entries = ids === undefined ? ledger.values() : [...new Set(ids)].flatMap((id) => ledger.get(id) ?? [])
   for (const { id, head, removed } of entries)
-    if (!removed && !sessions.right.has(id)) {
+    if (!removed && !sessions.has(id)) {
       const info = await describeSession(store, id)() // a list passes over a session whose description can't be read
-      if (isLeft(info) && (info.left._tag === 'Io' || info.left._tag === 'Busy')) return info
+      if (isLeft(info) && (info.left._tag === 'Io' || info.left._tag === 'Busy')) return yield* fail(info.left)
       const damage = isLeft(info) && isDamageOf(id, info.left) ? info.left : undefined
       mismatches.push(damage === undefined ? { id, what: 'missing', expected: head } : alteration(damage, head))
     }
-  return right({ news: news.toReversed(), mismatches: Object.freeze(mismatches) })
+  return { news: news.toReversed(), mismatches: Object.freeze(mismatches) }
 }
 
 /** How a session that is there differs from its entry; undefined: it is the same, or continues it. */
@@ -366,23 +329,21 @@ const difference = async (
 
 type Sessions = ReadonlyMap<string, Pick<SessionInfo, 'id' | 'head'>>
 
-const allSessions = async (store: Store): Promise<Either<AnyEvidenceFault, Sessions>> => {
+async function* allSessions(store: Store): Steps<AnyEvidenceFault, Sessions> {
   const sessions = new Map<string, SessionInfo>()
-  for await (const page of pagesOf((from) => listSessions(store, { limit: 1000, ...from })())) {
-    if (isLeft(page)) return page
-    for (const session of page.right.sessions) sessions.set(session.id, session)
-  }
-  return right(sessions)
+  for await (const page of pagesOf((from) => listSessions(store, { limit: 1000, ...from })()))
+    for (const session of (yield* need(page)).sessions) sessions.set(session.id, session)
+  return sessions
 }
 
-const theseSessions = async (store: Store, ids: readonly string[]): Promise<Either<AnyEvidenceFault, Sessions>> => {
+async function* theseSessions(store: Store, ids: readonly string[]): Steps<AnyEvidenceFault, Sessions> {
   const sessions = new Map<string, SessionInfo>()
   for (const id of ids) {
     const info = await describeSession(store, id)()
     if (!isLeft(info)) sessions.set(id, info.right)
-    else if (info.left._tag !== 'NoSuchLog') return info
+    else if (info.left._tag !== 'NoSuchLog') return yield* fail(info.left)
   }
-  return right(sessions)
+  return sessions
 }
 
 const known = { headsOnly: true, progress: true } as const

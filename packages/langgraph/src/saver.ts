@@ -95,12 +95,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     this.#open = (threadId) => open(this.idOf(threadId), markOf(threadId))
   }
 
-  /**
-   * The id of a thread's record in the store, for `openSession`, `verifySession` and the command.
-   *
-   * @param threadId the thread
-   * @returns the id
-   */
+  /** The id of a thread's record in the store, for `openSession`, `verifySession` and the command. */
   idOf(threadId: string): string {
     return idOfParts([namespace, threadId], this.#store)
   }
@@ -108,9 +103,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   /**
    * The record of a thread, created if it is not there: `conversation()` has the messages of its last checkpoint, `view()`
    * all that there ever were.
-   *
-   * @param threadId the thread
-   * @returns the session
    */
   async record(threadId: string): Promise<Session> {
     return this.#open(threadId).change(() => undefined)
@@ -173,7 +165,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    * Store a checkpoint.
    *
    * @param config the thread, the namespace, and the checkpoint that this one continues
-   * @param metadata its metadata
    * @param newVersions the channels that changed: only their values are stored. Default: all
    * @returns the config of the stored checkpoint
    */
@@ -276,8 +267,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    * With the durability `async` they come before their checkpoint is stored; then they wait for it.
    *
    * @param config the thread, the namespace and the checkpoint
-   * @param writes channels and values
-   * @param taskId the task
    * @param taskPath where the task stands in its step. Default: first
    */
   override async putWrites(
@@ -357,11 +346,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     return coming
   }
 
-  /**
-   * Remove a thread: its checkpoints, its writes and its record.
-   *
-   * @param threadId the thread
-   */
+  /** Remove a thread: its checkpoints, its writes and its record. */
   override async deleteThread(threadId: string): Promise<void> {
     await removeMarked(this.#store, this.idOf(threadId), markOf(threadId))
   }
@@ -370,7 +355,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    * Take old checkpoints and their writes out of a thread. `getTuple` and `list` have them no more; the record keeps them,
    * as it keeps everything, and its messages are what they were.
    *
-   * @param threadId the thread
    * @param options how many stay
    * @returns how many checkpoints were taken out
    */
@@ -401,7 +385,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    * What delta channels are made of: the writes of the checkpoints before, and the value that they begin with.
    *
    * @param options the checkpoint, and the channels
-   * @returns the history of each channel
    */
   override async getDeltaChannelHistory({
     config,

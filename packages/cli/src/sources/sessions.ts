@@ -1,6 +1,6 @@
 /** The sessions of a store, and which of them a person means. */
 import { existsSync } from 'node:fs'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft, present } from 'indelible/json/kit'
 import { describeSession, listSessions, type SessionInfo } from 'indelible/session'
 import type { DamagedEntry, Store } from 'indelible/store'
 import { didYouMean } from './advice.ts'
@@ -27,25 +27,14 @@ export const sessionsIn = async (store: Store, damaged?: DamagedEntry[]): Promis
 }
 
 /** What is known of a session, for programs. */
-export const described = ({
-  id,
-  len,
-  head,
-  created,
-  appended,
-  metadata,
-  forkedFrom,
-  erasable,
-}: SessionInfo): object => ({
-  id,
-  len,
-  head: headText(head),
-  created: new Date(created).toISOString(),
-  appended: new Date(appended).toISOString(),
-  ...(erasable && { erasable }),
-  ...(forkedFrom && { forkedFrom }),
-  metadata,
-})
+export const described = (info: SessionInfo): object =>
+  present({
+    ...info,
+    encrypted: undefined,
+    head: headText(info.head),
+    created: new Date(info.created).toISOString(),
+    appended: new Date(info.appended).toISOString(),
+  })
 
 /** Work on the session that `given` names, in the store that a command's options name. */
 export const withSession = async <T>(

@@ -138,12 +138,6 @@ export const becauseOptions: Command['options'] = {
   by: { value: 'NAME', help: 'who, for the ledger' },
 }
 
-/** Why and by whom, as the options say it. */
-export const becauseOf = ({ reason, by }: Call['values']): { readonly reason?: string; readonly by?: string } => ({
-  ...(typeof reason === 'string' && { reason }),
-  ...(typeof by === 'string' && { by }),
-})
-
 /** Whether a command asks before it does what can't be undone. Throws Misuse, if there is nobody to ask. */
 export const asksFirst = (name: string, { values, terminal }: Pick<Call, 'values' | 'terminal'>): boolean => {
   if (values['yes'] === true) return false
