@@ -84,8 +84,9 @@ export interface LedgerUpdate {
  * Bring the ledger of a scope up to date: a row for each session whose head is not the last that the ledger says. The
  * first update makes the ledger. A session that does not continue what the ledger says is left as it is and reported.
  *
- * Cost    O(rows of the ledger that were not read yet + sessions); O(log rows) nodes for each session that has grown. With
- *         `sessions`, only those are looked up
+ * Cost    O(rows of the ledger that were not read yet + sessions); O(log rows) nodes for each session that has grown. If
+ *         nothing else has written to the ledger since the last update by this handle, only digests of the sessions are
+ *         computed, and sessions that were created near a changed one are listed. With `sessions`, only those are looked up
  * Errors  `NotALedger`; store faults. Two updates at once: one of them tries again
  * @param store the store with the sessions
  * @param sessions only these sessions. Default: all of the scope
@@ -93,17 +94,33 @@ export interface LedgerUpdate {
  */
 export const updateLedger = (store: Store, sessions?: readonly string[]): EvidenceTask<LedgerUpdate> => {
   const ids = sessions && [...sessions]
-  return evidenceTask(
-    () =>
-      appendToLedger(store, async (ledger) => {
-        const compared = await compare(store, ledger.sessions, ids)
-        return isLeft(compared)
-          ? compared
-          : right({ rows: compared.right.news, more: { mismatches: compared.right.mismatches } })
-      }),
-    'updateLedger',
-  )
+  return evidenceTask(async () => {
+    let pieces: readonly KnownPiece[] | undefined
+    const updated = await appendToLedger(store, async ({ head, sessions: said }) => {
+      const before = recorded.get(store)
+      const known = before?.head.root === head?.root ? before?.pieces : undefined
+      const found = ids === undefined ? await sessionsOf(store, said, known) : await theseSessions(store, said, ids)
+      if (isLeft(found)) return found
+      pieces = ids === undefined ? found.right.pieces : known
+      const compared = await compare(store, said, found.right)
+      if (isLeft(compared)) return compared
+      return right({ rows: compared.right.news, more: { mismatches: compared.right.mismatches } })
+    })
+    if (isLeft(updated) || updated.right.mismatches.length > 0 || pieces === undefined) recorded.delete(store)
+    else recorded.set(store, { head: updated.right.head, pieces })
+    return updated
+  }, 'updateLedger')
 }
+
+/** Sessions of a store, in a piece of its logs. */
+interface KnownPiece {
+  readonly name: string
+  readonly digest: string
+  readonly ids: readonly string[]
+}
+
+/** The sessions that a ledger is known to say the heads of, as long as it has this head and their pieces these digests. */
+const recorded = new WeakMap<Store, { readonly head: Head; readonly pieces: readonly KnownPiece[] }>()
 
 /**
  * Remove a session and say so in the ledger, which is made if there is none. The row is written first: a process that
@@ -212,7 +229,9 @@ export const verifyLedger = (
     const content = await ledgerContent(store, verified.right.head.size)
     if (isLeft(content)) return content
     const { sessions, held, erasures } = content.right
-    const compared = await compare(store, sessions)
+    const found = await sessionsOf(store, sessions)
+    if (isLeft(found)) return found
+    const compared = await compare(store, sessions, found.right)
     if (isLeft(compared)) return compared
     const { news } = compared.right
     const still = await withoutRemovals(store, compared.right.mismatches)
@@ -261,12 +280,10 @@ const withoutRemovals = async (
   let rest = mismatches.filter(({ id, what }) => what !== 'missing' || now.right.sessions.get(id)?.removed !== true)
   for (let look = 0; look < looks && rest.some(({ what }) => what === 'present'); look++) {
     if (look > 0) await new Promise((resolve) => setTimeout(resolve, pause))
-    const there = await theseSessions(
-      store,
-      rest.flatMap(({ id, what }) => (what === 'present' ? [id] : [])),
-    )
-    if (isLeft(there)) return there
-    rest = rest.filter(({ id, what }) => what !== 'present' || there.right.has(id))
+    const present = rest.flatMap(({ id, what }) => (what === 'present' ? [id] : []))
+    const found = await theseSessions(store, now.right.sessions, present)
+    if (isLeft(found)) return found
+    rest = rest.filter(({ id, what }) => what !== 'present' || found.right.there.has(id))
   }
   return right(rest)
 }
@@ -323,13 +340,11 @@ interface Compared {
 const compare = async (
   store: Store,
   ledger: Entries,
-  ids?: readonly string[],
+  { there, absent }: Found,
 ): Promise<Either<AnyEvidenceFault, Compared>> => {
-  const sessions = ids === undefined ? await allSessions(store) : await theseSessions(store, ids)
-  if (isLeft(sessions)) return sessions
   const news: LedgerRow[] = []
   const mismatches: LedgerMismatch[] = []
-  for (const { id, head } of sessions.right.values()) {
+  for (const { id, head } of there.values()) {
     const entry = ledger.get(id)
     const what = entry === undefined ? undefined : await difference(store, entry, head)
     if (what !== undefined && isLeft(what) && isDamageOf(id, what.left)) {
@@ -341,14 +356,13 @@ const compare = async (
     else if (entry === undefined || entry.removed || entry.head.size !== head.size)
       news.push({ type: 'head', id, head })
   }
-  const entries = ids === undefined ? ledger.values() : [...new Set(ids)].flatMap((id) => ledger.get(id) ?? [])
-  for (const { id, head, removed } of entries)
-    if (!removed && !sessions.right.has(id)) {
-      const info = await describeSession(store, id)() // a list passes over a session whose description can't be read
-      if (isLeft(info) && (info.left._tag === 'Io' || info.left._tag === 'Busy')) return info
-      const damage = isLeft(info) && isDamageOf(id, info.left) ? info.left : undefined
-      mismatches.push(damage === undefined ? { id, what: 'missing', expected: head } : alteration(damage, head))
-    }
+  for (const { id, head } of absent) {
+    const info = await describeSession(store, id)() // a list passes over a session whose description can't be read
+    if (!isLeft(info)) continue // it was not listed because its piece has not changed, or it came meanwhile
+    if (info.left._tag === 'Io' || info.left._tag === 'Busy') return info
+    const damage = isDamageOf(id, info.left) ? info.left : undefined
+    mismatches.push(damage === undefined ? { id, what: 'missing', expected: head } : alteration(damage, head))
+  }
   return right({ news: news.toReversed(), mismatches: Object.freeze(mismatches) })
 }
 
@@ -364,25 +378,68 @@ const difference = async (
   return isLeft(then) ? then : right(then.right.root === said.root ? undefined : 'replaced')
 }
 
-type Sessions = ReadonlyMap<string, Pick<SessionInfo, 'id' | 'head'>>
-
-const allSessions = async (store: Store): Promise<Either<AnyEvidenceFault, Sessions>> => {
-  const sessions = new Map<string, SessionInfo>()
-  for await (const page of pagesOf((from) => listSessions(store, { limit: 1000, ...from })())) {
-    if (isLeft(page)) return page
-    for (const session of page.right.sessions) sessions.set(session.id, session)
-  }
-  return right(sessions)
+/** Sessions to compare. */
+interface Found {
+  /** Those that are there, the last created first. */
+  readonly there: ReadonlyMap<string, Pick<SessionInfo, 'id' | 'head'>>
+  /** What the ledger says of those that are not, and were not removed. */
+  readonly absent: readonly LedgerEntry[]
+  /** All sessions of the store, where it has digests of them. */
+  readonly pieces?: readonly KnownPiece[]
 }
 
-const theseSessions = async (store: Store, ids: readonly string[]): Promise<Either<AnyEvidenceFault, Sessions>> => {
-  const sessions = new Map<string, SessionInfo>()
+const isAbsent = (entry: LedgerEntry | undefined, there: Found['there']): entry is LedgerEntry =>
+  entry !== undefined && !entry.removed && !there.has(entry.id)
+
+/** The sessions of a store; only those of pieces that are not as they are known. */
+const sessionsOf = async (
+  store: Store,
+  ledger: Entries,
+  known?: readonly KnownPiece[],
+): Promise<Either<AnyEvidenceFault, Found>> => {
+  const there = new Map<string, SessionInfo>()
+  const found = await store.pieces?.()()
+  if (found !== undefined && isLeft(found)) return found
+  if (found === undefined) {
+    for await (const page of pagesOf((from) => listSessions(store, { limit: 1000, ...from })())) {
+      if (isLeft(page)) return page
+      for (const session of page.right.sessions) there.set(session.id, session)
+    }
+    return right({ there, absent: [...ledger.values()].filter((entry) => isAbsent(entry, there)) })
+  }
+  const before = new Map(known?.map((piece) => [piece.name, piece]))
+  const pieces: KnownPiece[] = []
+  for (const { name, digest, after, logs } of found.right.toReversed()) {
+    const same = before.get(name)
+    if (same?.digest === digest) {
+      pieces.push(same)
+      before.delete(name)
+      continue
+    }
+    const page = await listSessions(store, { after, limit: logs })()
+    if (isLeft(page)) return page
+    for (const session of page.right.sessions) there.set(session.id, session)
+    pieces.push({ name, digest, ids: page.right.sessions.map(({ id }) => id) })
+  }
+  // Of pieces that have changed, what is not there any more; without any known, all of the ledger.
+  const gone =
+    known === undefined ? ledger.values() : [...before.values()].flatMap(({ ids }) => ids.map((id) => ledger.get(id)))
+  return right({ there, absent: [...gone].filter((entry) => isAbsent(entry, there)), pieces })
+}
+
+const theseSessions = async (
+  store: Store,
+  ledger: Entries,
+  ids: readonly string[],
+): Promise<Either<AnyEvidenceFault, Found>> => {
+  const there = new Map<string, SessionInfo>()
   for (const id of ids) {
     const info = await describeSession(store, id)()
-    if (!isLeft(info)) sessions.set(id, info.right)
+    if (!isLeft(info)) there.set(id, info.right)
     else if (info.left._tag !== 'NoSuchLog') return info
   }
-  return right(sessions)
+  const entries = [...new Set(ids)].map((id) => ledger.get(id))
+  return right({ there, absent: entries.filter((entry) => isAbsent(entry, there)) })
 }
 
 const known = { headsOnly: true, progress: true } as const
