@@ -20,7 +20,7 @@ const spent = async (work: () => PromiseLike<unknown>): Promise<number> => {
   return (user + system) / 1000
 }
 
-const benched = async (name: string, open: () => Promise<Store>): Promise<void> => {
+const benched = async (name: string, open: () => PromiseLike<Store>): Promise<void> => {
   let store = await open()
   for (let from = 0; from < sessions; from += 1000)
     await Promise.all(
@@ -36,7 +36,9 @@ const benched = async (name: string, open: () => Promise<Store>): Promise<void> 
       times.push(await spent(() => updateLedger(store)))
     }
     const sorted = times.toSorted((a, b) => a - b)
-    const [least, middle, most] = [sorted[0], sorted[rounds >> 1], sorted.at(-1)].map((time) => (time ?? NaN).toFixed(1))
+    const [least, middle, most] = [sorted[0], sorted[rounds >> 1], sorted.at(-1)].map((time) =>
+      (time ?? NaN).toFixed(1),
+    )
     console.log(`| ${name} | ${what} | ${middle} ms | ${least}–${most} |`)
   }
   const nothing = async (): Promise<void> => {}
@@ -48,7 +50,9 @@ const benched = async (name: string, open: () => Promise<Store>): Promise<void> 
   await row('one session grown, opened anew', 5, grow, true)
 }
 
-console.log(`${machine()}; ${sessions.toLocaleString('en')} sessions\n\n| store | update | median | range |\n|---|---|--:|--:|`)
+console.log(
+  `${machine()}; ${sessions.toLocaleString('en')} sessions\n\n| store | update | median | range |\n|---|---|--:|--:|`,
+)
 const path = join(folder, 'ledger.db')
 await benched('SQLite', () => sqliteStore({ path, durability: 'os' }))
 const memory = memoryStore()
