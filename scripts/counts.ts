@@ -15,7 +15,7 @@ import { Client } from 'pg'
 interface Counts {
   /** Statements that were executed, those of transactions among them. */
   statements: number
-  /** Calls of Node's SHA-256. */
+  /** Calls of SHA-256. */
   digests: number
   /** Calls of CRC-32. */
   sums: number
@@ -90,7 +90,7 @@ const measure = async (
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-counts-'))
 print('| an append | statements | digests | check sums | pages |\n|---|--:|--:|--:|--:|')
-await measure('memory', memoryStore(), 1, { digests: 0, sums: 0 })
+await measure('memory', memoryStore(), 1, { digests: 5.7, sums: 0 })
 for (const [together, limits] of [
   [1, { statements: 10, digests: 5.7, sums: 11, pages: 4.1 }],
   [64, { statements: 8.1, digests: 5, sums: 11, pages: 3 }],
