@@ -79,25 +79,42 @@ export interface LedgerUpdate {
  * Bring the ledger of a scope up to date: a row for each session whose head is not the last that the ledger says. The
  * first update makes the ledger. A session that does not continue what the ledger says is left as it is and reported.
  *
- * Cost    O(rows of the ledger that were not read yet + sessions); O(log rows) nodes for each session that has grown. With
- *         `sessions`, only those are looked up
+ * Cost    O(rows of the ledger that were not read yet + sessions); O(log rows) nodes for each session that has grown. If
+ *         nothing else has written to the ledger since the last update by this handle, only digests of the sessions are
+ *         computed, and sessions that were created near a changed one are listed. With `sessions`, only those are looked up
  * Errors  `NotALedger`; store faults. Two updates at once: one of them tries again
  * @param sessions only these sessions. Default: all of the scope
  * @returns the new head, the number of new rows, and the sessions that do not match
  */
 export const updateLedger = (store: Store, sessions?: readonly string[]): EvidenceTask<LedgerUpdate> => {
   const ids = sessions && [...sessions]
-  return evidenceTask(
-    () =>
-      appendToLedger(store, async (ledger) =>
-        mapRight(await untilFault(() => compare(store, ledger.sessions, ids)), ({ news: rows, mismatches }) => ({
-          rows,
-          more: { mismatches },
-        })),
-      ),
-    'updateLedger',
-  )
+  return evidenceTask(async () => {
+    let pieces: readonly KnownPiece[] | undefined
+    const updated = await appendToLedger(store, ({ head, sessions: said }) =>
+      untilFault(async function* () {
+        const before = recorded.get(store)
+        const known = before?.head.root === head?.root ? before?.pieces : undefined
+        const found = yield* ids === undefined ? sessionsOf(store, said, known) : theseSessions(store, said, ids)
+        pieces = ids === undefined ? found.pieces : known
+        const { news: rows, mismatches } = yield* compare(store, said, found)
+        return { rows, more: { mismatches } }
+      }),
+    )
+    if (isLeft(updated) || updated.right.mismatches.length > 0 || pieces === undefined) recorded.delete(store)
+    else recorded.set(store, { head: updated.right.head, pieces })
+    return updated
+  }, 'updateLedger')
 }
+
+/** Sessions of a store, in a piece of its logs. */
+interface KnownPiece {
+  readonly name: string
+  readonly digest: string
+  readonly ids: readonly string[]
+}
+
+/** The sessions that a ledger is known to say the heads of, as long as it has this head and their pieces these digests. */
+const recorded = new WeakMap<Store, { readonly head: Head; readonly pieces: readonly KnownPiece[] }>()
 
 /**
  * Remove a session and say so in the ledger, which is made if there is none. The row is written first: a process that
@@ -197,7 +214,7 @@ export const verifyLedger = (
     if (there.head === undefined) return yield* fail({ _tag: 'NoLedger', scope: store.scope })
     const { head } = yield* need(verifyLog(store, ledgerId, older))
     const { sessions, held, erasures } = yield* need(ledgerContent(store, head.size))
-    const compared = yield* compare(store, sessions)
+    const compared = yield* compare(store, sessions, yield* sessionsOf(store, sessions))
     const mismatches = [...(yield* withoutRemovals(store, compared.mismatches))]
     const different = new Set(mismatches.map(({ id }) => id))
     let before = 0
@@ -239,7 +256,7 @@ async function* withoutRemovals(
   for (let look = 0; look < looks && rest.some(({ what }) => what === 'present'); look++) {
     if (look > 0) await new Promise((resolve) => setTimeout(resolve, pause))
     const present = rest.flatMap(({ id, what }) => (what === 'present' ? [id] : []))
-    const there = yield* theseSessions(store, present)
+    const { there } = yield* theseSessions(store, now.sessions, present)
     rest = rest.filter(({ id, what }) => what !== 'present' || there.has(id))
   }
   return rest
@@ -288,11 +305,10 @@ interface Compared {
 }
 
 /** Hold sessions against what the ledger says of them. */
-async function* compare(store: Store, ledger: Entries, ids?: readonly string[]): Steps<AnyEvidenceFault, Compared> {
-  const sessions = ids === undefined ? yield* allSessions(store) : yield* theseSessions(store, ids)
+async function* compare(store: Store, ledger: Entries, { there, absent }: Found): Steps<AnyEvidenceFault, Compared> {
   const news: LedgerRow[] = []
   const mismatches: LedgerMismatch[] = []
-  for (const { id, head } of sessions.values()) {
+  for (const { id, head } of there.values()) {
     const entry = ledger.get(id)
     const found = entry === undefined ? right(undefined) : await difference(store, entry, head)
     if (entry !== undefined && isLeft(found) && isDamageOf(id, found.left)) {
@@ -304,14 +320,13 @@ async function* compare(store: Store, ledger: Entries, ids?: readonly string[]):
     else if (entry === undefined || entry.removed || entry.head.size !== head.size)
       news.push({ type: 'head', id, head })
   }
-  const entries = ids === undefined ? ledger.values() : [...new Set(ids)].flatMap((id) => ledger.get(id) ?? [])
-  for (const { id, head, removed } of entries)
-    if (!removed && !sessions.has(id)) {
-      const info = await describeSession(store, id)() // a list passes over a session whose description can't be read
-      if (isLeft(info) && (info.left._tag === 'Io' || info.left._tag === 'Busy')) return yield* fail(info.left)
-      const damage = isLeft(info) && isDamageOf(id, info.left) ? info.left : undefined
-      mismatches.push(damage === undefined ? { id, what: 'missing', expected: head } : alteration(damage, head))
-    }
+  for (const { id, head } of absent) {
+    const info = await describeSession(store, id)() // a list passes over a session whose description can't be read
+    if (!isLeft(info)) continue // it was not listed because its piece has not changed, or it came meanwhile
+    if (info.left._tag === 'Io' || info.left._tag === 'Busy') return yield* fail(info.left)
+    const damage = isDamageOf(id, info.left) ? info.left : undefined
+    mismatches.push(damage === undefined ? { id, what: 'missing', expected: head } : alteration(damage, head))
+  }
   return { news: news.toReversed(), mismatches: Object.freeze(mismatches) }
 }
 
@@ -327,23 +342,60 @@ const difference = async (
   return isLeft(then) ? then : right(then.right.root === said.root ? undefined : 'replaced')
 }
 
-type Sessions = ReadonlyMap<string, Pick<SessionInfo, 'id' | 'head'>>
-
-async function* allSessions(store: Store): Steps<AnyEvidenceFault, Sessions> {
-  const sessions = new Map<string, SessionInfo>()
-  for await (const page of pagesOf((from) => listSessions(store, { limit: 1000, ...from })()))
-    for (const session of (yield* need(page)).sessions) sessions.set(session.id, session)
-  return sessions
+/** Sessions to compare. */
+interface Found {
+  /** Those that are there, the last created first. */
+  readonly there: ReadonlyMap<string, Pick<SessionInfo, 'id' | 'head'>>
+  /** What the ledger says of those that are not, and were not removed. */
+  readonly absent: readonly LedgerEntry[]
+  /** All sessions of the store, where it has digests of them. */
+  readonly pieces?: readonly KnownPiece[]
 }
 
-async function* theseSessions(store: Store, ids: readonly string[]): Steps<AnyEvidenceFault, Sessions> {
-  const sessions = new Map<string, SessionInfo>()
+const isAbsent = (entry: LedgerEntry | undefined, there: Found['there']): entry is LedgerEntry =>
+  entry !== undefined && !entry.removed && !there.has(entry.id)
+
+/** The sessions of a store; only those of pieces that are not as they are known. */
+async function* sessionsOf(
+  store: Store,
+  ledger: Entries,
+  known?: readonly KnownPiece[],
+): Steps<AnyEvidenceFault, Found> {
+  const there = new Map<string, SessionInfo>()
+  const stored = store.pieces === undefined ? undefined : yield* need(store.pieces())
+  if (stored === undefined) {
+    for await (const page of pagesOf((from) => listSessions(store, { limit: 1000, ...from })()))
+      for (const session of (yield* need(page)).sessions) there.set(session.id, session)
+    return { there, absent: [...ledger.values()].filter((entry) => isAbsent(entry, there)) }
+  }
+  const before = new Map(known?.map((piece) => [piece.name, piece]))
+  const pieces: KnownPiece[] = []
+  for (const { name, digest, after, logs } of stored.toReversed()) {
+    const same = before.get(name)
+    if (same?.digest === digest) {
+      pieces.push(same)
+      before.delete(name)
+      continue
+    }
+    const { sessions } = yield* need(listSessions(store, { after, limit: logs }))
+    for (const session of sessions) there.set(session.id, session)
+    pieces.push({ name, digest, ids: sessions.map(({ id }) => id) })
+  }
+  // Of pieces that have changed, what is not there any more; without any known, all of the ledger.
+  const gone =
+    known === undefined ? ledger.values() : [...before.values()].flatMap(({ ids }) => ids.map((id) => ledger.get(id)))
+  return { there, absent: [...gone].filter((entry) => isAbsent(entry, there)), pieces }
+}
+
+async function* theseSessions(store: Store, ledger: Entries, ids: readonly string[]): Steps<AnyEvidenceFault, Found> {
+  const there = new Map<string, SessionInfo>()
   for (const id of ids) {
     const info = await describeSession(store, id)()
-    if (!isLeft(info)) sessions.set(id, info.right)
+    if (!isLeft(info)) there.set(id, info.right)
     else if (info.left._tag !== 'NoSuchLog') return yield* fail(info.left)
   }
-  return sessions
+  const entries = [...new Set(ids)].map((id) => ledger.get(id))
+  return { there, absent: entries.filter((entry) => isAbsent(entry, there)) }
 }
 
 const known = { headsOnly: true, progress: true } as const

@@ -8,11 +8,17 @@ import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { answer, headText, withStore } from './place.ts'
 import { counted, shellWord } from '../terminal/screen.ts'
 
-/** Every session of a scope, page by page; and into `damaged` the logs that can't be read. */
-export async function* allSessions(store: Store, damaged: DamagedEntry[] = []): AsyncGenerator<SessionInfo> {
+/** Every session of a scope, newest first; and into `damaged` the logs that can't be read. Pages grow from `first`. */
+export async function* allSessions(
+  store: Store,
+  damaged: DamagedEntry[] = [],
+  { by = 'created', first = 500 }: { readonly by?: 'created' | 'appended'; readonly first?: number } = {},
+): AsyncGenerator<SessionInfo> {
   let after: string | undefined
+  let limit = first
   do {
-    const page = await answer(listSessions(store, { limit: 500, ...(after !== undefined && { after }) }))
+    const page = await answer(listSessions(store, { by, limit, ...(after !== undefined && { after }) }))
+    limit = Math.min(500, 2 * limit)
     yield* page.sessions
     damaged.push(...(page.damaged ?? []))
     after = page.next
