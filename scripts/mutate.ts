@@ -221,7 +221,8 @@ const mutateRoom = async (room: string): Promise<string> => {
     const verdict = outcome === undefined ? 'timed out' : outcome.failed.length > 0 ? 'caught' : 'survived'
     counts[verdict] += 1
     const change = `${code.slice(start, end)}  →  ${to}`.replaceAll(/\s+/g, ' ')
-    if (verdict !== 'caught') say(`${verdict} ${path}:${line}  ${change}\n  ${order.join(' ')}`)
+    say(`${verdict} ${path}:${line}  ${change}`)
+    if (verdict !== 'caught') say(`  ${order.join(' ')}`)
   }
   stop()
   return `| ${[room, tried, counts.caught, counts.survived, counts['timed out'], notReached].join(' | ')} |`
