@@ -100,6 +100,13 @@ describe('a client of Chat Completions', () => {
     expect(session?.metadata()).toMatchObject({ title: 'one', model: 'gpt-x' })
   })
 
+  it('gives its session at most 80 characters of its first line as a title', async () => {
+    const { store, fetch, openai } = await setting(counting)
+    await talk(openai, [], `${'a'.repeat(100)}\nb`)
+    await fetch.settled()
+    expect((await sessionsOf(store))[0]?.metadata()['title']).toBe('a'.repeat(80))
+  })
+
   it('goes on after a restart of the recorder, and so does another process', async () => {
     const store = memoryStore()
     const messages: Chat = []
