@@ -104,6 +104,9 @@ describe('langchain', () => {
     const at = { type: 'file', url: 'https://example.com/a.pdf' }
     const [named] = read(langchainMessages, [{ type: 'human', content: [at] }])
     expect(named?.content).toMatchObject([{ type: 'file', source: { type: 'url', url: at.url } }])
+    const sound = { type: 'audio', mimeType: 'audio/wav', data: 'aGk=' }
+    const [heard] = read(langchainMessages, [{ type: 'human', content: [sound] }])
+    expect(heard?.content).toMatchObject([{ type: 'provider', raw: sound }])
   })
 
   it('reads calls once, also where they stand among the blocks', () => {
@@ -113,6 +116,11 @@ describe('langchain', () => {
     expect(settle(read(langchainMessages, [constructors[7], constructors[9], constructors[10]]))._tag).toBe('Right')
     const transcript = readTranscript(JSON.stringify(constructors))
     expect(transcript._tag === 'Right' && transcript.right.format).toBe('langchain')
+  })
+
+  it('writes a file at an address by its address', () => {
+    const { wire } = write(langchainMessages, [user(file({ type: 'url', url: 'https://example.com/a.pdf' }))])
+    expect(wire).toMatchObject([{ kwargs: { content: [{ type: 'file', url: 'https://example.com/a.pdf' }] } }])
   })
 
   it('writes what any conversation says as messages that LangChain loads', async () => {

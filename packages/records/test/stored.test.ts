@@ -193,7 +193,7 @@ describe('when the store fails', () => {
     const tries: number[] = []
     const store: Store = {
       ...real,
-      append: (id, append) =>
+      append: (_, append) =>
         storeTask(async () => {
           tries.push(append.rows.length)
           return left({ _tag: 'Io', operation: 'append', cause: new Error('the disk is full') })
