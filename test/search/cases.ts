@@ -93,9 +93,9 @@ export const searchCases = (place: () => Place): void => {
     expect(typeof hit?.at).toBe('number')
   })
 
-  it('marks only what its excerpt shows', async () => {
+  it.each([180, 250])('marks only what its excerpt shows, and no word that begins at %i', async (at) => {
     const store = await open()
-    await started(store, 'a', user(`needle${' hay'.repeat(500)} needle`))
+    await started(store, 'a', user(`needle ${'x'.repeat(at - 8)} needle`))
     const [{ excerpt } = {}] = await all(store, 'needle')
     expect(excerpt).toMatchObject({ marks: [[0, 6]], cutBefore: false, cutAfter: true })
   })

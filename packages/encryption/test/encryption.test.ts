@@ -394,6 +394,8 @@ describe('keys', () => {
     const { meta, version } = await ok(store.info('s'))
     await fault('NoSuchLog', store.update('s', { expected: version, meta: { ...meta, title: 'of the first' } }))
     expect((await ok(describeSession(other, 's'))).metadata).toEqual({})
+    const now = await ok(other.info('s'))
+    await fault('NoSuchLog', other.update('s', { expected: now.version, meta: now.meta, ownKey: null })) // of a plain one
   })
 
   it('metadata of the library\u2019s own are changed by no update of a caller', async () => {
@@ -402,6 +404,7 @@ describe('keys', () => {
     const { meta, version } = await ok(store.info('s'))
     const update = { expected: version, meta: { ...meta, 'indelible.forged': 1 } }
     expect(await fault('InvalidMeta', store.update('s', update))).toMatchObject({ path: ['indelible.forged'] })
+    await fault('MetaConflict', store.update('s', { ...update, expected: version + 1 })) // it may be what another one stored
   })
 
   it('a plain session of the same store stays plain, and both kinds are in one list', async () => {
