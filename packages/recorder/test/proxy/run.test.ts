@@ -88,3 +88,13 @@ it('a run renews its lease until it ends', async () => {
     vi.useRealTimers()
   }
 })
+
+it('a run whose own lease fails marks what a killed one left all the same', async () => {
+  const real = memoryStore()
+  await killed(real)
+  await asked(real)
+  const isOwn = (id: string): boolean => id.startsWith(mark) && id !== `${mark}.killed`
+  const run = beginRun({ ...real, lease: (id, lease) => real.lease(isOwn(id) ? 'is not there' : id, lease) })
+  expect(await run.marked).toBe(1)
+  await run.end()
+})
