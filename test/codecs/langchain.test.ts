@@ -118,9 +118,15 @@ describe('langchain', () => {
     expect(transcript._tag === 'Right' && transcript.right.format).toBe('langchain')
   })
 
-  it('writes a file at an address by its address', () => {
-    const { wire } = write(langchainMessages, [user(file({ type: 'url', url: 'https://example.com/a.pdf' }))])
-    expect(wire).toMatchObject([{ kwargs: { content: [{ type: 'file', url: 'https://example.com/a.pdf' }] } }])
+  it('writes a file by its address or its bytes', () => {
+    const url = 'https://example.com/a.pdf'
+    const bytes = { mediaType: 'application/pdf', data: 'aGk=' }
+    const said = user(file({ type: 'url', url }), file({ type: 'base64', ...bytes }))
+    const content = [
+      { type: 'file', url },
+      { type: 'file', mimeType: bytes.mediaType, data: bytes.data },
+    ]
+    expect(write(langchainMessages, [said]).wire).toMatchObject([{ kwargs: { content } }])
   })
 
   it('writes what any conversation says as messages that LangChain loads', async () => {

@@ -3,7 +3,16 @@ import { readdirSync } from 'node:fs'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createSession, listSessions, memoryStore, openSession, textOf, type Message, type Session, type Store } from 'indelible'
+import {
+  createSession,
+  listSessions,
+  memoryStore,
+  openSession,
+  textOf,
+  type Message,
+  type Session,
+  type Store,
+} from 'indelible'
 import { decodeResponse } from 'indelible/codecs/anthropic'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import {
@@ -430,7 +439,7 @@ describe('a stream', () => {
     const pieces = responsesEvents({ text: 'half of an answer', calls: [] }).slice(0, 4)
     const { fetch, openai, store } = await setting(() => ({ events: [created, ...pieces] }))
     const stream = await openai.responses.create({ model: 'gpt-x', input: 'hi', stream: true })
-    await Array.fromAsync(stream).catch(() => {})
+    for await (const _ of stream);
     await fetch.settled()
     expect(texts((await sessionsOf(store))[0] as Session)).toEqual(['hi', 'half of an ans'])
   })

@@ -192,7 +192,12 @@ it('a file takes calls for ten seconds and up to 16 MiB, both included; an empty
   spool.over(third, 1)
   now += 60_000
   expect(spool.begin()).toBe(third)
-  for (const [segment, calls] of [[first, 2], [second, 2], [third, 1]] as const) // oxfmt-ignore
+  for (const [segment, calls] of [
+    [first, 2],
+    [second, 2],
+    [third, 1],
+  ] as const)
+    // oxfmt-ignore
     for (let call = 0; call < calls; call++) spool.over(segment, call)
   spool.close()
 })
