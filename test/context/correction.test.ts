@@ -102,6 +102,16 @@ describe('a correction by receipts', () => {
     expect(after.stablePrefix).toBe(before.messages.length)
   })
 
+  it('counts a receipt that comes late as one that came at once', () => {
+    const options = { budget: 8000, model: 'm' }
+    const previous = orThrow(deriveContext(view.slice(0, 100), { ...options, notes: [] }))
+    const notes = [receipt(20, 4000, 6000)]
+    const [late, atOnce] = [{ previous }, {}].map((before) =>
+      orThrow(deriveContext(view.slice(0, 102), { ...options, ...before, notes })),
+    )
+    expect(late?.digest).toBe(atOnce?.digest)
+  })
+
   it('is the same with and without the context before, whatever was counted', () => {
     fc.assert(
       fc.property(

@@ -202,7 +202,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     const versions = checkpoint.channel_versions
     // What was written before is in the record before, so that this checkpoint finds its messages there.
     await Promise.allSettled(this.#comingOf(kept).dumps)
-    await this.#noteComing(kept)
+    for (const one of this.#comingOf(kept).writes) await this.#noteWrites(kept, one, false)
     await kept.change((session) => {
       const thread = this.#thread(session)
       const base = thread.checkpoint(ns, parent) ?? thread.checkpoint(ns, undefined)
@@ -258,7 +258,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
         ],
       }
     })
-    await this.#noteComing(kept)
     return { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id } }
   }
 
@@ -302,11 +301,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       if (coming.puts.size > 0) await Promise.allSettled(coming.puts)
       else await this.#noteWrites(kept, one, true)
     }
-  }
-
-  /** Note the writes whose checkpoint is stored by now. */
-  async #noteComing(kept: KeptSession): Promise<void> {
-    for (const one of this.#comingOf(kept).writes) await this.#noteWrites(kept, one, false)
   }
 
   /**
