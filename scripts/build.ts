@@ -1,5 +1,5 @@
 /**
- * Build the packages: `tsc` into an empty `dist` each, the command as a bundle, and the page of `indelible view`. With
+ * Build the packages: `tsc` into an empty `dist` each, the command as a bundle with its man page, and the page of `indelible view`. With
  * `--no-check` types are not checked on the way.
  */
 import { chmodSync, rmSync } from 'node:fs'
@@ -13,5 +13,6 @@ const projects = packages.map(({ folder }) => join(folder, 'tsconfig.build.json'
 const unchecked = process.argv.includes('--no-check') ? ['--noCheck'] : []
 if (!run('tsc', ['--build', ...projects, ...unchecked])) process.exit(1)
 if (!run(process.execPath, ['scripts/command-bundle.ts'])) process.exit(1)
+if (!run(process.execPath, ['scripts/man-page.ts'])) process.exit(1)
 chmodSync(join(root, 'packages/cli/dist/bin/main.js'), 0o755)
 if (!run('vite', ['build', 'packages/cli/page'])) process.exit(1)

@@ -6,8 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Plugin, Rolldown } from 'vite'
-import type { Command } from '../packages/cli/src/terminal/command.ts'
-import type { Group } from '../packages/cli/src/commands.ts'
+import type { Command, Group } from '../packages/cli/src/terminal/command.ts'
 import { bundle, type BundleOptions } from './bundle.ts'
 import type { Manifest } from './packages.ts'
 import { root } from './run.ts'
@@ -31,7 +30,7 @@ const tableOfData: Plugin = {
       const commandText = (command: Command): string => {
         const place = places.get(command)
         if (place === undefined) throw new Error(`no import of commands.ts has the command ${command.name}`)
-        return `{ ...${JSON.stringify(command)}, run: async (call) => ${place}.run(call) }`
+        return `{ ...${JSON.stringify(command)}, run: async (call, commands) => ${place}.run(call, commands) }`
       }
       const groupText = ({ title, commands }: Group): string =>
         `{ title: ${JSON.stringify(title)}, commands: [${commands.map(commandText).join()}] }`

@@ -1,5 +1,6 @@
 /** The process of `npm run mutate` that keeps Vitest loaded: it is sent tests to run, and answers what failed. */
 import { join, relative } from 'node:path'
+import { inspect } from 'node:util'
 import { BaseSequencer, createVitest, type Reporter, type TestSpecification } from 'vitest/node'
 
 /** What the runner is asked. */
@@ -51,7 +52,7 @@ const answer = async ({ changed, tests }: Question): Promise<Outcome> => {
   const asked = tests.flatMap((path) => specifications.filter(({ moduleId }) => moduleId === join(root, path)))
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(asked)
   const took = testModules.map((one) => [relative(root, one.moduleId), one.diagnostic().duration] as const)
-  return { failed: [...failed, ...unhandledErrors.map(String)], took }
+  return { failed: [...failed, ...unhandledErrors.map((error) => inspect(error))], took }
 }
 process.on('message', (question: Question) => void answer(question).then((outcome) => process.send?.(outcome)))
 process.on('disconnect', () => process.exit())

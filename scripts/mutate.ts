@@ -28,14 +28,14 @@ const testsOf: { readonly [room: string]: readonly string[] } = {
   pages: ['test/pages/*', 'test/history/restore'],
   notes: ['test/notes/*', 'test/session/session'],
   proof: ['test/proof/*', 'test/session/{prove,tamper}', 'packages/evidence/test/ledger'],
-  entry: ['test/session/{session,copy,tamper,erase,prove,transfer}', 'test/store/check'],
+  entry: ['test/entry/*', 'test/session/{session,copy,tamper,erase,prove,transfer}', 'test/store/check'],
   session: ['test/session/{session,copy,tamper,erase,prove,transfer,imports,follow,lease,writer,failing-store}'],
   store: ['test/store/*', 'test/session/{tamper,erase,lease}'],
   testing: ['test/store/{memory,sqlite,key-value,amounts}', 'test/run/model-contract'],
 }
 /** Tests that take long, patch what a mark needs, or need what was built. */
 const leftOut =
-  /property|attacks|soak|kill|crash|together|simulation|real|go\.test|machine|matrix|flips|patched|half-pairs|command\.test|store\/format|(session|cli\/test)\/postgres/
+  /property|attacks|soak|kill|crash|together|simulation|real|go\.test|machine|matrix|flips|patched|half-pairs|command\.test|store\/format|(session|cli\/test)\/postgres|cli\/test\/(session|start|output|import-from)\.test/
 
 const { values } = parseArgs({
   options: {
@@ -221,7 +221,8 @@ const mutateRoom = async (room: string): Promise<string> => {
     const verdict = outcome === undefined ? 'timed out' : outcome.failed.length > 0 ? 'caught' : 'survived'
     counts[verdict] += 1
     const change = `${code.slice(start, end)}  →  ${to}`.replaceAll(/\s+/g, ' ')
-    if (verdict !== 'caught') say(`${verdict} ${path}:${line}  ${change}\n  ${order.join(' ')}`)
+    say(`${verdict} ${path}:${line}  ${change}`)
+    if (verdict !== 'caught') say(`  ${order.join(' ')}`)
   }
   stop()
   return `| ${[room, tried, counts.caught, counts.survived, counts['timed out'], notReached].join(' | ')} |`

@@ -112,14 +112,18 @@ export const withMarks = (code: string, marks: readonly (readonly [call: string,
   })
   let marked = ''
   let from = 0
+  let last = ''
   // What ends at a place comes first, inner before outer; then what begins there, outer before inner.
   const isEnd = (text: string): number => Number(text.length > 1)
   for (const [at, , text] of inserts.toSorted(
     ([at, order, text], [otherAt, otherOrder, other]) =>
       at - otherAt || isEnd(text) - isEnd(other) || order - otherOrder,
   )) {
-    marked += code.slice(from, at) + text
+    // Of several that begin one statement only the outer one may have the semicolon.
+    const isInner = at === from && last.length > 1
+    marked += code.slice(from, at) + (isInner ? text.replace(/^;/, '') : text)
     from = at
+    last = text
   }
   return marked + code.slice(from)
 }

@@ -22,6 +22,7 @@ const node = process.execPath
 const examples: Step = ['examples in docs', node, ['scripts/extract-docs.ts', '--examples']] // their types are checked too
 const build: Step = ['build', node, ['scripts/build.ts', ...(isFull ? [] : ['--no-check'])]] // types are checked beside it
 const programs: Step = ['what tests start, bundled', node, ['scripts/programs.ts']]
+const counts: Step = ['what an append costs', node, ['--conditions=@indelible/source', 'scripts/counts.ts']]
 const packed: Step = ['the packed package', node, ['scripts/smoke.ts']]
 const checks: readonly Step[] = [
   ['format', 'oxfmt', ['--check']],
@@ -66,7 +67,7 @@ const checkAll = async (): Promise<void> => {
   await check(lint)
 }
 await Promise.all([buildAndTest(), checkAll()])
-if (isFull) await check(packed)
+if (isFull) for (const one of [counts, packed]) await check(one)
 
 let leftOut: Summary['leftOut'] = []
 try {

@@ -61,7 +61,6 @@ const sentences: Sentences<Fault> = {
 /**
  * A fault as a sentence: what happened, where, and what to do next.
  *
- * @param fault any fault of the library
  * @returns the sentence; of a fault that the library does not know, its tag and its plain fields
  */
 export const faultMessage = (fault: Fault): string => sentenceOf(sentences, fault)

@@ -10,7 +10,7 @@ const url = process.env.DATABASE_URL
 const store = await postgresStore({ connectionString: url, schema: 'chats' })
 const events = eventsInStore(store, { topicOf: ({ action }) => action.split('/')[0] })
 
-// A model that needs no key, and takes its time. Yours: openaiProvider(…), anthropicProvider(…), aiSdkProvider(…).
+// A model that needs no key, and takes its time. Yours: openaiResponsesModel(…), anthropicModel(…).
 const echo = () =>
   scriptedModel([(request) => assistant(`You said it in ${request.messages.length} messages. `.repeat(8))], {
     pause: 100,

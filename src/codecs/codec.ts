@@ -21,7 +21,6 @@ export interface Codec<Wire> {
    *
    * Cost    O(wire); bench: codecs
    *
-   * @param wire JSON of the format
    * @returns the messages; or a fault with the path
    */
   readonly decode: (wire: unknown) => Either<DecodeFault, Decoded>
@@ -42,7 +41,6 @@ export interface Encode<Wire, Options extends EncodeOptions = EncodeOptions> {
   /**
    * Write a conversation that need not be settled.
    *
-   * @param messages the conversation
    * @param options `allow`: the problems that the wire may have
    * @returns the wire and the losses; or `Unsettled`, `UnresolvedBlock`
    */
@@ -51,7 +49,6 @@ export interface Encode<Wire, Options extends EncodeOptions = EncodeOptions> {
    * Write a settled conversation.
    *
    * @param messages the conversation, from `settle` or `mend`
-   * @param options the content of stored blocks
    * @returns the wire and the losses; or `UnresolvedBlock`
    */
   (messages: Settled<Sequence<Message>>, options?: Options): Either<EncodeFault, Encoded<Wire>>
@@ -77,7 +74,6 @@ export interface EncodeOptions {
    * Gives the content of a stored block, for messages whose images or files are `block` sources. Default: such a source
    * is the fault `UnresolvedBlock`.
    *
-   * @param id the id of the block
    * @returns its content in base64 and its media type; undefined if it is missing
    */
   readonly block?: (id: BlockId) => { readonly data: string; readonly mediaType: string } | undefined

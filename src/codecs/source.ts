@@ -12,7 +12,6 @@ export type Resolved = Exclude<Source, { type: 'block' }>
  * A URL as a source; a plain base64 data URL becomes its bytes. `urlOf` gives the same text back.
  *
  * @param url a URL or a data URL
- * @returns the source
  */
 export const sourceOf = (url: string): Resolved => {
   const found = dataUrl.exec(url)

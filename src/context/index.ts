@@ -15,7 +15,6 @@ export {
 } from './deriving/background.ts'
 export { degrade } from './policies/degrade.ts'
 export type { ContextFault, MinimumPage, RecallFault, RecallRequest, SummaryFault } from './fault.ts'
-export { fusedSearch, type AsyncRecallSearch, type Embed, type FusedOptions } from './recall/fused.ts'
 export { manageHistory, type ManagedView, type ManageOptions } from './policies/manage.ts'
 export type { Range } from '../sequence/index.ts'
 export { marked, type Mark, type MarkOf } from './policies/marks.ts'
@@ -28,9 +27,7 @@ export { prepareSummaries, type PrepareOptions, type Summarizer, type SummaryRan
 export type { ContextFaults } from './replay/judge.ts'
 export {
   recall,
-  recallAsync,
   recallTool,
-  type AsyncRecallOptions,
   type Recalled,
   type RecalledEntry,
   type RecallOptions,

@@ -13,14 +13,12 @@ export interface Redactor extends TextRedactor {
    * Ids, names of tools, signatures and the bytes of files that are no text stay. Reasoning that was changed loses its signature, which
    * would not fit any more. `meta.indelible.redacted` counts what was taken out, by rule.
    *
-   * @param message the message
    * @returns a message with marks; the message itself if it has no secret
    */
   readonly message: (message: Message) => Message
   /**
    * A note without secrets.
    *
-   * @param note the note
    * @returns a note with marks; the note itself if it has no secret
    */
   readonly note: <N extends Note>(note: N) => N
@@ -35,7 +33,6 @@ export type Redact = true | RedactOptions | Redactor
  * Make a redactor. Give one to several sessions, and it counts for all of them.
  *
  * @param given options; true for the defaults. A redactor is given back
- * @returns the redactor
  * @throws TypeError if a rule has no name or no pattern
  * @example
  * const redactor = createRedactor({ rules: [{ name: 'customer', pattern: /\bC-\d{8}\b/ }] })

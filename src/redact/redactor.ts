@@ -12,11 +12,7 @@ export interface RedactOptions {
   readonly rules?: readonly RedactRule[]
   /** Whether the formats of `secretRules` are found, too. Default: true. */
   readonly secrets?: boolean
-  /**
-   * Told of each secret that was taken out, and not what it was. What it throws is ignored. Default: nobody.
-   *
-   * @param found the rule and the length
-   */
+  /** Told of each secret that was taken out, and not what it was. What it throws is ignored. Default: nobody. */
   readonly onRedacted?: (found: Redacted) => void
 }
 
@@ -28,7 +24,6 @@ export interface TextRedactor {
    *
    * Cost    linear in the text (bench: redact)
    *
-   * @param text the text
    * @returns the text with a mark in place of each secret; the same text if it has none
    */
   readonly text: (text: string) => string
@@ -43,7 +38,6 @@ export interface TextRedactor {
   /**
    * JSON without secrets: each string and each key is redacted, at any depth.
    *
-   * @param value the value
    * @returns a copy with marks; the value itself if it has no secret
    */
   readonly json: <T extends Json>(value: T) => T
@@ -52,7 +46,6 @@ export interface TextRedactor {
    *
    * Cost    linear in the text behind `from`
    *
-   * @param text the text so far
    * @param from the place that was given for less of the text. Default: 0
    * @returns a number of characters, at least `from`
    */

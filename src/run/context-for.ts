@@ -37,9 +37,7 @@ export interface ModelCall {
 /**
  * Derives the context of the next call.
  *
- * @param view the record so far
  * @param previous the context of the last call; undefined for the first
- * @param call the call that it is for
  * @returns the context; a `Left` ends the run with `NoContext`
  */
 export type ContextFor = (

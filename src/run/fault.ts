@@ -120,7 +120,6 @@ const causes: AnySentences = { ...contextSentences, ...historySentences(), ...se
 /**
  * A run fault as a sentence for people.
  *
- * @param fault the fault
  * @returns the step, what happened, and what to do next
  */
 export const runFaultText: (fault: RunFault) => string = sentencesOf(runSentences)
@@ -147,10 +146,5 @@ export const turnSentences: Sentences<TurnFault> = {
     `input ${JSON.stringify(fault.id)} of session ${JSON.stringify(fault.session)} was asked before with another message; nothing was recorded: give the new message an id of its own`,
 }
 
-/**
- * A turn's fault as a sentence for people.
- *
- * @param fault the fault
- * @returns the sentence
- */
+/** A turn's fault as a sentence for people. */
 export const turnFaultText: (fault: TurnFault) => string = sentencesOf(turnSentences)

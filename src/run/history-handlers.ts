@@ -25,7 +25,6 @@ export type Kept = 'applied' | 'duplicate' | 'ignored'
  *
  * @param target a history, or an array
  * @param options what is taken out of messages
- * @returns the handler
  * @throws TypeError if `target` is neither a history of this library nor an array
  * @example
  * const messages: Message[] = [...view]

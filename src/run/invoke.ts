@@ -12,7 +12,6 @@ import { ToolOutput, type Tool } from './tool.ts'
  * that is
  * unknown and an output that can't be recorded each become an error result that tells the model what to do about it.
  *
- * @param call the call of the model
  * @param tools the tools, by name
  * @param signal ends the call when aborted
  * @returns the result; a failure is an error result

@@ -1,7 +1,6 @@
 /** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
 export { type AdapterOptions, joined, messagesOf, partOf, wireOf } from './adapter.ts'
 export { type RunFault, runSentences } from './fault.ts'
-export type { ModelProvider } from './model-for.ts'
 export type { BlockType, Model, ModelEvent, ModelRequest } from './model.ts'
 export type { FinishReason } from './response.ts'
 export { toolOutput } from './tool.ts'

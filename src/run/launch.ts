@@ -157,7 +157,6 @@ export type Begin<F> = (control: Control) => Promise<Either<F, Start | Over>>
  * Start a run whose start has to be found out.
  *
  * @param begin the start, or gives it; the run can be cancelled while it is at it
- * @param faultText the sentence of each fault
  * @param after done when the run is over; gives its result
  */
 export const launched = <F extends { readonly _tag: string }>(

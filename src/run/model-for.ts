@@ -13,18 +13,13 @@ export interface ModelConfig {
   readonly type?: string
 }
 
-/** A configured provider. `indelible/run/openai` and `indelible/run/anthropic` make them. */
+/** A configured provider. */
 export interface ModelProvider {
   /** The key. If it is undefined, `modelFor` gives `MissingKey`. For a server without keys it is the empty string. */
   readonly apiKey: string | undefined
   /** Where to set the key, for the fault: the name of an environment variable, for example. */
   readonly keyFrom?: string
-  /**
-   * Make a model.
-   *
-   * @param name the name of the model
-   * @returns the model
-   */
+  /** Make a model, for example with `anthropicModel`. It is asked only where there is a key. */
   readonly model: (name: string) => Model
 }
 
@@ -37,10 +32,11 @@ export type ModelRegistry = { readonly [Type in ModelType]?: ModelProvider } & {
  * Find the model of a configuration.
  *
  * @param config the name of the model, and its type
- * @param registry the configured providers
  * @returns the model; or `UnspecifiedModel`, `UnknownModelType`, `UnconfiguredModel`, `MissingKey`
  * @example
- * modelFor({ name: 'claude-opus-5' }, { anthropic: anthropicProvider({ apiKey: process.env.ANTHROPIC_API_KEY }) })
+ * const apiKey = process.env.ANTHROPIC_API_KEY
+ * const model = (name: string) => anthropicModel(new Anthropic({ apiKey }), { model: name })
+ * modelFor({ name: 'claude-opus-5' }, { anthropic: { apiKey, model } })
  */
 export const modelFor = ({ name, type }: ModelConfig, registry: ModelRegistry): Either<NoModel, Model> => {
   if (name === undefined || name === '') return left({ _tag: 'UnspecifiedModel', configured: configured(registry) })

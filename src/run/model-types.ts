@@ -1,6 +1,6 @@
 /**
- * The kinds of provider that have a name. The compatible ones are other servers that speak the same protocol. `google` and
- * `ai_sdk` are providers of the AI SDK (`aiSdkProvider`). A registry may have others under names of its own.
+ * The kinds of provider that have a name. The compatible ones are other servers that speak the same protocol. A registry
+ * may have others under names of its own.
  */
 export const modelTypes = [
   'openai',

@@ -27,9 +27,7 @@ export interface ResumeOptions extends SessionRunOptions, Decisions {
  * A run that ended with `approval` is continued with `approve` and `deny`, after days and in another process. While calls
  * wait that nobody has decided on, it ends with `approval` again.
  *
- * @param session the session
  * @param given the model, the tools, the decisions
- * @returns the run
  * @throws TypeError if an option is invalid, or a decision is no token of a call
  * @example
  * await resume(session, { model, tools: [deploy], approve: [asked.open.calls[0].approval] }).result()

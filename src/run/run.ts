@@ -15,7 +15,6 @@ import { knownOfSettings, launched, type RunOptions, type RunStream } from './la
  * Cost    per step one pass over the view (to settle it), and a copy of each message that is added (bench: run)
  *
  * @param options the model, the record, the tools, handlers and limits
- * @returns the run
  * @throws TypeError if two tools have one name, or a limit or a parameter is invalid
  * @example
  * const stream = run({ model, view: settled, tools: [read] })

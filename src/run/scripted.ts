@@ -21,7 +21,6 @@ export type Line = Message | ((request: ModelRequest) => Message)
  * A model that gives one line of a script after the other, streamed word by word. Its usage counts words.
  *
  * @param lines the answers, in order
- * @param options name and pauses
  * @returns the model. Its stream throws when the script has no more lines
  */
 export const scriptedModel = (lines: Iterable<Line>, options: ScriptOptions = {}): Model => {

@@ -75,10 +75,6 @@ export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'>
  * Cost    an answer with text only: one append. With calls: one for the answer, one for the calls that start together,
  *         one
  *         for the results that come together, and one for the end; the last results need none of their own (bench: run)
- *
- * @param session the session to append to
- * @param options how to store the run
- * @returns the handler
  */
 export const sessionHandler = (session: RecordingSession, options: SessionHandlerOptions = {}): SessionHandler =>
   handlerOf(new Recording(session, optionsOf('sessionHandler', options), undefined, undefined))

@@ -21,7 +21,6 @@ export interface Tool extends ToolDefinition {
   /**
    * Run the tool. The returned value becomes the result; a thrown one becomes an error result.
    *
-   * @param input the checked arguments
    * @param context the call, and a signal that ends it
    * @returns the result, or a promise of it
    */
@@ -68,7 +67,6 @@ export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
   /**
    * Run the tool. The returned value becomes the result; a thrown one becomes an error result.
    *
-   * @param input the checked arguments
    * @param context the call, and a signal that ends it
    * @returns the result, or a promise of it
    */
@@ -91,7 +89,6 @@ export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
  * example) through `toolOutput`. An error that `run` throws becomes an error result.
  *
  * @param options name, parameters and function
- * @returns the tool
  * @throws TypeError if the schema can't give a JSON Schema and `parameters` is missing, or the timeout is not a number
  * of
  * milliseconds

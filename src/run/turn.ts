@@ -62,10 +62,8 @@ export interface TurnOptions extends SessionRunOptions {
  *
  * Cost    beside those of the run: two round trips for the lease, one for the input, one to look for others
  *
- * @param session the session
  * @param input what the user says: a text or a message
  * @param given the model, the tools, the budget, and what to do while the session is busy
- * @returns the run
  * @throws TypeError if the input is not a message, or an option is invalid
  * @example
  * for await (const event of turn(session, 'What is in a.txt?', { model, tools: [read], budget: 100_000 })) show(event)

@@ -1,5 +1,5 @@
 /** Options that a program gives, checked by name. */
-import { describe } from '../json/index.ts'
+import { describe, optionsOf, type OptionNames } from '../json/index.ts'
 
 /** What an option must be: a test, and its words. */
 export interface Expected {
@@ -25,7 +25,7 @@ export const oneOf = (known: readonly string[]): Expected => ({
 })
 
 /**
- * The options, if each that is given is what it must be.
+ * A copy of the options, if each that is given is known, and what it must be.
  *
  * @throws TypeError that names the option
  */
@@ -34,10 +34,11 @@ export const checked = <T extends object>(
   given: T,
   expected: { readonly [name in keyof T]-?: Expected },
 ): T => {
-  for (const [name, value] of Object.entries(given)) {
+  const options = optionsOf(call, given, expected as unknown as OptionNames<T>) // of this only the names count
+  for (const [name, value] of Object.entries(options)) {
     const { is, words } = expected[name as keyof T]
     if (value !== undefined && !is(value))
       throw new TypeError(`${call} takes \`${name}\` as ${words}, not ${describe(value)}`)
   }
-  return given
+  return options
 }

@@ -3,7 +3,15 @@ import { describe } from '../json/index.ts'
 import type { ReadSessionFault } from '../session/index.ts'
 import { sessionSentences } from '../session/fault.ts'
 import type { BlockFault, ListFault, MediumFault, StoreFaultOf } from '../store/index.ts'
-import { sentencesOf, taskOf, type CallbackThrew, type Sentences, type TaskOf } from '../task/index.ts'
+import {
+  sentencesOf,
+  taskOf,
+  taskOfSteps,
+  type CallbackThrew,
+  type Sentences,
+  type TaskOf,
+  type TaskOfSteps,
+} from '../task/index.ts'
 
 /** What can go wrong with a search. */
 export type SearchOnlyFault =
@@ -30,3 +38,6 @@ export const searchSentences: Sentences<SearchOnlyFault> = {
 export const searchTask: TaskOf<SearchFault | IndexFault> = taskOf(
   sentencesOf<SearchFault | IndexFault>({ ...sessionSentences, ...searchSentences }),
 )
+
+/** Makes them of steps. */
+export const searchSteps: TaskOfSteps<SearchFault | IndexFault> = taskOfSteps(searchTask)

@@ -1,11 +1,11 @@
 /** Making the index that searches use. */
-import { isLeft, left, optionsOf, right } from '../json/index.ts'
+import { right } from '../json/index.ts'
 import { termsOf } from '../entry/kit.ts'
 import { checkStore } from '../session/kit.ts'
 import { aFlag, aFunction, checked } from './checked.ts'
 import type { Store, StoreFaultOf } from '../store/index.ts'
-import { called, type Task } from '../task/index.ts'
-import { searchTask, type IndexFault } from './fault.ts'
+import { called, fail, need, type Task } from '../task/index.ts'
+import { searchSteps, searchTask, type IndexFault } from './fault.ts'
 
 /** How to index a store. */
 export interface IndexOptions {
@@ -36,35 +36,27 @@ const piece = 2000
  */
 export const indexStore = (store: Store, options: IndexOptions = {}): Task<IndexFault, number> => {
   checkStore('indexStore', store)
-  const { rebuild = false, progress } = checked('indexStore', optionsOf('indexStore', options, known), {
+  const { rebuild = false, progress } = checked('indexStore', options, {
     rebuild: aFlag,
     progress: aFunction,
   })
-  return searchTask(async () => {
+  return searchSteps(async function* () {
     const { index } = store
-    if (index === undefined) return left(noIndex)
-    const dropped = rebuild ? await index.drop()() : right(undefined)
-    if (isLeft(dropped)) return dropped
-    const made = await index.make()()
-    if (isLeft(made)) return made
+    if (index === undefined) return yield* fail(noIndex)
+    if (rebuild) yield* need(index.drop())
+    yield* need(index.make())
     let [rows, encrypted] = [0, 0]
     for (;;) {
-      const added = await index.add(termsOf, piece)()
-      if (isLeft(added)) return added
-      rows += added.right.rows
-      encrypted += added.right.encrypted ?? 0
-      const told = called('progress', () => progress?.(rows, rows + added.right.behind))
-      if (isLeft(told)) return told
-      if (added.right.behind === 0 || added.right.rows === 0) return right(rows - encrypted)
+      const added = yield* need(index.add(termsOf, piece))
+      rows += added.rows
+      encrypted += added.encrypted ?? 0
+      yield* need(called('progress', () => progress?.(rows, rows + added.behind)))
+      if (added.behind === 0 || added.rows === 0) return rows - encrypted
     }
   }, 'indexStore')
 }
 
-/**
- * Remove the search index of a store. Its disk space is free for other rows.
- *
- * @returns nothing
- */
+/** Remove the search index of a store. Its disk space is free for other rows. */
 export const dropIndex = (store: Store): Task<IndexFault, void> => {
   checkStore('dropIndex', store)
   return searchTask(async () => (store.index === undefined ? right(undefined) : store.index.drop()()), 'dropIndex')
@@ -74,5 +66,3 @@ const noIndex: StoreFaultOf<'NoFullText'> = Object.freeze({
   _tag: 'NoFullText',
   reason: 'this kind of store keeps none',
 })
-
-const known = { rebuild: true, progress: true } as const

@@ -1,10 +1,10 @@
 /** Searching a store by its index. */
-import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, present } from '../json/index.ts'
 import { kindTerm, retractionTerm, roleTerm, termsOf, unreadTerm } from '../entry/kit.ts'
 import type { Range } from '../history/index.ts'
 import { describeSession } from '../session/index.ts'
 import type { FoundRow, RowIndex, RowQuery, RowsFound, Store, WantedTerm } from '../store/index.ts'
+import { fail, need, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
 import type { SearchHit, SearchPage, Wanted } from './hit.ts'
 import { blocksFor, isIn, judged, retractionsIn, type Judged } from './judge.ts'
@@ -38,14 +38,14 @@ interface Search {
 }
 
 /** One page; undefined if the store has no index. */
-export const searchIndex = async (
+export async function* searchIndex(
   store: Store,
   index: RowIndex,
   query: Query,
   wanted: Wanted,
-): Promise<Either<SearchFault, SearchPage | undefined>> => {
+): Steps<SearchFault, SearchPage | undefined> {
   const cursor = wanted.sort === 'time' ? { from: wanted.after } : rankCursorIn(wanted.after)
-  if (cursor === undefined) return left(noCursor)
+  if (cursor === undefined) return yield* fail(noCursor)
   const search: Search = {
     store,
     index,
@@ -61,75 +61,68 @@ export const searchIndex = async (
     isEnd: false,
   }
   const hits: SearchHit[] = []
-  const next = await (wanted.sort === 'time' ? latest(search, hits) : best(search, hits, cursor))
-  if (isLeft(next)) return next
-  if (next.right === undefined) return right(undefined)
-  const encrypted = wanted.after === undefined ? await encryptedIn(search) : right([])
-  if (isLeft(encrypted)) return encrypted
-  const damaged = await damagedIn(store, index, search)
-  if (isLeft(damaged)) return damaged
-  return right(
-    Object.freeze({
-      hits: Object.freeze(hits),
-      indexed: true,
-      ...(next.right.cursor !== undefined && { next: next.right.cursor }),
-      ...(search.behind > 0 && { behind: search.behind }),
-      ...(damaged.right.length > 0 && { damaged: Object.freeze(damaged.right) }),
-      ...(encrypted.right.length > 0 && { encrypted: Object.freeze(encrypted.right) }),
-    }),
-  )
+  const next = yield* wanted.sort === 'time' ? latest(search, hits) : best(search, hits, cursor)
+  if (next === undefined) return undefined
+  const encrypted = wanted.after === undefined ? yield* encryptedIn(search) : []
+  const damaged = yield* damagedIn(store, index, search)
+  return Object.freeze({
+    hits: Object.freeze(hits),
+    indexed: true,
+    ...present({ next: next.cursor }),
+    ...(search.behind > 0 && { behind: search.behind }),
+    ...(damaged.length > 0 && { damaged: Object.freeze(damaged) }),
+    ...(encrypted.length > 0 && { encrypted: Object.freeze(encrypted) }),
+  })
 }
 
 /**
  * The sessions with messages that can't be read because of damage: that were found so now, and on the first page, that were
  * found so when they were indexed.
  */
-const damagedIn = async (
+async function* damagedIn(
   store: Store,
   index: RowIndex,
   { unread, wanted }: { readonly unread: ReadonlySet<string>; readonly wanted: Wanted },
-): Promise<Either<SearchFault, readonly string[]>> => {
+): Steps<SearchFault, readonly string[]> {
   const logs = new Set(unread)
   const query = { all: [{ term: unreadTerm }], limit: 1000, count: false }
   let after: string | undefined
   for (let more = wanted.after === undefined; more; more = after !== undefined) {
-    const found = await index.find({ ...query, ...(wanted.session !== undefined && { log: wanted.session }), ...(after !== undefined && { after }) })() // oxfmt-ignore
-    if (isLeft(found)) return found
-    for (const { logs: have } of found.right?.rows ?? []) for (const id of have) logs.add(id)
-    after = found.right?.next
+    const found = yield* need(index.find({ ...query, ...present({ log: wanted.session, after }) }))
+    for (const { logs: have } of found?.rows ?? []) for (const id of have) logs.add(id)
+    after = found?.next
   }
   const damaged: string[] = []
   for (const id of logs) {
     const info = await describeSession(store, id)()
-    if (isLeft(info) && !isNone.has(info.left._tag)) return info
+    if (isLeft(info) && !isNone.has(info.left._tag)) return yield* fail(info.left)
     if (!isLeft(info) || info.left._tag === 'DamagedLog') damaged.push(id)
   }
-  return right(damaged)
+  return damaged
 }
 
 /** Where a page goes on; undefined if the store has no index. */
-type Next = Either<SearchFault, { readonly cursor: string | undefined } | undefined>
+type Next = Steps<SearchFault, { readonly cursor: string | undefined } | undefined>
 
 /** The hits in the order of the index. */
-const latest = async (search: Search, hits: SearchHit[]): Promise<Next> => {
+async function* latest(search: Search, hits: SearchHit[]): Next {
   const { limit } = search.wanted
   do {
-    const matched = await someMatches(search, limit - hits.length)
-    if (isLeft(matched) || matched.right === undefined) return matched as Next
-    const fault = await pushHits(search, matched.right, hits)
-    if (fault !== undefined) return left(fault)
+    const matched = yield* someMatches(search, limit - hits.length)
+    if (matched === undefined) return undefined
+    yield* pushHits(search, matched, hits)
   } while (!search.isEnd && hits.length < limit && search.looked < mostCandidates)
-  return right({ cursor: search.isEnd ? undefined : search.after })
+  return { cursor: search.isEnd ? undefined : search.after }
 }
 
 /** The best hits of the newest matches, up to so many; of those, from a cursor on. */
-const best = async (search: Search, hits: SearchHit[], cursor: RankCursor): Promise<Next> => {
+async function* best(search: Search, hits: SearchHit[], cursor: RankCursor): Next {
   const { limit } = search.wanted
   const all: Matched[] = []
   do {
-    const matched = await someMatches(search, mostRanked - all.length)
-    if (isLeft(matched) || matched.right === undefined) return matched as Next
-    all.push(...matched.right)
+    const matched = yield* someMatches(search, mostRanked - all.length)
+    if (matched === undefined) return undefined
+    all.push(...matched)
   } while (
     !search.isEnd &&
     all.length < mostRanked &&
@@ -139,14 +132,12 @@ const best = async (search: Search, hits: SearchHit[], cursor: RankCursor): Prom
   let done = 0
   while (done < ranked.length && hits.length < limit) {
     const some = ranked.slice(done, done + limit - hits.length)
-    const fault = await pushHits(search, some, hits)
-    if (fault !== undefined) return left(fault)
+    yield* pushHits(search, some, hits)
     done += some.length
   }
   const last = done < ranked.length ? ranked[done - 1] : undefined
-  if (last !== undefined)
-    return right({ cursor: rankCursor({ from: cursor.from, score: last.found.score, at: last.cursor }) })
-  return right({ cursor: search.isEnd ? undefined : rankCursor({ from: search.after }) })
+  if (last !== undefined) return { cursor: rankCursor({ from: cursor.from, score: last.found.score, at: last.cursor }) }
+  return { cursor: search.isEnd ? undefined : rankCursor({ from: search.after }) }
 }
 
 /** Whether a row is of an older log than a cursor, or stands before it there. */
@@ -157,14 +148,12 @@ const isBehind = ({ cursor }: FoundRow, at: string): boolean => {
 }
 
 /** Encrypted logs that the search is of. Where naming them lasts, the names are used for twenty times as long. */
-const encryptedIn = async ({ index, wanted: { session } }: Search): Promise<Either<SearchFault, readonly string[]>> => {
+async function* encryptedIn({ index, wanted: { session } }: Search): Steps<SearchFault, readonly string[]> {
   const began = Date.now()
   const known = encryptedOf.get(index)
-  const named = known !== undefined && began < known.until ? right(known.ids) : await index.encrypted()()
-  if (isLeft(named)) return named
-  const ids = named.right
+  const ids = known !== undefined && began < known.until ? known.ids : yield* need(index.encrypted())
   if (ids !== known?.ids) encryptedOf.set(index, { ids, until: Date.now() + (Date.now() - began) * 20 })
-  return right(session === undefined ? ids : ids.filter((id) => id === session))
+  return session === undefined ? ids : ids.filter((id) => id === session)
 }
 
 const encryptedOf = new WeakMap<RowIndex, { readonly ids: readonly string[]; readonly until: number }>()
@@ -183,23 +172,17 @@ const rowQuery = ({ wanted: phrases, unwanted }: Query, wanted: Wanted): RowQuer
   return {
     all,
     ...(none.length > 0 && { none }),
-    ...(session !== undefined && { log: session }),
-    ...(since !== undefined && { since }),
-    ...(until !== undefined && { until }),
+    ...present({ log: session, since, until }),
   }
 }
 
 /** Rows of an index that has all rows, if it can be brought up to that soon and may be written to. */
-const upToDate = async (
-  index: RowIndex,
-  query: RowQuery,
-  first: boolean,
-): Promise<Either<SearchFault, RowsFound | undefined>> => {
-  const found = await index.find(query)()
-  if (!first || isLeft(found) || found.right === undefined || found.right.behind === 0) return found
+async function* upToDate(index: RowIndex, query: RowQuery, first: boolean): Steps<SearchFault, RowsFound | undefined> {
+  const found = yield* need(index.find(query))
+  if (!first || found === undefined || found.behind === 0) return found
   const added = await index.add(termsOf, mostAdded)()
   if (isLeft(added) || added.right.rows === 0) return found // read-only, or held by another: the page says how many are missing
-  return index.find(query)()
+  return yield* need(index.find(query))
 }
 
 /** A row that has what the query asks for. */
@@ -208,16 +191,13 @@ interface Matched extends FoundRow {
 }
 
 /** Rows that match, up to so many, of the next rows that the index proposes. Undefined: there is no index. */
-const someMatches = async (
-  search: Search,
-  most: number,
-): Promise<Either<SearchFault, readonly Matched[] | undefined>> => {
+async function* someMatches(search: Search, most: number): Steps<SearchFault, readonly Matched[] | undefined> {
   const { store, index, query, wanted, asked, after } = search
   const first = search.looked === 0
   const limit = Math.min(1000, Math.max(16, most * (first ? 1 : 10)))
-  const found = await upToDate(index, { ...asked, limit, count: first, ...(after !== undefined && { after }) }, first)
-  if (isLeft(found) || found.right === undefined) return found as Either<SearchFault, undefined>
-  const { rows, next, behind } = found.right
+  const found = yield* upToDate(index, { ...asked, limit, count: first, ...present({ after }) }, first)
+  if (found === undefined) return undefined
+  const { rows, next, behind } = found
   if (first) search.behind = behind
   const matched: Matched[] = []
   let seen = 0
@@ -238,22 +218,16 @@ const someMatches = async (
   search.looked += Math.max(1, seen)
   search.isEnd = seen === rows.length && next === undefined
   search.after = (seen === rows.length ? next : undefined) ?? rows[seen - 1]?.cursor ?? after
-  return right(matched)
+  return matched
 }
 
 /** Add the hits that rows are. */
-const pushHits = async (
-  search: Search,
-  rows: readonly Matched[],
-  hits: SearchHit[],
-): Promise<SearchFault | undefined> => {
-  const fault = await lookUp(search, rows)
-  if (fault !== undefined) return fault
+async function* pushHits(search: Search, rows: readonly Matched[], hits: SearchHit[]): Steps<SearchFault, void> {
+  yield* lookUp(search, rows)
   for (const row of rows) {
     const hit = hitOf(search, row)
     if (hit !== undefined) hits.push(hit)
   }
-  return undefined
 }
 
 /** The hit in the first session that has not retracted it. */
@@ -271,20 +245,18 @@ const hitOf = ({ sessions, retractions, wanted }: Search, { logs, row, found }: 
 }
 
 /** Look up the logs that rows are of: whether each is a session, and what is retracted there. */
-const lookUp = async (
+async function* lookUp(
   { store, index, sessions, retractions }: Search,
   rows: readonly FoundRow[],
-): Promise<SearchFault | undefined> => {
+): Steps<SearchFault, void> {
   const logs = [...new Set(rows.flatMap((row) => row.logs))].filter((id) => !sessions.has(id))
   const infos = await Promise.all(logs.map((id) => describeSession(store, id)()))
   for (const [at, info] of infos.entries()) {
-    if (isLeft(info) && !isNone.has(info.left._tag)) return info.left
+    if (isLeft(info) && !isNone.has(info.left._tag)) yield* fail(info.left)
     sessions.set(logs[at] as string, !isLeft(info)) // and no other kind of log, nor one that is being imported
   }
-  const notes = await index.findIn(logs, retractionTerm)()
-  if (isLeft(notes)) return notes.left
-  for (const [id, found] of notes.right) retractions.set(id, retractionsIn(found))
-  return undefined
+  const notes = yield* need(index.findIn(logs, retractionTerm))
+  for (const [id, found] of notes) retractions.set(id, retractionsIn(found))
 }
 
 const isNone: ReadonlySet<string> = new Set([

@@ -1,9 +1,9 @@
 /** Searching a store that has no index: reading its messages, from the last one on. */
-import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, ownFields, right } from '../json/index.ts'
+import { isLeft, ownFields, present } from '../json/index.ts'
 import type { Range } from '../history/index.ts'
 import { describeSession, listSessions, type SessionInfo } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
+import { fail, need, untilFault, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
 import type { SearchHit, SearchPage, Wanted } from './hit.ts'
 import { blocksFor, isIn, judged, retractionsIn } from './judge.ts'
@@ -35,21 +35,20 @@ interface Scan {
   rows: number
 }
 
-export const scan = async (store: Store, query: Query, wanted: Wanted): Promise<Either<SearchFault, SearchPage>> => {
-  if (wanted.sort === 'time') return latest(store, query, wanted)
+export async function* scan(store: Store, query: Query, wanted: Wanted): Steps<SearchFault, SearchPage> {
+  if (wanted.sort === 'time') return yield* latest(store, query, wanted)
   const { after, limit, ...rest } = wanted
   const cursor = rankCursorIn(after)
-  if (cursor === undefined) return left(noCursor)
+  if (cursor === undefined) return yield* fail(noCursor)
   const { from } = cursor
-  const earlier = ownFields({ ...rest, limit: mostRanked, ...(from !== undefined && { after: from }) })
-  const page = await latest(store, query, earlier)
-  if (isLeft(page)) return page
-  const { next: behind, hits: all, ...found } = page.right
+  const earlier = ownFields({ ...rest, limit: mostRanked, ...present({ after: from }) })
+  const page = yield* latest(store, query, earlier)
+  const { next: behind, hits: all, ...found } = page
   const ranked = inRank(all, cursor, ({ score }) => score, placeOf, isBehindIn(all)) // oxfmt-ignore
   const hits = Object.freeze(ranked.slice(0, limit))
   const last = ranked.length > limit ? hits.at(-1) : undefined
   const next = last !== undefined ? { from, score: last.score, at: placeOf(last) } : behind && { from: behind }
-  return right(Object.freeze({ ...found, hits, ...(next && { next: rankCursor(next) }) }))
+  return Object.freeze({ ...found, hits, ...(next && { next: rankCursor(next) }) })
 }
 
 const placeOf = ({ session, position }: SearchHit): string => `${position} ${session}`
@@ -63,34 +62,27 @@ const isBehindIn = (all: readonly SearchHit[]): ((hit: SearchHit, at: string) =>
   }
 }
 
-const latest = async (store: Store, query: Query, wanted: Wanted): Promise<Either<SearchFault, SearchPage>> => {
+async function* latest(store: Store, query: Query, wanted: Wanted): Steps<SearchFault, SearchPage> {
   const cursor = wanted.after === undefined ? undefined : cursorIn(wanted.after)
-  if (wanted.after !== undefined && cursor === undefined) return left(noCursor)
+  if (wanted.after !== undefined && cursor === undefined) return yield* fail(noCursor)
   const state: Scan = { store, query, wanted, hits: [], damaged: [], encrypted: [], retractions: new Map(), rows: 0 }
   const { session } = wanted
   if (session !== undefined) {
-    const info = await describeSession(store, session)()
-    if (isLeft(info)) return info
-    const below = await scanned(state, info.right, cursor?.below)
-    if (isLeft(below)) return below
-    return right(
-      pageOf(state, below.right === undefined ? undefined : { page: undefined, session, below: below.right }),
-    )
+    const info = yield* need(describeSession(store, session))
+    const below = yield* scanned(state, info, cursor?.below)
+    return pageOf(state, below === undefined ? undefined : { page: undefined, session, below })
   }
   let page = cursor?.page
   let resumed = cursor
   for (;;) {
-    const listed = await listSessions(store, { limit: piece, ...(page !== undefined && { after: page }) })()
-    if (isLeft(listed)) return listed
-    const { sessions, next } = listed.right
+    const { sessions, next } = yield* need(listSessions(store, { limit: piece, ...present({ after: page }) }))
     const start = resumed === undefined ? 0 : sessions.findIndex(({ id }) => id === resumed?.session)
     for (const info of start === -1 ? [] : sessions.slice(start)) {
-      const below = await scanned(state, info, resumed?.below)
+      const below = yield* scanned(state, info, resumed?.below)
       resumed = undefined
-      if (isLeft(below)) return below
-      if (below.right !== undefined) return right(pageOf(state, { page, session: info.id, below: below.right }))
+      if (below !== undefined) return pageOf(state, { page, session: info.id, below })
     }
-    if (next === undefined && resumed === undefined) return right(pageOf(state, undefined))
+    if (next === undefined && resumed === undefined) return pageOf(state, undefined)
     page = next ?? cursor?.page
     if (next === undefined) resumed = undefined // the session of the cursor was removed: its page, from the beginning
   }
@@ -118,81 +110,74 @@ const cursorIn = (text: string): Cursor | undefined => {
 }
 
 /** Look through a session. The row to go on before, if it was not read to its beginning. */
-const scanned = async (
+async function* scanned(
   state: Scan,
   info: SessionInfo,
   below: number = info.head.size,
-): Promise<Either<SearchFault, number | undefined>> => {
+): Steps<SearchFault, number | undefined> {
   const { store, query, wanted, hits, encrypted } = state
   if (info.encrypted && store.encryption === undefined) {
     encrypted.push(info.id)
-    return right(undefined)
+    return undefined
   }
-  const own = await ownRows(state, info)
-  if (isLeft(own)) return own
+  const own = yield* ownRows(state, info)
   for (let to = below; to > 0; to -= piece) {
-    if (state.rows >= mostRows) return right(to)
+    if (state.rows >= mostRows) return to
     const from = Math.max(0, to - piece)
     const rows = await store.read(info.id, { from, to })()
-    if (isLeft(rows)) return isElsewhere(state, info, rows.left)
+    if (isLeft(rows)) return yield* elsewhere(state, info, rows.left)
     state.rows += rows.right.length
     const blocks = await blocksFor(store, rows.right)
     for (const row of rows.right.toReversed()) {
-      if (row.kind === 'entry' && row.index < own.right.from && own.right.retracted.length === 0)
-        return right(undefined)
+      if (row.kind === 'entry' && row.index < own.from && own.retracted.length === 0) return undefined
       const found = judged(row, blocks, query, wanted)
       if (found === undefined) continue
-      if (row.index < own.right.from && !isIn(own.right.retracted, row.index)) continue // the session it is of has it
+      if (row.index < own.from && !isIn(own.retracted, row.index)) continue // the session it is of has it
       if (found === 'unread') {
         if (!state.damaged.includes(info.id)) state.damaged.push(info.id)
         continue
       }
-      const cuts = await retractionsOf(state, info.id)
-      if (isLeft(cuts)) return isElsewhere(state, info, cuts.left)
+      const cuts = await untilFault(() => retractionsOf(state, info.id))
+      if (isLeft(cuts)) return yield* elsewhere(state, info, cuts.left)
       const retracted = isIn(cuts.right, row.index)
       if (retracted && !wanted.retracted) continue
       hits.push(Object.freeze({ session: info.id, ...found, retracted }))
-      if (hits.length === wanted.limit) return right(row.position)
+      if (hits.length === wanted.limit) return row.position
     }
   }
-  return right(undefined)
+  return undefined
 }
 
 /** A session that is damaged, or whose key is gone, is named; one that was removed meanwhile is none. */
-const isElsewhere = (state: Scan, { id }: SessionInfo, fault: SearchFault): Either<SearchFault, undefined> => {
+async function* elsewhere(state: Scan, { id }: SessionInfo, fault: SearchFault): Steps<SearchFault, undefined> {
   if (fault._tag === 'DamagedLog') {
     if (!state.damaged.includes(id)) state.damaged.push(id)
   } else if (fault._tag === 'NoKey') state.encrypted.push(id)
-  else if (fault._tag !== 'NoSuchLog') return left(fault)
-  return right(undefined)
+  else if (fault._tag !== 'NoSuchLog') yield* fail(fault)
 }
 
 /** The messages of a fork that the session it was forked from does not show: its own, and those retracted there. */
-const ownRows = async (
+async function* ownRows(
   state: Scan,
   { forkedFrom }: SessionInfo,
-): Promise<Either<SearchFault, { readonly from: number; readonly retracted: readonly Range[] }>> => {
-  if (forkedFrom === undefined || state.wanted.session !== undefined) return right({ from: 0, retracted: [] })
+): Steps<SearchFault, { readonly from: number; readonly retracted: readonly Range[] }> {
+  if (forkedFrom === undefined || state.wanted.session !== undefined) return { from: 0, retracted: [] }
   const { id, at } = forkedFrom
-  const cuts = await retractionsOf(state, id)
-  if (isLeft(cuts) && cuts.left._tag === 'NoSuchLog') return right({ from: 0, retracted: [] })
-  if (isLeft(cuts)) return isNamed.has(cuts.left._tag) ? right({ from: at, retracted: [] }) : cuts
-  return right({ from: at, retracted: state.wanted.retracted ? [] : cuts.right.filter(({ from }) => from < at) })
+  const cuts = await untilFault(() => retractionsOf(state, id))
+  if (isLeft(cuts) && cuts.left._tag === 'NoSuchLog') return { from: 0, retracted: [] }
+  if (isLeft(cuts) && isNamed.has(cuts.left._tag)) return { from: at, retracted: [] }
+  const known = yield* need(cuts)
+  return { from: at, retracted: state.wanted.retracted ? [] : known.filter(({ from }) => from < at) }
 }
 
 /** Why the session that a fork is of can't be searched. It is named itself, and the fork's own messages are read. */
 const isNamed: ReadonlySet<string> = new Set(['DamagedLog', 'NoKey'])
 
 /** Cost: O(notes of the session), once a call. */
-const retractionsOf = async (
-  { store, retractions }: Scan,
-  id: string,
-): Promise<Either<SearchFault, readonly Range[]>> => {
+async function* retractionsOf({ store, retractions }: Scan, id: string): Steps<SearchFault, readonly Range[]> {
   const known = retractions.get(id)
-  if (known !== undefined) return right(known)
-  const notes = await store.read(id, { only: 'note' })()
-  if (isLeft(notes)) return notes
-  const found = retractionsIn(notes.right)
+  if (known !== undefined) return known
+  const found = retractionsIn(yield* need(store.read(id, { only: 'note' })))
   retractions.set(id, found)
-  return right(found)
+  return found
 }

@@ -1,11 +1,11 @@
 /** Searching the sessions of a store. */
-import { ownFields, describe, isLeft, left, optionsOf, own, right } from '../json/index.ts'
+import { describe, own, ownFields } from '../json/index.ts'
 import { roles } from '../message/kit.ts'
 import { checkStore } from '../session/kit.ts'
 import type { Store } from '../store/index.ts'
-import type { Task } from '../task/index.ts'
+import { need, type Steps, type Task } from '../task/index.ts'
 import { aFlag, aText, aTime, checked, oneOf, wholeFrom } from './checked.ts'
-import { searchTask, type SearchFault } from './fault.ts'
+import { searchSteps, type SearchFault } from './fault.ts'
 import type { SearchOptions, SearchPage, Wanted } from './hit.ts'
 import { searchIndex } from './indexed.ts'
 import { parseQuery } from './query.ts'
@@ -22,8 +22,6 @@ import { scan } from './scan.ts'
  *         (bench: search); without one, O(messages), in calls of at most 20,000 rows. A phrase of frequent words is looked
  *         for in the messages that have all of its words.
  *
- * @param store the store to search
- * @param query the words
  * @param options filters, the size of a page, and the cursor
  * @returns one page of hits; or `EmptyQuery`, if it has no word
  * @throws TypeError if an option is not what it must be; it names the option
@@ -37,7 +35,7 @@ export const searchStore = (
 ): Task<SearchFault, SearchPage> => {
   checkStore('searchStore', store)
   if (typeof query !== 'string') throw new TypeError(`searchStore takes the query as a text, not ${describe(query)}`)
-  const given = checked('searchStore', optionsOf('searchStore', options, known), expected)
+  const given = checked('searchStore', options, expected)
   const { typing = false, since, until, ...rest } = given
   const wanted: Wanted = ownFields({
     ...rest,
@@ -48,13 +46,11 @@ export const searchStore = (
     ...(since !== undefined && { since: Math.ceil(since) }), // times of rows are whole
     ...(until !== undefined && { until: Math.ceil(until) }),
   })
-  return searchTask(async () => {
-    const parsed = parseQuery(query, typing)
-    if (isLeft(parsed)) return left(parsed.left)
+  return searchSteps(async function* (): Steps<SearchFault, SearchPage> {
+    const parsed = yield* need(parseQuery(query, typing))
     const index = own(store, 'index')
-    const found = index === undefined ? right(undefined) : await searchIndex(store, index, parsed.right, wanted)
-    if (isLeft(found)) return found
-    return found.right === undefined ? scan(store, parsed.right, wanted) : right(found.right)
+    const found = index && (yield* searchIndex(store, index, parsed, wanted))
+    return found ?? (yield* scan(store, parsed, wanted))
   }, 'searchStore')
 }
 
@@ -70,16 +66,3 @@ const expected = {
   limit: wholeFrom(1, 1000),
   after: aText,
 }
-
-const known = {
-  in: true,
-  retracted: true,
-  session: true,
-  role: true,
-  since: true,
-  until: true,
-  typing: true,
-  sort: true,
-  limit: true,
-  after: true,
-} as const

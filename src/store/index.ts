@@ -83,6 +83,7 @@ export type {
   ListQuery,
   LogInfo,
   LogPage,
+  LogPiece,
   LogStates,
   MetaUpdate,
   NewLog,

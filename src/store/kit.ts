@@ -64,7 +64,7 @@ export {
   changed,
   claims,
 } from './port/lease.ts'
-export { type LedgerRow, ledgerId, ledgerRow, readLedgerRow } from './port/ledger-row.ts'
+export { type LedgerRow, becauseOf, ledgerId, ledgerRow, readLedgerRow } from './port/ledger-row.ts'
 export { type LedgerContent, appendToLedger, erasureOf, ledgerContent, stubLeaf } from './rules/ledger.ts'
 export { type Positions, matches, positionsOf } from './rules/lookup.ts'
 export { checkMeta } from './port/meta.ts'
@@ -112,7 +112,7 @@ export {
   storedRow,
 } from './rules/rules.ts'
 export { Signals, type Wake, signalKey } from './port/signals.ts'
-export type { Appended, DamagedEntry, LogInfo, LogPage, RowRange, Store } from './port/store.ts'
+export type { Appended, DamagedEntry, LogInfo, LogPage, LogPiece, RowRange, Store } from './port/store.ts'
 export { headOf, rangeOf, rowLeaf } from './port/tree.ts'
 export { metaIn, rowIn, wholeIn } from './rules/stored.ts'
 export { undoneErasures, undoneText } from './rules/undone.ts'

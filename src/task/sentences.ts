@@ -19,7 +19,6 @@ export type AnySentences = { readonly [tag: string]: (fault: never) => string }
  * Look up the sentence of a fault.
  *
  * @param sentences the tables of its room and of others, joined
- * @param fault the fault
  * @returns its sentence; where the tables have none, its tag and its plain fields
  */
 export const sentenceOf = (sentences: AnySentences, fault: Tagged): string => {
@@ -36,7 +35,6 @@ export const sentencesOf =
 /**
  * What was thrown or given as a fault, in words. Never throws.
  *
- * @param cause any value
  * @returns the message of an Error; the tag and the plain fields of an object; else the value as a string
  */
 export const reasonOf = (cause: unknown): string => {

@@ -26,9 +26,7 @@ export interface Clock {
    * Call a function later.
    *
    * @param milliseconds how much later
-   * @param work the function
    * @param options whether it may keep the process alive
-   * @returns the timer
    */
   readonly after: (milliseconds: number, work: () => void, options?: Pick<TimerOptions, 'keeps'>) => Timer
 }

@@ -104,6 +104,9 @@ describe('langchain', () => {
     const at = { type: 'file', url: 'https://example.com/a.pdf' }
     const [named] = read(langchainMessages, [{ type: 'human', content: [at] }])
     expect(named?.content).toMatchObject([{ type: 'file', source: { type: 'url', url: at.url } }])
+    const sound = { type: 'audio', mimeType: 'audio/wav', data: 'aGk=' }
+    const [heard] = read(langchainMessages, [{ type: 'human', content: [sound] }])
+    expect(heard?.content).toMatchObject([{ type: 'provider', raw: sound }])
   })
 
   it('reads calls once, also where they stand among the blocks', () => {
@@ -113,6 +116,17 @@ describe('langchain', () => {
     expect(settle(read(langchainMessages, [constructors[7], constructors[9], constructors[10]]))._tag).toBe('Right')
     const transcript = readTranscript(JSON.stringify(constructors))
     expect(transcript._tag === 'Right' && transcript.right.format).toBe('langchain')
+  })
+
+  it('writes a file by its address or its bytes', () => {
+    const url = 'https://example.com/a.pdf'
+    const bytes = { mediaType: 'application/pdf', data: 'aGk=' }
+    const said = user(file({ type: 'url', url }), file({ type: 'base64', ...bytes }))
+    const content = [
+      { type: 'file', url },
+      { type: 'file', mimeType: bytes.mediaType, data: bytes.data },
+    ]
+    expect(write(langchainMessages, [said]).wire).toMatchObject([{ kwargs: { content } }])
   })
 
   it('writes what any conversation says as messages that LangChain loads', async () => {

@@ -20,6 +20,7 @@ export const read = (codec: Codec<unknown>, wire: unknown): readonly Message[] =
   if (isLeft(decoded)) throw new Error(faultMessage(decoded.left))
   for (const message of decoded.right.messages)
     expect(decodeMessage(message)).toEqual({ _tag: 'Right', right: message })
+  expectFrozen(decoded.right.messages)
   return decoded.right.messages
 }
 
@@ -50,6 +51,13 @@ export const expectFresh = (value: unknown): void => {
   if (typeof value !== 'object' || value === null) return
   expect(Object.isFrozen(value)).toBe(false)
   for (const inner of Object.values(value)) expectFresh(inner)
+}
+
+/** All of it is frozen. */
+const expectFrozen = (value: unknown): void => {
+  if (typeof value !== 'object' || value === null) return
+  expect(Object.isFrozen(value)).toBe(true)
+  for (const inner of Object.values(value)) expectFrozen(inner)
 }
 
 /** Random damage to samples: a value replaced, a field added or taken away, anywhere. What still decodes keeps the law. */

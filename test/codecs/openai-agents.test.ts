@@ -12,10 +12,12 @@ import {
   reasoning,
   settle,
   system,
+  text,
   toolCall,
   toolResult,
   user,
   type JsonObject,
+  type Message,
 } from 'indelible'
 import { provider, refusal } from 'indelible/message'
 import { openaiAgents } from 'indelible/codecs/openai-agents'
@@ -164,6 +166,13 @@ describe('openai-agents', () => {
       '4 content.4',
       '5 content.0.isError',
     ])
+  })
+
+  it('writes the result of a patch, which is one text, as all that it says', () => {
+    const patch = everything.find(({ type }) => type === 'apply_patch_call')
+    const [call] = read(openaiAgents, [patch])
+    const { wire } = write(openaiAgents, [call as Message, toolResult('c6', [text('one'), text('two')])])
+    expect(wire).toMatchObject([patch, { type: 'apply_patch_call_output', callId: 'c6', output: 'onetwo' }])
   })
 
   it('is refused by the codec of Responses, which names this one', () => {

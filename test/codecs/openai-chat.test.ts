@@ -132,6 +132,16 @@ describe('openai-chat', () => {
     ])
   })
 
+  it('reads a file as one, but for a sound: that would be written as audio', () => {
+    const withFile = (mediaType: string) => ({
+      role: 'user',
+      content: [{ type: 'file', file: { file_data: `data:${mediaType};base64,aGk=` } }],
+    })
+    const [pdf, wav] = read(openaiChat, [withFile('application/pdf'), withFile('audio/wav')])
+    expect(pdf?.content).toMatchObject([{ type: 'file', source: { mediaType: 'application/pdf', data: 'aGk=' } }])
+    expect(wav?.content).toMatchObject([{ type: 'provider' }])
+  })
+
   it('writes every other conversation in its own terms: one message a result, text before calls', () => {
     const messages: Message[] = [
       system('s'),

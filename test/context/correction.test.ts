@@ -77,7 +77,7 @@ describe('a correction by receipts', () => {
   })
 
   it('moves no cached prefix within an epoch: only a context that has grown to the budget is compacted', () => {
-    const policy = paged({ highWater: 1 })
+    const policy = { ...paged(), highWater: 1 }
     const all = replayed({ policy, model: 'm' }, ({ messages }, call) => sumOf(messages) * (call % 2 === 0 ? 1.3 : 1.1))
     let epochs = 0
     for (const [index, { context, notes }] of all.entries()) {
@@ -100,6 +100,16 @@ describe('a correction by receipts', () => {
     notes.push(receipt(40, 3000, 3300))
     const after = orThrow(deriveContext(view.slice(0, 42), { ...options, notes: [...notes], previous: before }))
     expect(after.stablePrefix).toBe(before.messages.length)
+  })
+
+  it('counts a receipt that comes late as one that came at once', () => {
+    const options = { budget: 8000, model: 'm' }
+    const previous = orThrow(deriveContext(view.slice(0, 100), { ...options, notes: [] }))
+    const notes = [receipt(20, 4000, 6000)]
+    const [late, atOnce] = [{ previous }, {}].map((before) =>
+      orThrow(deriveContext(view.slice(0, 102), { ...options, ...before, notes })),
+    )
+    expect(late?.digest).toBe(atOnce?.digest)
   })
 
   it('is the same with and without the context before, whatever was counted', () => {

@@ -245,9 +245,9 @@ describe('epochs', () => {
     expect(Math.min(...after)).toBeLessThanOrEqual(0.42 * 6000) // filled by whole messages
     expect(Math.max(...after)).toBeLessThanOrEqual(0.5 * 6000) // what stood before the last compaction stays where it can
   })
-  it('equal thresholds are one policy, so that contexts continue each other', () => {
+  it('an equal threshold is one policy, so that contexts continue each other', () => {
     expect(paged()).toBe(paged({ lowWater: 0.45 }))
-    expect(paged({ lowWater: 0.3 })).toBe(paged({ lowWater: 0.3, highWater: 0.3 }))
+    expect(paged({ lowWater: 0.3 })).toBe(paged({ lowWater: 0.3 }))
     expect(paged({ lowWater: 0.3 })).not.toBe(paged())
     expect(() => paged({ lowwater: 0.3 } as never)).toThrow('lowWater')
   })

@@ -13,6 +13,7 @@ import {
   type Policy,
 } from 'indelible/context'
 import { extractive } from '../../src/context/kit.ts'
+import { newestOf } from '../../src/context/policies/degrade.ts'
 import { expectLawful, recordOf } from './conversations.ts'
 
 const derive = (view: View<Message>, options: DeriveOptions): DerivedContext => {
@@ -125,6 +126,14 @@ describe('a policy of your own', () => {
   })
 })
 
+it.each([
+  ['exactly their share', [20, 20], 0],
+  ['more than it', [21, 20], 1],
+])('the newest are those that together take 4 %% of the budget: %s', (_, tokens, from) => {
+  const candidates = tokens.map((amount) => ({ tokens: () => amount }))
+  expect(newestOf({ candidates, budget: 1000 } as never, [])).toBe(from)
+})
+
 describe('prepareSummaries', () => {
   it('of what is no view is a TypeError that names it', () =>
     expect(() => prepareSummaries(null as never, [])).toThrow('prepareSummaries takes a view of messages, found null'))
@@ -148,6 +157,13 @@ describe('prepareSummaries', () => {
     expect(notes[0]?.text).toContain('1 user: Fix build\n2 read_file src/part0.ts: 1,539 characters')
     const pinned = await prepare(view, [{ type: 'pin', position: 5 }], extractive, { chunkTokens: 2000 })
     for (const { from, to } of pinned) expect(from > 5 || to <= 4).toBe(true)
+  })
+  it('names of an answer what its call did not name, each once', async () => {
+    const text = 'src/known.ts imports src/found.ts, and src/found.ts again.\n'.repeat(10)
+    const read = assistant(toolCall('1', 'read_file', { path: 'src/known.ts' }))
+    const said = [user('Fix build'), read, toolResult('1', text), ...steps(names), user('And now?')]
+    const [note] = await prepare(recordOf(said), [], extractive, { chunkTokens: 2000 })
+    expect(note?.text).toMatch(/^1 read_file src\/known.ts: 589 characters, src\/found.ts$/m)
   })
   it('asked again, it gives only what is new', async () => {
     const notes = await prepare(view, [], extractive, { chunkTokens: 2000 })

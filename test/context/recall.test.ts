@@ -3,15 +3,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import SearchableMap from 'minisearch/SearchableMap'
 import { describe, expect, it, vi } from 'vitest'
 import { faultMessage, assistant, createHistory, system, toolCall, toolResult, user, type Message } from 'indelible'
-import {
-  fusedSearch,
-  lexicalSearch,
-  recall,
-  recallAsync,
-  recallTool,
-  type Embed,
-  type RecallFault,
-} from 'indelible/context'
+import { lexicalSearch, recall, recallTool, type RecallFault } from 'indelible/context'
 import { languages } from './languages.ts'
 
 const longAnswer = `const days = 365\n${'// filler\n'.repeat(3000)}export const leapYear = (year: number) => year % 4 === 0 🙂`
@@ -137,80 +129,6 @@ describe('what stands around an answer', () => {
   it('is nothing for a position', () => {
     const recalled = recall(fruit, { position: 3 })
     expect(recalled).toEqual({ _tag: 'Right', right: [{ position: 3, page: 'conversation', message: said[3] }] })
-  })
-})
-
-describe('search by words and by meaning', () => {
-  const meanings = [/car|automobile|drive/, /ship|boat|sail/, /food|dinner|lunch|eat/, /money|price|pay|invoice/]
-  const asked: string[][] = []
-  const embed: Embed = async (texts) => {
-    asked.push([...texts])
-    await new Promise((done) => setTimeout(done, 1))
-    return texts.map((one) => meanings.map((meaning) => (meaning.test(one.toLowerCase()) ? 1 : 0)))
-  }
-  const said = ['I bought an automobile.', 'We sail on Sunday.', 'Lunch was late.', 'The invoice is due.', 'Fine.']
-  const growing = createHistory<Message>({ from: said.map((one) => user(one)) })
-  const search = fusedSearch({ embed, batch: 2 })
-  const positions = async (query: string): Promise<readonly number[]> => {
-    const recalled = await recallAsync(growing.view(), { query }, { search })()
-    return isLeft(recalled) ? [] : recalled.right.map(({ position }) => position)
-  }
-
-  it('finds what shares no word with the query, and embeds each message once', async () => {
-    expect(await Promise.all(['which car?', 'who pays?', 'the boat'].map(positions))).toEqual([[0], [3], [1]])
-    expect(recall(growing.view(), { query: 'which car?' })).toMatchObject({ left: { _tag: 'NoMatch' } })
-    expect(asked).toEqual([
-      said.slice(0, 2),
-      said.slice(2, 4),
-      said.slice(4),
-      ['which car?'],
-      ['who pays?'],
-      ['the boat'],
-    ])
-    growing.append(user('The price of the ship.'))
-    asked.length = 0
-    expect(await positions('invoice for the boat')).toEqual([3, 5, 1])
-    expect(asked).toEqual([['The price of the ship.'], ['invoice for the boat']])
-    const fork = createHistory<Message>({ from: [user('We eat.')] }).view()
-    expect(await recallAsync(fork, { query: 'dinner' }, { search })()).toMatchObject({ right: [{ position: 0 }] })
-  })
-  it('a host that fails is a fault, and what was embedded before stays', async () => {
-    let down = true
-    const texts: string[] = []
-    const flaky = fusedSearch({
-      batch: 2,
-      embed: async (given) => {
-        texts.push(...given)
-        if (down && texts.length > 2) throw new Error('no connection')
-        return embed(given)
-      },
-    })
-    expect(await recallAsync(growing.view(), { query: 'car' }, { search: flaky })()).toMatchObject({
-      left: { _tag: 'SearchFailed', cause: new Error('no connection') },
-    })
-    down = false
-    texts.length = 0
-    expect(await recallAsync(growing.view(), { query: 'car' }, { search: flaky })()).toMatchObject({
-      right: [{ position: 0 }],
-    })
-    expect(texts).toEqual([...said.slice(2), 'The price of the ship.', 'car'])
-    for (const [wrong, reason] of [
-      [async () => [], 'embed gave 0 vectors for 6 texts; expected one for each'],
-      [
-        async (given: readonly string[]) => given.map((one) => Array.from(one, () => 1)),
-        /vectors of \d+ and of 3 numbers/,
-      ],
-    ] as const) {
-      const recalled = await recallAsync(growing.view(), { query: 'car' }, { search: fusedSearch({ embed: wrong }) })()
-      if (!isLeft(recalled)) throw new Error('it was found')
-      expect(faultMessage(recalled.left)).toMatch(reason)
-    }
-  })
-  it('is a tool, too', async () => {
-    const tool = recallTool(() => growing.view(), { search })
-    expect(await tool.run({ query: 'car' })).toMatch(/^\[0\] user, conversation\nI bought an automobile\./)
-    expect(await tool.run({ position: 2 })).toBe('[2] user, conversation\nLunch was late.')
-    await expect(tool.run({ position: 99 })).rejects.toThrow('there is no position 99')
   })
 })
 

@@ -13,7 +13,6 @@ import {
   toolResult,
   user,
 } from 'indelible'
-import { isBlockId } from '../../src/proof/kit.ts'
 import { isText, isToolCall, isToolResult, provider, refusal, toolResultsOf } from 'indelible/message'
 import { isRole, roles, toolResultPart } from '../../src/message/kit.ts'
 import { everyPart } from '../messages.ts'
@@ -94,15 +93,6 @@ describe('questions', () => {
       false,
       true,
     ])
-  })
-  it('tell block ids', () => {
-    expect([
-      isBlockId('0a'.repeat(32)),
-      isBlockId('0A'.repeat(32)),
-      isBlockId('0a'.repeat(31)),
-      isBlockId(`${'0a'.repeat(32)}\n`),
-      isBlockId(1),
-    ]).toEqual([true, false, false, false, false])
   })
   it('gather text, calls and results', () => {
     const message = assistant('a', toolCall('c1', 'f', ''), 'b', toolCall('c2', 'g', ''))

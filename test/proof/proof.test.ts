@@ -7,6 +7,7 @@ import {
   emptyRange,
   emptyRoot,
   inclusionProof,
+  isBlockId,
   leafHash,
   nodeHash,
   peakEnds,
@@ -252,4 +253,17 @@ describe('a proof of something else never verifies', () => {
       }),
     )
   })
+})
+
+it.each([
+  ['64 digits in lower case', '0123456789abcdef'.repeat(4), true],
+  ['upper case', '0A'.repeat(32), false],
+  ['a letter behind f', '0g'.repeat(32), false],
+  ['a sign before 0', '0/'.repeat(32), false],
+  ['a sign behind 9', '0:'.repeat(32), false],
+  ['two digits less', '0a'.repeat(31), false],
+  ['a line break more', `${'0a'.repeat(32)}\n`, false],
+  ['a number', 1, false],
+])('a block id has 64 hexadecimal digits: %s', (_, value, is) => {
+  expect(isBlockId(value)).toBe(is)
 })

@@ -1,10 +1,9 @@
 /** Gemini's models, with Google's own client, against a provider on loopback. */
 import { GoogleGenAI } from '@google/genai'
-import { isLeft } from 'fp-ts/lib/Either.js'
 import { afterEach, describe, expect, it } from 'vitest'
-import { assistant, faultMessage, mend, orThrow, system, textOf, toolCall, toolResult, user } from 'indelible'
-import { modelFor, run, tool, type Model, type ModelEvent } from 'indelible/run'
-import { geminiModel, geminiProvider, type GeminiOptions } from 'indelible/run/gemini'
+import { assistant, mend, orThrow, system, textOf, toolCall, toolResult, user } from 'indelible'
+import { run, tool, type Model, type ModelEvent } from 'indelible/run'
+import { geminiModel, type GeminiOptions } from 'indelible/run/gemini'
 import { providerServer, type ProviderServer, type Reply, type Request } from './provider-server.ts'
 
 let server: ProviderServer | undefined
@@ -216,14 +215,5 @@ describe('a model of Gemini', () => {
       ])
       await server?.close()
     }
-  })
-
-  it('is a provider of modelFor', () => {
-    const found = (apiKey: string | undefined): string => {
-      const model = modelFor({ name: 'gemini-3-pro' }, { google: geminiProvider({ apiKey }) })
-      return isLeft(model) ? faultMessage(model.left) : model.right.name
-    }
-    expect(found('k')).toBe('gemini-3-pro')
-    expect(found(undefined)).toContain('GEMINI_API_KEY')
   })
 })

@@ -2,15 +2,19 @@ import { faultMessage } from 'indelible'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { modelFor, scriptedModel, type ModelConfig, type ModelRegistry } from 'indelible/run'
-import { aiSdkProvider } from '@indelible/ai-sdk'
-import { anthropicProvider } from 'indelible/run/anthropic'
-import { openaiProvider } from 'indelible/run/openai'
+import { Anthropic } from '@anthropic-ai/sdk'
+import { anthropicModel } from 'indelible/run/anthropic'
 
+const mine = { apiKey: '', model: () => scriptedModel([]) }
+const anthropic = {
+  apiKey: 'k',
+  model: (model: string) => anthropicModel(new Anthropic({ apiKey: 'k' }), { model }),
+}
 const registry: ModelRegistry = {
-  openai: openaiProvider({ apiKey: undefined }),
-  openai_compatible: openaiProvider({ apiKey: '', baseURL: 'http://127.0.0.1:1/v1', api: 'chat' }),
-  openai_responses_compatible: openaiProvider({ apiKey: 'k', baseURL: 'http://127.0.0.1:1/v1' }),
-  anthropic: anthropicProvider({ apiKey: 'k' }),
+  openai: { ...mine, apiKey: undefined, keyFrom: 'OPENAI_API_KEY' },
+  openai_compatible: mine,
+  openai_responses_compatible: mine,
+  anthropic,
 }
 
 const said = (config: ModelConfig, from: ModelRegistry = registry): string => {
@@ -21,22 +25,14 @@ const said = (config: ModelConfig, from: ModelRegistry = registry): string => {
 describe('modelFor', () => {
   it('chooses by type, or by a name that tells whose it is', () => {
     expect(said({ name: 'claude-opus-5' })).toBe('claude-opus-5')
-    expect(said({ name: 'qwen3', type: 'openai_compatible' })).toBe('qwen3')
-    expect(said({ name: 'x', type: 'openai_responses_compatible' })).toBe('x')
-    expect(
-      said(
-        { name: 'x', type: 'anthropic_compatible' },
-        { anthropic_compatible: anthropicProvider({ apiKey: '', baseURL: 'http://127.0.0.1:1' }) },
-      ),
-    ).toBe('x')
-    expect(said({ name: 'gemini-3-pro' }, { google: aiSdkProvider((name) => name) })).toBe('gemini-3-pro')
-    expect(said({ name: 'any', type: 'ai_sdk' }, { ai_sdk: aiSdkProvider((name) => name) })).toBe('any')
-    expect(said({ name: 'any', type: 'mine' }, { mine: { apiKey: '', model: () => scriptedModel([]) } })).toBe(
-      'scripted',
-    )
+    expect(said({ name: 'x', type: 'openai_compatible' })).toBe('scripted')
+    expect(said({ name: 'x', type: 'anthropic_compatible' }, { anthropic_compatible: anthropic })).toBe('x')
+    expect(said({ name: 'gemini-3-pro' }, { google: mine })).toBe('scripted')
+    expect(said({ name: 'any', type: 'ai_sdk' }, { ai_sdk: mine })).toBe('scripted')
+    expect(said({ name: 'any', type: 'mine' }, { mine })).toBe('scripted')
     expect(said({ name: 'any', type: 'mine' }, {})).toMatch(/^UnknownModelType/)
     expect(said({ name: 'gemini-3-pro' }, {})).toMatch(/^UnconfiguredModel/)
-    expect(said({ name: 'gpt-5' }, { openai: { apiKey: 'k', model: () => scriptedModel([]) } })).toBe('scripted')
+    expect(said({ name: 'gpt-5' }, { openai: { ...mine, apiKey: 'k' } })).toBe('scripted')
   })
   it('has four faults, each with what to do', () => {
     expect(said({})).toBe(

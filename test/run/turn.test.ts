@@ -1,5 +1,5 @@
 /** Turns: one input on a session, answered and recorded; busy sessions, queues, runs that died, approvals. */
-import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { assistant, settle, textOf, toolCall, user, type Message } from 'indelible'
 import {
@@ -15,6 +15,7 @@ import {
 } from 'indelible/run'
 import { createSession, openSession, verifySession, type Session } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
+import { storeTask } from '../../src/store/kit.ts'
 
 const never = (): Promise<never> => new Promise(() => undefined)
 
@@ -78,6 +79,21 @@ describe('turn', () => {
     expect(() => turn(session, { role: 'user', content: 'x' } as never, { model: echo })).toThrow(
       'turn: the input is not a message',
     )
+  })
+
+  it('a store that fails once while the input is appended is that fault, and nobody asks anew', async () => {
+    const real = memoryStore()
+    let failures = 0
+    const store: Store = {
+      ...real,
+      append: (id, append) =>
+        failures++ === 0
+          ? storeTask(async () => left({ _tag: 'Io', operation: 'append', cause: new Error('no disk') }), 'append')
+          : real.append(id, append),
+    }
+    const session = await createSession(store, { id: 's' })
+    expect(await turn(session, 'one', { model: echo }).result()()).toMatchObject({ left: { _tag: 'Io' } })
+    expect(said(await openSession(store, 's'))).toEqual([])
   })
 
   it('offers recall within a budget, unless a tool has its name', async () => {

@@ -18,6 +18,7 @@ import {
   type Store,
 } from 'indelible'
 import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption'
+import { rangeDigest } from '../../src/notes/kit.ts'
 import { eraseMessages } from 'indelible/session'
 import { searchStore, type SearchHit, type SearchOptions } from 'indelible/search'
 import type { RowQuery } from 'indelible/store'
@@ -92,6 +93,13 @@ export const searchCases = (place: () => Place): void => {
     expect(typeof hit?.at).toBe('number')
   })
 
+  it.each([180, 250])('marks only what its excerpt shows, and no word that begins at %i', async (at) => {
+    const store = await open()
+    await started(store, 'a', user(`needle ${'x'.repeat(at - 8)} needle`))
+    const [{ excerpt } = {}] = await all(store, 'needle')
+    expect(excerpt).toMatchObject({ marks: [[0, 6]], cutBefore: false, cutAfter: true })
+  })
+
   it('finds text of any script', async () => {
     const store = await open()
     await started(
@@ -154,6 +162,25 @@ export const searchCases = (place: () => Place): void => {
     expect(await find(store, 'alpha', { retracted: true })).toEqual(['a:3', 'a:2', 'a:1', 'a:0'])
     const shown = await all(store, 'alpha', { retracted: true, sort: 'time' })
     expect(shown.map((hit) => hit.retracted)).toEqual([false, true, true, false])
+  })
+
+  it('finds messages that were summarized: only a retraction retracts', async () => {
+    const store = await open()
+    const session = await started(store, 'a', user('alpha one'), assistant('alpha two'))
+    await session.note({ type: 'summary', from: 0, to: 2, sourceDigest: rangeDigest(session.view()), text: 'both' })
+    const shown = await all(store, 'alpha', { sort: 'time' })
+    expect(shown.map(({ position, retracted }) => [position, retracted])).toEqual([
+      [1, false],
+      [0, false],
+    ])
+  })
+
+  it('finds what a fork still has and its origin retracted, below what both have', async () => {
+    const store = await open()
+    const session = await started(store, 'a', user('gamma one'), assistant('gamma two'), user('gamma three'))
+    await forkSession(store, 'a', { id: 'f', at: 3 })
+    await session.note({ type: 'retraction', from: 0, to: 1 })
+    expect((await find(store, 'gamma')).toSorted()).toEqual(['a:1', 'a:2', 'f:0'])
   })
 
   it('finds what forks share once, where it was appended to', async () => {
@@ -287,7 +314,9 @@ export const searchCases = (place: () => Place): void => {
     await started(store, 'clear', user('theta is said'))
     await started(keyed, 'kept', user('theta is secret'))
     await started(keyed, 'gone', user('theta is lost'))
-    expect(await searchStore(store, 'theta')).toMatchObject({ hits: [{ session: 'clear' }], encrypted: ['gone', 'kept'] }) // oxfmt-ignore
+    const passed = await searchStore(store, 'theta')
+    expect(passed).toMatchObject({ hits: [{ session: 'clear' }], encrypted: ['gone', 'kept'] })
+    expect([passed, passed.hits, passed.encrypted].every(Object.isFrozen)).toBe(true)
     expect(await searchStore(store, 'theta', { session: 'kept' })).toMatchObject({ hits: [], encrypted: ['kept'] })
     expect(await searchStore(store, 'theta', { session: 'clear' })).not.toHaveProperty('encrypted')
     await forkSession(keyed, 'gone', { id: 'fork', at: 1 })

@@ -63,6 +63,15 @@ it('a fork that is removed while its messages are erased does not stop the erasu
   expect(await eraseMessages(store, 'fork', [0])()).toMatchObject({ left: { _tag: 'NoSuchLog', id: 'fork' } })
 })
 
+it('the receipt of an erasure has no proof of a later one', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's', messages: asked })
+  const first = await session.erase([0], because)
+  await session.erase([1], because)
+  const again = await session.erase([0], because)
+  expect(again.proofs.map(({ row }) => row)).toEqual(first.proofs.map(({ row }) => row))
+})
+
 it('the receipt of an erasure is refused when anything of it is changed', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's', messages: asked })

@@ -210,21 +210,35 @@ it('eraseMessages below keys names everything that remains, or is a fault, which
   throw new Error(`it gives more than ${most} commands`)
 })
 
+/** A store whose reads give, as the first row of a log, the body of its second. */
+const withSwappedRow = (inner: Store, of: string): Store => ({
+  ...inner,
+  read: (id, range) =>
+    storeTask(async () => {
+      const rows = await inner.read(id, range)()
+      if (id !== of || isLeft(rows) || rows.right[0]?.position !== 0) return rows
+      const [first, ...others] = rows.right
+      const second = await inner.read(id, { from: 1, to: 2 })()
+      return isLeft(second) ? second : { ...rows, right: [{ ...first, body: second.right[0]?.body ?? '' }, ...others] }
+    }, 'store.read'),
+})
+
+it('readSession of a session of which a row is damaged gives the fault of a store that fails at any command', async () => {
+  for (let at = 0; at < most; at++) {
+    const inner = memoryStore()
+    await filled(inner)
+    const { store, failed } = failing(withSwappedRow(inner, 's'), at)
+    const answer = await readSession(store, 's')()
+    if (failed() === undefined) return expect(orThrow(answer).damaged.map(({ row }) => row)).toEqual([0])
+    expect([at, failed(), answer]).toEqual([at, failed(), { _tag: 'Left', left: injected }])
+  }
+  throw new Error(`it gives more than ${most} commands`)
+})
+
 it('eraseMessages below keys names a session of which a row is damaged', async () => {
   const inner = memoryStore()
   await saidTwice(withKeys(inner, ring))
-  const damaged: Store = {
-    ...inner,
-    read: (id, range) =>
-      storeTask(async () => {
-        const rows = await inner.read(id, range)()
-        if (id !== 'other' || isLeft(rows)) return rows
-        const [first, second] = rows.right
-        return first === undefined || second === undefined || first.position > 0
-          ? rows
-          : { ...rows, right: [{ ...first, body: second.body }, ...rows.right.slice(1)] }
-      }, 'store.read'),
-  }
+  const damaged = withSwappedRow(inner, 'other')
   const { remains } = orThrow(await eraseMessages(withKeys(damaged, ring), 's', [0], { reason: 'asked to' })())
   expect(remains).toEqual([{ what: 'unread', session: 'other' }])
 })

@@ -236,11 +236,17 @@ const afterWriting = async (place: string, door: string, patch: Patch): Promise<
     return [store, await ok(createSession(store, { id: `s${sessions++}` }))]
   }
   // A call that gave something may have stopped the store, too.
-  const [store, session] = (await answered(made)) ?? (await failed().then(made))
+  let begun = await answered(made)
+  if (begun === undefined) {
+    await failed()
+    begun = await made()
+  }
+  const [store, session] = begun
   const answer = await under(patch, () => (writing[door] as (typeof writing)[string])(store, session))
   const id = door === 'createSession' ? `${session.id} new` : session.id
+  // A patch can make a call answer what is no session.
   const inMemory = JSON.stringify(
-    door === 'createSession' ? ((answer as Session | undefined)?.view() ?? []) : session.view(),
+    door === 'createSession' ? ((answer as Partial<Session> | undefined)?.view?.() ?? []) : session.view(),
   )
   if (inMemory.includes('EVIL')) return 'the session shows another message'
   const opened = await answered(() => openSession(store, id)())

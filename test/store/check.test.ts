@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { Rows } from '../../src/store/sqlite/rows.ts'
+import { Scopes } from '../../src/store/sqlite/scopes.ts'
+import type { Writer } from '../../src/store/sqlite/writer.ts'
 import { sumOf } from '../../src/store/sqlite/sum.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSession, forkSession, listSessions, openSession, user, verifySession, type Store } from 'indelible'
@@ -333,6 +335,28 @@ it('where a segment begins is not remembered from a transaction that may be roll
   add.run(2, 5, sumOf(1, 2, 5))
   writing = false
   expect(rows.stretches(99, 0, 5).map(({ segment }) => segment)).toEqual([2])
+  db.close()
+})
+
+it('the number of a scope is not remembered from a transaction that may be rolled back, and else looked up once', () => {
+  const db = new DatabaseSync(damaged('select 1'))
+  const writer = { writing: true, transaction: 1 }
+  const scopes = new Scopes(db, writer as Writer)
+  db.exec('begin')
+  const first = scopes.own('new')
+  expect([scopes.keyOf('new'), scopes.own('new')]).toEqual([first, first])
+  db.exec('rollback')
+  writer.transaction = 2
+  db.exec('begin')
+  expect(scopes.keyOf('new')).toBe(-1)
+  scopes.own('before')
+  const second = scopes.own('new')
+  db.exec('commit')
+  expect(second).not.toBe(first)
+  writer.transaction = 3
+  expect(scopes.keyOf('new')).toBe(second)
+  db.exec('delete from scope')
+  expect([scopes.keyOf('new'), scopes.keyOf('before')]).toEqual([second, -1])
   db.close()
 })
 

@@ -19,7 +19,7 @@ import {
   type Session,
   type Store,
 } from 'indelible'
-import { prepareSummaries, recallAsync } from 'indelible/context'
+import { prepareSummaries } from 'indelible/context'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import {
   holdSession,
@@ -372,13 +372,6 @@ const others: { readonly [name: string]: Case } = {
       const store = keyValueBlocks(keyValueMap())
       return store.getBlocks(await store.putBlocks(blocks))
     },
-  ),
-  recallAsync: of(
-    () => [
-      { query: 'secret' },
-      { limit: 3, around: 0, search: { find: async () => [{ position: 2, score: 1, words: ['secret'] }] } },
-    ],
-    ({ session }, request, options) => recallAsync(session.view(), request, options),
   ),
   prepareSummaries: of(
     () => [{ chunkTokens: 100, keepTokens: 100, maxTokens: 100 }],

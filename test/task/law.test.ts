@@ -39,7 +39,7 @@ import {
 } from '@indelible/evidence'
 import { lastCheckpoint, listCheckpoints, signSession } from '../../packages/evidence/src/kit.ts'
 import { createHistory } from 'indelible/history'
-import { prepareSummaries, recallAsync } from 'indelible/context'
+import { prepareSummaries } from 'indelible/context'
 import { sentMessages } from '@indelible/recorder'
 import { openCallLog } from '@indelible/records'
 import {
@@ -370,10 +370,6 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   prepareSummaries: async (bad) => {
     const view = createHistory({ from: Array.from({ length: 40 }, (_, n) => user(`message ${n} `.repeat(50))) }).view()
     return [prepareSummaries(view, createHistory<never>().view(), { id: 'x', summarize: bad } as never)]
-  },
-  recallAsync: async (bad) => {
-    const view = createHistory({ from: [user('a word')] }).view()
-    return [recallAsync(view, { query: 'word' }, { search: { find: bad } as never })]
   },
   openCallLog: async (bad) => [openCallLog({ store: memoryStore(), id: 'calls', telemetry: bad, newId: bad } as never)],
   'log.flush': async () => [(await openCallLog({ store: memoryStore(), id: 'calls' })).flush()],

@@ -40,15 +40,9 @@ export interface ChatStore {
    * Start a chat, and give its id.
    *
    * @param options the id and the metadata. Default: a random id
-   * @returns the id
    */
   readonly createChat: (options?: NewChat) => Promise<string>
-  /**
-   * The messages of a chat, as `useChat` takes them. Rejects with `NoSuchLog` if there is no such chat.
-   *
-   * @param id the id of the chat
-   * @returns its messages
-   */
+  /** The messages of a chat, as `useChat` takes them. Rejects with `NoSuchLog` if there is no such chat. */
   readonly loadChat: <M extends UIMessage = UIMessage>(id: string) => Promise<M[]>
   /**
    * Make these the messages of the chat, in one append: what is new is appended, and from the first message that
@@ -56,21 +50,13 @@ export interface ChatStore {
    * A chat that is not there is created.
    *
    * Cost    one append, of the messages that changed; O(chat) to read and compare the given messages
-   *
-   * @param chat the id and all messages
    */
   readonly saveChat: (chat: { readonly chatId: string; readonly messages: readonly UIMessage[] }) => Promise<void>
-  /**
-   * The session of a chat: for `run`, `verify`, forks, and everything that was ever said.
-   *
-   * @param id the id of the chat
-   * @returns the session
-   */
+  /** The session of a chat: for `run`, `verify`, forks, and everything that was ever said. */
   readonly openChat: (id: string) => Promise<Session>
   /**
    * Bring chats along, and give the number of those that are stored. Chats that are there already are left as they are.
    *
-   * @param chats the chats to store
    * @returns the number of chats stored
    */
   readonly importChats: (chats: Iterable<Chat> | AsyncIterable<Chat>) => Promise<number>
@@ -90,8 +76,6 @@ export interface ChatStore {
  *
  * Source  `ai` 7.0.173, AI SDK UI: chatbot message persistence
  *
- * @param store the store that keeps the chats
- * @returns the functions
  * @example
  * export const { createChat, loadChat, saveChat } = chatStore(store)
  */

@@ -3,6 +3,7 @@
  *
  * Source  the types of `ai` 7
  */
+import { present } from 'indelible/json/kit'
 import { jsonSchema, streamText, type LanguageModel, type ModelMessage, type TextStreamPart, type ToolSet } from 'ai'
 import { aiModelMessages, type AiModelMessage } from 'indelible/codecs/ai-sdk'
 import type { Message, Part } from 'indelible/message'
@@ -25,7 +26,6 @@ import {
  *
  * @param model as `ai` takes it: `openai('gpt-5')`, or an id for its gateway
  * @param options the name in receipts and errors, and `onLosses`
- * @returns the model
  */
 export const aiSdkModel = (model: LanguageModel, options: Partial<AdapterOptions> = {}): Model => {
   const name = options.name ?? options.model ?? (typeof model === 'string' ? model : model.modelId)
@@ -91,8 +91,7 @@ class AiSdkAnswer {
       usage: {
         input: usage.inputTokens ?? 0,
         output: usage.outputTokens ?? 0,
-        ...(cacheRead !== undefined && { cacheRead }),
-        ...(cacheWrite !== undefined && { cacheWrite }),
+        ...present({ cacheRead, cacheWrite }),
       },
       model: response.modelId,
     }
@@ -193,8 +192,7 @@ class AiSdkAnswer {
       toolCallId,
       toolName,
       input: input as unknown,
-      ...(providerExecuted !== undefined && { providerExecuted }),
-      ...(providerMetadata !== undefined && { providerOptions: providerMetadata }),
+      ...present({ providerExecuted, providerOptions: providerMetadata }),
     }
     yield {
       type: 'block_end',

@@ -28,11 +28,6 @@ export interface ChatStreams {
   /**
    * Store the chunks of a chat's stream as they come, and give a stream that follows them. The source is read to its
    * end, whoever reads. It replaces the chat's earlier stream.
-   *
-   * @param chatId the id of the chat
-   * @param source the stream to store
-   * @param options time limits
-   * @returns a stream of the same chunks
    */
   readonly publish: (
     chatId: string,
@@ -42,7 +37,6 @@ export interface ChatStreams {
   /**
    * The chat's stream from a chunk on, while it is going on; undefined (HTTP 204) if there is none.
    *
-   * @param chatId the id of the chat
    * @param options the first chunk to send
    * @returns the stream; undefined if the chat has none
    */
@@ -61,8 +55,6 @@ export interface ChatStreams {
  *
  * Cost    one append for the chunks that come while the last one is stored
  *
- * @param given the store that keeps the chunks
- * @returns the functions
  * @example
  * const streams = chatStreams(store)
  * return createUIMessageStreamResponse({ stream: await streams.publish(chatId, toUIMessageStream(answer)) }) // POST

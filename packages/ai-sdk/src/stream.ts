@@ -26,9 +26,7 @@ export interface UIStreamOptions {
  *
  * Source  `ai` 7.0.173, `UIMessageChunk`
  *
- * @param stream the run
  * @param options the id of the message, and the text for errors
- * @returns the stream of chunks
  * @example
  * const answer = turn(session, message, { model, tools, whenBusy: 'wait' })
  * return createUIMessageStreamResponse({ stream: toUIMessageStream(answer) })

@@ -90,6 +90,21 @@ const read = tool({
 describe('the AI SDK', () => {
   for (const { name, run: work } of modelContract('ai sdk', scenes)) it(name, work)
 
+  it('takes a call that comes whole, without its pieces', async () => {
+    const whole: Streamed = { type: 'tool-call', toolCallId: 'c1', toolName: 'read', input: '{"path":"a"}' }
+    const stream = run({
+      model: aiSdkModel(speaking([whole, finish('tool-calls')], hello)),
+      view: start(),
+      tools: [read],
+    })
+    const first: unknown[] = []
+    for await (const told of stream) if (told.type === 'model_event' && told.step === 0) first.push(told.event)
+    expect(first.slice(0, 2)).toMatchObject([
+      { type: 'block_start', index: 0, block: 'tool_call', callId: 'c1', name: 'read' },
+      { type: 'block_end', index: 0, block: 'tool_call', part: { id: 'c1', arguments: '{"path":"a"}' } },
+    ])
+  })
+
   it('streams, runs tools, and gives the model of the SDK what it said back, signature included', async () => {
     const inner = speaking([...reasoning, ...calls], hello)
     const ended = await run({

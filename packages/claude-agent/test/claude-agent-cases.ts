@@ -141,6 +141,17 @@ export const claudeCases = ({ fresh }: Place, runs: number): void => {
     expect(await summing.listSessions(key.projectKey)).toEqual([{ sessionId: 's', mtime: summary?.mtime }])
   })
 
+  it('a line that is there already is not summarized again', async () => {
+    const folded: number[] = []
+    const counting: FoldSummary = (previous, given, entries, options) => {
+      folded.push(entries.length)
+      return fold(previous, given, entries, options)
+    }
+    const sessions = claudeSessionStore(await fresh(), { fold: counting })
+    for (const id of ['1', '1', '2']) await sessions.append(key, [line(id, null, id)])
+    expect(folded).toEqual([1, 1])
+  })
+
   it('reads as a conversation, and tells of lines that never came', async () => {
     const store = await fresh()
     const sessions = claudeSessionStore(store)

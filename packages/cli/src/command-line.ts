@@ -27,7 +27,7 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
     const { tell } = terminal
     const advice = (line: string): string => withPlace(line, values, commands)
     terminal = { ...terminal, tell: (texts) => tell(Array.from(texts, advice)) }
-    return (await command.run({ values, positionals, terminal })) ?? (terminal.hasDamage() ? 1 : 0)
+    return (await command.run({ values, positionals, terminal }, commands)) ?? (terminal.hasDamage() ? 1 : 0)
   } catch (error) {
     if (error instanceof Interrupted) return 130
     if (error instanceof Misuse) {

@@ -36,13 +36,8 @@ import { tail } from './look/tail.ts'
 import { tree } from './look/tree.ts'
 import { verify } from './prove/verify.ts'
 import { view } from './look/view.ts'
-import type { Command } from './terminal/command.ts'
-
-/** Commands that belong together in the help. */
-export interface Group {
-  readonly title: string
-  readonly commands: readonly Command[]
-}
+import type { Command, Group } from './terminal/command.ts'
+import { completion } from './terminal/completion.ts'
 
 /** Every command, in the order of the help. */
 export const groups: readonly Group[] = [
@@ -57,6 +52,7 @@ export const groups: readonly Group[] = [
     title: 'Look after a store',
     commands: [copy, index, backup, repair, compact, erase, hold, release, remove, encryption],
   },
+  { title: 'The command itself', commands: [completion] },
 ]
 
 /** The commands of all groups. */

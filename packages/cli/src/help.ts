@@ -1,6 +1,5 @@
 /** The help of the program and of each command, made of the table of commands. */
-import type { Command } from './terminal/command.ts'
-import type { Group } from './commands.ts'
+import type { Command, Group } from './terminal/command.ts'
 import { wrapped } from './terminal/screen.ts'
 
 /** The most columns of help: it is read in any terminal. */

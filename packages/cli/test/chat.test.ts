@@ -102,7 +102,7 @@ describe('indelible chat', () => {
     first.pty.write('please list the files\r')
     await first.until(/I see 4 lines/)
     first.pty.write('read inner/b.txt\r')
-    await first.until('another first line')
+    await first.until(/another first line[^]*you> /)
     first.pty.write(`tell me ${'a '.repeat(90)}\r`) // 15 milliseconds for each word
     await first.until('You said: tell me')
     first.pty.write('\u0003')

@@ -278,6 +278,7 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     [file, '--policy', evil],
   ],
   sessions: () => [[], ['--json'], ['--of', evil], [evil]],
+  completion: () => [['bash'], ['zsh'], ['fish'], [evil]],
   continue: () => [
     [file, '--in', 'codex', '--print'],
     [evilId, '--in', 'pi', '--print', '--store', store],

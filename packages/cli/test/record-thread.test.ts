@@ -100,7 +100,7 @@ it('clients are served while the thread can store nothing and bombs wait for it:
 it('the thread dies: calls go on, are counted as not recorded, and the next start records them', async () => {
   const store = join(folder, 's.db')
   const { recording, told, thread } = await begun(store)
-  await goesBy(recording, 'before').over
+  for (const question of ['before', 'and again']) await goesBy(recording, question).over
   const died = new Promise((resolve) => thread.on('exit', resolve))
   thread.postMessage({ records: 'no bytes' }) // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread has none
   await died
@@ -118,7 +118,7 @@ it('the thread dies: calls go on, are counted as not recorded, and the next star
   const recorded = await again.recording.settled()
   expect(again.told.join('')).toContain('4 calls of a recorder that was killed: recorded')
   expect(recorded.reduce((sum, { lost }) => sum + lost, 0)).toBe(0)
-  expect(indelible(['list', '--json', '--store', store]).lines.filter(Boolean)).toHaveLength(5)
+  expect(indelible(['list', '--json', '--store', store]).lines.filter(Boolean)).toHaveLength(6)
   expect(readdirSync(folder).filter((name) => name.includes('-spool-'))).toEqual([])
 })
 

@@ -69,6 +69,10 @@ it('prints what is there, then what another process stores, until the session is
     { position: 2, kind: 'entry', index: 2, at: expect.any(Number), message: { role: 'assistant' } },
     { position: 3, kind: 'note', index: 0, note: { type: 'pin', position: 1 } },
   ])
+  const all = indelible(['tail', 's', '--store', path, '--json']) // the last ten, and there are five
+  expect(all.lines.filter(Boolean).map((line) => (JSON.parse(line) as { position: number }).position)).toEqual([
+    0, 1, 2, 3, 4,
+  ])
   expect(indelible(['tail', 'none', '--store', path])).toMatchObject({ status: 1 })
   await store.close()
 })

@@ -59,7 +59,6 @@ export const checkKeys = (store: Store, ring: KeyRing): Task<LogFault, number> =
  * Cost    an append to the ledger, and a look at each session that is held
  *
  * @param store the store of the session, with or without keys
- * @param id the id of the session
  * @param ring the ring: only `keysIn` is used
  * @param reason the reason and the person, for the ledger
  * @returns true if the key was destroyed; false if it had been destroyed before. `LogHeld` if a held session needs it;

@@ -17,7 +17,6 @@ export interface KeyRing {
   /**
    * Another key, by its name.
    *
-   * @param id the name
    * @returns its 32 bytes, or a promise of them; undefined if there is none
    */
   readonly byId: (id: string) => Uint8Array | undefined | Promise<Uint8Array | undefined>
@@ -32,22 +31,16 @@ export interface KeyRing {
  * A key of the host, with random bytes.
  *
  * @param id its name. Default: a random one
- * @returns the key
  */
 export const newHostKey = (id: string = hex(randomBytes(6))): HostKey => checkedKey({ id, key: randomBytes(32) })
 
-/**
- * A key as text: its name, a colon, and its bytes in base64. Keep it where you keep other secrets.
- *
- * @returns the text
- */
+/** A key as text: its name, a colon, and its bytes in base64. Keep it where you keep other secrets. */
 export const hostKeyText = ({ id, key }: HostKey): string => `${id}:${toBase64(key)}`
 
 /**
  * A key from its text.
  *
  * @param text what `hostKeyText` gave
- * @returns the key
  * @throws TypeError if it is not such a text
  */
 export const hostKeyOf = (text: string): HostKey => {
@@ -60,7 +53,6 @@ export const hostKeyOf = (text: string): HostKey => {
  *
  * @param keys the keys, the current one first
  * @param options where the wrapped keys of sessions are kept
- * @returns the ring
  * @throws TypeError if there is no key, two of one name, or one that is none
  * @example
  * const ring = keyRing([hostKeyOf(process.env.SESSION_KEY)])

@@ -135,7 +135,6 @@ export const decryptRow = (row: StoredRow, key: Uint8Array): StoredRow | undefin
  * The content of a block of an encrypted row.
  *
  * @param key the key, as the decrypted row has it
- * @param bytes the stored bytes
  * @returns the content; undefined if it is not that key's
  */
 export const decryptBlock = (key: string, bytes: Uint8Array): Uint8Array | undefined => {

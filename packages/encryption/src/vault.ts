@@ -76,22 +76,23 @@ export class Vault {
 
   /** Whether the key of this name was seen where keys are kept, not longer ago than so many milliseconds. */
   isFresh(name: string, within: number): boolean {
-    if (this.#destroyed !== destroyed) {
-      this.#known.clear()
-      this.#destroyed = destroyed
-    }
+    this.#forgetDestroyed()
     const known = this.#known.get(name)
     return known !== undefined && Math.abs(Date.now() - known.seen) < within
   }
 
+  #forgetDestroyed(): void {
+    if (this.#destroyed !== destroyed) this.#known.clear()
+    this.#destroyed = destroyed
+  }
+
   /**
    * The key of this name, for the log `of`. One that is in memory is used if it still stands where keys are kept: that is
-   * looked at, unless it was within so many milliseconds.
+   * looked at.
    */
-  async get(name: string, of: string, within = 0): Promise<Either<KeyFault, Uint8Array>> {
-    const fresh = this.isFresh(name, within)
+  async get(name: string, of: string): Promise<Either<KeyFault, Uint8Array>> {
+    this.#forgetDestroyed()
     const known = this.#known.get(name)
-    if (fresh && known !== undefined) return right(known.secret)
     const found = await this.#store.info(keyLogOf(name))()
     const no = (reason: string): Either<NoKey, never> => {
       this.#known.delete(name)

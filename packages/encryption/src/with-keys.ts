@@ -1,6 +1,6 @@
 /** A store whose sessions are encrypted: rows are encrypted before they are hashed, and decrypted after they are read. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { pagesOf, type Task } from 'indelible/task/kit'
+import { fail, need, pagesOf, untilFault, type Steps, type Task } from 'indelible/task/kit'
 import { mapRight, describe, isLeft, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { BlockId } from 'indelible/proof/kit'
@@ -70,8 +70,6 @@ export interface KeysOptions {
  * Cost    of an append: one AES-256-GCM of each row (bench: encryption). The first time that a session is met: one read
  *         of its key
  *
- * @param store the store to wrap
- * @param ring the keys of the host
  * @param options what becomes of sessions without keys
  * @returns the store. Closing it closes the wrapped one, and not `ring.keysIn`
  * @throws TypeError if the current key of the ring is none, or the store has keys already
@@ -93,6 +91,9 @@ export const withKeys = (store: Store, ring: KeyRing, options: KeysOptions = {})
 /** Makes a task. The one cast: the faults are those of the wrapped store's method, and `NoKey`. */
 const taskOf = <F extends StoreFault, T>(work: () => Promise<Either<StoreFault, T>>, call: string): Task<F, T> =>
   storeTask(work, call) as Task<F, T>
+
+const stepsOf = <F extends StoreFault, T>(work: () => Steps<StoreFault, T>, call: string): Task<F, T> =>
+  taskOf(() => untilFault(work), call)
 
 /** To put a block can't fail for want of a key, elsewhere: here that is a failure of the place. */
 const ioOf = (fault: StoreFault): Either<StoreFault, never> =>
@@ -203,7 +204,7 @@ class Encrypting {
           const rows = await inner.read(id, range)()
           return isLeft(rows) ? rows : this.#decrypted(id, rows.right)
         }, 'store.read'),
-      fork: (id, fork) => taskOf(() => this.#fork(id, copyArgument(fork)), 'store.fork'),
+      fork: (id, fork) => stepsOf(() => this.#fork(id, copyArgument(fork)), 'store.fork'),
       remove: (id, call) =>
         taskOf(async () => {
           const removed = await inner.remove(id, call)()
@@ -214,20 +215,18 @@ class Encrypting {
           }
           return removed
         }, 'store.remove'),
-      containing: (texts) => taskOf(() => this.#containing([...texts]), 'store.containing'),
-      erase: (request) => taskOf(() => this.#erase(copyArgument(request)), 'store.erase'),
+      containing: (texts) => stepsOf(() => this.#containing([...texts]), 'store.containing'),
+      erase: (request) => stepsOf(() => this.#erase(copyArgument(request)), 'store.erase'),
       putBlocks: (blocks) =>
         taskOf(async () => {
           const own = blocks.map((bytes) => Uint8Array.from(bytes)) // the caller may change its own
-          const scope = await vault.getOrMake(scopeKey)
-          if (isLeft(scope)) return ioOf(scope.left)
-          const ids: BlockId[] = []
-          for (const bytes of own) {
-            const put = await putNamed(inner, scope.right, bytes)
-            if (isLeft(put)) return ioOf(put.left)
-            ids.push(put.right)
-          }
-          return right(Object.freeze(ids))
+          const put = await untilFault(async function* () {
+            const scope = yield* need(vault.getOrMake(scopeKey))
+            const ids: BlockId[] = []
+            for (const bytes of own) ids.push(yield* need(putNamed(inner, scope, bytes)))
+            return Object.freeze(ids)
+          })
+          return isLeft(put) ? ioOf(put.left) : put
         }, 'store.putBlocks'),
       getBlocks: ([...ids]) => taskOf(() => this.#withScope((scope) => getNamed(inner, scope, ids)), 'store.getBlocks'),
       hasBlocks: ([...ids]) => taskOf(() => this.#withScope((scope) => hasNamed(inner, scope, ids)), 'store.hasBlocks'),
@@ -295,7 +294,7 @@ class Encrypting {
     const sealed = sealMeta(log.id, own.key, { keys: [own.name], from: [0] }, meta)
     if (isLeft(sealed)) return sealed
     const { attached, ...rows } = ready.right
-    const missing = await this.#missing(attached)
+    const missing = await untilFault(() => this.#missing(attached))
     if (isLeft(missing)) return missing
     const created = await this.#inner.create({ ...log, ...rows, meta: sealed.right })()
     return isLeft(created) ? created : this.#readable(created.right)
@@ -452,7 +451,7 @@ class Encrypting {
     }
     const ready = this.#forLog(id, append)
     if (isLeft(ready)) return ready
-    const missing = await this.#missing(append.attached ?? ready.right.attached)
+    const missing = await untilFault(() => this.#missing(append.attached ?? ready.right.attached))
     return isLeft(missing) ? missing : ready
   }
 
@@ -460,39 +459,39 @@ class Encrypting {
     const ready = { ...append, rows, blocks, ownKey } // what was planned counts for the same array
     const appended = await this.#inner.append(id, ready)()
     if (!isLeft(appended)) return appended
-    if (appended.left._tag === 'OperationMismatch') return this.#repeated(id, ready, appended.left)
+    if (appended.left._tag === 'OperationMismatch') {
+      const { left: fault } = appended
+      return untilFault(() => this.#repeated(id, ready, fault))
+    }
     if (appended.left._tag !== 'Conflict') return appended
     const missed = await this.#decrypted(id, appended.left.missed)
     return isLeft(missed) ? missed : left({ ...appended.left, missed: missed.right })
   }
 
   /** No text is encrypted to the same bytes twice: whether an operation has appended the same rows, only the key tells. */
-  async #repeated(
+  async *#repeated(
     id: string,
     { expected, rows }: Append,
     fault: StoreFaultOf<'OperationMismatch'>,
-  ): Promise<Either<StoreFault, Appended>> {
+  ): Steps<StoreFault, Appended> {
     const { from, head } = fault
     const known = this.#logs.get(id)
-    if (known === undefined || head === undefined || head.size - from !== rows.length) return left(fault)
-    const read = await this.#inner.read(id, { from, to: head.size })()
-    const stored = isLeft(read) ? read : await this.#decrypted(id, read.right)
-    if (isLeft(stored)) return stored
-    const isSame = stored.right.every(({ kind, body, erased }, index) => {
+    if (known === undefined || head === undefined || head.size - from !== rows.length) return yield* fail(fault)
+    const stored = yield* need(this.#decrypted(id, yield* need(this.#inner.read(id, { from, to: head.size }))))
+    const isSame = stored.every(({ kind, body, erased }, index) => {
       const row = rows[index] as TimedRow // `encryptRows` gave it
       const given = decryptRow({ ...row, index, position: expected.size + index }, known.own.key)
       return row.kind === kind && (erased !== undefined || given?.body === body)
     })
-    return isSame ? right(Object.freeze({ from, head })) : left(fault)
+    return isSame ? Object.freeze({ from, head }) : yield* fail(fault)
   }
 
   /** `MissingBlock`, if one of the attachments is not there. */
-  async #missing(attached: readonly BlockId[]): Promise<Either<StoreFault, void>> {
-    if (attached.length === 0) return right(undefined)
-    const there = await this.#withScope((scope) => hasNamed(this.#inner, scope, attached))
-    if (isLeft(there)) return there
-    const ids = attached.filter((_, index) => there.right[index] !== true)
-    return ids.length === 0 ? right(undefined) : left({ _tag: 'MissingBlock', ids })
+  async *#missing(attached: readonly BlockId[]): Steps<StoreFault, void> {
+    if (attached.length === 0) return
+    const there = yield* need(this.#withScope((scope) => hasNamed(this.#inner, scope, attached)))
+    const ids = attached.filter((_, index) => there[index] !== true)
+    if (ids.length > 0) yield* fail({ _tag: 'MissingBlock', ids })
   }
 
   /** Rows as they were appended. */
@@ -544,32 +543,27 @@ class Encrypting {
     return right(Object.freeze(decrypted))
   }
 
-  async #fork(id: string, { sameKey = false, ...fork }: Fork): Promise<Either<StoreFault, LogInfo>> {
+  async *#fork(id: string, { sameKey = false, ...fork }: Fork): Steps<StoreFault, LogInfo> {
     const problem = againstOwnId(id, fork) ?? againstOwnId(fork.id, fork)
-    if (problem !== undefined) return left(problem)
-    const parent = await this.#openedNow(id)
-    if (isLeft(parent)) return parent
-    const { known } = parent.right
+    if (problem !== undefined) return yield* fail(problem)
+    const { known } = yield* need(this.#openedNow(id))
     this.#logs.delete(fork.id)
     if (known === undefined) {
-      const continued = this.#continued(id)
-      return isLeft(continued) ? continued : this.#inner.fork(id, fork)()
+      yield* need(this.#continued(id))
+      return yield* need(this.#inner.fork(id, fork))
     }
-    const own = sameKey ? right(known.own) : await this.#newKey()
-    if (isLeft(own)) return own
-    const { name, key } = own.right
+    const { name, key } = sameKey ? known.own : yield* need(this.#newKey())
     const keys = sameKey ? known : forkedKeys(known, fork.at, name)
     const sealed = sealMeta(fork.id, key, keys, fork.meta ?? {})
-    const forked = await this.#marked(fork.id, sameKey ? undefined : name, async () =>
+    const forked = this.#marked(fork.id, sameKey ? undefined : name, async () =>
       isLeft(sealed) ? sealed : this.#inner.fork(id, { ...fork, meta: sealed.right })(),
     )
-    return isLeft(forked) ? forked : this.#readable(forked.right)
+    return yield* need(this.#readable(yield* need(forked)))
   }
 
   /** Nothing is found in what is encrypted, so it is read. A log without its key, or with a damaged row, is named. */
-  async #containing(texts: readonly string[]): Promise<Either<StoreFault, TextPlaces>> {
-    const found = await this.#inner.containing(texts)()
-    if (isLeft(found)) return found
+  async *#containing(texts: readonly string[]): Steps<StoreFault, TextPlaces> {
+    const found = yield* need(this.#inner.containing(texts))
     const looking: Looking = {
       isIn: finderOf(texts),
       isInBytes: byteFinderOf(texts),
@@ -578,135 +572,116 @@ class Encrypting {
     }
     const unread: string[] = []
     for await (const page of pagesOf((from) => this.#inner.list({ limit: 500, ...from })())) {
-      if (isLeft(page)) return page
-      for (const log of page.right.logs) {
+      for (const log of (yield* need(page)).logs) {
         if (!isEncryptedLog(log)) continue
-        const looked = await this.#lookIn(log, looking)
+        const looked = await untilFault(() => this.#lookIn(log, looking))
         if (!isLeft(looked) || looked.left._tag === 'NoSuchLog') continue // removed meanwhile
-        if (!isUnreadable(looked.left)) return looked
+        if (!isUnreadable(looked.left)) yield* fail(looked.left)
         unread.push(log.id)
       }
     }
-    return right(
-      Object.freeze({
-        rows: Object.freeze([...found.right.rows, ...looking.places.values()]),
-        blocks: found.right.blocks,
-        unread: Object.freeze(unread),
-      }),
-    )
+    return Object.freeze({
+      rows: Object.freeze([...found.rows, ...looking.places.values()]),
+      blocks: found.blocks,
+      unread: Object.freeze(unread),
+    })
   }
 
-  async #lookIn(log: LogInfo, looking: Looking): Promise<Either<StoreFault, void>> {
-    const opened = await this.#opened(log)
-    if (isLeft(opened)) return opened
+  async *#lookIn(log: LogInfo, looking: Looking): Steps<StoreFault, void> {
+    const { known } = yield* need(this.#opened(log))
     for (let from = 0; from < log.head.size; from += 500) {
-      const rows = await this.#inner.read(log.id, { from, to: from + 500 })()
-      const plain = isLeft(rows) ? rows : await this.#decrypted(log.id, rows.right)
-      if (isLeft(plain)) return plain
-      for (const { position, body, stored = '' } of plain.right) {
+      const rows = yield* need(this.#inner.read(log.id, { from, to: from + 500 }))
+      for (const { position, body, stored = '' } of yield* need(this.#decrypted(log.id, rows))) {
         if (looking.isIn(stored)) continue // it was found without keys
-        const isThere = looking.isIn(body) ? right(true) : await this.#isInBlocks(log.id, position, body, looking)
-        if (isLeft(isThere)) return isThere
-        if (!isThere.right) continue
+        if (!looking.isIn(body) && !(yield* this.#isInBlocks(log.id, position, body, looking))) continue
         const place = `${position} ${stored}`
-        const isOwn = readEncrypted(stored)?.key === opened.right.known?.own.name
+        const isOwn = readEncrypted(stored)?.key === known?.own.name
         if (isOwn || !looking.places.has(place)) looking.places.set(place, { id: log.id, position })
       }
     }
-    return right(undefined)
   }
 
   /** Whether one of the blocks of a row has what is looked for. */
-  async #isInBlocks(
+  async *#isInBlocks(
     log: string,
     position: number,
     body: string,
     { isInBytes, blocks }: Looking,
-  ): Promise<Either<StoreFault, boolean>> {
+  ): Steps<StoreFault, boolean> {
     const decoded = decodeRow(body)
     for (const { id, key } of isLeft(decoded) ? [] : decoded.right.blocks) {
       if (!blocks.has(id)) {
-        const found = await this.#inner.getBlocks([id])()
-        if (isLeft(found)) return found
-        const [bytes] = found.right
+        const [bytes] = yield* need(this.#inner.getBlocks([id]))
         const plain = bytes && key !== undefined ? decryptBlock(key, bytes) : undefined
         if (bytes !== undefined && key !== undefined && plain === undefined)
-          return left({ _tag: 'DamagedLog', id: log, position, reason: `block ${id} is not what its key encrypted` })
+          yield* fail({ _tag: 'DamagedLog', id: log, position, reason: `block ${id} is not what its key encrypted` })
         blocks.set(id, plain !== undefined && isInBytes(plain))
       }
-      if (blocks.get(id) === true) return right(true)
+      if (blocks.get(id) === true) return true
     }
-    return right(false)
+    return false
   }
 
   /** The stubs that stand for erased rows say who spoke, so they are encrypted, too: each by the key of its row. */
-  async #erase(request: EraseRequest): Promise<Either<StoreFault, Erased>> {
+  async *#erase(request: EraseRequest): Steps<StoreFault, Erased> {
     const logs: RowsToErase[] = []
     const attached = new Set<BlockId>()
     for (const log of request.logs) {
       const problem = againstOwnId(log.id)
-      if (problem !== undefined) return left(problem)
+      if (problem !== undefined) yield* fail(problem)
       // A log of which nothing is erased needs no key: it is only looked at.
-      const opened = log.rows.length === 0 ? right({ known: undefined }) : await this.#openedNow(log.id)
-      if (isLeft(opened)) return opened
-      const { known } = opened.right
+      const known = log.rows.length === 0 ? undefined : (yield* need(this.#openedNow(log.id))).known
       if (known === undefined) {
         logs.push(log)
         continue
       }
       const rows: RowsToErase['rows'][number][] = []
       for (const [index, { position, stub }] of log.rows.entries()) {
-        const problem = isCount(position) ? await this.#stubFor(log.id, known, position, stub, attached) : right(stub)
-        if (isLeft(problem)) return left(problem.left._tag === 'InvalidRow' ? { ...problem.left, index } : problem.left)
-        rows.push({ position, stub: problem.right })
+        const stored = isCount(position)
+          ? await untilFault(() => this.#stubFor(log.id, known, position, stub, attached))
+          : right(stub)
+        if (isLeft(stored) && stored.left._tag === 'InvalidRow') yield* fail({ ...stored.left, index })
+        rows.push({ position, stub: yield* need(stored) })
       }
       logs.push({ ...log, rows })
     }
-    const erased = await this.#inner.erase({ ...request, logs })()
-    if (isLeft(erased) || attached.size === 0) return erased
-    const remaining = await this.#remaining([...attached])
-    return isLeft(remaining)
-      ? remaining
-      : right(Object.freeze({ ...erased.right, blocks: Object.freeze([...erased.right.blocks, ...remaining.right]) }))
+    const erased = yield* need(this.#inner.erase({ ...request, logs }))
+    if (attached.size === 0) return erased
+    const remaining = yield* this.#remaining([...attached])
+    return Object.freeze({ ...erased, blocks: Object.freeze([...erased.blocks, ...remaining]) })
   }
 
   /** What stands for a row, encrypted; the attachments of the row are collected. */
-  async #stubFor(
+  async *#stubFor(
     id: string,
     known: NonNullable<Known>,
     position: number,
     stub: string,
     attached: Set<BlockId>,
-  ): Promise<Either<StoreFault, string>> {
-    const read = await this.#inner.read(id, { from: position, to: position + 1 })()
-    if (isLeft(read)) return read
-    const [row] = read.right
-    if (row === undefined || row.erased !== undefined) return right(stub) // beyond the end, or erased already
+  ): Steps<StoreFault, string> {
+    const [row] = yield* need(this.#inner.read(id, { from: position, to: position + 1 }))
+    if (row === undefined || row.erased !== undefined) return stub // beyond the end, or erased already
     const reason = againstStub(row.kind, stub)
-    if (reason !== undefined) return left({ _tag: 'InvalidRow', index: 0, reason })
-    const plain = await this.#decryptedBy(id, known, [row])
-    if (isLeft(plain)) return plain
-    for (const block of attachmentsOf(plain.right[0] as StoredRow)) attached.add(block)
+    if (reason !== undefined) yield* fail({ _tag: 'InvalidRow', index: 0, reason })
+    const [plain] = yield* need(this.#decryptedBy(id, known, [row]))
+    for (const block of attachmentsOf(plain as StoredRow)) attached.add(block)
     const name = readEncrypted(row.body)?.key ?? known.own.name
-    const key = await this.#keyOf(name, id)
-    if (isLeft(key)) return key
+    const key = yield* need(this.#keyOf(name, id))
     const erased = hex(rowLeaf(row, this.#inner.hash))
     const { kind, at } = row
-    return right(encryptedRowBody({ name, key: key.right }, { kind, position, at, erased }, stub))
+    return encryptedRowBody({ name, key }, { kind, position, at, erased }, stub)
   }
 
   /** Attachments that are still there: they were stored on their own. */
-  async #remaining(attached: readonly BlockId[]): Promise<Either<StoreFault, readonly RemainingBlock[]>> {
-    const there = await this.#withScope((scope) => hasNamed(this.#inner, scope, attached))
-    if (isLeft(there)) return there
+  async *#remaining(attached: readonly BlockId[]): Steps<StoreFault, readonly RemainingBlock[]> {
+    const there = yield* need(this.#withScope((scope) => hasNamed(this.#inner, scope, attached)))
     const blocks: RemainingBlock[] = []
     for (const [index, block] of attached.entries()) {
-      if (there.right[index] !== true) continue
-      const naming = await this.#containing([block])
-      if (isLeft(naming)) return naming
-      blocks.push({ block, rows: naming.right.rows.length, kept: true })
+      if (there[index] !== true) continue
+      const { rows } = yield* this.#containing([block])
+      blocks.push({ block, rows: rows.length, kept: true })
     }
-    return right(blocks)
+    return blocks
   }
 }
 

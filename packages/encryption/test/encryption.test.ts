@@ -40,7 +40,7 @@ import {
   readRange,
 } from 'indelible/session'
 import { verifyLog, type Row } from 'indelible/store'
-import { isEncrypted } from '../../../src/store/kit.ts'
+import { isEncrypted, ownStore, storeTask } from '../../../src/store/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { postgresStore } from '@indelible/postgres'
 import { blockContract, storeContract } from '@indelible/testing'
@@ -50,6 +50,7 @@ import { root } from '../../../scripts/run.ts'
 import { fault, ok } from '../../../test/answers.ts'
 import { startPostgres } from '../../postgres/test/postgres-server.ts'
 import { native, portable } from '../src/aes.ts'
+import { Vault } from '../src/vault.ts'
 import { changed } from './stolen.ts'
 import { rounds } from '../../../test/rounds.ts'
 import { program } from '../../../test/programs.ts'
@@ -301,6 +302,13 @@ describe('keys', () => {
     await fault('NoKey', lacking.hasBlocks([id as never]))
   })
 
+  it('of logs are kept in memory up to ten thousand, and the oldest is forgotten first', async () => {
+    const vault = new Vault(ring, memoryStore())
+    const isKept = (name: number): boolean => vault.isFresh(`k${name}`, Infinity)
+    for (let name = 0; name < 10_001; name++) await vault.make(`k${name}`)
+    expect([isKept(0), isKept(1), isKept(10_000)]).toEqual([false, true, true])
+  })
+
   it('rotate: old keys are not needed any more, and no row changes', async () => {
     const bare = memoryStore()
     const session = await ok(createSession(withKeys(bare, ring), { id: 's', messages: said }))
@@ -353,6 +361,51 @@ describe('keys', () => {
     await ok(copySession(store, there, 's'))
     expect((await ok(verifySession(withKeys(there, ring), 's'))).erased).toEqual([0, 3])
     await bare.close()()
+  })
+
+  it('an append whose key is known is sent before the call returns', async () => {
+    const bare = memoryStore()
+    let sent = 0
+    const store = withKeys({ ...bare, append: (id, append) => ((sent += 1), bare.append(id, append)) }, ring)
+    const session = await ok(createSession(store, { id: 's', messages: [user('a')] }))
+    sent = 0
+    const appended = store.append('s', { expected: session.head(), rows: [{ kind: 'note', body: '{}' }] })
+    expect(sent).toBe(1)
+    await ok(appended)
+  })
+
+  it('metadata that were encrypted for a session are not stored in another one that has taken its id', async () => {
+    const bare = memoryStore()
+    const other = withKeys(bare, ring)
+    let taken = false
+    const racing: Store = {
+      ...ownStore(bare),
+      update: (id, update) =>
+        storeTask(async () => {
+          if (!taken) {
+            taken = true
+            await ok(other.remove('s'))
+            await ok(createSession(other, { id: 's' }))
+          }
+          return ownStore(bare).update(id, update)()
+        }, 'update'),
+    }
+    const store = withKeys(racing, ring)
+    await ok(createSession(store, { id: 's' }))
+    const { meta, version } = await ok(store.info('s'))
+    await fault('NoSuchLog', store.update('s', { expected: version, meta: { ...meta, title: 'of the first' } }))
+    expect((await ok(describeSession(other, 's'))).metadata).toEqual({})
+    const now = await ok(other.info('s'))
+    await fault('NoSuchLog', other.update('s', { expected: now.version, meta: now.meta, ownKey: null })) // of a plain one
+  })
+
+  it('metadata of the library\u2019s own are changed by no update of a caller', async () => {
+    const store = withKeys(memoryStore(), ring)
+    await ok(createSession(store, { id: 's' }))
+    const { meta, version } = await ok(store.info('s'))
+    const update = { expected: version, meta: { ...meta, 'indelible.forged': 1 } }
+    expect(await fault('InvalidMeta', store.update('s', update))).toMatchObject({ path: ['indelible.forged'] })
+    await fault('MetaConflict', store.update('s', { ...update, expected: version + 1 })) // it may be what another one stored
   })
 
   it('a plain session of the same store stays plain, and both kinds are in one list', async () => {

@@ -10,8 +10,9 @@ import { checkProof, proveEntry, type EntryProof, type Proven, type SessionFault
 import type { Head, Store, StoreFault, StoredRow } from 'indelible/store'
 import { inclusionPath, isMoment, ledgerId, ledgerRow, readLedgerRow, rowLeaf } from 'indelible/store/kit'
 import type { Checkpoint } from './checkpoint.ts'
-import { evidenceTask, type EvidenceFault, type EvidenceTask } from './fault.ts'
-import { lastCheckpoint } from './checkpoints.ts'
+import { fail, need } from 'indelible/task/kit'
+import { evidenceSteps, type EvidenceFault, type EvidenceTask } from './fault.ts'
+import { lastCheckpoint, notSigned } from './checkpoints.ts'
 import { readLedger } from './ledger.ts'
 import { parseTlogProof, tlogProofText } from './tlog-proof.ts'
 import { checkCheckpoint, claimedCheckpoint, type Trust, type TrustedCheckpoint } from './trust.ts'
@@ -62,27 +63,18 @@ export interface ProvenInLedger extends Proven {
  *
  * Cost    O(rows of the ledger); the bundle is a few kilobytes beyond the message
  * Errors  `NoLedger` without a checkpoint; `NotInLedger` if the ledger does not cover the message yet
- * @param store the store with the session and the ledger
- * @param id the id of the session
  * @param position counts messages, a negative one from the end
- * @returns the bundle; or `NoLedger`, `NotInLedger`
  */
 export const proveInLedger = (store: Store, id: string, position: number): EvidenceTask<EvidenceBundle> =>
-  evidenceTask(async () => {
-    const ledger = await proveHead(store, id)()
-    if (isLeft(ledger) && ledger.left._tag !== 'NotInLedger') return ledger
-    const now = await proveEntry(store, id, position)()
-    if (isLeft(now)) return now
-    if (isLeft(ledger)) return ledger
-    const said = claimedHead(ledger.right)
-    if (isLeft(said)) return said
-    const { size } = said.right.head
-    if (size <= now.right.row) return left({ _tag: 'NotInLedger', id, rows: size })
-    const entry = await proveEntry(store, id, position, { size })()
-    if (isLeft(entry)) return entry
-    return right(
-      Object.freeze({ indelible: 'evidence' as const, version: 1 as const, entry: entry.right, ledger: ledger.right }),
-    )
+  evidenceSteps(async function* () {
+    const proved = await proveHead(store, id)()
+    if (isLeft(proved) && proved.left._tag !== 'NotInLedger') return yield* fail(proved.left)
+    const now = yield* need(proveEntry(store, id, position))
+    const ledger = yield* need(proved)
+    const { size } = (yield* need(claimedHead(ledger))).head
+    if (size <= now.row) return yield* fail({ _tag: 'NotInLedger', id, rows: size })
+    const entry = yield* need(proveEntry(store, id, position, { size }))
+    return Object.freeze({ indelible: 'evidence', version: 1, entry, ledger } as const)
   }, 'proveInLedger')
 
 /**
@@ -91,35 +83,16 @@ export const proveInLedger = (store: Store, id: string, position: number): Evide
  *
  * Cost    O(rows of the ledger); the proof is a few kilobytes
  * Errors  `NoLedger` without a checkpoint; `NotInLedger` if it does not cover the session
- * @param store the store with the session and the ledger
- * @param id the id of the session
- * @returns the proof; or `NoLedger`, `NotInLedger`
  */
 export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =>
-  evidenceTask(async () => {
-    const checkpoint = await lastCheckpoint(store)()
-    if (isLeft(checkpoint)) return checkpoint
-    if (checkpoint.right === undefined) {
-      const unsigned = await readLedger(store)()
-      return isLeft(unsigned) ? unsigned : left({ _tag: 'NoLedger', scope: store.scope, missing: 'checkpoint' })
-    }
-    const { note, head } = checkpoint.right
-    const ledger = await readLedger(store, head.size)()
-    if (isLeft(ledger)) return ledger
-    const said = ledger.right.sessions.get(id)
-    if (said === undefined || said.removed) return left({ _tag: 'NotInLedger', id, rows: 0 })
-    const row = await store.read(ledgerId, { from: said.row, to: said.row + 1 })()
-    if (isLeft(row)) return row
-    const path = await inclusionPath(store, ledgerId, said.row, head.size)()
-    if (isLeft(path)) return path
-    const { body, at } = row.right[0] as StoredRow // it was just read
-    return right(
-      Object.freeze({
-        body,
-        at,
-        proof: tlogProofText({ index: said.row, path: path.right, checkpoint: note }),
-      }),
-    )
+  evidenceSteps(async function* () {
+    const { note, head } = (yield* need(lastCheckpoint(store))) ?? (yield* notSigned(store))
+    const said = (yield* need(readLedger(store, head.size))).sessions.get(id)
+    if (said === undefined || said.removed) return yield* fail({ _tag: 'NotInLedger', id, rows: 0 })
+    const [row] = yield* need(store.read(ledgerId, { from: said.row, to: said.row + 1 }))
+    const path = yield* need(inclusionPath(store, ledgerId, said.row, head.size))
+    const { body, at } = row as StoredRow // it was just read
+    return Object.freeze({ body, at, proof: tlogProofText({ index: said.row, path, checkpoint: note }) })
   }, 'proveHead')
 
 /**
@@ -127,8 +100,6 @@ export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =
  * order, each once, and no other; whole numbers in digits alone. Nothing is verified.
  *
  * Errors  `BadBundle`
- * @param text the text of a bundle
- * @returns the bundle, for {@link checkBundle}; or `BadBundle`
  */
 export const readBundle = (text: string): Either<EvidenceFault, EvidenceBundle> => {
   const parsed = parseJson(text)
@@ -169,8 +140,6 @@ const inOrder = ({ entry, ledger }: EvidenceBundle): EvidenceBundle => {
  *
  * Errors  `BadBundle`, `BadProof`, and those of {@link checkCheckpoint}
  * @param bundle what {@link proveInLedger} gave, as parsed JSON
- * @param trust whose signatures count
- * @returns the message and its place; or `BadBundle`, `BadProof`, a fault of the signatures
  */
 export const checkBundle = (
   bundle: unknown,
@@ -194,8 +163,6 @@ export const checkBundle = (
  *
  * Errors  `BadBundle`, and those of {@link checkCheckpoint}
  * @param proof what {@link proveHead} gave, as parsed JSON
- * @param trust whose signatures count
- * @returns the session and its head; or `BadBundle`, a fault of the signatures
  */
 export const checkHead = (proof: unknown, trust: Trust): Either<EvidenceFault | StoreFault, HeadInLedger> =>
   headOf(proof, (note) => checkCheckpoint(note, trust))
@@ -205,7 +172,6 @@ export const checkHead = (proof: unknown, trust: Trust): Either<EvidenceFault | 
  *
  * Errors  `BadBundle`, `BadNote`, `BadCheckpoint`
  * @param proof what {@link proveHead} gave, as parsed JSON
- * @returns the session and its head, as the proof claims them; or a fault
  */
 export const claimedHead = (proof: unknown): Either<EvidenceFault | StoreFault, HeadInLedger<Checkpoint>> =>
   headOf(proof, claimedCheckpoint)

@@ -23,7 +23,6 @@ export interface Checkpoint {
  * The text of a checkpoint: what is signed.
  *
  * @param checkpoint the origin, the head and further lines
- * @returns the text to sign
  * @throws TypeError if the origin or an extension is empty or has a line break, or the head is none
  */
 export const checkpointText = ({
@@ -42,7 +41,6 @@ export const checkpointText = ({
 /**
  * Read the text of a checkpoint. Errors: `BadCheckpoint`.
  *
- * @param text the text of a checkpoint
  * @returns the checkpoint; or `BadCheckpoint`
  */
 export const parseCheckpoint = (text: string): Either<EvidenceFault, Checkpoint> => {

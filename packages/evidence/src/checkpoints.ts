@@ -1,13 +1,13 @@
 /** Checkpoints of a scope's ledger: signed, kept in a log of their own beside it, and shown to witnesses. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isRight, eachRight, mapRight, ownFields, isLeft, left, optionsOf, right, utf8Of } from 'indelible/json/kit'
-import { amount } from 'indelible/task/kit'
+import { amount, fail, need, type Steps } from 'indelible/task/kit'
 import { describeSession } from 'indelible/session'
 import type { Head, Store } from 'indelible/store'
 import { headOf, consistencyPath, ledgerId, ownStore } from 'indelible/store/kit'
 import { emptyRange } from 'indelible/proof/kit'
 import { checkpointText } from './checkpoint.ts'
-import { evidenceTask, type AnyEvidenceFault, type EvidenceFault, type EvidenceTask } from './fault.ts'
+import { evidenceSteps, evidenceTask, type AnyEvidenceFault, type EvidenceFault, type EvidenceTask } from './fault.ts'
 import { headAt, readLedger } from './ledger.ts'
 import { verifierOf, type NoteSigner, type NoteVerifier } from './keys.ts'
 import { noteText, parseNote, signNote } from './signed-note.ts'
@@ -40,14 +40,12 @@ export interface SignerMemory {
   /**
    * Read the last head.
    *
-   * @param origin the origin of the log
    * @returns the head; undefined if none was signed
    */
   readonly read: (origin: string) => Promise<Head | undefined>
   /**
    * Replace the last head, before it is signed.
    *
-   * @param origin the origin of the log
    * @param from the head that was read
    * @param to the head that is signed next
    * @returns false if it is not `from` any more: another signer was quicker
@@ -71,37 +69,26 @@ export interface KeptCheckpoint {
  * Cost    O(rows of the ledger), a signature, one append
  * Errors  `NoLedger`; `Diverged` if the ledger does not continue what was signed; `CallbackThrew` if the memory fails
  *
- * @param store the store with the ledger
  * @param given the origin, the signers and further lines
- * @returns the checkpoint; or `NoLedger`, `Diverged`
  */
 export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask<KeptCheckpoint> => {
   const options = ownOptions('signLedger', given)
-  return evidenceTask(async () => {
+  return evidenceSteps(async function* () {
     const { origin, memory = [] } = options
     const memories: readonly SignerMemory[] = 'read' in memory ? [memory] : memory
     for (;;) {
-      const ledger = await readLedger(store)()
-      if (isLeft(ledger)) return ledger
-      const { head } = ledger.right
-      const kept = await listCheckpoints(store)()
-      if (isLeft(kept)) return kept
-      const remembered = await recalled(memories, origin)
-      if (isLeft(remembered)) return remembered
-      for (const older of signedBefore(kept.right, options, remembered.right)) {
-        const then = older.size > head.size ? undefined : await headAt(store, ledgerId, older.size)
-        if (then !== undefined && isLeft(then)) return then
-        if (then?.right.root !== older.root)
-          return left({ _tag: 'Diverged', id: ledgerId, expected: older, actual: head })
+      const { head } = yield* need(readLedger(store))
+      const kept = yield* need(listCheckpoints(store))
+      const remembered = yield* need(recalled(memories, origin))
+      for (const older of signedBefore(kept, options, remembered)) {
+        const then = older.size > head.size ? undefined : yield* need(headAt(store, ledgerId, older.size))
+        if (then?.root !== older.root)
+          return yield* fail({ _tag: 'Diverged', id: ledgerId, expected: older, actual: head })
       }
-      const advanced = await remember(memories, origin, remembered.right, head)
-      if (isLeft(advanced)) return advanced
-      if (!advanced.right) continue // another signer was quicker: sign what continues it
-      const note = await signedHead(head, options)
-      if (isLeft(note)) return note
-      const stored = await keep(store, note.right, head)
-      if (isLeft(stored)) return stored
-      if (stored.right !== undefined) return right(stored.right)
+      const isAdvanced = yield* need(remember(memories, origin, remembered, head))
+      if (!isAdvanced) continue // another signer was quicker: sign what continues it
+      const stored = yield* keep(store, yield* need(signedHead(head, options)), head)
+      if (stored !== undefined) return stored
     }
   }, 'signLedger')
 }
@@ -161,16 +148,13 @@ const remember = async (
 /**
  * Sign the head of a single session. The checkpoint is not kept.
  *
- * @param store the store with the session
- * @param id the session
- * @param given the origin and the signers
  * @returns the checkpoint as text; give each session an origin of its own
  */
 export const signSession = (store: Store, id: string, given: CheckpointOptions): EvidenceTask<string> => {
   const options = ownOptions('signSession', given)
-  return evidenceTask(async () => {
-    const info = await describeSession(store, id)()
-    return isLeft(info) ? info : signedHead(info.right.head, options)
+  return evidenceSteps(async function* () {
+    const { head } = yield* need(describeSession(store, id))
+    return yield* need(signedHead(head, options))
   }, 'signSession')
 }
 
@@ -200,7 +184,6 @@ const signedHead = async (
 /**
  * The checkpoints that are kept, the oldest first. Cost: O(checkpoints). Errors: `BadNote`, `BadCheckpoint`.
  *
- * @param store the store with the ledger
  * @returns the checkpoints, oldest first
  */
 export const listCheckpoints = (store: Store): EvidenceTask<readonly KeptCheckpoint[]> =>
@@ -214,7 +197,6 @@ export const listCheckpoints = (store: Store): EvidenceTask<readonly KeptCheckpo
 /**
  * The last checkpoint that was kept; undefined: there is none.
  *
- * @param store the store with the ledger
  * @returns the checkpoint; undefined if there is none
  */
 export const lastCheckpoint = (store: Store): EvidenceTask<KeptCheckpoint | undefined> =>
@@ -229,27 +211,28 @@ const keptOf = (note: string): Either<EvidenceFault, KeptCheckpoint> =>
   mapRight(claimedCheckpoint(note), ({ head }) => Object.freeze({ note, head }))
 
 /** Appends a checkpoint to those that are kept, wherever they end by now. Undefined: one of a longer ledger is kept by now. */
-const keep = async (
-  store: Store,
-  note: string,
-  head: Head,
-): Promise<Either<AnyEvidenceFault, KeptCheckpoint | undefined>> => {
+async function* keep(store: Store, note: string, head: Head): Steps<AnyEvidenceFault, KeptCheckpoint | undefined> {
   const rows = [{ kind: 'note' as const, body: note, at: store.now() }]
   const own = ownStore(store)
   for (let expected = headOf(emptyRange, store.hash); ;) {
     const appended = await own.append(checkpointsId, { expected, rows })()
-    if (!isLeft(appended)) return right(Object.freeze({ note, head }))
+    if (!isLeft(appended)) return Object.freeze({ note, head })
     if (appended.left._tag === 'Conflict') {
       expected = appended.left.actual
-      const last = await lastCheckpoint(store)()
-      if (isLeft(last)) return last
-      if (last.right !== undefined && last.right.head.size > head.size) return right(undefined)
+      const last = yield* need(lastCheckpoint(store))
+      if (last !== undefined && last.head.size > head.size) return undefined
     } else if (appended.left._tag === 'NoSuchLog') {
       const created = await own.create({ id: checkpointsId, meta: { [checkpointsId]: 1 }, rows, encrypt: false })()
-      if (!isLeft(created)) return right(Object.freeze({ note, head }))
-      if (created.left._tag !== 'LogExists') return created
-    } else return appended
+      if (!isLeft(created)) return Object.freeze({ note, head })
+      if (created.left._tag !== 'LogExists') return yield* fail(created.left)
+    } else return yield* fail(appended.left)
   }
+}
+
+/** The fault of a ledger that was never signed, or of none. */
+export async function* notSigned(store: Store): Steps<AnyEvidenceFault, never> {
+  yield* need(readLedger(store))
+  return yield* fail({ _tag: 'NoLedger', scope: store.scope, missing: 'checkpoint' })
 }
 
 /** What witnesses said. */
@@ -266,9 +249,6 @@ export interface Witnessed extends KeptCheckpoint {
  * Cost    a request or two for each witness, each with a proof of O(log rows) hashes
  * Errors  `NoLedger` if there is no checkpoint yet; `BadKey`. A witness that does not sign is in `refusals`
  *
- * @param store the store with the ledger
- * @param asked the witnesses to ask
- * @param options how to reach them
  * @returns the checkpoint with their signatures, and the refusals
  */
 export const witnessLedger = (
@@ -277,20 +257,12 @@ export const witnessLedger = (
   options: WitnessOptions = {},
 ): EvidenceTask<Witnessed> => {
   if (options.timeout !== undefined) amount('timeout', options.timeout, { unit: 'milliseconds' })
-  return evidenceTask(async () => {
+  return evidenceSteps(async function* () {
     const witnesses = asked.map((witness) => ({ ...witness }))
-    const known = eachRight(witnesses, ({ vkey }) => verifierOf(vkey))
-    if (isLeft(known)) return known
-    const verifiers = known.right
-    const kept = await listCheckpoints(store)()
-    if (isLeft(kept)) return kept
-    const last = kept.right.at(-1)
-    if (last === undefined) {
-      const unsigned = await readLedger(store)()
-      return isLeft(unsigned) ? unsigned : left({ _tag: 'NoLedger', scope: store.scope, missing: 'checkpoint' })
-    }
-    const parsed = parseNote(last.note)
-    if (isLeft(parsed)) return parsed
+    const verifiers = yield* need(eachRight(witnesses, ({ vkey }) => verifierOf(vkey)))
+    const kept = yield* need(listCheckpoints(store))
+    const last = kept.at(-1) ?? (yield* notSigned(store))
+    const parsed = yield* need(parseNote(last.note))
     const proofFrom = (oldSize: number): Promise<Either<AnyEvidenceFault, readonly Uint8Array[]>> =>
       oldSize === 0 || oldSize === last.head.size
         ? Promise.resolve(right([]))
@@ -298,11 +270,11 @@ export const witnessLedger = (
     const answers = await Promise.all(
       witnesses.map((witness, index) => {
         const verifier = verifiers[index] as NoteVerifier
-        const seen = kept.right.findLast(({ note }) => note.includes(`\u2014 ${verifier.name} `))
+        const seen = kept.findLast(({ note }) => note.includes(`\u2014 ${verifier.name} `))
         return askWitness(witness, verifier, { last, oldSize: seen?.head.size ?? 0, proofFrom }, options)
       }),
     )
-    const signatures = [...parsed.right.signatures]
+    const signatures = [...parsed.signatures]
     const signedBy: string[] = []
     const refusals: EvidenceFault[] = []
     for (const [index, answered] of answers.entries()) {
@@ -314,8 +286,8 @@ export const witnessLedger = (
         signedBy.push(name)
       }
     }
-    const note = noteText({ text: parsed.right.text, signatures })
-    const again = signedBy.length === 0 ? right(last) : await keep(store, note, last.head)
-    return isLeft(again) ? again : right(Object.freeze({ ...(again.right ?? last), signedBy, refusals }))
+    const note = noteText({ text: parsed.text, signatures })
+    const again = signedBy.length === 0 ? last : yield* keep(store, note, last.head)
+    return Object.freeze({ ...(again ?? last), signedBy, refusals })
   }, 'witnessLedger')
 }

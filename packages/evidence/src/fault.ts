@@ -1,5 +1,14 @@
 /** What can go wrong with signatures, ledgers and proof bundles, as data. */
-import { taskOf, type CallbackThrew, type Task, type TaskOf, sentencesOf, type Sentences } from 'indelible/task/kit'
+import {
+  taskOf,
+  taskOfSteps,
+  type CallbackThrew,
+  type Task,
+  type TaskOf,
+  type TaskOfSteps,
+  sentencesOf,
+  type Sentences,
+} from 'indelible/task/kit'
 import type { SessionFault } from 'indelible/session'
 import type { Head, StoreFault } from 'indelible/store'
 import { sessionSentences } from 'indelible/session/kit'
@@ -112,3 +121,6 @@ export const evidenceFaultMessage: (fault: AnyEvidenceFault) => string = sentenc
 
 /** Makes tasks of this folder. */
 export const evidenceTask: TaskOf<AnyEvidenceFault> = taskOf(evidenceFaultMessage)
+
+/** Makes them of steps. */
+export const evidenceSteps: TaskOfSteps<AnyEvidenceFault> = taskOfSteps(evidenceTask)

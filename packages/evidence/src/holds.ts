@@ -12,7 +12,8 @@ import {
   sameHead,
   type LedgerContent,
 } from 'indelible/store/kit'
-import { evidenceTask, type EvidenceTask } from './fault.ts'
+import { fail, need } from 'indelible/task/kit'
+import { evidenceSteps, evidenceTask, type EvidenceTask } from './fault.ts'
 
 /**
  * Hold a session: from here on, erasing its messages, removing it or destroying its key is the fault `LogHeld`, also of messages that it shares
@@ -23,44 +24,39 @@ import { evidenceTask, type EvidenceTask } from './fault.ts'
  * Cost    one append to the ledger, which is made if there is none
  * Errors  `NoSuchLog`, also if it was removed meanwhile; `NoKey` if its key was destroyed; `NotALedger`
  *
- * @param store the store with the session
- * @param id the session
  * @param reason the reason and the person, for the ledger
  * @returns the head of the ledger
  */
 export const holdSession = (store: Store, id: string, reason: Because = {}): EvidenceTask<Head> =>
-  evidenceTask(async () => {
+  evidenceSteps(async function* () {
     const because = { ...reason }
-    const info = await describeSession(store, id)()
-    if (isLeft(info)) return info
-    const { head } = info.right
+    const { head } = yield* need(describeSession(store, id))
     const [log, identities] = await Promise.all([(store.encryption?.bare ?? store).info(id)(), store.identities(id)()])
-    if (isLeft(log)) return log
-    if (isLeft(identities)) return identities
-    const logs = identities.right
-    const keys = encryptionOf(log.right)?.keys ?? []
-    const said = await appendToLedger(store, async ({ held, sessions, destroyed }: LedgerContent) => {
-      const key = keys.find((name) => destroyed.has(name))
-      if (key !== undefined)
-        return left<StoreFaultOf<'NoKey'>>({
-          _tag: 'NoKey',
-          id,
-          key,
-          reason: 'the ledger says that its key was destroyed',
-        })
-      const entry = sessions.get(id)
-      const isBack = entry?.removed === true && sameHead(entry.head, head)
-      return right({ rows: held.has(id) ? [] : [{ type: 'held', id, head, logs, ...because }], more: { isBack } })
-    })
-    if (isLeft(said)) return said
+    const keys = encryptionOf(yield* need(log))?.keys ?? []
+    const logs = yield* need(identities)
+    const said = yield* need(
+      appendToLedger(store, async ({ held, sessions, destroyed }: LedgerContent) => {
+        const key = keys.find((name) => destroyed.has(name))
+        if (key !== undefined)
+          return left<StoreFaultOf<'NoKey'>>({
+            _tag: 'NoKey',
+            id,
+            key,
+            reason: 'the ledger says that its key was destroyed',
+          })
+        const entry = sessions.get(id)
+        const isBack = entry?.removed === true && sameHead(entry.head, head)
+        return right({ rows: held.has(id) ? [] : [{ type: 'held', id, head, logs, ...because }], more: { isBack } })
+      }),
+    )
     const there = await store.info(id)() // removed before the row was written: then nothing is held
-    if (!isLeft(there) && said.right.isBack) {
-      const back = await appendToLedger(store, async () => right({ rows: [{ type: 'head', id, head }], more: {} }))
-      return mapRight(back, (row) => row.head)
+    if (!isLeft(there) && said.isBack) {
+      const row = { type: 'head', id, head } as const
+      return (yield* need(appendToLedger(store, async () => right({ rows: [row], more: {} })))).head
     }
-    if (!isLeft(there) || there.left._tag !== 'NoSuchLog') return right(said.right.head)
-    const released = await releaseSession(store, id, because)()
-    return isLeft(released) ? released : there
+    if (!isLeft(there) || there.left._tag !== 'NoSuchLog') return said.head
+    yield* need(releaseSession(store, id, because))
+    return yield* fail(there.left)
   }, 'holdSession')
 
 /**
@@ -69,8 +65,6 @@ export const holdSession = (store: Store, id: string, reason: Because = {}): Evi
  * Cost    one append to the ledger
  * Errors  `NoSuchLog` if it is not held and not there; `NotALedger`
  *
- * @param store the store with the session
- * @param id the session
  * @param reason the reason and the person, for the ledger
  * @returns the head of the ledger
  */
@@ -101,29 +95,20 @@ export interface MessageHold {
  * Cost    O(new rows of the ledger + sessions that share messages with it)
  * Errors  `NoSuchLog`, `NotALedger`, `CannotErase`
  *
- * @param store the store with the session
- * @param id the session
  * @returns the holds; none if every message may be erased
  */
 export const holdsOn = (store: Store, id: string): EvidenceTask<readonly MessageHold[]> =>
-  evidenceTask(async () => {
-    const content = await ledgerContent(store)
-    if (isLeft(content)) return content
-    const { held } = content.right
-    if (held.size === 0) return right([])
-    const info = await store.info(id)()
-    if (isLeft(info)) return info
-    const { head, entries } = info.right
-    const shares = await store.sharing(id)()
-    if (isLeft(shares)) return shares
+  evidenceSteps(async function* () {
+    const { held } = yield* need(ledgerContent(store))
+    if (held.size === 0) return []
+    const { head, entries } = yield* need(store.info(id))
+    const shares = yield* need(store.sharing(id))
     const found: MessageHold[] = []
-    for (const { hold, rows } of holdsOnRows(held, { id, rows: head.size }, shares.right)) {
+    for (const { hold, rows } of holdsOnRows(held, { id, rows: head.size }, shares)) {
       const bare = store.encryption?.bare ?? store // whether it is a message needs no key
-      const last = rows < head.size ? await bare.read(id, { from: rows, to: rows + 1 })() : right([])
-      if (isLeft(last)) return last
-      const [next] = last.right
+      const [next] = rows < head.size ? yield* need(bare.read(id, { from: rows, to: rows + 1 })) : []
       const messages = next === undefined ? entries : next.kind === 'entry' ? next.index : rows - next.index
       found.push(Object.freeze({ hold, messages }))
     }
-    return right(Object.freeze(found))
+    return Object.freeze(found)
   }, 'holdsOn')

@@ -27,7 +27,6 @@ export interface NoteVerifier {
    *
    * Cost    about a millisecond
    *
-   * @param text the signed bytes
    * @returns the content of the signature; undefined if it is wrong
    */
   readonly verify: (text: Uint8Array, signature: Uint8Array) => { readonly at?: number } | undefined
@@ -41,12 +40,7 @@ export interface NoteSigner {
   readonly keyId: string
   /** The public key as text. */
   readonly vkey: string
-  /**
-   * The signature of these bytes.
-   *
-   * @param text the bytes to sign
-   * @returns the signature
-   */
+  /** The signature of these bytes. */
   readonly sign: (text: Uint8Array) => Uint8Array | Promise<Uint8Array>
 }
 
@@ -88,7 +82,6 @@ export const newKey = (
 /**
  * The verifier of a public key. Errors: `BadKey`.
  *
- * @param vkey the public key as text
  * @returns the verifier; or `BadKey`
  */
 export const verifierOf = (vkey: string): Either<EvidenceFault, NoteVerifier> => {
@@ -142,7 +135,6 @@ export const verifierOf = (vkey: string): Either<EvidenceFault, NoteVerifier> =>
  * Errors  `BadKey`, which never repeats the key
  * @param skey the private key as text, as {@link newKey} gives it
  * @param now the clock of a witness's key, in milliseconds since 1970
- * @returns the signer; or `BadKey`
  */
 export const signerOf = (skey: string, now: () => number = Date.now): Either<EvidenceFault, NoteSigner> => {
   const [, name, keyId, base64] = /^PRIVATE\+KEY\+([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(skey.trim()) ?? []
@@ -179,7 +171,6 @@ export const signerOf = (skey: string, now: () => number = Date.now): Either<Evi
  * Errors  `BadKey`
  * @param vkey the public key as text, of a log's key
  * @param sign gives the 64 bytes of the Ed25519 signature of the bytes that it is given (RFC 8032, without a prehash)
- * @returns the signer; or `BadKey`
  */
 export const remoteSigner = (vkey: string, sign: NoteSigner['sign']): Either<EvidenceFault, NoteSigner> => {
   const verifier = verifierOf(vkey)

@@ -19,6 +19,7 @@ import {
 import {
   againstOwnId,
   appendToLedger,
+  becauseOf,
   headOf,
   ledgerContent,
   ledgerId,
@@ -26,8 +27,8 @@ import {
   type LedgerContent,
   type LedgerRow,
 } from 'indelible/store/kit'
-import { pagesOf } from 'indelible/task/kit'
-import { evidenceTask, type AnyEvidenceFault, type EvidenceTask, type LedgerMismatch } from './fault.ts'
+import { fail, need, pagesOf, untilFault, type Steps } from 'indelible/task/kit'
+import { evidenceSteps, evidenceTask, type AnyEvidenceFault, type EvidenceTask, type LedgerMismatch } from './fault.ts'
 
 /** What a ledger says. */
 export interface Ledger {
@@ -48,26 +49,20 @@ export interface Ledger {
  *
  * Cost    O(rows of the ledger)
  * Errors  `NoLedger`, `NotALedger`
- * @param store the store with the ledger
  * @param size only its first rows. Default: all
- * @returns the ledger; or `NoLedger`, `NotALedger`
  */
 export const readLedger = (store: Store, size?: number): EvidenceTask<Ledger> =>
-  evidenceTask(async () => {
-    const found = await ledgerContent(store, size)
-    if (isLeft(found)) return found
-    const { head, sessions, held, destroyed, erasures } = found.right
-    if (head === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
+  evidenceSteps(async function* () {
+    const { head, sessions, held, destroyed, erasures } = yield* need(ledgerContent(store, size))
+    if (head === undefined) return yield* fail({ _tag: 'NoLedger', scope: store.scope })
     // Maps of the caller's own: those that were read stay as they are.
-    return right(
-      Object.freeze({
-        head,
-        sessions: new Map(sessions),
-        held: new Map(held),
-        destroyed: new Map(destroyed),
-        erasures,
-      }),
-    )
+    return Object.freeze({
+      head,
+      sessions: new Map(sessions),
+      held: new Map(held),
+      destroyed: new Map(destroyed),
+      erasures,
+    })
   }, 'readLedger')
 
 /** What an update of a ledger did. */
@@ -84,26 +79,42 @@ export interface LedgerUpdate {
  * Bring the ledger of a scope up to date: a row for each session whose head is not the last that the ledger says. The
  * first update makes the ledger. A session that does not continue what the ledger says is left as it is and reported.
  *
- * Cost    O(rows of the ledger that were not read yet + sessions); O(log rows) nodes for each session that has grown. With
- *         `sessions`, only those are looked up
+ * Cost    O(rows of the ledger that were not read yet + sessions); O(log rows) nodes for each session that has grown. If
+ *         nothing else has written to the ledger since the last update by this handle, only digests of the sessions are
+ *         computed, and sessions that were created near a changed one are listed. With `sessions`, only those are looked up
  * Errors  `NotALedger`; store faults. Two updates at once: one of them tries again
- * @param store the store with the sessions
  * @param sessions only these sessions. Default: all of the scope
  * @returns the new head, the number of new rows, and the sessions that do not match
  */
 export const updateLedger = (store: Store, sessions?: readonly string[]): EvidenceTask<LedgerUpdate> => {
   const ids = sessions && [...sessions]
-  return evidenceTask(
-    () =>
-      appendToLedger(store, async (ledger) => {
-        const compared = await compare(store, ledger.sessions, ids)
-        return isLeft(compared)
-          ? compared
-          : right({ rows: compared.right.news, more: { mismatches: compared.right.mismatches } })
+  return evidenceTask(async () => {
+    let pieces: readonly KnownPiece[] | undefined
+    const updated = await appendToLedger(store, ({ head, sessions: said }) =>
+      untilFault(async function* () {
+        const before = recorded.get(store)
+        const known = before?.head.root === head?.root ? before?.pieces : undefined
+        const found = yield* ids === undefined ? sessionsOf(store, said, known) : theseSessions(store, said, ids)
+        pieces = ids === undefined ? found.pieces : known
+        const { news: rows, mismatches } = yield* compare(store, said, found)
+        return { rows, more: { mismatches } }
       }),
-    'updateLedger',
-  )
+    )
+    if (isLeft(updated) || updated.right.mismatches.length > 0 || pieces === undefined) recorded.delete(store)
+    else recorded.set(store, { head: updated.right.head, pieces })
+    return updated
+  }, 'updateLedger')
 }
+
+/** Sessions of a store, in a piece of its logs. */
+interface KnownPiece {
+  readonly name: string
+  readonly digest: string
+  readonly ids: readonly string[]
+}
+
+/** The sessions that a ledger is known to say the heads of, as long as it has this head and their pieces these digests. */
+const recorded = new WeakMap<Store, { readonly head: Head; readonly pieces: readonly KnownPiece[] }>()
 
 /**
  * Remove a session and say so in the ledger, which is made if there is none. The row is written first: a process that
@@ -112,18 +123,15 @@ export const updateLedger = (store: Store, sessions?: readonly string[]): Eviden
  * Cost    O(rows of the ledger), and the removal
  * Errors  `NoSuchLog`, `NotALedger`, `LogHeld` if the session is held; store faults
  *
- * @param store the store with the session
- * @param id the session to remove
  * @param reason the reason and the person, for the ledger
  * @returns the new head of the ledger
  */
 export const removeRecorded = (store: Store, id: string, reason: Because = {}): EvidenceTask<Ledger['head']> =>
-  evidenceTask(async () => {
+  evidenceSteps(async function* () {
     const because = { ...reason }
-    const recorded = await recordRemoval(store, id, because)
-    if (isLeft(recorded)) return recorded
-    const removed = await store.remove(id)()
-    return isLeft(removed) ? removed : recorded
+    const recorded = yield* need(recordRemoval(store, id, because))
+    yield* need(store.remove(id))
+    return recorded
   }, 'removeRecorded')
 
 /** The row of a removal, once: a removal that was begun has its row. */
@@ -190,10 +198,8 @@ export interface LedgerReport {
  *         O(rows of the ledger + sessions × log rows)
  * Errors  `NoLedger`, `NotALedger`, `DamagedLog` of the ledger; `Diverged` if it does not continue `earlier`;
  *         `LedgerMismatch` with every session that was altered, cut, replaced or deleted; `CallbackThrew`
- * @param store the store with the ledger
  * @param earlier a head of the ledger that is known from elsewhere, such as a signed checkpoint's. Default: none
  * @param options whether to compare heads only, and a callback for progress
- * @returns the report; or `LedgerMismatch` with every session that was altered, cut, replaced or deleted
  * @throws TypeError if an option is unknown
  */
 export const verifyLedger = (
@@ -203,47 +209,36 @@ export const verifyLedger = (
 ): EvidenceTask<LedgerReport> => {
   const { headsOnly = false, progress } = optionsOf('verifyLedger', options, known)
   const older = earlier && { ...earlier }
-  return evidenceTask(async () => {
-    const there = await ledgerContent(store)
-    if (isLeft(there)) return there
-    if (there.right.head === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
-    const verified = await verifyLog(store, ledgerId, older)()
-    if (isLeft(verified)) return verified
-    const content = await ledgerContent(store, verified.right.head.size)
-    if (isLeft(content)) return content
-    const { sessions, held, erasures } = content.right
-    const compared = await compare(store, sessions)
-    if (isLeft(compared)) return compared
-    const { news } = compared.right
-    const still = await withoutRemovals(store, compared.right.mismatches)
-    if (isLeft(still)) return still
-    const mismatches = [...still.right]
+  return evidenceSteps(async function* () {
+    const there = yield* need(ledgerContent(store))
+    if (there.head === undefined) return yield* fail({ _tag: 'NoLedger', scope: store.scope })
+    const { head } = yield* need(verifyLog(store, ledgerId, older))
+    const { sessions, held, erasures } = yield* need(ledgerContent(store, head.size))
+    const compared = yield* compare(store, sessions, yield* sessionsOf(store, sessions))
+    const mismatches = [...(yield* withoutRemovals(store, compared.mismatches))]
     const different = new Set(mismatches.map(({ id }) => id))
     let before = 0
     for (const entry of headsOnly ? [] : sessions.values()) {
       if (entry.removed || different.has(entry.id)) continue
       let read = 0
-      const found = await altered(store, entry, (rows) => {
+      const found = yield* altered(store, entry, (rows) => {
         read = rows
         progress?.(before + rows)
       })
-      if (isLeft(found)) return found
       before += read
-      if (found.right !== undefined) mismatches.push(found.right)
+      if (found !== undefined) mismatches.push(found)
     }
-    if (mismatches.length > 0) return left({ _tag: 'LedgerMismatch', mismatches: Object.freeze(mismatches) })
+    if (mismatches.length > 0) return yield* fail({ _tag: 'LedgerMismatch', mismatches: Object.freeze(mismatches) })
     const removed = [...sessions.values()].filter((entry) => entry.removed).length
-    return right(
-      Object.freeze({
-        head: verified.right.head,
-        headsOnly,
-        good: sessions.size - removed,
-        removed,
-        held: Object.freeze([...held.keys()]),
-        erased: erasures.reduce((sum, { rows }) => sum + rows.length, 0),
-        unrecorded: Object.freeze(news.filter(({ id }) => !isKnown(sessions.get(id))).map(({ id }) => id)),
-      }),
-    )
+    return Object.freeze({
+      head,
+      headsOnly,
+      good: sessions.size - removed,
+      removed,
+      held: Object.freeze([...held.keys()]),
+      erased: erasures.reduce((sum, { rows }) => sum + rows.length, 0),
+      unrecorded: Object.freeze(compared.news.filter(({ id }) => !isKnown(sessions.get(id))).map(({ id }) => id)),
+    })
   }, 'verifyLedger')
 }
 
@@ -251,42 +246,37 @@ export const verifyLedger = (
 const [looks, pause] = [20, 25]
 
 /** The mismatches that are not made by removals which go on meanwhile: the ledger is told first, then the session goes. */
-const withoutRemovals = async (
+async function* withoutRemovals(
   store: Store,
   mismatches: readonly LedgerMismatch[],
-): Promise<Either<AnyEvidenceFault, readonly LedgerMismatch[]>> => {
-  if (!mismatches.some(({ what }) => what === 'missing' || what === 'present')) return right(mismatches)
-  const now = await ledgerContent(store)
-  if (isLeft(now)) return now
-  let rest = mismatches.filter(({ id, what }) => what !== 'missing' || now.right.sessions.get(id)?.removed !== true)
+): Steps<AnyEvidenceFault, readonly LedgerMismatch[]> {
+  if (!mismatches.some(({ what }) => what === 'missing' || what === 'present')) return mismatches
+  const now = yield* need(ledgerContent(store))
+  let rest = mismatches.filter(({ id, what }) => what !== 'missing' || now.sessions.get(id)?.removed !== true)
   for (let look = 0; look < looks && rest.some(({ what }) => what === 'present'); look++) {
     if (look > 0) await new Promise((resolve) => setTimeout(resolve, pause))
-    const there = await theseSessions(
-      store,
-      rest.flatMap(({ id, what }) => (what === 'present' ? [id] : [])),
-    )
-    if (isLeft(there)) return there
-    rest = rest.filter(({ id, what }) => what !== 'present' || there.right.has(id))
+    const present = rest.flatMap(({ id, what }) => (what === 'present' ? [id] : []))
+    const { there } = yield* theseSessions(store, now.sessions, present)
+    rest = rest.filter(({ id, what }) => what !== 'present' || there.has(id))
   }
-  return right(rest)
+  return rest
 }
 
 /** How the rows of a session differ from its head in the ledger; undefined: they don't, or it was removed meanwhile. */
-const altered = async (
+async function* altered(
   store: Store,
   { id, head }: LedgerEntry,
   progress: (rows: number) => void,
-): Promise<Either<AnyEvidenceFault, LedgerMismatch | undefined>> => {
+): Steps<AnyEvidenceFault, LedgerMismatch | undefined> {
   const verified = await verifySession(store.encryption?.bare ?? store, id, { head, progress })()
-  if (!isLeft(verified)) return right(undefined)
+  if (!isLeft(verified)) return undefined
   const fault = verified.left
-  if (fault._tag === 'Diverged') return right({ id, what: 'replaced', expected: head, found: fault.actual })
+  if (fault._tag === 'Diverged') return { id, what: 'replaced', expected: head, found: fault.actual }
   if (fault._tag === 'NoSuchLog') {
-    const now = await ledgerContent(store)
-    if (isLeft(now)) return now
-    return right(now.right.sessions.get(id)?.removed === true ? undefined : { id, what: 'missing', expected: head })
+    const now = yield* need(ledgerContent(store))
+    return now.sessions.get(id)?.removed === true ? undefined : { id, what: 'missing', expected: head }
   }
-  return isDamageOf(id, fault) ? right(alteration(fault, head)) : verified
+  return isDamageOf(id, fault) ? alteration(fault, head) : yield* fail(fault)
 }
 
 const isDamageOf = (id: string, fault: AnyEvidenceFault): fault is StoreFaultOf<'DamagedLog'> =>
@@ -306,11 +296,6 @@ const isKnown = (entry: LedgerEntry | undefined): boolean => entry !== undefined
 export const headAt = async (store: Store, id: string, size: number): Promise<Either<AnyEvidenceFault, Head>> =>
   mapRight(await rangeAt(store, id, size)(), (range) => headOf(range, store.hash))
 
-const becauseOf = ({ reason, by }: Because): Because => ({
-  ...(reason !== undefined && { reason }),
-  ...(by !== undefined && { by }),
-})
-
 type Entries = LedgerContent['sessions']
 
 interface Compared {
@@ -320,36 +305,29 @@ interface Compared {
 }
 
 /** Hold sessions against what the ledger says of them. */
-const compare = async (
-  store: Store,
-  ledger: Entries,
-  ids?: readonly string[],
-): Promise<Either<AnyEvidenceFault, Compared>> => {
-  const sessions = ids === undefined ? await allSessions(store) : await theseSessions(store, ids)
-  if (isLeft(sessions)) return sessions
+async function* compare(store: Store, ledger: Entries, { there, absent }: Found): Steps<AnyEvidenceFault, Compared> {
   const news: LedgerRow[] = []
   const mismatches: LedgerMismatch[] = []
-  for (const { id, head } of sessions.right.values()) {
+  for (const { id, head } of there.values()) {
     const entry = ledger.get(id)
-    const what = entry === undefined ? undefined : await difference(store, entry, head)
-    if (what !== undefined && isLeft(what) && isDamageOf(id, what.left)) {
-      mismatches.push(alteration(what.left, (entry as LedgerEntry).head))
+    const found = entry === undefined ? right(undefined) : await difference(store, entry, head)
+    if (entry !== undefined && isLeft(found) && isDamageOf(id, found.left)) {
+      mismatches.push(alteration(found.left, entry.head))
       continue
     }
-    if (what !== undefined && isLeft(what)) return what
-    if (what?.right !== undefined) mismatches.push({ id, what: what.right, expected: entry?.head as Head, found: head })
+    const what = yield* need(found)
+    if (entry !== undefined && what !== undefined) mismatches.push({ id, what, expected: entry.head, found: head })
     else if (entry === undefined || entry.removed || entry.head.size !== head.size)
       news.push({ type: 'head', id, head })
   }
-  const entries = ids === undefined ? ledger.values() : [...new Set(ids)].flatMap((id) => ledger.get(id) ?? [])
-  for (const { id, head, removed } of entries)
-    if (!removed && !sessions.right.has(id)) {
-      const info = await describeSession(store, id)() // a list passes over a session whose description can't be read
-      if (isLeft(info) && (info.left._tag === 'Io' || info.left._tag === 'Busy')) return info
-      const damage = isLeft(info) && isDamageOf(id, info.left) ? info.left : undefined
-      mismatches.push(damage === undefined ? { id, what: 'missing', expected: head } : alteration(damage, head))
-    }
-  return right({ news: news.toReversed(), mismatches: Object.freeze(mismatches) })
+  for (const { id, head } of absent) {
+    const info = await describeSession(store, id)() // a list passes over a session whose description can't be read
+    if (!isLeft(info)) continue // it was not listed because its piece has not changed, or it came meanwhile
+    if (info.left._tag === 'Io' || info.left._tag === 'Busy') return yield* fail(info.left)
+    const damage = isDamageOf(id, info.left) ? info.left : undefined
+    mismatches.push(damage === undefined ? { id, what: 'missing', expected: head } : alteration(damage, head))
+  }
+  return { news: news.toReversed(), mismatches: Object.freeze(mismatches) }
 }
 
 /** How a session that is there differs from its entry; undefined: it is the same, or continues it. */
@@ -364,25 +342,60 @@ const difference = async (
   return isLeft(then) ? then : right(then.right.root === said.root ? undefined : 'replaced')
 }
 
-type Sessions = ReadonlyMap<string, Pick<SessionInfo, 'id' | 'head'>>
-
-const allSessions = async (store: Store): Promise<Either<AnyEvidenceFault, Sessions>> => {
-  const sessions = new Map<string, SessionInfo>()
-  for await (const page of pagesOf((from) => listSessions(store, { limit: 1000, ...from })())) {
-    if (isLeft(page)) return page
-    for (const session of page.right.sessions) sessions.set(session.id, session)
-  }
-  return right(sessions)
+/** Sessions to compare. */
+interface Found {
+  /** Those that are there, the last created first. */
+  readonly there: ReadonlyMap<string, Pick<SessionInfo, 'id' | 'head'>>
+  /** What the ledger says of those that are not, and were not removed. */
+  readonly absent: readonly LedgerEntry[]
+  /** All sessions of the store, where it has digests of them. */
+  readonly pieces?: readonly KnownPiece[]
 }
 
-const theseSessions = async (store: Store, ids: readonly string[]): Promise<Either<AnyEvidenceFault, Sessions>> => {
-  const sessions = new Map<string, SessionInfo>()
+const isAbsent = (entry: LedgerEntry | undefined, there: Found['there']): entry is LedgerEntry =>
+  entry !== undefined && !entry.removed && !there.has(entry.id)
+
+/** The sessions of a store; only those of pieces that are not as they are known. */
+async function* sessionsOf(
+  store: Store,
+  ledger: Entries,
+  known?: readonly KnownPiece[],
+): Steps<AnyEvidenceFault, Found> {
+  const there = new Map<string, SessionInfo>()
+  const stored = store.pieces === undefined ? undefined : yield* need(store.pieces())
+  if (stored === undefined) {
+    for await (const page of pagesOf((from) => listSessions(store, { limit: 1000, ...from })()))
+      for (const session of (yield* need(page)).sessions) there.set(session.id, session)
+    return { there, absent: [...ledger.values()].filter((entry) => isAbsent(entry, there)) }
+  }
+  const before = new Map(known?.map((piece) => [piece.name, piece]))
+  const pieces: KnownPiece[] = []
+  for (const { name, digest, after, logs } of stored.toReversed()) {
+    const same = before.get(name)
+    if (same?.digest === digest) {
+      pieces.push(same)
+      before.delete(name)
+      continue
+    }
+    const { sessions } = yield* need(listSessions(store, { after, limit: logs }))
+    for (const session of sessions) there.set(session.id, session)
+    pieces.push({ name, digest, ids: sessions.map(({ id }) => id) })
+  }
+  // Of pieces that have changed, what is not there any more; without any known, all of the ledger.
+  const gone =
+    known === undefined ? ledger.values() : [...before.values()].flatMap(({ ids }) => ids.map((id) => ledger.get(id)))
+  return { there, absent: [...gone].filter((entry) => isAbsent(entry, there)), pieces }
+}
+
+async function* theseSessions(store: Store, ledger: Entries, ids: readonly string[]): Steps<AnyEvidenceFault, Found> {
+  const there = new Map<string, SessionInfo>()
   for (const id of ids) {
     const info = await describeSession(store, id)()
-    if (!isLeft(info)) sessions.set(id, info.right)
-    else if (info.left._tag !== 'NoSuchLog') return info
+    if (!isLeft(info)) there.set(id, info.right)
+    else if (info.left._tag !== 'NoSuchLog') return yield* fail(info.left)
   }
-  return right(sessions)
+  const entries = [...new Set(ids)].map((id) => ledger.get(id))
+  return { there, absent: entries.filter((entry) => isAbsent(entry, there)) }
 }
 
 const known = { headsOnly: true, progress: true } as const

@@ -44,8 +44,6 @@ const maxSignatures = 100
  * Read a note. Its signatures are not verified: see {@link openNote}.
  *
  * Errors  `BadNote`
- * @param note the note as text
- * @returns the text and the signatures; or `BadNote`
  * @example
  * const note = orThrow(parseNote(text)) // { text, signatures }
  */
@@ -81,19 +79,10 @@ export const parseSignatures = (lines: string): Either<EvidenceFault, readonly N
   return right(Object.freeze(signatures))
 }
 
-/**
- * A note as text.
- *
- * @param note the text and its signatures
- * @returns the note as text
- */
+/** A note as text. */
 export const noteText = ({ text, signatures }: SignedNote): string => `${text}\n${signatureLines(signatures)}`
 
-/**
- * Signatures as the lines of a note.
- *
- * @returns the lines
- */
+/** Signatures as the lines of a note. */
 export const signatureLines = (signatures: readonly NoteSignature[]): string =>
   signatures
     .map(({ name, keyId, signature }) => `\u2014 ${name} ${base64Of(concatBytes(hexToBytes(keyId), signature))}\n`)
@@ -104,7 +93,6 @@ export const signatureLines = (signatures: readonly NoteSignature[]): string =>
  *
  * @param text the text, which ends with a newline
  * @param signers at least one
- * @returns the note as text
  * @throws TypeError if the text can't be that of a note; what a signer throws is thrown
  */
 export const signNote = async (text: string, signers: readonly NoteSigner[]): Promise<string> => {
@@ -128,9 +116,6 @@ export interface OpenedNote extends SignedNote {
  * Read a note and verify the signatures by known keys. Signatures by other keys are ignored.
  *
  * Errors  `BadNote`; `BadSignature` if a known key's signature does not fit; `NotSigned` if no known key has signed
- * @param note the note as text
- * @param verifiers the keys that are trusted
- * @returns the note with its verified signatures; or `BadNote`, `BadSignature`, `NotSigned`
  */
 export const openNote = (note: string, verifiers: readonly NoteVerifier[]): Either<EvidenceFault, OpenedNote> => {
   const parsed = parseNote(note)

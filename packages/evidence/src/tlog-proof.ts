@@ -22,11 +22,7 @@ export interface TlogProof {
 
 const firstLine = 'c2sp.org/tlog-proof@v1'
 
-/**
- * A proof as text.
- *
- * @returns its text
- */
+/** A proof as text. */
 export const tlogProofText = ({ extra, index, path, checkpoint }: TlogProof): string =>
   [
     firstLine,
@@ -40,7 +36,6 @@ export const tlogProofText = ({ extra, index, path, checkpoint }: TlogProof): st
 /**
  * Read a proof. Errors: `BadBundle`, and `BadNote` for its checkpoint.
  *
- * @param text the text of a proof
  * @returns the proof; or a fault
  */
 export const parseTlogProof = (text: string): Either<EvidenceFault, TlogProof> => {

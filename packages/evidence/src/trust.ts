@@ -45,9 +45,6 @@ const rotationMark = 'indelible-next-key '
 /**
  * The extension line by which a checkpoint names the next key of its log. Put it into the last checkpoint under the old
  * key, and give that checkpoint to verifiers as one of their `rotations`.
- *
- * @param vkey the next public key
- * @returns the line for a checkpoint
  */
 export const rotation = (vkey: string): string => `${rotationMark}${vkey}`
 
@@ -57,9 +54,6 @@ export const rotation = (vkey: string): string => `${rotationMark}${vkey}`
  * Errors  `BadKey`, `BadNote`, `BadSignature`, `NotSigned`, `BadCheckpoint` if it is of another log or its key was
  *         revoked
  *         before a witness signed, `TooFewWitnesses`
- * @param note the checkpoint as text
- * @param trust the keys whose signatures count
- * @returns the checkpoint; or a fault of the signatures
  */
 export const checkCheckpoint = (note: string, trust: Trust): Either<EvidenceFault, TrustedCheckpoint> => {
   amount('quorum', trust.quorum ?? 0, { unit: 'witnesses', whole: true }) // NaN would be no quorum at all

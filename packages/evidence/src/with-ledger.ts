@@ -30,9 +30,6 @@ export interface WithLedgerOptions extends Because {
  * recorded fails no append.
  *
  * Cost    an append to the ledger with each `every`-th append of a session, and with each removal
- * @param store the store to wrap
- * @param options how to keep the ledger
- * @returns the store
  * @throws TypeError if `every` is not a whole number above 0
  * @example
  * const session = await createSession(withLedger(store, { every: 100 }), { id: 'support-1' })

@@ -21,12 +21,7 @@ export interface Witness {
 
 /** How witnesses are asked. */
 export interface WitnessOptions {
-  /**
-   * Default: the platform's `fetch`.
-   *
-   * @param url the address
-   * @returns the response
-   */
+  /** Default: the platform's `fetch`. */
   readonly fetch?: (url: string, request: WitnessRequest) => Promise<WitnessResponse>
   /** Milliseconds until a request is given up, also by a `fetch` that does not heed the signal. Default: 10,000. */
   readonly timeout?: number
@@ -48,11 +43,7 @@ export interface WitnessResponse {
   readonly status: number
   /** The body, piece by piece: it is read up to 100,000 bytes, then given up. Absent: `text` is asked. */
   readonly body?: ReadableStream<Uint8Array> | null
-  /**
-   * The body.
-   *
-   * @returns the body
-   */
+  /** The body. */
   readonly text: () => Promise<string>
 }
 

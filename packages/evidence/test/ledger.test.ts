@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { left } from 'fp-ts/lib/Either.js'
 import { createSession, forkSession, memoryStore, openSession, orThrow, user, type Store } from 'indelible'
 import {
   checkBundle,
@@ -23,10 +24,10 @@ import {
   witnessLedger,
   type Trust,
 } from '@indelible/evidence'
-import { claimedHead, lastCheckpoint, ledgerId, listCheckpoints, signSession } from '../src/kit.ts'
+import { claimedHead, lastCheckpoint, ledgerId, listCheckpoints, signSession, tlogProofText } from '../src/kit.ts'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { describeSession } from 'indelible/session'
-import { ownStore, storeTask } from '../../../src/store/kit.ts'
+import { inclusionPath, ownStore, storeTask } from '../../../src/store/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { startWitness, type LoopbackWitness } from './loopback-witness.ts'
 import { oneIn } from '../../../test/rounds.ts'
@@ -153,6 +154,22 @@ describe.each(places)('in %s', (_, open) => {
         }, 'info'),
     }
     expect(await verifyLedger(looking)).toMatchObject({ good: 1, removed: 2 })
+    await store.close()
+  })
+
+  it('a ledger that fails while a missing session is looked up is that fault, and no mismatch', async () => {
+    const store = await three()
+    let isGone = false
+    const gone = left({ _tag: 'Io', operation: 'info', cause: new Error('the disk is gone') } as const)
+    const losing: Store = {
+      ...store,
+      info: (id) => {
+        if (isGone && id === ledgerId) return storeTask(async () => gone, 'info')
+        isGone ||= id === 'a'
+        return store.info(id === 'a' ? 'is not there' : id)
+      },
+    }
+    expect(await verifyLedger(losing)()).toMatchObject({ left: { _tag: 'Io', operation: 'info' } })
     await store.close()
   })
 
@@ -347,8 +364,15 @@ describe('a bundle', () => {
     }
     expect(await proveHead(store, 'none')()).toMatchObject({ left: { _tag: 'NotInLedger', rows: 0 } })
     await removeRecorded(store, 's')
-    await signLedger(store, { origin, signers })
+    const { note: checkpoint, head: ledger } = await signLedger(store, { origin, signers })
     expect(await proveHead(store, 's')()).toMatchObject({ left: { _tag: 'NotInLedger', rows: 0 } })
+    // The removal is in the ledger, too, and is no head.
+    const index = ledger.size - 1
+    const [{ body, at } = { body: '', at: 0 }] = await store.read(ledgerId, { from: index })
+    const path = await inclusionPath(store, ledgerId, index, ledger.size)
+    expect(checkHead({ body, at, proof: tlogProofText({ index, path, checkpoint }) }, trust)).toMatchObject({
+      left: { _tag: 'BadBundle', reason: `row ${index} of the ledger says no head of a session` },
+    })
   })
 
   it('is refused with any bit changed', async () => {

@@ -138,6 +138,18 @@ describe('a key', () => {
     ])
   })
 
+  it('of a witness signs no time beyond what a number holds exactly', async () => {
+    const { skey, vkey } = newKey('example.com/key', 'witness')
+    const [last, beyond] = await Promise.all(
+      [2 ** 53 - 1, 2 ** 53].map((seconds) =>
+        signNote('example.com/log\n0\nAAAA\n', [orThrow(signerOf(skey, () => seconds * 1000))]),
+      ),
+    )
+    const verifier = orThrow(verifierOf(vkey))
+    expect(openNote(last ?? '', [verifier])._tag).toBe('Right')
+    expect(openNote(beyond ?? '', [verifier])).toMatchObject({ left: { _tag: 'BadSignature' } })
+  })
+
   it('may be elsewhere: a service signs', async () => {
     const pair = newKey('example.com/hsm')
     const local = orThrow(signerOf(pair.skey))
@@ -198,7 +210,9 @@ describe('a checkpoint', () => {
         fc.array(fc.stringMatching(/^[a-z ]{1,9}$/)),
         (size, origin, extensions) => {
           const checkpoint = { origin, head: { size, root }, extensions }
-          expect(orThrow(parseCheckpoint(checkpointText(checkpoint)))).toEqual(checkpoint)
+          const read = orThrow(parseCheckpoint(checkpointText(checkpoint)))
+          expect(read).toEqual(checkpoint)
+          expect([read, read.head, read.extensions].every(Object.isFrozen)).toBe(true)
         },
       ),
     )

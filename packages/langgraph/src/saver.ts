@@ -95,12 +95,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     this.#open = (threadId) => open(this.idOf(threadId), markOf(threadId))
   }
 
-  /**
-   * The id of a thread's record in the store, for `openSession`, `verifySession` and the command.
-   *
-   * @param threadId the thread
-   * @returns the id
-   */
+  /** The id of a thread's record in the store, for `openSession`, `verifySession` and the command. */
   idOf(threadId: string): string {
     return idOfParts([namespace, threadId], this.#store)
   }
@@ -108,9 +103,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   /**
    * The record of a thread, created if it is not there: `conversation()` has the messages of its last checkpoint, `view()`
    * all that there ever were.
-   *
-   * @param threadId the thread
-   * @returns the session
    */
   async record(threadId: string): Promise<Session> {
     return this.#open(threadId).change(() => undefined)
@@ -173,7 +165,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    * Store a checkpoint.
    *
    * @param config the thread, the namespace, and the checkpoint that this one continues
-   * @param metadata its metadata
    * @param newVersions the channels that changed: only their values are stored. Default: all
    * @returns the config of the stored checkpoint
    */
@@ -211,7 +202,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     const versions = checkpoint.channel_versions
     // What was written before is in the record before, so that this checkpoint finds its messages there.
     await Promise.allSettled(this.#comingOf(kept).dumps)
-    await this.#noteComing(kept)
+    for (const one of this.#comingOf(kept).writes) await this.#noteWrites(kept, one, false)
     await kept.change((session) => {
       const thread = this.#thread(session)
       const base = thread.checkpoint(ns, parent) ?? thread.checkpoint(ns, undefined)
@@ -267,7 +258,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
         ],
       }
     })
-    await this.#noteComing(kept)
     return { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id } }
   }
 
@@ -276,8 +266,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    * With the durability `async` they come before their checkpoint is stored; then they wait for it.
    *
    * @param config the thread, the namespace and the checkpoint
-   * @param writes channels and values
-   * @param taskId the task
    * @param taskPath where the task stands in its step. Default: first
    */
   override async putWrites(
@@ -313,11 +301,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       if (coming.puts.size > 0) await Promise.allSettled(coming.puts)
       else await this.#noteWrites(kept, one, true)
     }
-  }
-
-  /** Note the writes whose checkpoint is stored by now. */
-  async #noteComing(kept: KeptSession): Promise<void> {
-    for (const one of this.#comingOf(kept).writes) await this.#noteWrites(kept, one, false)
   }
 
   /**
@@ -357,11 +340,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     return coming
   }
 
-  /**
-   * Remove a thread: its checkpoints, its writes and its record.
-   *
-   * @param threadId the thread
-   */
+  /** Remove a thread: its checkpoints, its writes and its record. */
   override async deleteThread(threadId: string): Promise<void> {
     await removeMarked(this.#store, this.idOf(threadId), markOf(threadId))
   }
@@ -370,7 +349,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    * Take old checkpoints and their writes out of a thread. `getTuple` and `list` have them no more; the record keeps them,
    * as it keeps everything, and its messages are what they were.
    *
-   * @param threadId the thread
    * @param options how many stay
    * @returns how many checkpoints were taken out
    */
@@ -401,7 +379,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    * What delta channels are made of: the writes of the checkpoints before, and the value that they begin with.
    *
    * @param options the checkpoint, and the channels
-   * @returns the history of each channel
    */
   override async getDeltaChannelHistory({
     config,

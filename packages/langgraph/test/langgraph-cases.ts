@@ -10,7 +10,9 @@ import {
   type BaseMessage,
 } from '@langchain/core/messages'
 import {
+  DeltaSnapshot,
   emptyCheckpoint,
+  isDeltaSnapshot,
   JsonPlusSerializer,
   MemorySaver,
   uuid6,
@@ -240,6 +242,22 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     expect(asJson(again?.checkpoint.channel_values)).toEqual(asJson({ messages }))
   })
 
+  it('stores each message of a snapshot once, and gives the snapshot back', async () => {
+    const store = await fresh()
+    const saver = new IndelibleSaver(store)
+    const messages = Array.from({ length: 20 }, (_, index) => new HumanMessage({ content: 'word '.repeat(40), id: `${index}` })) // oxfmt-ignore
+    let config: RunnableConfig = { configurable: { thread_id: 't', checkpoint_ns: '' } }
+    for (let step = 1; step <= 10; step++) {
+      const channel_values = { messages: new DeltaSnapshot(messages.slice(0, step + 10)) }
+      const checkpoint = { ...emptyCheckpoint(), id: uuid6(step), channel_values, channel_versions: { messages: step } }
+      config = await saver.put(config, checkpoint, meta(step), { messages: step })
+    }
+    expect((await saver.record('t')).len).toBe(20)
+    const again = await new IndelibleSaver(store).getTuple(config)
+    const snapshot: unknown = again?.checkpoint.channel_values['messages']
+    expect(isDeltaSnapshot(snapshot) && asJson(snapshot.value)).toEqual(asJson(messages))
+  })
+
   it('stores each message once where the writes of a step come before its checkpoint is stored', async () => {
     const store = await fresh()
     const saver = new IndelibleSaver(store)
@@ -277,6 +295,17 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     expect(asJson((await again.getTuple(config))?.checkpoint.channel_values)).toEqual(asJson({ messages }))
     const found = await tuples(again, { configurable: { thread_id: 't' } })
     expect(found.flatMap(({ pendingWrites }) => pendingWrites ?? [])).toHaveLength(40)
+  })
+
+  it('writes that came before their checkpoint are stored beside it', async () => {
+    const store = await fresh()
+    const saver = new IndelibleSaver(store)
+    const checkpoint = { ...emptyCheckpoint(), id: uuid6(1) }
+    const config: RunnableConfig = { configurable: { thread_id: 't', checkpoint_ns: '', checkpoint_id: checkpoint.id } }
+    const writing = saver.putWrites(config, [['messages', [new AIMessage('early')]]], 'task')
+    await saver.put({ configurable: { thread_id: 't' } }, checkpoint, meta(1), {})
+    await writing
+    expect((await new IndelibleSaver(store).getTuple(config))?.pendingWrites).toHaveLength(1)
   })
 
   it('takes writes whose checkpoint is never stored', async () => {

@@ -11,7 +11,6 @@ export type ItemSource = Pick<Session, 'getItems'>
  *
  * Throws  an error if the target has items already: a copy that is run twice would store them twice
  *
- * @param from the session to read
  * @param to the session to write; it must be empty
  * @returns the number of items
  * @throws Error if the target has items already, because a second copy would store them twice

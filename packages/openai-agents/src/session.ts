@@ -48,7 +48,6 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
   #begun: Promise<unknown> | undefined
 
   /**
-   * @param store the store that keeps the record
    * @param options the id, the first items and the metadata
    */
   constructor(store: Store, options: AgentsSessionOptions = {}) {
@@ -74,11 +73,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
     return limit <= 0 ? [] : (await this.#items()).slice(-limit)
   }
 
-  /**
-   * Append items, in one append.
-   *
-   * @param added the items
-   */
+  /** Append items, in one append. */
   async addItems(added: AgentInputItem[]): Promise<void> {
     if (added.length === 0) return
     const messages = messagesOf(added)
@@ -167,8 +162,6 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
   /**
    * The record itself, with everything that was popped, cleared and rewritten: `view()` has it, `conversation()` is what the
    * SDK sees. It is created if it is not there.
-   *
-   * @returns the session of the store
    */
   async record(): Promise<Session> {
     await this.#begin()
@@ -198,7 +191,6 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
 /**
  * Make an {@link AgentsSession}.
  *
- * @param store the store that keeps the record
  * @param options the id, the first items and the metadata
  * @returns the session, for `run(agent, input, { session })`
  * @example

@@ -2,7 +2,7 @@
 import { MemorySession, type AgentInputItem } from '@openai/agents-core'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { openCalls, settle, textOf, user } from 'indelible'
+import { image, openCalls, settle, textOf, user } from 'indelible'
 import { AgentsSession, agentsSession, copyItems } from '@indelible/openai-agents'
 import { verified, type Place } from '../../../test/session/kept-places.ts'
 
@@ -191,6 +191,27 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     const texts = record.view().toArray().map(textOf)
     for (const text of ['first', 'second', 'third', 'in short', 'fourth']) expect(texts).toContain(text)
     await verified(store, 's')
+  })
+
+  it('a transaction whose suffix is another one changes nothing', async () => {
+    const session = agentsSession(await fresh(), { sessionId: 's', initialItems: [said('first'), said('second')] })
+    for (const expectedSuffix of [[said('first')], [said('zeroth'), said('first'), said('second')]])
+      await expect(
+        session.applyHistoryTransaction({
+          operationId: 'o',
+          transaction: { type: 'replace_suffix', expectedSuffix, replacement: [said('other')] },
+        }),
+      ).rejects.toThrow('suffix no longer matches the transaction precondition. Nothing was changed.')
+    expect(await session.getItems()).toEqual([said('first'), said('second')])
+  })
+
+  it('a message that names a stored block is no item', async () => {
+    const store = await fresh()
+    const session = agentsSession(store, { sessionId: 's', initialItems: [said('first')] })
+    const record = await session.record()
+    const [id] = await store.putBlocks([Buffer.from('hi')])
+    await record.append(user(image({ type: 'block', id: id as never })))
+    await expect(session.getItems()).rejects.toThrow('a message names a stored block')
   })
 
   it('two handles at once: every item once, and each pop another one', async () => {

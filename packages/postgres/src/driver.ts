@@ -18,7 +18,7 @@ import type { Documents } from './documents.ts'
 import { Elsewhere } from './elsewhere.ts'
 import { Eraser } from './erase.ts'
 import { Leases } from './leases.ts'
-import { listed } from './list.ts'
+import { listed, piecesOf } from './list.ts'
 import { infoOf } from './log.ts'
 import { Logs } from './logs.ts'
 import { Search } from './search.ts'
@@ -54,6 +54,7 @@ export const postgresDriver = (
         return right(infoOf(log))
       }),
     list: (scope, given) => calls.run('list logs', async () => right(await listed(db.read, schema, scope, given))),
+    pieces: (scope) => calls.run('list logs', async () => right(await piecesOf(db.read, schema, scope))),
     update: (scope, id, given) => calls.run('update metadata', () => logs.update(scope, id, given)),
     append: (scope, id, append) =>
       db.track(async () => {

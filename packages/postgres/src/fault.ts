@@ -9,7 +9,7 @@ const serialization = '40001'
 const deadlock = '40P01'
 const readOnly = '25006'
 const diskFull = '53100'
-const canceled = '57014'
+export const canceled = '57014'
 const lockNotAvailable = '55P03'
 // Somebody has made it since it was looked for.
 const duplicateSchema = '42P06'

@@ -8,11 +8,33 @@ import {
   type DamagedEntry,
   type LogInfo,
   type LogPage,
+  type LogPiece,
   matches,
 } from 'indelible/store/kit'
 import type { Query, Rows } from './database.ts'
 import { infoOf, logColumns, readable, usedAt } from './log.ts'
 import { termsOf } from './terms.ts'
+
+/** How many keys of logs a piece has. */
+const inPiece = 1000
+
+/** The digest is one that all servers have: it tells changes, and proves nothing. */
+export const piecesOf = async (query: Query, schema: string, scope: string): Promise<readonly LogPiece[]> => {
+  const text = `select key / ${inPiece} as piece, count(*) as logs,
+      md5(string_agg(id || ' ' || size || ' ' || encode(root, 'hex'), ',' order by key)) as digest
+    from ${schema}.log where scope = $1::text group by 1 order by 1`
+  const found = await query(text, [scope])
+  return Object.freeze(
+    found.map(({ piece, logs, digest }) =>
+      Object.freeze({
+        name: String(piece),
+        after: String((Number(piece) + 1) * inPiece),
+        logs: Number(logs),
+        digest: String(digest),
+      }),
+    ),
+  )
+}
 
 /** How many logs a statement gives that looks for more with the wanted metadata. */
 const listPiece = 1000

@@ -1,9 +1,8 @@
 /** Check sums of columns that no tree covers. They find what a disk or a bug changed; who can write tables can write them. */
-import { hash as hashOf } from 'node:crypto'
-import type { Hash } from 'indelible/proof/kit'
+import { portableSha256, type Hash } from 'indelible/proof/kit'
 
 /** The SHA-256 of the store. */
-export const hash: Hash = (bytes) => hashOf('sha256', bytes, 'buffer')
+export const hash: Hash = portableSha256
 
 /** A part of the digest of some columns, in decimal digits: a `bigint` of the database. */
 export const sumOf = (...columns: readonly unknown[]): string => {

@@ -27,7 +27,7 @@ import {
 import { appendStatement, bytesOf, grown, type Growths } from './append.ts'
 import { isUnsupported, stateOf, within, type Database, type Rows } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
-import { faultOf, foreignKey, patiently } from './fault.ts'
+import { canceled, faultOf, foreignKey, patiently } from './fault.ts'
 import { findLog, logColumns, readable, type Log } from './log.ts'
 import type { Leases } from './leases.ts'
 import { LogRows } from './rows.ts'
@@ -183,7 +183,9 @@ export class Writer {
       // Of several logs one may be held up: then there is time for the others.
       keys = await (planned.length === 1 ? work() : within(this.#db.place.timeout / 2, work))
     } catch (error) {
-      if (stateOf(error) === undefined) throw error
+      // One log had all of the time. Those that are not in the statement have some of their own.
+      const isOver = stateOf(error) === canceled && planned.length === 1 && rest.length === 0
+      if (stateOf(error) === undefined || isOver) throw error
       for (const { jobs } of planned) for (const job of jobs) this.#known.delete(keyOf(job))
       return batch // one of them can't be done, and must not take the others with it
     }

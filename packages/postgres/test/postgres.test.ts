@@ -138,13 +138,12 @@ const place = async (connectionString: string = url): Promise<StorePlace> => {
 for (const { name, run } of storeContract('postgres', () => place()))
   it(name, leftOutIf(server === undefined, noPostgres), run)
 
-/** How many statements of the schema wait for a lock. */
-const blocked = async (schema: string): Promise<number> => {
-  const [found] = await sql(
-    `select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and position(${literal(quoted(schema))} in query) > 0`,
+/** The connections whose statements wait for a lock of the schema. */
+const blockedIn = (schema: string): ReturnType<typeof sql> =>
+  sql(
+    `select pid from pg_stat_activity where wait_event_type = 'Lock' and position(${literal(quoted(schema))} in query) > 0`,
   )
-  return Number(found?.['count'])
-}
+const blocked = async (schema: string): Promise<number> => (await blockedIn(schema)).length
 /** The answer of a call that waits for a lock. A tenth more than its timeout passes, and then no time at all. */
 const heldUp = async (schema: string, timeout: number, call: () => Promise<string>): Promise<string> => {
   while ((await blocked(schema)) > 0) await new Promise((resolve) => setImmediate(resolve)) // of an earlier call
@@ -811,6 +810,31 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     let again = await append()
     while (again === busy) again = await append() // so little time may be too little without a holder
     expect(again).toBe('went well')
+    await done(store.close())
+  })
+
+  it('an append whose time is over is not sent again', async () => {
+    const schema = fresh()
+    const store = await open({ schema, timeout: 1000 })
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
+    const holder = new Client({ connectionString: url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query(`select 1 from ${quoted(schema)}.log for update`)
+    const connections = new Set<unknown>() // one is not used again after its statement was ended
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    const answers: string[] = []
+    void said(store.append('log', { expected: head, rows: [row('x')] })).then((answer) => answers.push(answer))
+    while (answers.length === 0 && connections.size < 2) {
+      for (const { pid } of await blockedIn(schema)) {
+        if (connections.size === 0) await vi.advanceTimersByTimeAsync(1000)
+        connections.add(pid)
+      }
+    }
+    vi.useRealTimers()
+    await holder.end()
+    expect(connections.size).toBe(1)
+    expect(answers).toEqual([expect.stringMatching(/^Busy: /)])
     await done(store.close())
   })
 

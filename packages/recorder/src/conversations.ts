@@ -1,6 +1,6 @@
 /** The conversations of a store: which of them a request continues. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, right } from 'indelible/json/kit'
+import { isLeft, right, present } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import { sessionFaultText } from 'indelible/session/kit'
 import { createSession, forkSession, openSession } from 'indelible/session'
@@ -260,8 +260,7 @@ export class Conversations {
     const metadata = {
       recorder: asked.api,
       model: asked.model,
-      ...(title !== undefined && { title }),
-      ...(asked.client !== undefined && { client: asked.client }),
+      ...present({ title, client: asked.client }),
     }
     const session = await createSession(this.#store, { id, metadata })()
     if (isLeft(session)) return session

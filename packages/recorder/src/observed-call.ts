@@ -1,5 +1,5 @@
 /** A call that goes by: when it is recorded, in whatever order its pieces are told. */
-import { isLeft, joinBytes } from 'indelible/json/kit'
+import { isLeft, joinBytes, present } from 'indelible/json/kit'
 import { reasonOf } from 'indelible/task/kit'
 import { AnswerReader, type Answered } from './answer.ts'
 import type { Api } from './apis/index.ts'
@@ -103,8 +103,7 @@ export const observeCall = (
           {
             at,
             duration,
-            ...(firstByte !== undefined && { firstByte }),
-            ...(status !== undefined && { status }),
+            ...present({ firstByte, status }),
             ...(failed !== undefined && { error: failed.slice(0, 500).toWellFormed() }),
           },
           onPlace,

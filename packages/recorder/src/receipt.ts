@@ -166,7 +166,6 @@ const writtenAt = ({ notes }: Pick<SessionReader, 'notes'>, index: number): Writ
 /**
  * The details of a receipt. What calls have alike stands in one receipt of their session.
  *
- * @param receipt a note of the session
  * @param session the opened session, or its notes
  * @returns the details; undefined if the recorder did not write the receipt, or the one that it names is erased
  */
@@ -225,7 +224,6 @@ export const blockIdOf = (value: Json): BlockId => digestOf(JSON.stringify(value
  * Cost    O(messages + receipts that the receipt goes back to)
  *
  * @param session an opened session, or its notes
- * @param receipt one of its notes
  * @returns the entries, in order; undefined if the recorder did not write the receipt
  */
 export const sentEntries = (
@@ -241,8 +239,6 @@ export const sentEntries = (
  *
  * Cost    the blocks that the receipt names
  * Errors  `MissingBlock`, `DamagedBlock`, and what a store gives
- * @param store the store of the session
- * @param session an opened session
  * @param receipt one of its notes, that the recorder wrote
  * @throws TypeError if the recorder did not write the receipt
  */

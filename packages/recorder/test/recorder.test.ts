@@ -3,7 +3,16 @@ import { readdirSync } from 'node:fs'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterEach, describe, expect, it } from 'vitest'
-import { listSessions, memoryStore, openSession, textOf, type Message, type Session, type Store } from 'indelible'
+import {
+  createSession,
+  listSessions,
+  memoryStore,
+  openSession,
+  textOf,
+  type Message,
+  type Session,
+  type Store,
+} from 'indelible'
 import { decodeResponse } from 'indelible/codecs/anthropic'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import {
@@ -98,6 +107,13 @@ describe('a client of Chat Completions', () => {
     )
     expect(fetch.summary()).toMatchObject({ calls: 3, failed: 0, usage: { input: 30, output: 6, cacheRead: 12 } })
     expect(session?.metadata()).toMatchObject({ title: 'one', model: 'gpt-x' })
+  })
+
+  it('gives its session at most 80 characters of its first line as a title', async () => {
+    const { store, fetch, openai } = await setting(counting)
+    await talk(openai, [], `${'a'.repeat(100)}\nb`)
+    await fetch.settled()
+    expect((await sessionsOf(store))[0]?.metadata()['title']).toBe('a'.repeat(80))
   })
 
   it('goes on after a restart of the recorder, and so does another process', async () => {
@@ -418,6 +434,16 @@ describe('a stream', () => {
     },
   )
 
+  it('that the provider cuts before a text of Responses is whole has all pieces that came', async () => {
+    const created = JSON.stringify({ type: 'response.created', response: { id: 'r', status: 'in_progress', model: 'm', output: [] } }) // oxfmt-ignore
+    const pieces = responsesEvents({ text: 'half of an answer', calls: [] }).slice(0, 4)
+    const { fetch, openai, store } = await setting(() => ({ events: [created, ...pieces] }))
+    const stream = await openai.responses.create({ model: 'gpt-x', input: 'hi', stream: true })
+    for await (const _ of stream);
+    await fetch.settled()
+    expect(texts((await sessionsOf(store))[0] as Session)).toEqual(['hi', 'half of an ans'])
+  })
+
   it('that the client leaves is left at the provider, too, and recorded as far as it came', async () => {
     const { fetch, openai, store } = await setting(() => ({ events: events.slice(0, 1), hang: true }))
     const controller = new AbortController()
@@ -433,6 +459,12 @@ describe('a stream', () => {
     expect(texts(session as Session)).toEqual(['hi', 'half '])
     expect(receiptsOf(session as Session)[0]).toMatchObject({ cut: true })
   })
+})
+
+it('a receipt that no recorder wrote has no details', async () => {
+  const session = await createSession(memoryStore(), { id: 's' })
+  for (const details of [undefined, 'a text', {}, { sent: 1 }])
+    expect(detailsOf({ details, parameters: {} } as never, session)).toBeUndefined()
 })
 
 describe('a client of Anthropic', () => {

@@ -14,8 +14,6 @@ export interface CallContext {
   /**
    * Record a call inside this one, in the same log.
    *
-   * @param call the method and its arguments
-   * @param body makes the call
    * @returns what the body returns
    */
   readonly recordCall: <T>(
@@ -74,15 +72,11 @@ export interface Call<T = unknown> {
   /**
    * Summarizes a returned value, if the method returns failures as values. Its fields replace those of the summary.
    * Default: every returned value is a success.
-   *
-   * @param value the returned value
-   * @returns fields of the summary
    */
   readonly summarize?: (value: T) => Partial<OutcomeSummary> & { readonly errorMessage?: string }
   /**
    * Whether the same call may succeed after an error. Default: true if the error has `retriable: true`.
    *
-   * @param error the thrown error
    * @returns true if it may
    */
   readonly retriable?: (error: unknown) => boolean

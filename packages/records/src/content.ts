@@ -31,7 +31,6 @@ export interface ContentStore {
   /**
    * Store a value as JSON data. To make room, it removes the least recently used values. Cost: that of `encodeValue`.
    *
-   * @param value any value
    * @param options a redactor, and the place of the value
    * @returns the reference; or `ContentTooLarge`
    */
@@ -42,7 +41,6 @@ export interface ContentStore {
   /**
    * Read a value.
    *
-   * @param ref the reference
    * @returns a copy of the value; or `ContentMiss` with the reason
    */
   readonly get: (ref: string) => Either<ContentFaultOf<'ContentMiss'>, Json>
@@ -55,8 +53,6 @@ export interface ContentStore {
 /**
  * Create a content store in memory.
  *
- * @param options its bounds
- * @returns an empty store
  * @example
  * const content = createContentStore({ entries: 100 })
  * const log = createCallLog({ content })

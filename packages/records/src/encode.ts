@@ -26,9 +26,6 @@ export interface EncodeLimits {
 /**
  * Decides what may be kept. It sees every value before it is encoded, and returns the same value or a replacement. If
  * it throws, or returns undefined, `[redacted]` is kept.
- *
- * @param path its place
- * @returns the value to keep
  */
 export type Redact = (value: unknown, path: Path) => unknown
 
@@ -70,7 +67,6 @@ export const redacted = '[redacted]'
  * | lone surrogates | U+FFFD |
  *
  * Cost    one pass over what is kept, whatever there is beyond it (bench: records)
- * @param value any value
  * @param options limits, a redactor, and the place of the value
  * @returns the JSON data, frozen, and whether something was cut
  * @example

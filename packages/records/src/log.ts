@@ -37,11 +37,7 @@ export interface CallLogOptions {
    * @returns milliseconds since 1970
    */
   readonly now?: () => number
-  /**
-   * Makes ids for calls that have none. Default: random ids.
-   *
-   * @returns an id
-   */
+  /** Makes ids for calls that have none. Default: random ids. */
   readonly newId?: () => string
 }
 
@@ -56,8 +52,6 @@ export interface CallScope {
   /**
    * Run a function with this call as the current one.
    *
-   * @param context the call
-   * @param work the function
    * @returns what the function returns
    */
   readonly run: <T>(context: CallContext, work: () => T) => T
@@ -87,7 +81,6 @@ export interface RecordEvent {
  * Create a log of calls in memory. It is a history like any other; its pages are `evidence`.
  *
  * @param options the records to start with, limits, redaction, telemetry, clock and ids
- * @returns the log
  * @example
  * const log = createCallLog()
  * await recordCall(log, { methodName: 'add', args: [1, 2] }, () => 3) // 3

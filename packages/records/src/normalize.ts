@@ -51,7 +51,6 @@ export interface NormalizedEntry {
  *
  * Cost    O(everything stored)
  * @param stored an array of entries, of any shape
- * @param options the options of the new log
  * @returns the log, and the report with each change, its index and its reason
  * @example
  * const { log, report } = normalizeRecords(JSON.parse(text))

@@ -20,9 +20,7 @@ export interface PreviewOptions {
  * line. A field takes at most 96 characters, the block at most 2,000 and the length of `where`.
  *
  * Cost    O(1), whatever the length of the history
- * @param records a view of the log
  * @param options how many records, and how code reads the history
- * @returns the block
  * @throws TypeError if `latest` is not 1, 2 or 3
  * @example
  * previewRecords(log.view(), { latest: 1 })
@@ -51,7 +49,6 @@ export const previewRecords = (records: Sequence<CallRecord>, options: PreviewOp
  * Write the part of a system prompt that tells a model what the history is and how to read it in code.
  *
  * @param options `where`: the expression by which code reads the history. Default: `context.conversationHistory`
- * @returns the text
  */
 export const historyGuidance = (options: Pick<PreviewOptions, 'where'> = {}): string => `\
 ${options.where ?? defaultWhere} is an array of records of the calls that were made so far, oldest first.

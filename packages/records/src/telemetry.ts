@@ -57,7 +57,6 @@ export interface HistoryAttributes {
  * Make attributes of an OpenTelemetry span of the fields.
  *
  * @param fields the fields of `historyTelemetry`
- * @returns the attributes
  * @example
  * span.setAttributes(historyAttributes(fields))
  *

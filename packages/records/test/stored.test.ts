@@ -188,6 +188,23 @@ describe('when the store fails', () => {
       error: { _tag: 'NoSuchLog' },
     })
   })
+  it('what is appended in one turn is tried as one append', async () => {
+    const real = memoryStore()
+    const tries: number[] = []
+    const store: Store = {
+      ...real,
+      append: (_, append) =>
+        storeTask(async () => {
+          tries.push(append.rows.length)
+          return left({ _tag: 'Io', operation: 'append', cause: new Error('the disk is full') })
+        }, 'store.append'),
+    }
+    const opened = await open(store)
+    const calls = ['a', 'b', 'c'].map((methodName) => startCall(opened.log, { methodName }))
+    for (const call of calls) call.finish({ value: 1 })
+    await new Promise(setImmediate)
+    expect(tries).toEqual([3])
+  })
   it('a write whose answer got lost is not stored twice', async () => {
     const real = memoryStore()
     let lost = 2

@@ -1,5 +1,7 @@
 /** Bodies that return a stream: the call has ended when the stream has. */
+import { EventEmitter } from 'node:events'
 import { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { createCallLog, recordCall } from '@indelible/records'
@@ -94,6 +96,20 @@ it('what a generator returns is the value of the call', async () => {
   const stream = await recordCall(log, { methodName: 'f' }, () => chunks())
   while ((await stream.next()).done !== true);
   expect(log.view().at(0)?.outcomeSummary).toMatchObject({ status: 'ok', valueClass: 'string' })
+})
+
+it('a stream of Node is recorded when it ends, also if its events are what is read', async () => {
+  const log = createCallLog()
+  const stream = await recordCall(log, { methodName: 'f' }, () => node())
+  expect(log.len).toBe(0)
+  await finished(stream.resume())
+  expect(log.view().toArray()).toMatchObject([{ outcomeSummary: { status: 'ok' } }])
+})
+
+it('what only emits events is no stream, and is recorded at once', async () => {
+  const log = createCallLog()
+  await recordCall(log, { methodName: 'f' }, () => new EventEmitter())
+  expect(log.len).toBe(1)
 })
 
 it('what can not be watched is recorded at once', async () => {

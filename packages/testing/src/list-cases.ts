@@ -148,6 +148,37 @@ export const listCases: StoreCases = {
     same((await faulty('InvalidId', store.list({ after: next as string }))).what, 'cursor')
     same((await faulty('InvalidId', store.list({ after: '3', by: 'appended' }))).what, 'cursor')
   },
+  'a piece of the logs has another digest exactly when one of them was added, removed, or has grown': async (store) => {
+    const { pieces } = store
+    if (pieces === undefined) return // it is a kind of store that has none
+    const changed = async (work: () => Promise<unknown>): Promise<number> => {
+      const before = await done(pieces())
+      await work()
+      const after = await done(pieces())
+      const digestOf = new Map(before.map(({ name, digest }) => [name, digest]))
+      return after.filter(({ name, digest }) => digestOf.get(name) !== digest).length
+    }
+    same(await done(pieces()), [])
+    await changed(async () => {
+      for (let from = 0; from < 1500; from += 100)
+        await Promise.all(
+          Array.from({ length: 100 }, (_, index) => done(store.create({ id: `log ${from + index}`, encrypt: false }))),
+        )
+    })
+    const found = await done(pieces())
+    holds(found.length >= 2, 'there are several pieces')
+    const listed: string[] = []
+    for (const { after, logs } of found.toReversed())
+      listed.push(...(await done(store.list({ after, limit: logs }))).logs.map(({ id }) => id))
+    same(listed, await allPages(store, { limit: 1000 }))
+    same(await changed(async () => undefined), 0)
+    same(await changed(() => add(store, 'log 5', [entry('x')])), 1)
+    same(await changed(() => add(store, 'log 1499', [entry('x')])), 1)
+    same(await changed(() => done(store.update('log 7', { expected: 1, meta: { n: 1 } }))), 0)
+    same(await changed(() => done(store.remove('log 8'))), 1)
+    same(await changed(() => done(store.fork('log 5', { id: 'fork', at: 1 }))), 1)
+    same(await changed(() => done(inScope(store, 'other').create({ id: 'log', encrypt: false }))), 0)
+  },
   'limits are kept between 1 and 1,000': async (store) => {
     for (let index = 0; index < 105; index++) await done(store.create({ id: `${index}`, encrypt: false }))
     const sizes = await Promise.all(

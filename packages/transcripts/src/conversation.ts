@@ -13,6 +13,7 @@ import {
   left,
   type Path,
   right,
+  present,
 } from 'indelible/json/kit'
 import { codecs, type TranscriptFault, type Decoded } from 'indelible/codecs'
 import { isAgentsItem, type CodecFormat } from 'indelible/codecs/kit'
@@ -168,8 +169,7 @@ const isGeminiAnswer = ({ candidates }: JsonObject): boolean =>
 const geminiAnswer = (body: JsonObject): JsonObject => {
   const used = objectIn(body, 'usageMetadata')
   return {
-    ...(body['responseId'] !== undefined && { id: body['responseId'] }),
-    ...(body['modelVersion'] !== undefined && { model: body['modelVersion'] }),
+    ...present({ id: body['responseId'], model: body['modelVersion'] }),
     usage: {
       prompt_tokens: count(used['promptTokenCount']),
       completion_tokens: count(used['candidatesTokenCount']) + count(used['thoughtsTokenCount']),

@@ -25,6 +25,7 @@ import {
   stringAt,
   Unexpected,
   ownFields,
+  present,
 } from 'indelible/json/kit'
 import { decodeMessage } from 'indelible/message'
 import { messageFaultText } from 'indelible/message/kit'
@@ -37,7 +38,6 @@ import type { PlacedNote, Transcript } from './transcript.ts'
 /**
  * Write an export. Memory: one row.
  *
- * @param exported the record
  * @returns the lines, each with its line feed
  */
 export function* exportLines({ id, metadata, erasable, rows, head }: Exported): Generator<string> {
@@ -46,11 +46,7 @@ export function* exportLines({ id, metadata, erasable, rows, head }: Exported): 
   yield `${JSON.stringify({ head })}\n`
 }
 
-/**
- * A transcript as an export. If it comes from another format, its metadata says so, and it has no root.
- *
- * @returns the record to export
- */
+/** A transcript as an export. If it comes from another format, its metadata says so, and it has no root. */
 export const exportOf = (transcript: Transcript): Exported => {
   const { format, messages, notes, origin } = transcript
   const { metadata, head: _, ...said } = origin
@@ -165,9 +161,7 @@ const momentIn = (entry: JsonObject): RowMoment | undefined => {
   if (erased !== undefined && !(typeof erased === 'string' && /^[0-9a-f]{64}$/.test(erased)))
     throw new Unexpected(['erased'], '64 lowercase hexadecimal digits', erased)
   return {
-    ...(at !== undefined && { at }),
-    ...(salt !== undefined && { salt }),
-    ...(erased !== undefined && { erased }),
+    ...present({ at, salt, erased }),
   }
 }
 

@@ -19,7 +19,6 @@ export interface ImportTranscriptOptions extends ImportOptions {
  *
  * Cost    O(transcript), in pieces
  *
- * @param store the store to write
  * @param transcript the conversation, as `readTranscript` gives it
  * @param options the id, by default the one in the transcript; a callback for progress; what is taken out
  * @returns the description of the session; or `LogExists`, `MissingBlock`, `OtherHead`

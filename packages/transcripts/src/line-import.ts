@@ -10,6 +10,7 @@ import {
   NotJson,
   snapshot,
   Unexpected,
+  present,
 } from 'indelible/json/kit'
 import type { TranscriptFault } from 'indelible/codecs'
 import type { TranscriptEvent } from './event.ts'
@@ -63,8 +64,7 @@ export const createLineImport = (
         item,
         line,
         message,
-        ...(page !== undefined && { page }),
-        ...(moment !== undefined && { moment }),
+        ...present({ page, moment }),
       })),
     note: (line, value, moment) =>
       item(line, value, (note, item) => ({ type: 'note', item, line, note, ...(moment !== undefined && { moment }) })),

@@ -1,5 +1,5 @@
 /** Where a conversation came from, gathered entry by entry. */
-import { fieldsBeside, isObject, own, ownFields, type Json, type JsonObject } from 'indelible/json/kit'
+import { fieldsBeside, isObject, own, ownFields, type Json, type JsonObject, present } from 'indelible/json/kit'
 import type { Usage } from 'indelible/notes/kit'
 import type { Origin, OriginUse } from './transcript.ts'
 import type { ExportedHead } from 'indelible/session'
@@ -81,8 +81,7 @@ export class OriginDraft {
     const key = `${day} ${this.#model}`
     const before = this.#uses.get(key)
     this.#uses.set(key, {
-      ...(this.#model !== undefined && { model: this.#model }),
-      ...(day !== undefined && { day }),
+      ...present({ model: this.#model, day }),
       calls: (before?.calls ?? 0) + 1,
       ...trimmed(sumOf(before, used)),
     })
@@ -113,11 +112,7 @@ export class OriginDraft {
     const { version, id, title, head } = this
     const uses = [...this.#uses.values()]
     return freeze({
-      ...(version !== undefined && { version }),
-      ...(id !== undefined && { id }),
-      ...(title !== undefined && { title }),
-      ...(this.#started !== undefined && { started: this.#started }),
-      ...(this.#ended !== undefined && { ended: this.#ended }),
+      ...present({ version, id, title, started: this.#started, ended: this.#ended }),
       models: freeze([...this.#models]),
       ...(this.#usage !== undefined && { usage: freeze(trimmed(this.#usage)) }),
       ...(uses.some((use) => own(use, 'model') !== undefined || own(use, 'day') !== undefined) && {

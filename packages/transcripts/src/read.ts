@@ -34,7 +34,6 @@ import { valuesOfText } from './values.ts'
  *
  * Cost    O(input): parsed, written back to compare, and copied
  *
- * @param input the content of the file
  * @param options which conversation to read, and `strict`
  * @returns the transcript; or `UnknownFormat`, `InvalidJson`, `UnexpectedWire`, `NoSuchConversation`
  * @example
@@ -68,7 +67,6 @@ export interface Transcripts {
  *
  * Cost    O(input), then O(conversation) for each
  *
- * @param input the content of the file
  * @param options `strict`
  * @returns the conversations; or the fault of reading the first one
  */

@@ -21,9 +21,7 @@ import type { Transcript, TranscriptOptions } from './transcript.ts'
  *         held whole; so are lines of Anthropic's messages
  * Cost    O(bytes); bench: transcript-stream
  *
- * @param source the bytes of the file
  * @param options which conversation to read, and `strict`
- * @returns the events
  * @throws whatever `source` throws
  * @example
  * for await (const event of readTranscriptStream(createReadStream('session.jsonl')))

@@ -15,7 +15,6 @@ export const shouldBe = (
  * A codec's fault.
  *
  * @param steps how many steps of its path lead to what is read
- * @param what what that is
  */
 export const reasonOf = (fault: TranscriptFault, steps: number, what?: string): string =>
   fault._tag === 'UnexpectedWire' ? shouldBe({ ...fault, path: fault.path.slice(steps) }, what) : codecFaultText(fault)

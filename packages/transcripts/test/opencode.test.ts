@@ -67,7 +67,7 @@ const dump = (...values: readonly unknown[]): string =>
   values.map((value) => `${JSON.stringify(value, undefined, 2)}\n`).join('')
 const stored = [
   { id: 'p1', worktree: '/work', vcs: 'git' },
-  ...turns.flatMap(({ parts }) => parts),
+  ...turns.flatMap(({ parts }) => parts).toReversed(),
   text('q1', 'n1', 'Elsewhere.', 's2'),
   [{ file: 'a', additions: 1 }],
   ...turns.toReversed().map(({ info }) => info), // its files come in any order
@@ -143,7 +143,7 @@ describe('opencode', () => {
     expect(cut.damage).toMatchObject([{ reason: 'is cut off' }])
     const torn = read(dump(...stored).replace('"Look."', '"Look.'))
     expect(outline(torn.messages)).toEqual(outlined.slice(1))
-    expect(torn.damage.map(({ line }) => line)).toEqual([6])
+    expect(torn.damage.map(({ line }) => line)).toEqual([70])
     const orphan = read(dump(...stored, text('z', 'gone', 'a')))
     expect(orphan.damage.map(({ reason }) => reason)).toEqual(['is a part of the message "gone", which is not there'])
   })

@@ -279,6 +279,11 @@ describe("checkpoints of LangGraph's SqliteSaver for Python", () => {
       ['1', '', 2, 'And on.'],
     ])
     expect(outline(read(over).messages)).toEqual(['user: Anew.', 'user: And on.'])
+    const plain = saved('python-plain-over.db', chain, [
+      ['1', '', 0, human('One.', 'h1')],
+      ['1', '', 1, { __overwrite__: [human('Anew.', 'h2')] }],
+    ])
+    expect(outline(read(plain).messages)).toEqual(['user: Anew.'])
     const emptied = saved('python-emptied.db', chain, [
       ['1', '', 0, human('One.', 'h1')],
       ['1', '', 1, [all, human('Anew.', 'h2')]],

@@ -63,6 +63,9 @@ describe('readTranscript', () => {
     expect(readTranscript(JSON.stringify({ sessionId: 's', messages: ofAnother }))).toMatchObject({
       left: { _tag: 'UnknownFormat' },
     })
+    expect(readTranscript(JSON.stringify([{ content: 'of nobody' }]))).toMatchObject({
+      left: { _tag: 'UnknownFormat' },
+    })
     const items = [
       { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] },
       { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'hello' }] },

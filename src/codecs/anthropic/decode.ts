@@ -49,7 +49,6 @@ export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
  * The API sometimes answers with blocks that it refuses in a request, such as an empty text. They are recorded as they
  * are. When the message is sent back, they are left out, with a loss for each.
  *
- * @param body the body of a response
  * @returns the message; or a fault with the path
  * @example
  * decodeResponse(await client.messages.create(request))
@@ -66,7 +65,6 @@ export const responseMeta = 'anthropic-response'
  * The application cleans them before it sends them. So content that the API refuses is not marked to be written again:
  * encoding leaves it out, with a loss for each. `decode` is for requests, and marks it.
  *
- * @param messages an array of messages
  * @returns the messages; or a fault with the path
  * @example
  * decodeRecorded([{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: '' }] }])

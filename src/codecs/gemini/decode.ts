@@ -41,8 +41,6 @@ export interface GeminiResponseOptions {
  * a response without a candidate gives no message. Everything else goes into the message's `meta` under
  * `gemini-response`: the usage, why it ended, the sources it is grounded in, its ratings, the other candidates.
  *
- * @param body the body of a response
- * @param options the conversation that it answers
  * @returns the message; or a fault with the path
  * @example
  * decodeResponse(await client.models.generateContent(request))

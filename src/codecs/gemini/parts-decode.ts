@@ -5,7 +5,7 @@ import { keep } from '../residual.ts'
 import { isMadeId, type CallReader } from './calls.ts'
 import { format, marks, type Mark } from './marks.ts'
 import { fitsName } from './rules.ts'
-import { spelled } from './spelling.ts'
+import { dataFields, spelled } from './spelling.ts'
 
 /** Where a part stands. */
 export interface Place {
@@ -24,21 +24,8 @@ export const readPart = (item: Json, place: Place): Part => {
   return readData(found.part, found.snake && 'snake', place) ?? carry(wire)
 }
 
-/** The fields of which a part has one. Source: Gemini API reference, Part (2026-11) */
-const data = [
-  'text',
-  'inlineData',
-  'fileData',
-  'functionCall',
-  'functionResponse',
-  'executableCode',
-  'codeExecutionResult',
-  'toolCall',
-  'toolResponse',
-]
-
 const dataIn = (part: JsonObject): readonly string[] =>
-  data.filter((name) => part[name] !== undefined && part[name] !== null)
+  ['text', ...dataFields].filter((name) => part[name] !== undefined && part[name] !== null)
 
 /** Whether a value is a part by itself, as the client of Google takes it. */
 export const isPart = (value: JsonObject): boolean => dataIn(spelled(value)?.part ?? value).length > 0

@@ -1,8 +1,8 @@
 /** The two spellings of a part: `inlineData`, and `inline_data`, which the API takes as well. */
 import { isObject, jsonEqual, type Json, type JsonObject } from '../../json/index.ts'
 
-/** Fields of a part and of the objects in it. What stands in arguments and results belongs to their functions. */
-const names = [
+/** The fields of which a part has one, if it is no text. Source: Gemini API reference, Part (2026-11) */
+export const dataFields = [
   'inlineData',
   'fileData',
   'functionCall',
@@ -11,6 +11,11 @@ const names = [
   'codeExecutionResult',
   'toolCall',
   'toolResponse',
+] as const
+
+/** Fields of a part and of the objects in it. What stands in arguments and results belongs to their functions. */
+const names = [
+  ...dataFields,
   'toolType',
   'thoughtSignature',
   'videoMetadata',

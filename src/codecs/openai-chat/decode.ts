@@ -44,7 +44,6 @@ export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
  * Make a `decode` for messages that come a few at a time. Each call takes the next messages; together they give the
  * same as one `decode` of all.
  *
- * @returns the decoder
  * @example
  * const decode = createChatDecoder()
  * decode([{ role: 'user', content: 'hi' }]) // Right: one message

@@ -116,24 +116,8 @@ const pagesOf = (data: string): number =>
 
 /** The bytes of the first characters of base64, each as a character. What is no base64 is left out. */
 const binary = (data: string, characters: number): string => {
-  const parts: string[] = []
-  let codes: number[] = []
-  let bits = 0
-  let count = 0
-  for (let index = 0; index < data.length && index < characters; index++) {
-    const value = alphabet.indexOf(data.charAt(index))
-    if (value === -1) continue
-    bits = ((bits << 6) | value) & 0xffffff
-    count += 6
-    if (count < 8) continue
-    count -= 8
-    codes.push((bits >> count) & 0xff)
-    if (codes.length === 4096) {
-      parts.push(String.fromCharCode(...codes))
-      codes = []
-    }
-  }
-  return parts.join('') + String.fromCharCode(...codes)
+  const digits = data.slice(0, characters).replace(/[^A-Za-z0-9+/]/g, '')
+  return atob(digits.length % 4 === 1 ? digits.slice(0, -1) : digits)
 }
 
-const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+declare const atob: (base64: string) => string

@@ -71,8 +71,6 @@ export interface Track {
   /** The calls that could follow since the line began, and the tokens that they read together. */
   calls: number
   read: number
-  /** Of the segments of the line, how many have been counted for a compaction. */
-  prepared: number
   /** What the latest compaction that was not worth its price left, and its price. */
   declined: { readonly left: number; readonly price: number }
   /** What the estimate is multiplied by in this epoch. */
@@ -251,7 +249,6 @@ export const trackOf = (
   compactAt: settings.budget,
   calls: 0,
   read: 0,
-  prepared: 0,
   declined: { left: 0, price: 0 },
   factor: 1,
   lineFrom: 0,
@@ -298,7 +295,6 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'lat
     track.calls += 1
     track.read += size
     const { calls, read, declined } = track
-    if (size > room / 2) prepareAhead(track)
     const mustCompact = size > room
     if (!mustCompact && (size <= track.compactAt || read - calls * declined.left < declined.price)) continue
     const next = compactNow(track, view, settings.policy, room)
@@ -309,7 +305,7 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'lat
     }
     track.factor = factor
     track.line = next
-    track.calls = track.read = track.prepared = 0
+    track.calls = track.read = 0
     track.declined = { left, price: 0 }
     track.settledTo = position + 1
     track.compactAt =
@@ -355,17 +351,6 @@ const isSaid = ({ segments }: Line, position: number): boolean => {
   if (segment?.type !== 'gap') return segment?.type === 'unit'
   return segment.briefs.some(({ from, to }) => position >= from && position < to)
 }
-
-/** Count a few units at the levels that a compaction asks for, so that it finds most of them counted. */
-const prepareAhead = (track: Track): void => {
-  const { segments, renderer } = track.line
-  for (let left = unitsAhead; left > 0 && track.prepared < segments.length; track.prepared++) {
-    const segment = segments[track.prepared] as Segment
-    if (segment.type === 'unit' && renderer.prepare(segment.unit)) left -= 1
-  }
-}
-
-const unitsAhead = 2
 
 /**
  * The tokens that calls must have read beyond what a compaction leaves, before it is worth what it rewrites. In between, each

@@ -200,15 +200,6 @@ export class Renderer {
     return step === undefined ? undefined : { level, longest: lengthOf(step) }
   }
 
-  /** Count what a compaction asks of a unit. False, if that was done before. */
-  prepare(unit: Unit): boolean {
-    const { brief, shown, minimum } = this.factsOf(unit)
-    if (brief !== undefined || shown.has('structured')) return false
-    if (minimum === 'pointer' && unit.said.length > 0) this.brief(unit)
-    else this.at(unit, { level: 'structured' })
-    return true
-  }
-
   /** What a marker says of a unit. */
   hidden(unit: Unit): Hidden {
     const facts = this.factsOf(unit)

@@ -11,44 +11,39 @@ import { adjusting, degrade, isEvidence, isLines, isProtected, newestOf } from '
 import { activeFits, filled } from './fit.ts'
 import { leastUsed, type Candidate, type Choice, type Policy, type Selection } from './policy.ts'
 
-/** The thresholds of a paged policy. */
+/** The threshold of a paged policy. */
 export interface PagedOptions {
   /**
    * The share of the budget that a compaction leaves. Default: 0.45. Lower: less money, less of the past, and a context that
    * says `unused:policy` below 0.45.
    */
   readonly lowWater?: number
-  /** The share of the budget below which a compacted context is not compacted again. Default: `lowWater`. */
-  readonly highWater?: number
 }
 
 /**
  * The default policy: it chooses a level for each page, and changes the levels only in epochs.
  *
- * @returns the policy, the same one for the same thresholds: a context continues those of the same policy value
- * @throws TypeError if a threshold is not above 0 and at most 1
+ * @returns the policy, the same one for the same threshold: a context continues those of the same policy value
+ * @throws TypeError if the threshold is not above 0 and at most 1
  */
 export const paged = (options: PagedOptions = {}): Policy => {
-  const { lowWater = 0.45, highWater = lowWater } = optionsOf('paged', options, known)
-  isShare('lowWater', lowWater)
-  isShare('highWater', highWater)
-  const version = `${lowWater} ${highWater}`
-  const policy = policies.get(version) ?? pagedOf(version, lowWater, highWater)
-  policies.set(version, policy)
+  const { lowWater = 0.45 } = optionsOf('paged', options, { lowWater: true })
+  if (!(lowWater > 0 && lowWater <= 1))
+    throw new TypeError(`lowWater is ${String(lowWater)}; expected a share of the budget: above 0, at most 1`)
+  const policy = policies.get(lowWater) ?? pagedOf(lowWater)
+  policies.set(lowWater, policy)
   return policy
 }
 
-const known = { lowWater: true, highWater: true } as const
+const policies = new Map<number, Policy>()
 
-const policies = new Map<string, Policy>()
-
-const pagedOf = (version: string, lowWater: number, highWater: number): Policy =>
+const pagedOf = (lowWater: number): Policy =>
   Object.freeze<Policy>({
     name: 'paged',
-    version,
+    version: `${lowWater}`,
     choose: 'epochs',
     talks: true,
-    highWater,
+    highWater: lowWater,
     fills: Math.min(lowWater, leastUsed.epochs),
     select: (selection) => {
       const { candidates, budget } = selection
@@ -76,11 +71,6 @@ const pagedOf = (version: string, lowWater: number, highWater: number): Policy =
       return filled(selection, degrade(selection, now.levels), low)
     },
   })
-
-function isShare(name: string, value: number): void {
-  if (!(value > 0 && value <= 1))
-    throw new TypeError(`${name} is ${String(value)}; expected a share of the budget: above 0, at most 1`)
-}
 
 /** Who becomes a line, in order: what is not of the active turn; of a turn that does not fit its evidence, then its rest. */
 const giversIn = (selection: Selection, fits: boolean): readonly number[] => {

@@ -3,13 +3,12 @@
  * search; for the application, or as a tool for the model itself.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, optionsOf, ownFields, right } from '../../json/index.ts'
+import { isLeft, left, optionsOf, ownFields, right } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { PageKind } from '../../pages/index.ts'
-import { amount, taskOf, type Task, type TaskOf } from '../../task/index.ts'
-import type { AsyncRecallSearch } from './fused.ts'
+import { amount } from '../../task/index.ts'
 import { recallFaultText, type RecallFault, type RecallRequest } from '../fault.ts'
 import { endOf, indexIn } from '../deriving/positions.ts'
 import { plain } from '../showing/represent.ts'
@@ -68,8 +67,9 @@ export const recall = (
   given: RecallOptions = {},
 ): Either<RecallFault, readonly Recalled[]> => {
   const [request, options] = [optionsOf('recall', asked), optionsOf('recall', given)]
-  const { limit = 5, search = lexicalSearch() } = options
-  checkAmounts(options)
+  const { limit = 5, around = 1, search = lexicalSearch() } = options
+  amount('limit', limit, { unit: 'results', whole: true })
+  amount('around', around, { unit: 'messages', whole: true })
   try {
     return allowed(view, request, 'position' in request ? [] : search.search(view, request.query, limit), options)
   } catch (cause) {
@@ -77,45 +77,12 @@ export const recall = (
   }
 }
 
-/** How to recall with a search that may wait. */
-export interface AsyncRecallOptions extends Omit<RecallOptions, 'search'> {
-  /** The search: `fusedSearch`, or one of your own. */
-  readonly search: AsyncRecallSearch
-}
-
-/**
- * `recall` with a search that may wait: `fusedSearch`, or one of your own.
- *
- * @returns the entries, best first, never empty; or `NoMatch`, `Denied`, `SearchFailed`
- */
-export const recallAsync = (
-  view: View<Message>,
-  asked: RecallRequest,
-  given: AsyncRecallOptions,
-): Task<RecallFault, readonly Recalled[]> => {
-  const [request, options] = [{ ...asked }, { ...given }]
-  checkAmounts(options)
-  return recallTask(async () => {
-    const { limit = 5, search } = options
-    try {
-      return allowed(view, request, 'position' in request ? [] : await search.find(view, request.query, limit), options)
-    } catch (cause) {
-      return left({ _tag: 'SearchFailed', request, cause })
-    }
-  }, 'recallAsync')
-}
-
-const checkAmounts = ({ limit = 5, around = 1 }: Pick<RecallOptions, 'limit' | 'around'>): void => {
-  amount('limit', limit, { unit: 'results', whole: true })
-  amount('around', around, { unit: 'messages', whole: true })
-}
-
 /** Of what was asked for or found, what may be given out. */
 const allowed = (
   view: View<Message>,
   request: RecallRequest,
   matches: readonly Found[],
-  { allow = () => true, around = 1 }: Omit<RecallOptions, 'search'>,
+  { allow = () => true, around = 1 }: RecallOptions,
 ): Either<RecallFault, readonly Recalled[]> => {
   const at = (position: number): RecalledEntry | undefined => {
     const index = Number.isInteger(position) ? indexIn(view, position) : -1
@@ -154,13 +121,8 @@ const allowed = (
   return right(Object.freeze(answers.map((one) => Object.freeze({ ...one, around: beside(one.position) }))))
 }
 
-/** Tasks that fail with a recall fault. */
-const recallTask: TaskOf<RecallFault> = taskOf(recallFaultText)
-
-/** How a recall tool searches and answers. */
-export interface RecallToolOptions extends Omit<RecallOptions, 'search'> {
-  /** The search. Default: a new `lexicalSearch()`. With an asynchronous search, the tool returns a promise. */
-  readonly search?: RecallSearch | AsyncRecallSearch
+/** How a recall tool searches and answers. It keeps its search between calls. */
+export interface RecallToolOptions extends RecallOptions {
   /** The name of the tool. Default: `recall`, the name in the markers of contexts. */
   readonly name?: string
   /** The most UTF-16 units of one answer; longer entries come in parts. Default: 12,000. */
@@ -168,7 +130,7 @@ export interface RecallToolOptions extends Omit<RecallOptions, 'search'> {
 }
 
 /** A tool for a run: `run({ tools: [recallTool(() => session.conversation())] })`. */
-export interface RecallTool<Answer extends string | Promise<string> = string> {
+export interface RecallTool {
   /** The name of the tool. */
   readonly name: string
   /** The description for the model. */
@@ -187,7 +149,7 @@ export interface RecallTool<Answer extends string | Promise<string> = string> {
    * @param input the arguments: `{ position }`, with an `offset` for long entries, or `{ query }`
    * @throws Error with the fault's sentence; a run makes it an error result
    */
-  readonly run: (input: unknown) => Answer
+  readonly run: (input: unknown) => string
 }
 
 /**
@@ -196,46 +158,31 @@ export interface RecallTool<Answer extends string | Promise<string> = string> {
  *
  * @param view gives the current conversation
  */
-export const recallTool: {
-  (view: () => View<Message>, options?: RecallToolOptions & { readonly search?: RecallSearch }): RecallTool
-  (
-    view: () => View<Message>,
-    options: RecallToolOptions & { readonly search: AsyncRecallSearch },
-  ): RecallTool<Promise<string>>
-} = ((view: () => View<Message>, options: RecallToolOptions = {}): RecallTool | RecallTool<Promise<string>> => {
+export const recallTool = (view: () => View<Message>, options: RecallToolOptions = {}): RecallTool => {
   const {
     name = 'recall',
     maxCharacters = 12_000,
     search = lexicalSearch(),
     ...rest
   } = optionsOf('recallTool', options)
-  const answer = (request: ToolRequest, recalled: Either<RecallFault, readonly Recalled[]>): string => {
-    if (recalled._tag === 'Left') throw new Error(recallFaultText(recalled.left))
-    const [first] = recalled.right
-    return 'position' in request && first !== undefined
-      ? whole(first, request.offset ?? 0, maxCharacters)
-      : list(recalled.right, maxCharacters)
-  }
-  const tool = <Answer extends string | Promise<string>>(run: (input: unknown) => Answer): RecallTool<Answer> =>
-    Object.freeze({
-      name,
-      description,
-      parameters: recallParameters,
-      schema: undefined,
-      timeout: undefined,
-      alone: false,
-      run,
-    })
-  return 'find' in search
-    ? tool(async (input) => {
-        const request = requestOf(input)
-        return answer(request, await recallAsync(view(), request, ownFields({ ...rest, search }))())
-      })
-    : tool((input) => {
-        const request = requestOf(input)
-        return answer(request, recall(view(), request, ownFields({ ...rest, search })))
-      })
-}) as typeof recallTool
+  return Object.freeze<RecallTool>({
+    name,
+    description,
+    parameters: recallParameters,
+    schema: undefined,
+    timeout: undefined,
+    alone: false,
+    run: (input) => {
+      const request = requestOf(input)
+      const recalled = recall(view(), request, ownFields({ ...rest, search }))
+      if (isLeft(recalled)) throw new Error(recallFaultText(recalled.left))
+      const [first] = recalled.right
+      return 'position' in request && first !== undefined
+        ? whole(first, request.offset ?? 0, maxCharacters)
+        : list(recalled.right, maxCharacters)
+    },
+  })
+}
 
 const description =
   'Gives back earlier parts of this conversation that are not shown, or only in short. Ask for the position that a marker names, or search for words.'

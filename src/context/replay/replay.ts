@@ -32,7 +32,6 @@ export interface ReplayOptions {
   /**
    * Called for each answer, so that a program can count what it wants: dollars, or what the provider counted.
    *
-   * @param answer the recorded answer
    * @param position its index in the view
    * @param context the context derived before it; undefined if the minimum did not fit
    */
@@ -47,7 +46,6 @@ export interface ReplayOptions {
    * Called before each context is derived, so that a program can show how far it is.
    *
    * @param done the messages of the recording that are done
-   * @param of all of its messages
    */
   readonly onProgress?: (done: number, of: number) => void
 }

@@ -79,12 +79,12 @@ export const longestIn = (message: Message): number =>
   message.content.reduce((longest, part) => Math.max(longest, lengthOf(part)), 0)
 
 /** The first file paths a text names, each once, looked for in its first few thousand characters. */
-const filesIn = (whole: string, most = 5): readonly string[] => {
+const filesIn = (whole: string): readonly string[] => {
   const found = new Set<string>()
   for (const word of whole.slice(0, scanned).split(/[\s"'`()[\]{}<>,;|=]+/)) {
     const path = word.replace(/(?::\d+)*[:.!?]*$/, '')
     if (path.length <= 120 && filePath.test(path)) found.add(path)
-    if (found.size === most) break
+    if (found.size === mostFiles) break
   }
   return [...found]
 }
@@ -117,6 +117,7 @@ const linesIn = (whole: string): number => {
 }
 
 const scanned = 4000
+const mostFiles = 5
 /** Words that end like a file, or that hold a folder. Without nested repetition, so it is linear in the word. */
 const filePath = /^(?=.*[\w/]\.[A-Za-z]\w{0,7}$)(?!https?:)[\w@~./\\-]+$/
 const errorWord =

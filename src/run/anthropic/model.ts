@@ -31,7 +31,6 @@ export interface AnthropicOptions extends AdapterOptions {
  *
  * @param client the provider's own: `new Anthropic({ apiKey, baseURL })`
  * @param options the model, and the most tokens of an answer
- * @returns the model
  */
 export const anthropicModel = (client: Anthropic, options: AnthropicOptions): Model =>
   Object.freeze({

@@ -17,7 +17,6 @@ import type { FinishReason } from '../response.ts'
  *
  * @param client the provider's own: `new OpenAI({ apiKey, baseURL })`
  * @param options the model, its name in receipts, and `onLosses`
- * @returns the model
  */
 export const openaiChatModel = (client: OpenAI, options: AdapterOptions): Model =>
   Object.freeze({

@@ -23,7 +23,6 @@ import type { FinishReason } from '../response.ts'
  *
  * @param client the provider's own: `new OpenAI({ apiKey, baseURL })`
  * @param options the model, its name in receipts, and `onLosses`
- * @returns the model
  */
 export const openaiResponsesModel = (client: OpenAI, options: AdapterOptions): Model =>
   Object.freeze({

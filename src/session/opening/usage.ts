@@ -32,23 +32,23 @@ export interface UsageOptions {
 /**
  * Read what the calls of a session used.
  *
- * Cost    O(notes of the session): the messages are not read
+ * Cost    O(notes of the session): the messages are not read. One read of the store if it has notes, and one to describe it
  *
  * @param store the store that keeps the session
- * @param id the id of the session
+ * @param session the id of the session, or its description, which need not be read then
  * @param options which calls count
  * @returns a use for each receipt, in order, after those that an imported file tells of; or `NoSuchLog`. A fork has none of
  *          the file: its figures are of the whole
  */
 export const readUsage = (
   store: Store,
-  id: string,
+  session: string | SessionInfo,
   options: UsageOptions = {},
 ): Task<ReadSessionFault, readonly CallUse[]> => {
   const { own = false } = optionsOf('readUsage', options, known)
   return sessionSteps(async function* () {
-    const info = yield* need(describeSession(store, id))
-    const rows = yield* need(store.read(id, { only: 'note' }))
+    const info = typeof session === 'string' ? yield* need(describeSession(store, session)) : session
+    const rows = info.head.size === info.len ? [] : yield* need(store.read(info.id, { only: 'note' }))
     return usesIn(info, rows, { own })
   }, 'readUsage')
 }

@@ -1,6 +1,6 @@
 /** Reading a session some of whose rows are not what was appended: everything else, and a mark in the place of each. */
-import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../../json/index.ts'
+import type { Either, Left } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from '../../json/index.ts'
 import { user } from '../../message/index.ts'
 import { emptyRange, equalBytes, nodeHash, rootOf, hexOf, type CompactRange } from '../../proof/kit.ts'
 import type { LogFault, LogInfo, Store, StoredRow } from '../../store/index.ts'
@@ -15,13 +15,19 @@ export const readDamaged = async (store: Store, mirror: Mirror, log: LogInfo): P
     const found = await rowAt(store, mirror, position)
     if (isLeft(found)) return found
     const node = await store.nodes(id, [position])()
+    const failure = failureOf(node)
+    if (failure !== undefined) return failure
     nodes.push(isLeft(node) ? undefined : node.right[0])
     const { row, damage } = found.right
     const reason = damage ?? (isInTree(row, position, nodes, store) ? undefined : altered)
     const taken = reason === undefined ? await takeRows(store, mirror, position, [row]) : undefined
+    const untaken = taken && failureOf(taken)
+    if (untaken !== undefined && untaken.left._tag !== 'NoKey') return untaken
     if (taken === undefined || isLeft(taken)) mark(mirror, position, row, reason ?? reasonIn(taken?.left))
   }
   const range = await rangeAt(store, id, head.size)()
+  const failure = failureOf(range)
+  if (failure !== undefined) return failure
   mirror.range = isLeft(range) ? emptyRange : range.right
   mirror.head = head
   if (mirror.damaged.length === 0 && rootIn(mirror.range, store) !== head.root)
@@ -34,6 +40,10 @@ const unreadable = 'the row can not be read'
 
 const rootIn = (range: CompactRange, { hash }: Store): string => hexOf(rootOf(range, hash))
 
+/** The answer, if the store failed. Damage is no failure here: it gets a mark. */
+const failureOf = (answer: Either<LogFault, unknown>): Left<LogFault> | undefined =>
+  isLeft(answer) && answer.left._tag !== 'DamagedLog' ? answer : undefined
+
 const reasonIn = (fault: LogFault | undefined): string => (fault?._tag === 'DamagedLog' ? fault.reason : unreadable)
 
 /** A row as the store has it; of one that can't be read, what it must be. */
@@ -44,7 +54,8 @@ const rowAt = async (
 ): Promise<Either<LogFault, { readonly row: StoredRow; readonly damage?: string }>> => {
   const range = { from: position, to: position + 1 }
   const read = await store.read(id, range)()
-  if (isLeft(read) && read.left._tag !== 'DamagedLog') return left(read.left)
+  const failure = failureOf(read)
+  if (failure !== undefined) return failure
   const [row] = isLeft(read) ? [] : read.right
   if (row !== undefined) return right({ row })
   const bare = isLeft(read) ? await store.encryption?.bare.read(id, range)() : undefined

@@ -63,7 +63,7 @@ export interface KeyValueOptions {
   readonly prefix?: string
   /** The scope of the blocks. Default: `default`. */
   readonly scope?: string
-  /** The hash function: SHA-256. Default: SHA-256 in JavaScript. */
+  /** The hash function: SHA-256. Default: that of Node, or one in JavaScript where there is no Node. */
   readonly hash?: Hash
   /** The most keys in one call. More keys take several calls, one after the other. Default: 500. */
   readonly keysPerCall?: number

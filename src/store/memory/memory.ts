@@ -54,7 +54,7 @@ import { headOf, rowLeaf } from '../port/tree.ts'
 export interface MemoryOptions {
   /** The scope of the handle. Default: `default`. */
   readonly scope?: string
-  /** The hash function: SHA-256. Default: SHA-256 in JavaScript. */
+  /** The hash function: SHA-256. Default: that of Node, or one in JavaScript where there is no Node. */
   readonly hash?: Hash
   /**
    * The clock of the store. Default: `Date.now`.

@@ -12,7 +12,7 @@ import type { Erased, RowPlace, Sharing, TextPlaces } from './erasing.ts'
 import type { LeaseClaim, Lease, LeaseChange } from './lease.ts'
 import type { Wake } from './signals.ts'
 import type { RowQuery, RowsFound, RowsIndexed, TermsOf } from './row-terms.ts'
-import type { Appended, ListQuery, LogInfo, LogPage, RowRange } from './store.ts'
+import type { Appended, ListQuery, LogInfo, LogPage, LogPiece, RowRange } from './store.ts'
 import type { Head, StoredRow } from './row.ts'
 import type { Plan } from './plan.ts'
 
@@ -102,6 +102,8 @@ export interface StoreDriver {
   readonly info: (scope: string, id: string) => Answer<LogInfo>
   /** {@link Store.list}. */
   readonly list: (scope: string, query: CheckedQuery) => Answer<LogPage>
+  /** {@link Store.pieces}. Leave it out if it would cost as much as a list. */
+  readonly pieces?: (scope: string) => Answer<readonly LogPiece[]>
   /** {@link Store.update}; or what `againstClaim` says. */
   readonly update: (scope: string, id: string, update: CheckedUpdate) => Answer<LogInfo>
   /** {@link Store.append}: rows, blocks and the new head in one step. */

@@ -73,6 +73,7 @@ export const operations: Readonly<Record<Call, readonly [operation: string, chan
   info: ['read a log'],
   identities: ['read a log'],
   list: ['list logs'],
+  pieces: ['list logs'],
   update: ['update metadata', 'log'],
   append: ['append', 'log'],
   turn: ['wait for a turn'],

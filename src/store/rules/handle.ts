@@ -183,6 +183,7 @@ const logCalls = (calls: Calls) => {
   const { driver, scope } = calls
   const { turn } = driver
   const inner = innerOf(driver, scope)
+  const { pieces } = driver
   return {
     create: (given) => {
       const options = optionsOf('store.create', given)
@@ -202,6 +203,7 @@ const logCalls = (calls: Calls) => {
     },
     info: (id) => calls.on('info', id, async () => outside(await driver.info(scope, id))),
     identities: (id) => calls.on('identities', id, () => identitiesOf(inner, id)),
+    ...(pieces !== undefined && { pieces: () => calls.run('pieces', () => pieces(scope)) }),
     list: (given) => {
       const query = optionsOf('store.list', given)
       return calls.run('list', async () => {

@@ -42,6 +42,7 @@ export const sqliteDriver = (db: DatabaseSync, writer: Writer, hash: Hash, now: 
         return right(infoIn(raw))
       }),
     list: async (scope, query) => right(logs.list(scope, query)),
+    pieces: async (scope) => right(await logs.pieces(scope)),
     update: (scope, id, given) =>
       writer.write(() => logs.update(scope, id, given, (log) => leases.against(log, given))),
     append: (scope, id, given) => writer.write(() => appender.append(scope, id, given), sizeOf(given)),

@@ -1,4 +1,5 @@
 /** The logs of a file: finding, adding, describing, forking and removing them. What is appended to them is in `append`. */
+import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, type JsonObject } from '../../json/index.ts'
@@ -9,7 +10,7 @@ import type { CheckedQuery, CheckedUpdate, Unchanged } from '../port/driver.ts'
 import type { Sharing } from '../port/erasing.ts'
 import type { StoreFault } from '../fault.ts'
 import { againstChange, againstFork, entriesBefore, hasKey, logInfo, sharedRows, type Growth } from '../rules/rules.ts'
-import type { LogInfo, LogPage } from '../port/store.ts'
+import type { LogInfo, LogPage, LogPiece } from '../port/store.ts'
 import { headOf } from '../port/tree.ts'
 import { listed } from './list.ts'
 import {
@@ -33,6 +34,9 @@ import { sumOf } from './sum.ts'
 
 /** The key of a segment is the upper half of the ids of its rows. */
 const lastSegment = 2 ** 31 - 1
+
+/** How many keys of logs a piece has. */
+const inPiece = 1000
 
 export class Logs {
   readonly #scopes: Scopes
@@ -89,6 +93,22 @@ export class Logs {
         ? this.#statements.list().iterate(key, after?.key ?? Number.MAX_SAFE_INTEGER)
         : this.#statements.recent().iterate(key, usedAt(last), last, after?.key ?? 0)
     return listed(found as IterableIterator<unknown> as IterableIterator<RawLog>, query)
+  }
+
+  /** By the keys of the logs, a thousand of them a piece. */
+  async pieces(scope: string): Promise<readonly LogPiece[]> {
+    const key = this.#scopes.keyOf(scope)
+    const found: LogPiece[] = []
+    for (let from = 0; ;) {
+      const next = this.#statements.next().get(key, from)?.['key']
+      if (next === undefined) return Object.freeze(found)
+      const piece = Math.floor(Number(next) / inPiece)
+      from = (piece + 1) * inPiece
+      const { logs, heads } = this.#statements.piece().get(key, piece * inPiece, from) ?? {}
+      const digest = hash('sha256', String(heads))
+      found.push(Object.freeze({ name: String(piece), after: String(from), logs: Number(logs), digest }))
+      if (found.length % 16 === 0) await new Promise(setImmediate)
+    }
   }
 
   add(
@@ -224,6 +244,9 @@ const statements = (db: DatabaseSync) => ({
     removeState: 'delete from state where log = ?',
     removeLog: 'delete from log where key = ?',
     orphan: 'update segment set orphan = 1 where key = ?',
+    next: 'select key from log where scope = ? and key >= ? order by key limit 1',
+    piece: `select count(*) as logs, group_concat(id || ' ' || size || ' ' || hex(root)) as heads
+      from (select id, size, root from log where scope = ? and key >= ? and key < ? order by key)`,
   }),
   log: selectLog(db, 'where scope = ? and id = ?'),
   list: selectLog(db, 'where scope = ? and key < ? order by key desc'),

@@ -32,6 +32,7 @@ export const readOnlyDriver = (driver: StoreDriver, path: string, { isStale }: R
     repair: refuse,
     info: fresh(driver.info),
     list: fresh(driver.list),
+    ...(driver.pieces && { pieces: fresh(driver.pieces) }),
     ...(driver.scopes && { scopes: fresh(driver.scopes) }),
     read: fresh(driver.read),
     nodes: fresh(driver.nodes),

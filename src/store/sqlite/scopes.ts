@@ -10,6 +10,8 @@ export class Scopes {
   readonly #sql: ReturnType<typeof statements>
   /** As committed. */
   readonly #keys = new Lately<string, number>(1000)
+  /** Those that were added in the transaction of that number: it may yet be rolled back. */
+  #added = { in: -1, names: new Set<string>() }
 
   constructor(db: DatabaseSync, writer: Writer) {
     this.#writer = writer
@@ -21,7 +23,8 @@ export class Scopes {
     if (known !== undefined) return known
     const found = this.#sql.find().get(name) as { readonly key: number } | undefined
     if (found === undefined) return -1 // no scope has this key, so nothing is found in it
-    if (!this.#writer.writing) this.#keys.set(name, found.key) // one that is being made may yet be rolled back
+    const mayGo = this.#writer.writing && this.#added.in === this.#writer.transaction && this.#added.names.has(name)
+    if (!mayGo) this.#keys.set(name, found.key)
     return found.key
   }
 
@@ -34,6 +37,9 @@ export class Scopes {
   own(name: string): number {
     const known = this.keyOf(name)
     if (known !== -1) return known
+    const { transaction } = this.#writer
+    if (this.#added.in !== transaction) this.#added = { in: transaction, names: new Set() }
+    this.#added.names.add(name)
     this.#sql.add().run(name, sumOf(name))
     return this.keyOf(name)
   }

@@ -4,13 +4,12 @@
  * The file is in write-ahead mode, so processes that read it don't wait for one that writes; several processes may
  * write to it, one at a time.
  */
-import { hash as hashOf } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import { amount, type Task } from '../../task/index.ts'
-import type { Hash } from '../../proof/kit.ts'
+import { portableSha256 as sha256 } from '../../proof/kit.ts'
 import { findingText, type StoreFinding, type StoreRepair } from '../port/check.ts'
 import { type StoreDriver } from '../port/driver.ts'
 import { storeOf } from '../rules/handle.ts'
@@ -112,8 +111,6 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
     }
   }, 'sqliteStore')
 }
-
-const sha256: Hash = (bytes) => hashOf('sha256', bytes, 'buffer')
 
 /**
  * What a check finds, read by a connection of its own in short pieces: a long read keeps the write-ahead log from being

@@ -59,6 +59,8 @@ export class Writer {
   #writing = false
   readonly #file: string | undefined
   #transactions = 0
+  /** The number of the transaction that was begun last. */
+  transaction = 0
   /** Bytes of the write-ahead log that are told of. */
   #tellAt = logLimit
   /** The disk has refused a sync: what is on it is not known, so nothing is written any more. */
@@ -192,6 +194,7 @@ export class Writer {
     }
     let committing = false
     this.#writing = true
+    this.transaction += 1
     try {
       this.#begin.run()
       const results = batch.map(({ work }) => work())

@@ -1,4 +1,5 @@
 /** `indelible erase`: messages whose content is not to be kept, by position, by what they say, or by their age. */
+import { becauseOf } from 'indelible/store/kit'
 import { isArray, isLeft } from 'indelible/json/kit'
 import { holdsOn, type AnyEvidenceFault } from '@indelible/evidence'
 import {
@@ -15,7 +16,6 @@ import type { DamagedEntry, Store } from 'indelible/store'
 import {
   ageIn,
   asksFirst,
-  becauseOf,
   confirm,
   Misuse,
   Unreadable,

@@ -1,9 +1,10 @@
 /** `indelible remove SESSION…`: sessions that are not to be kept. The one command that takes something away. */
+import { becauseOf } from 'indelible/store/kit'
 import { isLeft } from 'indelible/json/kit'
 import { removeRecorded } from '@indelible/evidence'
 import { describeSession, listUnfinished, removeUnfinished } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { asksFirst, becauseOf, becauseOptions, confirm, Misuse, Unreadable, type Command } from '../terminal/command.ts'
+import { asksFirst, becauseOptions, confirm, Misuse, Unreadable, type Command } from '../terminal/command.ts'
 import { answer, faultText, storeOption, withStore } from '../sources/place.ts'
 import { allSessions, wholeId } from '../sources/sessions.ts'
 import { counted } from '../terminal/screen.ts'

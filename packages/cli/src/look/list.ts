@@ -8,7 +8,7 @@ import { filterOf, whereHelp } from '../sources/list-filter.ts'
 import { marksIn, marksText, type Marks } from '../sources/marks.ts'
 import { allScopesOption, storeOption, withScopes } from '../sources/place.ts'
 import { fit, grouped, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
-import { described, namesOf, scopesBeside, sessionsIn } from '../sources/sessions.ts'
+import { allSessions, described, namesOf, scopesBeside } from '../sources/sessions.ts'
 
 export const list: Command = {
   name: 'list',
@@ -31,23 +31,29 @@ for the whole, but for those that can't be undone.`,
   examples: ['indelible list --sort messages --limit 10', 'indelible list --where model~opus --where "messages>100"'],
   run: async (call) => {
     const { values, terminal } = call
-    const compare = orders[String(values['sort'] ?? 'activity')]
-    if (compare === undefined) throw new Misuse(`--sort takes ${Object.keys(orders).join(', ')}`)
+    const order = orders[String(values['sort'] ?? 'activity')]
+    if (order === undefined) throw new Misuse(`--sort takes ${Object.keys(orders).join(', ')}`)
     const passes = filterOf(values)
     const limit = wholeNumber('--limit', values['limit'], undefined, 0)
     await withScopes(call, async (scopes, all) => {
       const damaged: { readonly store: Store; readonly entry: DamagedEntry }[] = []
       const found: Listed[] = []
+      let hasSessions = false
       for (const store of scopes) {
         const entries: DamagedEntry[] = []
         const marks = await marksIn(store, terminal)
-        for (const info of await sessionsIn(store, entries)) found.push({ store, info, marks: marks(info) })
+        const first = new First(order, limit)
+        for await (const info of allSessions(store, entries, first.query)) {
+          hasSessions = true
+          if (first.isCompleteBefore(info)) break
+          const marked = marks(info)
+          if (!passes(info, marked)) continue
+          found.push({ store, info, marks: marked })
+          first.add(info)
+        }
         damaged.push(...entries.map((entry) => ({ store, entry })))
       }
-      const listed = found
-        .filter(({ info, marks }) => passes(info, marks))
-        .toSorted((a, b) => compare(a.info, b.info))
-        .slice(0, limit)
+      const listed = found.toSorted((a, b) => order.compare(a.info, b.info)).slice(0, limit)
       if (values['json'] === true) {
         const scoped = ({ scope }: Store): object => (all ? { scope } : {})
         return terminal.printJson([
@@ -58,8 +64,7 @@ for the whole, but for those that can't be undone.`,
       await printTable(listed, found, terminal, all)
       await terminal.print(damaged.map(({ entry }) => `damaged: ${oneLine(entry.id)}: ${entry.reason}`))
       if (listed.length > 0 || damaged.length > 0) return
-      if (found.length > 0)
-        return terminal.tell([limit === 0 ? '--limit 0 prints no session' : 'no session passes --where'])
+      if (hasSessions) return terminal.tell([limit === 0 ? '--limit 0 prints no session' : 'no session passes --where'])
       const [store] = scopes
       const others = all || store === undefined ? [] : await scopesBeside(store)
       terminal.tell([
@@ -77,13 +82,59 @@ interface Listed {
   readonly marks: Marks
 }
 
-const orders: { readonly [field: string]: ((a: SessionInfo, b: SessionInfo) => number) | undefined } = {
-  activity: (a, b) => activityOf(b) - activityOf(a),
-  appended: (a, b) => b.appended - a.appended,
-  created: (a, b) => b.created - a.created,
-  messages: (a, b) => b.len - a.len,
-  id: (a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0),
+/** An order of sessions; of those by a time, which time, and which order of the store they are read in. */
+interface Order {
+  readonly compare: (a: SessionInfo, b: SessionInfo) => number
+  readonly time?: (info: SessionInfo) => number
+  /** That time of the store is never before `time`. */
+  readonly by?: 'created' | 'appended'
 }
+
+const byTime = (by: 'created' | 'appended', time: (info: SessionInfo) => number): Order => ({
+  compare: (a, b) => time(b) - time(a),
+  time,
+  by,
+})
+
+const orders: { readonly [field: string]: Order | undefined } = {
+  activity: byTime('appended', activityOf),
+  appended: byTime('appended', ({ appended }) => appended),
+  created: byTime('created', ({ created }) => created),
+  messages: { compare: (a, b) => b.len - a.len },
+  id: { compare: (a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0) },
+}
+
+/** The first sessions of an order by a time: which sessions to read, and when those behind can't be among them. */
+class First {
+  readonly query: { readonly by?: 'created' | 'appended'; readonly first?: number }
+  readonly #order: Order
+  readonly #most: number
+  /** The latest times, the latest first. */
+  readonly #times: number[] = []
+
+  constructor(order: Order, limit: number | undefined) {
+    this.#order = order
+    this.#most = limit === undefined || limit > mostOfFirst || order.time === undefined ? Infinity : limit
+    this.query = this.#most === Infinity ? {} : { by: order.by ?? 'created', first: this.#most + 1 }
+  }
+
+  /** Whether neither a session nor any behind it, as the store lists them, is one of the first. */
+  isCompleteBefore(info: SessionInfo): boolean {
+    const { by } = this.#order
+    return this.#times.length >= this.#most && (by === undefined || (this.#times.at(-1) ?? Infinity) >= info[by])
+  }
+
+  add(info: SessionInfo): void {
+    if (this.#most === Infinity) return
+    const time = this.#order.time?.(info) ?? 0
+    const place = this.#times.findLastIndex((earlier) => earlier >= time) + 1
+    this.#times.splice(place, 0, time)
+    if (this.#times.length > this.#most) this.#times.pop()
+  }
+}
+
+/** Up to so many, a page of the store is read that has them all; more are read with all others. */
+const mostOfFirst = 499
 
 const printTable = async (
   listed: readonly Listed[],

@@ -1,4 +1,5 @@
 /** `indelible search`: words in all sessions of a store. `indelible index`: the index that makes it fast. */
+import { present } from 'indelible/json/kit'
 import { isRole, roles } from 'indelible/message/kit'
 import {
   dropIndex,
@@ -239,9 +240,7 @@ const optionsIn = (values: Call['values']): SearchOptions => {
     sort,
     in: where,
     retracted: values['all'] === true,
-    ...(role !== undefined && { role }),
-    ...(since !== undefined && { since }),
-    ...(until !== undefined && { until }),
+    ...present({ role, since, until }),
   }
 }
 

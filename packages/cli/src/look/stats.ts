@@ -1,7 +1,7 @@
 /** `indelible stats`: the tokens and the money of model calls, by model and day. */
 import { usageDollars } from 'indelible/context/kit'
 import { isLeft } from 'indelible/json/kit'
-import { describeSession, readRange } from 'indelible/session'
+import { describeSession, readRange, type SessionInfo } from 'indelible/session'
 import { readUsage, usesOf, type CallUse } from 'indelible/session/kit'
 import type { Usage } from 'indelible/notes/kit'
 import type { Store } from 'indelible/store'
@@ -81,7 +81,8 @@ const spendingOf = async (name: string | undefined, call: Call, unread: Set<stri
   if (name !== undefined)
     return withStore(call, {}, async (store) => {
       const id = await sessionIn(store, name, call)
-      return (await usesIn(store, id, call, unread)).map((use) => ({ session: id, use }))
+      const info = await answer(describeSession(store, id))
+      return (await usesIn(store, info, call, unread)).map((use) => ({ session: id, use }))
     })
   return withScopes(call, async (scopes, all) => {
     const spent: Spent[] = []
@@ -93,13 +94,13 @@ const spendingOf = async (name: string | undefined, call: Call, unread: Set<stri
 /** The calls of a session; the id of one that can't be read without a key goes into `unread`. */
 const usesIn = async (
   store: Store,
-  id: string,
+  info: SessionInfo,
   { values, terminal }: Call,
   unread: Set<string>,
   own = false,
 ): Promise<readonly CallUse[]> => {
-  const { encrypted, len } = await answer(describeSession(store, id))
-  const uses = await readUsage(store, id, { own })()
+  const { id, encrypted, len } = info
+  const uses = await readUsage(store, info, { own })()
   const last = encrypted && len > 0 ? await readRange(store, id, len - 1)() : uses // a fork may have messages of its own
   const lacks = (encrypted && keyFileOf(values, terminal) === undefined) || (isLeft(last) && last.left._tag === 'NoKey')
   if (!lacks && !(isLeft(uses) && uses.left._tag === 'NoKey')) return answer(async () => uses)
@@ -111,8 +112,8 @@ const spentIn = async (store: Store, before: string, call: Call, unread: Set<str
   const sessions = await sessionsIn(store)
   const bar = call.terminal.progress('adding up', sessions.length, 'sessions')
   const spent: Spent[] = []
-  for (const [index, { id }] of sessions.entries()) {
-    for (const use of await usesIn(store, id, call, unread, true)) spent.push({ session: before + id, use })
+  for (const [index, info] of sessions.entries()) {
+    for (const use of await usesIn(store, info, call, unread, true)) spent.push({ session: before + info.id, use })
     bar.at(index + 1)
   }
   bar.end()

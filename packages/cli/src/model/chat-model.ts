@@ -1,7 +1,11 @@
 /** The model that `indelible chat` talks with: by its options and the environment, or the local rules. */
 import { faultMessage } from 'indelible'
 import { isLeft } from 'indelible/json/kit'
+import type { Anthropic } from '@anthropic-ai/sdk'
+import type { OpenAI } from 'openai'
 import { modelFor, type Model, type ModelRegistry } from 'indelible/run'
+import { anthropicModel } from 'indelible/run/anthropic'
+import { openaiChatModel, openaiResponsesModel } from 'indelible/run/openai'
 import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { localModel } from './local-model.ts'
 
@@ -22,30 +26,35 @@ export const chosenModel = async ({ values, terminal }: Pick<Call, 'values' | 't
 
 /** The providers' clients are loaded only where somebody asks for a model: they are peers that may not be installed. */
 const registry = async (baseURL: string | undefined, { env }: Terminal): Promise<ModelRegistry> => {
-  const { OPENAI_API_KEY: openaiKey, ANTHROPIC_API_KEY: anthropicKey } = env
-  const anthropic = await installed('@anthropic-ai/sdk', () => import('indelible/run/anthropic'))
-  const openai = await installed('openai', () => import('indelible/run/openai'))
+  const anthropic = await installed('@anthropic-ai/sdk', () => import('@anthropic-ai/sdk'))
+  const openai = await installed('openai', () => import('openai'))
   if (anthropic === undefined && openai === undefined)
     throw new Unreadable('no provider client is installed; npm install openai or @anthropic-ai/sdk beside indelible')
   return {
-    ...(anthropic && {
-      anthropic: anthropic.anthropicProvider({
-        apiKey: anthropicKey,
-        keyFrom: 'the environment variable ANTHROPIC_API_KEY',
-      }),
+    ...(anthropic && ofAnthropic(anthropic.Anthropic, env['ANTHROPIC_API_KEY'], baseURL)),
+    ...(openai && ofOpenAI(openai.OpenAI, env['OPENAI_API_KEY'], baseURL)),
+  }
+}
+
+const ofAnthropic = (Client: typeof Anthropic, key: string | undefined, baseURL: string | undefined): ModelRegistry => {
+  const at = (server: { readonly baseURL?: string }) => (model: string) =>
+    anthropicModel(new Client({ apiKey: key ?? '', ...server }), { model })
+  return {
+    anthropic: { apiKey: key, keyFrom: 'the environment variable ANTHROPIC_API_KEY', model: at({}) },
+    ...(baseURL !== undefined && { anthropic_compatible: { apiKey: key ?? '', model: at({ baseURL }) } }),
+  }
+}
+
+const ofOpenAI = (Client: typeof OpenAI, key: string | undefined, baseURL: string | undefined): ModelRegistry => {
+  // The client insists on a key; a server that wants none ignores it.
+  const at = (modelOf: typeof openaiChatModel, server: { readonly baseURL?: string }) => (model: string) =>
+    modelOf(new Client({ apiKey: key || 'none', ...server }), { model })
+  return {
+    openai: { apiKey: key, keyFrom: 'the environment variable OPENAI_API_KEY', model: at(openaiResponsesModel, {}) },
+    ...(baseURL !== undefined && {
+      openai_compatible: { apiKey: key ?? '', model: at(openaiChatModel, { baseURL }) },
+      openai_responses_compatible: { apiKey: key ?? '', model: at(openaiResponsesModel, { baseURL }) },
     }),
-    ...(openai && {
-      openai: openai.openaiProvider({ apiKey: openaiKey, keyFrom: 'the environment variable OPENAI_API_KEY' }),
-    }),
-    ...(baseURL !== undefined &&
-      anthropic && {
-        anthropic_compatible: anthropic.anthropicProvider({ apiKey: anthropicKey ?? '', baseURL }),
-      }),
-    ...(baseURL !== undefined &&
-      openai && {
-        openai_compatible: openai.openaiProvider({ apiKey: openaiKey ?? '', baseURL, api: 'chat' }),
-        openai_responses_compatible: openai.openaiProvider({ apiKey: openaiKey ?? '', baseURL }),
-      }),
   }
 }
 

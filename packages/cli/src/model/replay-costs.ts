@@ -68,7 +68,6 @@ export const costCounter = (
 /**
  * When a message was written, from its `meta`: of a session of pi, Claude Code or Codex.
  *
- * @param message a message
  * @returns milliseconds since 1970; undefined if `meta` has no time
  */
 export const timeIn = ({ meta }: Message): number | undefined => {

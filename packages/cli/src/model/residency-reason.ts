@@ -14,10 +14,7 @@ interface ReasonedContext extends Pick<DerivedContext, 'epoch' | 'activeFrom'> {
  *
  * Cost    O(messages of the context), if it has summaries
  *
- * @param context the context
  * @param position the position of the page in the record, which is in the conversation
- * @param kind its page kind
- * @param policy the name of the policy
  * @returns a few words, for people
  */
 export const residencyReason = (context: ReasonedContext, position: number, kind: PageKind, policy: string): string => {

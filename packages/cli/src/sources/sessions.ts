@@ -1,6 +1,6 @@
 /** The sessions of a store, and which of them a person means. */
 import { existsSync } from 'node:fs'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft, present } from 'indelible/json/kit'
 import { describeSession, listSessions, type SessionInfo } from 'indelible/session'
 import type { DamagedEntry, Store } from 'indelible/store'
 import { didYouMean } from './advice.ts'
@@ -8,11 +8,17 @@ import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { answer, headText, withStore } from './place.ts'
 import { counted, shellWord } from '../terminal/screen.ts'
 
-/** Every session of a scope, page by page; and into `damaged` the logs that can't be read. */
-export async function* allSessions(store: Store, damaged: DamagedEntry[] = []): AsyncGenerator<SessionInfo> {
+/** Every session of a scope, newest first; and into `damaged` the logs that can't be read. Pages grow from `first`. */
+export async function* allSessions(
+  store: Store,
+  damaged: DamagedEntry[] = [],
+  { by = 'created', first = 500 }: { readonly by?: 'created' | 'appended'; readonly first?: number } = {},
+): AsyncGenerator<SessionInfo> {
   let after: string | undefined
+  let limit = first
   do {
-    const page = await answer(listSessions(store, { limit: 500, ...(after !== undefined && { after }) }))
+    const page = await answer(listSessions(store, { by, limit, ...(after !== undefined && { after }) }))
+    limit = Math.min(500, 2 * limit)
     yield* page.sessions
     damaged.push(...(page.damaged ?? []))
     after = page.next
@@ -27,25 +33,14 @@ export const sessionsIn = async (store: Store, damaged?: DamagedEntry[]): Promis
 }
 
 /** What is known of a session, for programs. */
-export const described = ({
-  id,
-  len,
-  head,
-  created,
-  appended,
-  metadata,
-  forkedFrom,
-  erasable,
-}: SessionInfo): object => ({
-  id,
-  len,
-  head: headText(head),
-  created: new Date(created).toISOString(),
-  appended: new Date(appended).toISOString(),
-  ...(erasable && { erasable }),
-  ...(forkedFrom && { forkedFrom }),
-  metadata,
-})
+export const described = (info: SessionInfo): object =>
+  present({
+    ...info,
+    encrypted: undefined,
+    head: headText(info.head),
+    created: new Date(info.created).toISOString(),
+    appended: new Date(info.appended).toISOString(),
+  })
 
 /** Work on the session that `given` names, in the store that a command's options name. */
 export const withSession = async <T>(

@@ -15,8 +15,8 @@ export interface Command {
   readonly about: string
   readonly options: { readonly [name: string]: Option }
   readonly examples?: readonly string[]
-  /** Gives the exit code, where it is not 0 for what was done. */
-  readonly run: (call: Call) => Promise<number | void>
+  /** Gives the exit code, where it is not 0 for what was done. `commands`: all that there are. */
+  readonly run: (call: Call, commands: readonly Command[]) => Promise<number | void>
 }
 
 export interface Option {
@@ -31,6 +31,12 @@ export interface Call {
   readonly values: { readonly [option: string]: unknown }
   readonly positionals: readonly string[]
   readonly terminal: Terminal
+}
+
+/** Commands that belong together in the help. */
+export interface Group {
+  readonly title: string
+  readonly commands: readonly Command[]
 }
 
 export type Style = 'none' | 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan'
@@ -131,12 +137,6 @@ export const becauseOptions: Command['options'] = {
   reason: { value: 'TEXT', help: 'why, for the ledger' },
   by: { value: 'NAME', help: 'who, for the ledger' },
 }
-
-/** Why and by whom, as the options say it. */
-export const becauseOf = ({ reason, by }: Call['values']): { readonly reason?: string; readonly by?: string } => ({
-  ...(typeof reason === 'string' && { reason }),
-  ...(typeof by === 'string' && { by }),
-})
 
 /** Whether a command asks before it does what can't be undone. Throws Misuse, if there is nobody to ask. */
 export const asksFirst = (name: string, { values, terminal }: Pick<Call, 'values' | 'terminal'>): boolean => {

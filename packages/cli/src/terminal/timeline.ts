@@ -1,4 +1,5 @@
 /** The timeline: a conversation as lines that a person likes to read, or as one JSON object a line for programs. */
+import { present } from 'indelible/json/kit'
 import { estimateTokens } from 'indelible/context'
 import type { View } from 'indelible/history'
 import { openCalls, pairCalls, type Message, type PairedCall, type Part, type ResultPart } from 'indelible/message'
@@ -86,8 +87,7 @@ export function* timelineJson(view: View<Message>, options: TimelineOptions): Ge
       position,
       role: message.role,
       page,
-      ...(at !== undefined && { at }),
-      ...(sourceTime !== undefined && { sourceTime }),
+      ...present({ at, sourceTime }),
       tokens: estimateTokens(message),
       ...(made && { calls: made }),
       message,

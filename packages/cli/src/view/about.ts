@@ -17,8 +17,8 @@ export const titleOf = (info: Pick<SessionInfo, 'metadata'>): string | undefined
 }
 
 /**
- * When something was said last, in milliseconds since 1970: of an imported conversation that nothing was appended to, the
- * time that its file tells.
+ * When something was said last, in milliseconds since 1970, never after its last append: of an imported conversation that
+ * nothing was appended to, the time that its file tells.
  */
 export const activityOf = (
   info: Pick<SessionInfo, 'created' | 'appended' | 'metadata'> & { readonly forkedFrom?: unknown },
@@ -26,7 +26,7 @@ export const activityOf = (
   const { ended } = importedFrom(info)
   const isAsImported = info.appended <= info.created && info.forkedFrom === undefined
   const time = typeof ended === 'string' && isAsImported ? Date.parse(ended) : NaN
-  return Number.isNaN(time) ? info.appended : time
+  return Number.isNaN(time) ? info.appended : Math.min(time, info.appended)
 }
 
 /** The tokens and the US dollars of calls; no dollars, where a price is not known or nobody counted tokens. */

@@ -35,8 +35,6 @@ export interface HtmlOptions extends Omit<HtmlSelection, 'id' | 'redact'> {
  *
  * Memory: the whole session.
  *
- * @param store the store that keeps it
- * @param id the id of the session
  * @param options what of it, and whether secrets are taken out
  * @returns the lines of the file, in ASCII, without line feeds
  * @throws FaultError of the store; Error if the page was not built

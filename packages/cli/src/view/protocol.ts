@@ -182,7 +182,6 @@ export const mostBlocks = 1000
  * is not what its id says, has the length 2^32 - 1 and no bytes.
  *
  * @param blocks the blocks, in the order of the call
- * @returns the body
  */
 export const framedBlocks = (blocks: readonly (Uint8Array | undefined)[]): Uint8Array => {
   const body = new Uint8Array(blocks.reduce((sum, block) => sum + 4 + (block?.length ?? 0), 0))

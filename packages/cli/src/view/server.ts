@@ -52,7 +52,6 @@ export interface View {
    * An address that opens the page once: its token is exchanged for a key that the browser keeps.
    *
    * @param path where the page opens, such as `s/SESSION`. Default: the list of sessions
-   * @returns the address
    */
   readonly open: (path?: string) => string
   /** End it, and the calls that run. */
@@ -64,7 +63,6 @@ export interface View {
  * nothing.
  *
  * @param options the store, and where to listen
- * @returns the view
  * @throws Error if the page was not built, or it can't listen there
  */
 export const startView = async ({

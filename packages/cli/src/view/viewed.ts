@@ -1,7 +1,7 @@
 /** What a view reads of a store: sessions, rows, nodes and blocks, in the shapes that the page is given. */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { proveHead, type EvidenceFault } from '@indelible/evidence'
-import { isLeft, parseJson } from 'indelible/json/kit'
+import { isLeft, parseJson, present } from 'indelible/json/kit'
 import { decodeNote, type Note } from 'indelible/notes/kit'
 import type { BlockId } from 'indelible/proof/kit'
 import { describeSession, listSessions, type SessionInfo } from 'indelible/session'
@@ -31,25 +31,7 @@ export const sessionsOf = async (store: Store, after: string | null): Promise<Se
 export const sessionOf = async (store: Store, id: string): Promise<ViewedSession> =>
   viewedSession(await describeSession(store, id))
 
-const viewedSession = ({
-  id,
-  len,
-  head,
-  created,
-  appended,
-  metadata,
-  forkedFrom,
-  encrypted,
-}: SessionInfo): ViewedSession => ({
-  id,
-  len,
-  head,
-  created,
-  appended,
-  metadata,
-  ...(forkedFrom && { forkedFrom }),
-  ...(encrypted && { encrypted }),
-})
+const viewedSession = (info: SessionInfo): ViewedSession => present({ ...info, erasable: undefined })
 
 /** Rows of a session. Those whose key is missing come as they are stored, so that they can be verified. */
 export const rowsOf = async (store: Store, id: string, from: number, to: number): Promise<readonly ViewedRow[]> => {
@@ -79,8 +61,7 @@ export const viewedRow = ({ position, kind, index, body, at, salt, erased, store
   index,
   ...(isEncrypted(body) ? { stored: body, state: 'encrypted' as const } : { body }),
   at,
-  ...(salt !== undefined && { salt }),
-  ...(stored !== undefined && { stored }),
+  ...present({ salt, stored }),
   ...(erased !== undefined && { leaf: erased, state: 'erased' as const }),
 })
 

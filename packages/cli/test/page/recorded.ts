@@ -4,7 +4,52 @@ import type { Store } from 'indelible'
 import { recordingFetch } from '@indelible/recorder'
 import { providerServer } from '../../../../test/run/provider-server.ts'
 
-type Chat = OpenAI.ChatCompletionMessageParam[]
+export type Chat = OpenAI.ChatCompletionMessageParam[]
+
+/** A local provider that says how many messages it heard, and clients of it that are recorded. */
+export const provider = async (
+  store: Store,
+  now: () => RecordedCall,
+): Promise<{
+  readonly fetch: ReturnType<typeof recordingFetch>
+  readonly clientOf: (name: string) => OpenAI
+  readonly close: () => Promise<void>
+}> => {
+  const server = await providerServer(({ body }) => {
+    const { how, input, cached, output = 150 } = now()
+    if (how === 'fails') return { status: 503, body: { error: { message: 'The server is overloaded.' } } }
+    const content = `heard ${(body['messages'] as readonly unknown[]).length}`
+    return {
+      body: {
+        id: 'chatcmpl-1',
+        object: 'chat.completion',
+        model: 'gpt-5.5',
+        choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content } }],
+        usage: {
+          prompt_tokens: input,
+          completion_tokens: output,
+          total_tokens: input + output,
+          prompt_tokens_details: { cached_tokens: cached },
+        },
+      },
+    }
+  })
+  const fetch = recordingFetch({ store })
+  const clientOf = (name: string): OpenAI =>
+    new OpenAI({
+      apiKey: 'k',
+      baseURL: `${server.url}/v1`,
+      fetch,
+      maxRetries: 0,
+      defaultHeaders: { 'session-id': name },
+    })
+  return { fetch, clientOf, close: () => server.close() }
+}
+
+export const tool = (name: string): OpenAI.ChatCompletionTool => ({
+  type: 'function',
+  function: { name, parameters: {} },
+})
 
 /** One call: its input tokens, those of them from the cache, and what is special about it. */
 export interface RecordedCall {
@@ -41,40 +86,7 @@ export const recordCalls = async (
   question = 'Add a test for leap years to the calendar, please.',
 ): Promise<string> => {
   let now: RecordedCall = { input: 0, cached: 0 }
-  const server = await providerServer(({ body }) =>
-    now.how === 'fails'
-      ? { status: 503, body: { error: { message: 'The server is overloaded.' } } }
-      : {
-          body: {
-            id: 'chatcmpl-1',
-            object: 'chat.completion',
-            model: 'gpt-5.5',
-            choices: [
-              {
-                index: 0,
-                finish_reason: 'stop',
-                message: { role: 'assistant', content: `heard ${(body['messages'] as readonly unknown[]).length}` },
-              },
-            ],
-            usage: {
-              prompt_tokens: now.input,
-              completion_tokens: now.output ?? 150,
-              total_tokens: now.input + (now.output ?? 150),
-              prompt_tokens_details: { cached_tokens: now.cached },
-            },
-          },
-        },
-  )
-  const fetch = recordingFetch({ store })
-  const clientOf = (name: string): OpenAI =>
-    new OpenAI({
-      apiKey: 'k',
-      baseURL: `${server.url}/v1`,
-      fetch,
-      maxRetries: 0,
-      defaultHeaders: { 'session-id': name },
-    })
-  const tool = (name: string) => ({ type: 'function' as const, function: { name, parameters: {} } })
+  const { fetch, clientOf, close } = await provider(store, () => now)
   const openai = clientOf(question)
   const messages: Chat = [
     { role: 'system', content: 'You are a coding agent. Be brief.' },
@@ -95,6 +107,6 @@ export const recordCalls = async (
     if (answer === undefined || call.how === 'beside') continue
     messages.push(answer.choices[0]?.message as Chat[number], { role: 'user', content: `Go on: step ${index}.` })
   }
-  await server.close()
+  await close()
   return fetch.summary().sessions.find((id) => !id.includes('.fork-')) ?? ''
 }

@@ -1,5 +1,4 @@
 /** What recorded calls were sent, as the page shows it beside the record. */
-import OpenAI from 'openai'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Page } from 'playwright-core'
 import { listSessions, type Store } from 'indelible'
@@ -8,42 +7,13 @@ import { htmlOf } from '@indelible/cli/view'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { providerServer } from '../../../../test/run/provider-server.ts'
 import { heard, looking, type Looking } from './browser.ts'
-
-type Chat = OpenAI.ChatCompletionMessageParam[]
+import { provider, tool, type Chat } from './recorded.ts'
 
 /** Four calls: the second continues the first; the third has a shortened message; the fourth has another tool. */
 const record = async (store: Store): Promise<void> => {
-  const server = await providerServer(({ body }) => ({
-    body: {
-      id: 'chatcmpl-1',
-      object: 'chat.completion',
-      model: 'gpt-5.5',
-      choices: [
-        {
-          index: 0,
-          finish_reason: 'stop',
-          message: { role: 'assistant', content: `heard ${(body['messages'] as readonly unknown[]).length}` },
-        },
-      ],
-      usage: {
-        prompt_tokens: 1000,
-        completion_tokens: 20,
-        total_tokens: 1020,
-        prompt_tokens_details: { cached_tokens: 400 },
-      },
-    },
-  }))
-  const fetch = recordingFetch({ store })
-  const openai = new OpenAI({
-    apiKey: 'k',
-    baseURL: `${server.url}/v1`,
-    fetch,
-    maxRetries: 0,
-    defaultHeaders: { 'session-id': 'one' },
-  })
-  const tool = (name: string) => ({ type: 'function' as const, function: { name, parameters: {} } })
+  const { fetch, clientOf, close } = await provider(store, () => ({ input: 1000, cached: 400, output: 20 }))
+  const openai = clientOf('one')
   const messages: Chat = [
     { role: 'system', content: 'be brief' },
     { role: 'user', content: `first question ${'and more '.repeat(20)}` },
@@ -65,7 +35,7 @@ const record = async (store: Store): Promise<void> => {
   messages.push({ role: 'user', content: 'fourth question' })
   await call(messages.with(1, shortened[1] as Chat[number]), ['read', 'search'])
   await fetch.settled()
-  await server.close()
+  await close()
 }
 
 let here: Looking

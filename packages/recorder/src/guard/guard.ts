@@ -16,9 +16,7 @@ export interface GuardedHeaders {
  *
  * Source  https://fetch.spec.whatwg.org/#origin-header, https://www.w3.org/TR/fetch-metadata/
  *
- * @param headers the request's headers
  * @param listened what the server listens on
- * @param machine the name of this machine
  */
 export const refused = (headers: GuardedHeaders, listened: string, machine: string): string | undefined => {
   const { host, origin } = headers

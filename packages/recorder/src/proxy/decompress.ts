@@ -17,9 +17,7 @@ const readers: { readonly [encoding: string]: Read | undefined } = {
  * Bytes in any encoding that Node reads. Throws Error on another, and on more than `limit` bytes.
  *
  * @param encoding the `content-encoding`
- * @param bytes the body
  * @param limit the most bytes that are read of it. Default: 268,435,456
- * @returns the bytes
  */
 export const decompress = async (
   encoding: string,

@@ -6,7 +6,6 @@ const several: ReadonlySet<string> = new Set(['us', 'eu'])
 /**
  * The address of Vertex AI for a call.
  *
- * @param path the path of the call
  * @returns the address without a slash at its end; undefined if the path names a region that can't be one
  */
 export const vertexUrl = (path: string): string | undefined => {

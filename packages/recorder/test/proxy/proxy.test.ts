@@ -153,6 +153,20 @@ it('an answer that nobody asked for is not taken for the answer to the next requ
   client.end()
 })
 
+it('the head of an answer goes to the client before its body begins', async () => {
+  let finish = (): void => undefined
+  const server = createHttpServer((_, outgoing) => {
+    outgoing.writeHead(200, { 'content-length': '4' }).flushHeaders()
+    finish = () => outgoing.end('body')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  close.push(() => server.close())
+  const { port } = await proxyTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const answer = await fetch(`http://127.0.0.1:${port}/u/a`)
+  finish() // the client has the head by now
+  expect(await answer.text()).toBe('body')
+})
+
 it('trailers of a request and of its answer go through, but for those that frame or route', async () => {
   const seen: unknown[] = []
   const server = createHttpServer((incoming, outgoing) => {

@@ -1,6 +1,6 @@
 /** Runs of recorders: what a killed one left is marked, but not while another one records it. */
 import { hostname } from 'node:os'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { createSession, memoryStore, user, type Store } from 'indelible'
 import { beginRun } from '../../src/proxy/kit.ts'
 import { Recorders } from '../../../cli/src/record/recorders.ts'
@@ -70,4 +70,31 @@ it('whoever replays a spool has a run while it does', async () => {
   await expect.poll(() => runs(store)).toBe(1)
   await recorders.settled()
   expect(await runs(store)).toBe(0)
+})
+
+it('a run renews its lease until it ends', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  try {
+    const real = memoryStore()
+    let renewed = 0
+    const run = beginRun({ ...real, renew: (id, lease) => ((renewed += 1), real.renew(id, lease)) })
+    await run.marked
+    vi.advanceTimersByTime(60_000)
+    expect(renewed).toBe(3)
+    await run.end()
+    vi.advanceTimersByTime(60_000)
+    expect(renewed).toBe(3)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+it('a run whose own lease fails marks what a killed one left all the same', async () => {
+  const real = memoryStore()
+  await killed(real)
+  await asked(real)
+  const isOwn = (id: string): boolean => id.startsWith(mark) && id !== `${mark}.killed`
+  const run = beginRun({ ...real, lease: (id, lease) => real.lease(isOwn(id) ? 'is not there' : id, lease) })
+  expect(await run.marked).toBe(1)
+  await run.end()
 })

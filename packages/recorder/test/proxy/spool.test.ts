@@ -166,6 +166,42 @@ it('a call after 16 MiB of others begins a file of its own', () => {
   spool.close()
 })
 
+it('a file takes calls for ten seconds and up to 16 MiB, both included; an empty one takes them however old it is', () => {
+  let now = 1000
+  const spool = made({ now: () => now })
+  const filled = (segment: Segment, size: number): Segment => {
+    const rest = size - segment.size
+    expect(spool.write(segment, [[Buffer.alloc(rest), new Uint8Array(0)]])).toBe(true)
+    expect(segment.size).toBe(size)
+    return segment
+  }
+  const first = spool.begin() as Segment
+  spool.write(first, [[Buffer.from('head'), new Uint8Array(0)]])
+  now += 10_000
+  expect(spool.begin()).toBe(first)
+  now += 1
+  const second = spool.begin() as Segment
+  expect(second).not.toBe(first)
+  spool.write(second, [[Buffer.from('head'), new Uint8Array(0)]])
+  filled(second, 2 ** 24)
+  expect(spool.begin()).toBe(second)
+  filled(second, 2 ** 24 + 1)
+  const third = spool.begin() as Segment
+  expect(third).not.toBe(second)
+  spool.write(third, [[Buffer.from('head'), new Uint8Array(0)]])
+  spool.over(third, 1)
+  now += 60_000
+  expect(spool.begin()).toBe(third)
+  for (const [segment, calls] of [
+    [first, 2],
+    [second, 2],
+    [third, 1],
+  ] as const)
+    // oxfmt-ignore
+    for (let call = 0; call < calls; call++) spool.over(segment, call)
+  spool.close()
+})
+
 it('the next recorder records what is left: whole answers, cut ones, and those that never came', async () => {
   const spool = made()
   const frames = untaken(spool)

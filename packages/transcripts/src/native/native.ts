@@ -69,8 +69,6 @@ export interface Native {
  *
  * Cost    O(messages)
  *
- * @param conversation the messages
- * @param program the program that continues it
  * @param options the id, the time and the folder of the new session
  * @returns the lines, where the program looks for them, and every loss
  * @throws TypeError if the id is no UUID, the time no time, or the folder or the project's name can't be one

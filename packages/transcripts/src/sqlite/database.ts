@@ -35,7 +35,6 @@ export interface TranscriptDatabase {
  * Open a database of opencode, or of LangGraph's SqliteSaver, for JavaScript or for Python. Any other file is
  * `UnknownFormat`.
  *
- * @param path the file
  * @returns the database; or `UnknownFormat`
  * @example
  * const opened = openTranscriptDatabase('opencode.db')
@@ -63,7 +62,6 @@ export const openTranscriptDatabase = (path: string): Either<TranscriptFault, Tr
 /**
  * Read one conversation of a database, and close the database.
  *
- * @param path the file
  * @param options `pick`: the index of the conversation. Default: 0
  * @returns the transcript; or a fault
  */

@@ -11,7 +11,6 @@ import { isObject, type Json, type JsonObject } from 'indelible/json/kit'
  *
  * @param base the messages before: a list
  * @param writes what was written, in order: a message, a list of them, or an overwrite
- * @returns the messages after
  */
 export const addMessages = (base: Json, writes: readonly Json[]): readonly Json[] => {
   let messages = new Map<string, Json>()

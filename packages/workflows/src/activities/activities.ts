@@ -37,7 +37,6 @@ import { streamKey, streamWith, type Streams } from './stream.ts'
  * Make the activities on a store and models. Give their functions to the engine, and `chatStep` to the workflow.
  *
  * @param options the store, the models, and the callbacks of the engine
- * @returns the activities
  * @example
  * const activities = historyActivities({ store, registry, events, heartbeat: (beat) => Context.current().heartbeat(beat) })
  */

@@ -4,6 +4,7 @@
  *
  * Plain functions: no clock, no randomness, no I/O but the activities, so any engine can host it and replay it.
  */
+import { present } from 'indelible/json/kit'
 import { createRefHistory, type MessageRef, type RefHistory, type RefHistoryJson } from '../refs/index.ts'
 import { chatStep, type StepActivities } from './chat-step.ts'
 import type { HistoryActivities, StreamInput } from './input.ts'
@@ -103,7 +104,6 @@ export interface ChatHost {
   /**
    * Make work that `stop` can cancel. Default: a stop waits for the running activity.
    *
-   * @param work calls an activity
    * @returns its result, and a function that cancels it
    */
   readonly cancellable?: <T>(work: () => Promise<T>) => {
@@ -116,7 +116,6 @@ export interface ChatHost {
    * What to show of a step that failed, to go on with the next message; undefined ends the workflow with the error.
    * Default: ends.
    *
-   * @param error the error of the step
    * @returns the text to show; undefined ends the workflow with the error
    */
   readonly failure?: (error: unknown) => string | undefined
@@ -138,7 +137,6 @@ export interface ChatOptions extends Pick<StreamInput, 'model' | 'tools' | 'para
   /**
    * Which calls need an approval. Deterministic. Default: none.
    *
-   * @param call a call of the model
    * @returns whether it must be approved
    */
   readonly needsApproval?: (call: ChatCall) => boolean
@@ -157,19 +155,12 @@ export interface Chat {
    * Tell it something, at any time: from a signal handler, or from `wait` and `poll`.
    */
   readonly signal: (signal: ChatSignal) => void
-  /**
-   * What a query shows.
-   *
-   * @returns the status
-   */
+  /** What a query shows. */
   readonly status: () => ChatStatus
   /** Its history of refs. */
   readonly history: RefHistory
   /**
    * Run until it is told to end, or is to continue as new. Throws what a step throws, unless the host says to go on.
-   *
-   * @param host the engine's functions
-   * @returns how the chat ended
    */
   readonly run: (host: ChatHost) => Promise<ChatEnd>
 }
@@ -180,7 +171,6 @@ export interface Chat {
  * Throws  TypeError, if the state is not one
  *
  * @param options the model, its tools, and the id of the workflow
- * @returns the chat
  * @example
  * const chat = createChat({ id: workflowId, model: { name: 'claude-opus-5' }, ...(state && { state }) })
  * setHandler(chatSignal, chat.signal)
@@ -288,9 +278,7 @@ export const createChat = (options: ChatOptions): Chat => {
             action: `${actions}/${turn}.${step}`,
             model,
             tree: true,
-            ...(tools !== undefined && { tools }),
-            ...(parameters !== undefined && { parameters }),
-            ...(limit !== undefined && { limit }),
+            ...present({ tools, parameters, limit }),
           }),
         )
         seen = answered.position === undefined ? answered.seen : answered.position + 1

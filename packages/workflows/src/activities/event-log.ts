@@ -35,7 +35,6 @@ export interface EventLog extends EventSink {
    * Throws  while iterating, a FaultError with the store's fault
    *
    * @param options the first event, and a signal that ends the iteration
-   * @returns the events
    */
   readonly read: (topic: string, options?: ReadOptions) => AsyncIterable<SequencedEvent>
   /**
@@ -49,8 +48,6 @@ export interface EventLogOptions {
   /**
    * The topic of an event: what readers ask for. Default: its action. A chat reads best as one: `({ action }) =>
    * action.split('/')[0]`.
-   *
-   * @returns its topic
    */
   readonly topicOf?: (event: StreamEvent) => string
 }
@@ -59,9 +56,6 @@ export interface EventLogOptions {
  * Events in memory: for readers in the process of the activities, until it ends.
  *
  * Cost    O(1) for an event and reader; memory for every event until its topic is removed
- *
- * @param options how to name topics
- * @returns the log
  */
 export const eventsInMemory = ({ topicOf = byAction }: EventLogOptions = {}): EventLog => {
   const topics = new Map<string, { readonly events: SequencedEvent[]; readonly wakes: Set<() => void> }>()
@@ -106,10 +100,6 @@ export const eventsInMemory = ({ topicOf = byAction }: EventLogOptions = {}): Ev
  * Cost    an append for an event, and a read of the topic from its start for each reader that comes: a number is its
  *         row's
  *         position, and what counts depends on what was told before. Remove a topic once nobody reads it any more
- *
- * @param given the store that keeps the events
- * @param options how to name topics
- * @returns the log
  */
 export const eventsInStore = (given: Store, { topicOf = byAction }: EventLogOptions = {}): EventLog => {
   const store = ownStore(given)

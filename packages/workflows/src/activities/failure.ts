@@ -71,7 +71,6 @@ export const failureNote = (fault: ActivityFault): FailureNote =>
  * unreachable or interrupted. A missing, malformed, refused or oversized value is not retryable, and neither is a
  * mistake of the program.
  *
- * @param fault the fault of an activity
  * @returns true if it may
  */
 export const isRetryable = (fault: ActivityFault): boolean => {

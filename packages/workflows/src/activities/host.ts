@@ -52,9 +52,6 @@ export interface ActivityOptions {
   /**
    * Called while an answer streams: every `heartbeatEvery` milliseconds, and at every event of the model. It is not
    * awaited. Default: nothing.
-   *
-   * @param beat the action and its progress
-   * @returns anything
    */
   readonly heartbeat?: (beat: Heartbeat) => unknown
   /** The time between heartbeats, in milliseconds. Default: 5,000. */
@@ -71,15 +68,12 @@ export interface ActivityOptions {
   /**
    * Receives each failure with its cause, which the thrown error leaves out: for your log. It is not awaited. Default:
    * nothing.
-   *
-   * @returns anything
    */
   readonly onFailure?: (fault: ActivityFault) => unknown
   /**
    * Makes the error to throw for a failure, in every function: your engine's own class. Default: the failure itself.
    *
    * @param failure a `PermanentFailure` or a `RetryableFailure`
-   * @returns the error to throw
    */
   readonly failure?: (failure: ActivityFailure) => Error
   /**

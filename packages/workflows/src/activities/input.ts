@@ -12,25 +12,16 @@ import type { FinishReason, ModelConfig, ToolDefinition } from 'indelible/run'
  * same each time it is tried.
  */
 export interface HistoryActivities {
-  /**
-   * Store a message. It happens once for an action: a retry gives the same ref, and another message is refused.
-   *
-   * @param input the action and the message
-   * @returns the ref of the stored message
-   */
+  /** Store a message. It happens once for an action: a retry gives the same ref, and another message is refused. */
   readonly appendMessage: (input: AppendInput) => Promise<AppendResult>
   /**
    * What a prompt within a limit keeps of the record: positions and sizes, without content. `stream` with the same
    * limit sends that prompt.
-   *
-   * @param input the history and the limit
-   * @returns positions and sizes
    */
   readonly manage: (input: ManageInput) => Promise<ManageResult>
   /**
    * Convert a history that was saved in an older form, so that a workflow can continue it.
    *
-   * @param input the saved history
    * @returns its refs; its content is stored
    */
   readonly adopt: (input: HistoryInput) => Promise<AdoptResult>
@@ -38,7 +29,6 @@ export interface HistoryActivities {
    * Store refs as a tree, or add them to one, so that inputs can name the tree. A retry gives the same tree.
    *
    * @param input the refs, and the tree to add them to
-   * @returns the tree
    */
   readonly keepRefs: (input: KeepInput) => Promise<KeepResult>
   /**
@@ -47,13 +37,11 @@ export interface HistoryActivities {
    * action as an idempotency key. An error that the tool throws is an error result, not a failure.
    *
    * @param input the action, the history and the call
-   * @returns the ref of the result
    */
   readonly runTool: (input: ToolInput) => Promise<AppendResult>
   /**
    * Read the content of a history. The result is content: call it only where content may be.
    *
-   * @param input the history
    * @returns the messages and their page kinds
    */
   readonly hydrate: (input: HistoryInput) => Promise<HydrateResult>
@@ -67,9 +55,6 @@ export interface HistoryActivities {
   /**
    * Publish the end of a stream whose action was given up, unless it was published before. If an answer is stored, the
    * end says so.
-   *
-   * @param input the action
-   * @returns nothing
    */
   readonly endStream: (input: EndInput) => Promise<void>
   /**

@@ -33,23 +33,11 @@ interface Content<State extends string> extends ContentBrand<State> {
 
 /** A history whose content is in the store. Branded: `hydrate` and `persist` make one. */
 export interface StoredHistory extends Content<'stored'> {
-  /**
-   * The refs of this history. Appending to the result does not change this one. Cost: O(len).
-   *
-   * @returns a new reference history
-   */
+  /** The refs of this history. Appending to the result does not change this one. Cost: O(len). */
   readonly refHistory: () => RefHistory
-  /**
-   * Continue the conversation. Cost: O(len); the messages are shared, not copied.
-   *
-   * @returns a new pending history
-   */
+  /** Continue the conversation. Cost: O(len); the messages are shared, not copied. */
   readonly extend: () => PendingHistory
-  /**
-   * The value that `JSON.stringify` writes: refs, no content.
-   *
-   * @returns the JSON
-   */
+  /** The value that `JSON.stringify` writes: refs, no content. */
   readonly toJSON: () => RefHistoryJson
 }
 
@@ -59,7 +47,6 @@ export interface PendingHistory extends Content<'pending'> {
    * Append a message and return its position.
    *
    * @param page its page kind. Default: classified
-   * @returns the position
    * @throws TypeError naming the path, if it is not a message, is a placeholder, or the page kind is unknown; the
    * history is unchanged
    */
@@ -96,7 +83,6 @@ export interface PendingOptions {
  * Create a history with content, to be persisted.
  *
  * @param options scope, session and first messages
- * @returns the history
  * @throws TypeError naming position and path, if a value of `from` is not a message, or is a placeholder
  */
 export const createPendingHistory = ({ scope = defaultScope, session, from }: PendingOptions = {}): PendingHistory => {

@@ -1,5 +1,13 @@
 /** What can go wrong with reference histories, as data. What can go wrong with their store is a `StoreFault`. */
-import { taskOf, type CallbackThrew, type TaskOf, sentencesOf, type Sentences } from 'indelible/task/kit'
+import {
+  taskOf,
+  taskOfSteps,
+  type CallbackThrew,
+  type TaskOf,
+  type TaskOfSteps,
+  sentencesOf,
+  type Sentences,
+} from 'indelible/task/kit'
 import { formatPath, type Path } from 'indelible/json/kit'
 import type { BlockId } from 'indelible/proof/kit'
 import type { BlockFault, StoreFault, StoreFaultOf } from 'indelible/store'
@@ -77,3 +85,6 @@ export const refsFaultMessage: (fault: RefsFault | StoreFault | CallbackThrew) =
 
 /** Makes a task of an operation of a reference history. */
 export const refsTask: TaskOf<RefsFault | StoreFault | CallbackThrew> = taskOf(refsFaultMessage)
+
+/** Makes them of steps. */
+export const refsSteps: TaskOfSteps<RefsFault | StoreFault | CallbackThrew> = taskOfSteps(refsTask)

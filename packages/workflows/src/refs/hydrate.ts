@@ -14,12 +14,12 @@ import {
   type PartialHistory,
   type StoredHistory,
 } from './content.ts'
-import type { Task } from 'indelible/task/kit'
-import { refsTask, type HydrateFault, type HydratePartialFault, type RefsFaultOf } from './fault.ts'
+import { fail, need, type Steps, type Task } from 'indelible/task/kit'
+import { refsSteps, type HydrateFault, type HydratePartialFault, type RefsFaultOf } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
 import type { RefHistory } from './ref-history.ts'
 import { refsOf } from './tree.ts'
-import { mapRight, isLeft, left, right, textOfUtf8 } from 'indelible/json/kit'
+import { mapRight, isLeft, right, textOfUtf8 } from 'indelible/json/kit'
 
 /**
  * Read the content of refs from a store: all of it, or a fault.
@@ -30,35 +30,29 @@ import { mapRight, isLeft, left, right, textOfUtf8 } from 'indelible/json/kit'
  * Cost    one `getBlocks` with each id once, and one `hasBlocks` if there are attachments; then O(content) (bench:
  *         refs)
  *
- * @param store the store with the blocks
- * @param refs the reference history
  * @returns the content; or `MissingBlock` with every missing id, `DamagedBlock`, `MalformedBlock`, `OtherScope`
  * @example
  * const history = await hydrate(store, refs)
  */
 export const hydrate = (store: BlockStore, refs: RefHistory): Task<HydrateFault, StoredHistory> =>
-  refsTask(async () => {
-    const read = await contentOf(store, refs)
-    if (isLeft(read)) return read
-    const { inside, missing, faults } = read.right
+  refsSteps(async function* () {
+    const { inside, missing, faults } = yield* contentOf(store, refs)
     const absent = [...new Set(missing.flatMap(({ ids, reason }) => (reason === notThere ? ids : [])))]
-    if (absent.length > 0) return left({ _tag: 'MissingBlock', ids: absent })
-    return faults[0] === undefined ? right(storedOf(inside)) : left(faults[0])
+    if (absent.length > 0) return yield* fail({ _tag: 'MissingBlock', ids: absent })
+    return faults[0] === undefined ? storedOf(inside) : yield* fail(faults[0])
   }, 'hydrate')
 
 /**
  * `hydrate` with a placeholder for each message whose content is missing or damaged: to look at the rest. The result
  * can't be continued, persisted or encoded, so a placeholder never replaces the real message.
  *
- * @param store the store with the blocks
- * @param refs the reference history
  * @returns the content with placeholders; or a fault of the store
  */
 export const hydratePartial = (store: BlockStore, refs: RefHistory): Task<HydratePartialFault, PartialHistory> =>
-  refsTask(
-    async () => mapRight(await contentOf(store, refs, true), ({ inside, missing }) => partialOf(inside, missing)),
-    'hydratePartial',
-  )
+  refsSteps(async function* () {
+    const { inside, missing } = yield* contentOf(store, refs, true)
+    return partialOf(inside, missing)
+  }, 'hydratePartial')
 
 interface Read {
   readonly inside: Inside & { readonly store: BlockStore }
@@ -68,27 +62,20 @@ interface Read {
 
 const notThere = 'it is not in the store'
 
-const contentOf = async (
-  store: BlockStore,
-  given: RefHistory,
-  lenient = false,
-): Promise<Either<HydratePartialFault, Read>> => {
+async function* contentOf(store: BlockStore, given: RefHistory, lenient = false): Steps<HydratePartialFault, Read> {
   const { scope, session } = given
-  if (store.scope !== scope) return left({ _tag: 'OtherScope', expected: store.scope, found: scope })
-  const listed = await refsOf(store, given)()
-  if (isLeft(listed)) return listed
-  const refs = listed.right
+  if (store.scope !== scope) return yield* fail({ _tag: 'OtherScope', expected: store.scope, found: scope })
+  const refs = yield* need(refsOf(store, given))
   const parts = refs.map(blocksOfRef)
   const wanted = new Set(parts.flatMap(({ stored }) => stored))
   const attachments = [...new Set(parts.flatMap(({ attachments }) => attachments))].filter((id) => !wanted.has(id))
-  const [found, there] = await Promise.all([blocksOf(store, [...wanted], lenient), attachmentsOf(store, attachments)])
-  if (isLeft(found)) return found
-  if (isLeft(there)) return there
+  const read = await Promise.all([blocksOf(store, [...wanted], lenient), attachmentsOf(store, attachments)])
+  const [found, there] = [yield* need(read[0]), yield* need(read[1])]
   const history = createHistory<Message>()
   const missing: MissingMessage[] = []
   const faults: RefsFaultOf<'MalformedBlock'>[] = []
   for (const [position, ref] of refs.entries()) {
-    const problem = take(history, ref, found.right, there.right)
+    const problem = take(history, ref, found, there)
     if (problem === undefined) continue
     missing.push(Object.freeze({ position, ...problem }))
     if (problem.reason !== notThere)
@@ -96,7 +83,7 @@ const contentOf = async (
     history.append(placeholderOf(ref, problem))
   }
   const view = history.view()
-  return right({ inside: { scope, session, view: () => view, store, refs }, missing, faults })
+  return { inside: { scope, session, view: () => view, store, refs }, missing, faults }
 }
 
 interface Blocks {

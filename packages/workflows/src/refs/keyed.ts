@@ -2,7 +2,7 @@
  * Histories of refs that another system saved: their content stands in its key-value store, one content block a key, and
  * the keys say nothing of it. `adoptHistory` reads it, so that it can be persisted here.
  */
-import { isLeft, type Json, left, parseJson, right, textOfUtf8, Unexpected } from 'indelible/json/kit'
+import { isLeft, type Json, left, parseJson, right, textOfUtf8, Unexpected, present } from 'indelible/json/kit'
 import type { Message, Part, Role } from 'indelible/message'
 import type { KeyValueStore } from 'indelible/store'
 import { valuesOf } from 'indelible/store/kit'
@@ -54,8 +54,7 @@ export const createKeyedHistory = (
   const history = {
     len: frozen.length,
     refs: () => frozen,
-    ...(flowId !== undefined && { flowId }),
-    ...(workspaceId !== undefined && { workspaceId }),
+    ...present({ flowId, workspaceId }),
     scope,
   }
   return Object.freeze(history) as unknown as KeyedHistory // the one place where one is made
@@ -70,9 +69,6 @@ export interface AdoptOptions {
   /**
    * The key in the store for the key of a ref. Default: as in Sidekick, `{flowId}:msg:{key}` if the history has a flow
    * and the key is not complete.
-   *
-   * @param key the key of the ref
-   * @returns the key in the store
    */
   readonly keyOf?: (key: string) => string
   /** The most keys in one call. More keys take several calls, one after the other. Default: 500. */
@@ -86,7 +82,6 @@ export interface AdoptOptions {
  *
  * Cost    one `mget` for each `keysPerCall` keys, with each key once
  *
- * @param keyValue the other system's store
  * @param keyed the refs, from `parseHistoryJson`
  * @param options scope, session and keys
  * @returns the content, to persist; or `MissingKeys`, `MalformedContent`, `CallbackThrew`

@@ -1,7 +1,7 @@
 /** Persisting: from a history with content to refs of it. */
-import type { Task } from 'indelible/task/kit'
+import { fail, need, type Task } from 'indelible/task/kit'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import { isLeft, left, right } from 'indelible/json/kit'
+import { isLeft } from 'indelible/json/kit'
 import { classify, type PageKind } from 'indelible/pages'
 import { type Message } from 'indelible/message'
 import { messageFaultText } from 'indelible/message/kit'
@@ -10,7 +10,7 @@ import type { BlockStore } from 'indelible/store'
 import { sameBlocks } from 'indelible/store/kit'
 import { lacking, encodeRow } from 'indelible/entry/kit'
 import { insideOf, storedOf, type PendingHistory, type StoredHistory } from './content.ts'
-import { refsTask, type PersistFault } from './fault.ts'
+import { refsSteps, type PersistFault } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
 
 /** A message as the blocks that are put for it, and the ref that stands for them. */
@@ -32,7 +32,6 @@ export interface EncodedMessage {
  *         nothing;
  *         one `hasBlocks` if there are attachments; O(len) in memory (bench: refs)
  *
- * @param store the store to write
  * @returns the stored history; or `OtherScope`, `MissingBlock`, a fault of the store
  * @throws TypeError if the history can't be persisted
  */
@@ -42,8 +41,8 @@ export const persist = (
 ): Task<PersistFault, StoredHistory> => {
   const inside = insideOf(history)
   const { scope, session } = inside
-  return refsTask(async () => {
-    if (store.scope !== scope) return left({ _tag: 'OtherScope', expected: store.scope, found: scope })
+  return refsSteps(async function* () {
+    if (store.scope !== scope) return yield* fail({ _tag: 'OtherScope', expected: store.scope, found: scope })
     const known = inside.store !== undefined && sameBlocks(inside.store, store) ? inside.refs : []
     const view = history.view()
     const refs = [...known]
@@ -56,13 +55,9 @@ export const persist = (
     const added = refs.slice(known.length).map(blocksOfRef)
     const own = new Set(added.flatMap(({ stored }) => stored))
     const attachments = new Set(added.flatMap(({ attachments }) => attachments).filter((id) => !own.has(id)))
-    const brought = await lacking(store, [...attachments], inside.store)
-    if (isLeft(brought)) return brought
-    if (blocks.length > 0) {
-      const put = await store.putBlocks([...blocks, ...brought.right])()
-      if (isLeft(put)) return put
-    }
-    return right(storedOf({ scope, session, store, view: () => view, refs: Object.freeze(refs) }))
+    const brought = yield* need(lacking(store, [...attachments], inside.store))
+    if (blocks.length > 0) yield* need(store.putBlocks([...blocks, ...brought]))
+    return storedOf({ scope, session, store, view: () => view, refs: Object.freeze(refs) })
   }, 'persist')
 }
 

@@ -4,7 +4,7 @@
  *
  * Nothing here asks for the time, for randomness or for anything outside: it may run in a deterministic sandbox.
  */
-import { describe, formatPath, Unexpected } from 'indelible/json/kit'
+import { describe, formatPath, Unexpected, present } from 'indelible/json/kit'
 import type { Position } from 'indelible/history'
 import { defaultScope, invalidId } from 'indelible/store/kit'
 import { refOf, type MessageRef } from './ref.ts'
@@ -25,7 +25,6 @@ export interface RefHistory extends RefHistoryBrand {
   /**
    * Append a ref. Its blocks need not exist yet; `hydrate` reads them.
    *
-   * @returns its position
    * @throws TypeError if it is not a ref; the history is unchanged
    */
   readonly append: (ref: MessageRef) => Position
@@ -69,17 +68,9 @@ export interface RefHistory extends RefHistoryBrand {
    * @returns the refs, in order
    */
   readonly since: () => readonly MessageRef[]
-  /**
-   * The history as JSON of a bounded size: the known tree, and the refs after it. `parseHistoryJson` reads it.
-   *
-   * @returns the JSON
-   */
+  /** The history as JSON of a bounded size: the known tree, and the refs after it. `parseHistoryJson` reads it. */
   readonly toReference: () => RefHistoryJson
-  /**
-   * The value that `JSON.stringify` writes: every ref in memory, and the inbox. `parseHistoryJson` reads it.
-   *
-   * @returns the JSON
-   */
+  /** The value that `JSON.stringify` writes: every ref in memory, and the inbox. `parseHistoryJson` reads it. */
   readonly toJSON: () => RefHistoryJson
 }
 
@@ -118,7 +109,6 @@ export interface RefHistoryOptions {
  * Create a reference history.
  *
  * @param options scope, session and first refs
- * @returns the history
  * @throws TypeError if `scope`, `session` or `tree` is invalid, or a value of `from` or `inbox` is not a ref
  */
 export const createRefHistory = ({
@@ -231,8 +221,7 @@ export const jsonOf = ({
     type: 'indelible.refs',
     version: tree === undefined && inbox === undefined ? 1 : 2,
     scope,
-    ...(session !== undefined && { session }),
-    ...(tree !== undefined && { tree }),
+    ...present({ session, tree }),
     refs,
     ...(inbox !== undefined && { inbox }),
   })

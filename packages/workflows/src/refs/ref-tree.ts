@@ -12,7 +12,6 @@ export interface RefTree {
 /**
  * Whether a value has the shape of a tree.
  *
- * @param value any value
  * @returns true if it has
  */
 export const isRefTree = (value: unknown): value is RefTree => {

@@ -6,23 +6,11 @@
  * level.
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import {
-  mapRight,
-  describe,
-  isLeft,
-  isObject,
-  left,
-  parseJson,
-  right,
-  textOfUtf8,
-  Unexpected,
-  type Json,
-} from 'indelible/json/kit'
+import { describe, isLeft, isObject, parseJson, textOfUtf8, Unexpected, type Json } from 'indelible/json/kit'
 import { isBlockId, type BlockId } from 'indelible/proof/kit'
-import type { BlockStore, MediumFault } from 'indelible/store'
-import type { Task } from 'indelible/task/kit'
-import { refsTask, type RefsFaultOf, type TreeFault } from './fault.ts'
+import type { BlockStore } from 'indelible/store'
+import { fail, need, type Steps, type Task } from 'indelible/task/kit'
+import { refsSteps, type RefsFaultOf, type TreeFault } from './fault.ts'
 import { refOf, type MessageRef } from './ref.ts'
 import type { RefTree } from './ref-tree.ts'
 import type { RefHistory } from './ref-history.ts'
@@ -34,7 +22,6 @@ import type { RefHistory } from './ref-history.ts'
  *         `putBlocks` a level
  *
  * @param tree the tree to grow; undefined for a new one
- * @param added the refs to add
  * @returns the new tree; undefined if there are no refs
  */
 export const growRefTree = (
@@ -42,30 +29,18 @@ export const growRefTree = (
   tree: RefTree | undefined,
   added: readonly MessageRef[],
 ): Task<TreeFault, RefTree | undefined> =>
-  refsTask(async () => {
+  refsSteps(async function* () {
     const refs = added.map((ref) => ({ ...ref, blockIds: [...ref.blockIds] }))
     const len = tree?.len ?? 0
-    if (refs.length === 0) return right(tree)
-    const edge: Either<TreeFault, Edge> =
-      tree === undefined ? right({ refs: [], levels: [] }) : await edgeOf(store, tree)
-    if (isLeft(edge)) return edge
-    const { refs: leaf, levels } = edge.right
+    if (refs.length === 0) return tree
+    const { refs: leaf, levels }: Edge = tree === undefined ? { refs: [], levels: [] } : yield* edgeOf(store, tree)
+    const put = (nodes: readonly Node[]) =>
+      need(store.putBlocks(nodes.map((node) => utf8ToBytes(JSON.stringify(node)))))
     // Ids are known once the blocks are put, so nodes are put level by level.
-    const leaves = chunked([...leaf, ...refs])
-    let ids = await put(
-      store,
-      leaves.map((chunk) => ({ refs: chunk })),
-    )
-    if (isLeft(ids)) return ids
-    for (let level = 0; level < levels.length || ids.right.length > 1; level++) {
-      const nodes = chunked([...(levels[level] ?? []), ...ids.right])
-      ids = await put(
-        store,
-        nodes.map((chunk) => ({ nodes: chunk })),
-      )
-      if (isLeft(ids)) return ids
-    }
-    return right(Object.freeze({ id: ids.right[0] as BlockId, len: len + refs.length }))
+    let ids = yield* put(chunked([...leaf, ...refs]).map((chunk) => ({ refs: chunk })))
+    for (let level = 0; level < levels.length || ids.length > 1; level++)
+      ids = yield* put(chunked([...(levels[level] ?? []), ...ids]).map((chunk) => ({ nodes: chunk })))
+    return Object.freeze({ id: ids[0] as BlockId, len: len + refs.length })
   }, 'growRefTree')
 
 /**
@@ -79,11 +54,12 @@ export const refsOf = (
   store: BlockStore,
   history: RefHistory,
 ): Task<TreeFault | RefsFaultOf<'OtherScope'>, readonly MessageRef[]> =>
-  refsTask(async () => {
+  refsSteps(async function* () {
     const { tree, refs } = history.toJSON()
-    if (tree === undefined) return right(refs)
-    if (store.scope !== history.scope) return left({ _tag: 'OtherScope', expected: store.scope, found: history.scope })
-    return mapRight(await refsOfTree(store, tree)(), (first) => Object.freeze([...first, ...refs]))
+    if (tree === undefined) return refs
+    if (store.scope !== history.scope)
+      return yield* fail({ _tag: 'OtherScope', expected: store.scope, found: history.scope })
+    return Object.freeze([...(yield* readTree(store, tree)).refs, ...refs])
   }, 'refsOf')
 
 /**
@@ -92,16 +68,18 @@ export const refsOf = (
  * @returns the refs, in order
  */
 export const refsOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, readonly MessageRef[]> =>
-  refsTask(async () => mapRight(await readTree(store, tree), ({ refs }) => refs), 'refsOfTree')
+  refsSteps(async function* () {
+    return (yield* readTree(store, tree)).refs
+  }, 'refsOfTree')
 
 /**
  * List the blocks of a tree, without those of its messages. You may delete a block that only older trees have, once no
  * workflow carries such a tree.
- *
- * @returns their ids
  */
 export const blocksOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, readonly BlockId[]> =>
-  refsTask(async () => mapRight(await readTree(store, tree), ({ ids }) => ids), 'blocksOfTree')
+  refsSteps(async function* () {
+    return (yield* readTree(store, tree)).ids
+  }, 'blocksOfTree')
 
 const width = 32
 
@@ -119,56 +97,48 @@ const heightOf = (len: number): number => {
   return height
 }
 
-const edgeOf = async (store: BlockStore, { id, len }: RefTree): Promise<Either<TreeFault, Edge>> => {
+async function* edgeOf(store: BlockStore, { id, len }: RefTree): Steps<TreeFault, Edge> {
   const levels: (readonly BlockId[])[] = []
   let at = id
   for (let height = heightOf(len); ; height--) {
-    const nodes = await nodesOf(store, [at], height)
-    if (isLeft(nodes)) return nodes
-    const [node] = nodes.right
-    if (node === undefined || 'refs' in node) return right({ refs: node?.refs ?? [], levels: levels.toReversed() })
+    const [node] = yield* nodesOf(store, [at], height)
+    if (node === undefined || 'refs' in node) return { refs: node?.refs ?? [], levels: levels.toReversed() }
     levels.push(node.nodes.slice(0, -1))
     at = node.nodes.at(-1) as BlockId // a node has one or more
   }
 }
 
-const readTree = async (
+async function* readTree(
   store: BlockStore,
   { id, len }: RefTree,
-): Promise<Either<TreeFault, { readonly ids: readonly BlockId[]; readonly refs: readonly MessageRef[] }>> => {
+): Steps<TreeFault, { readonly ids: readonly BlockId[]; readonly refs: readonly MessageRef[] }> {
   let level: readonly BlockId[] = [id]
   const ids: BlockId[] = []
   for (let height = heightOf(len); ; height--) {
     ids.push(...level)
-    const nodes = await nodesOf(store, level, height)
-    if (isLeft(nodes)) return nodes
+    const nodes = yield* nodesOf(store, level, height)
     if (height > 0) {
-      level = nodes.right.flatMap((node) => ('nodes' in node ? node.nodes : []))
+      level = nodes.flatMap((node) => ('nodes' in node ? node.nodes : []))
       continue
     }
-    const refs = nodes.right.flatMap((node) => ('refs' in node ? node.refs : []))
+    const refs = nodes.flatMap((node) => ('refs' in node ? node.refs : []))
     if (refs.length !== len)
-      return left({ _tag: 'MalformedTree', id, reason: `has ${refs.length} refs; expected ${len}` })
-    return right({ ids, refs })
+      return yield* fail({ _tag: 'MalformedTree', id, reason: `has ${refs.length} refs; expected ${len}` })
+    return { ids, refs }
   }
 }
 
-const nodesOf = async (
-  store: BlockStore,
-  ids: readonly BlockId[],
-  height: number,
-): Promise<Either<TreeFault, readonly Node[]>> => {
-  const found = await store.getBlocks(ids)()
-  if (isLeft(found)) return found
-  const missing = ids.filter((_, index) => found.right[index] === undefined)
-  if (missing.length > 0) return left({ _tag: 'MissingBlock', ids: missing })
+async function* nodesOf(store: BlockStore, ids: readonly BlockId[], height: number): Steps<TreeFault, readonly Node[]> {
+  const found = yield* need(store.getBlocks(ids))
+  const missing = ids.filter((_, index) => found[index] === undefined)
+  if (missing.length > 0) return yield* fail({ _tag: 'MissingBlock', ids: missing })
   const nodes: Node[] = []
   for (const [index, id] of ids.entries()) {
-    const node = decoded(found.right[index] as Uint8Array, height)
-    if (typeof node === 'string') return left({ _tag: 'MalformedTree', id, reason: node })
+    const node = decoded(found[index] as Uint8Array, height)
+    if (typeof node === 'string') return yield* fail({ _tag: 'MalformedTree', id, reason: node })
     nodes.push(node)
   }
-  return right(nodes)
+  return nodes
 }
 
 /** A node, or why it is none. */
@@ -192,9 +162,6 @@ const decoded = (bytes: Uint8Array, height: number): Node | string => {
     return `has a ref that is none: ${error.expected} expected`
   }
 }
-
-const put = (store: BlockStore, nodes: readonly Node[]): Promise<Either<MediumFault, readonly BlockId[]>> =>
-  store.putBlocks(nodes.map((node) => utf8ToBytes(JSON.stringify(node))))()
 
 const chunked = <T>(items: readonly T[]): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(items.length / width) }, (_, index) => items.slice(index * width, (index + 1) * width))

@@ -18,7 +18,8 @@ import { createRefHistory, hydrate } from '@indelible/workflows/refs'
 import type { BlockId } from '../../../../src/proof/kit.ts'
 import { chatStep, historyActivities, type StreamEvent, type StreamInput } from '@indelible/workflows/activities'
 import { scriptedModel, type Line, type Model, type ModelRequest } from 'indelible/run'
-import { openaiProvider } from 'indelible/run/openai'
+import { OpenAI } from 'openai'
+import { openaiChatModel } from 'indelible/run/openai'
 import { ok } from '../../../../test/answers.ts'
 import { providerServer, type ProviderServer, type Reply } from '../../../../test/run/provider-server.ts'
 import { keyValueMap } from '../../../../test/store/key-value-map.ts'
@@ -583,13 +584,8 @@ describe('failures of models, over HTTP', () => {
     const store = memoryStore()
     server = await providerServer(() => reply)
     if (down) await server.close()
-    const openai_compatible = openaiProvider({
-      api: 'chat',
-      apiKey: 'k',
-      baseURL: `${server.url}/v1`,
-      maxRetries: 0,
-      logLevel: 'off',
-    })
+    const client = new OpenAI({ apiKey: 'k', baseURL: `${server.url}/v1`, maxRetries: 0, logLevel: 'off' })
+    const openai_compatible = { apiKey: 'k', model: (model: string) => openaiChatModel(client, { model }) }
     const { activities, events, state } = engine({ store, registry: { openai_compatible } })
     const failure = await failed(
       activities.stream({

@@ -160,6 +160,9 @@ describe('refs by llm2', () => {
     })
     expect(history).toMatchObject({ len: 3, flowId: 'flow_1', workspaceId: 'ws_1', scope: 'default' })
     expect(history.refs().map(({ keys }) => keys)).toEqual([['block_1', 'block_2'], ['block_3'], []])
+    expect(
+      [history, history.refs(), ...history.refs(), ...history.refs().map(({ keys }) => keys)].every(Object.isFrozen),
+    ).toBe(true)
     const bare = read('keyed', [
       { flowId: 'f', blockIds: ['f:msg:0:block:x'], role: 'user' },
       { flowId: 'f', blockIds: [], role: 'assistant' },

@@ -1,0 +1,68 @@
+/** What `indelible list --limit N` reads of a store of many sessions, and that it prints what it would print of all. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { StatementSync } from 'node:sqlite'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
+import { createSession, user } from 'indelible'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { runCommand } from './command-run.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-list-'))
+const path = join(folder, 'sessions.db')
+const sessions = 400
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterEach(() => vi.restoreAllMocks())
+
+beforeAll(async () => {
+  let now = Date.UTC(2026, 0, 1)
+  const store = await sqliteStore({ path, durability: 'os', now: () => (now += 1000) })
+  for (let index = 0; index < sessions; index++) {
+    // Each fifth is imported: its file ended before, in another order.
+    const ended = new Date(Date.UTC(2025, 11, 1) + ((index * 7919) % sessions) * 600_000).toISOString()
+    const metadata = { title: `Session ${index}`, ...(index % 5 === 0 && { from: { ended } }) }
+    const session = await createSession(store, { id: `s${index}`, metadata })
+    if (index % 5 !== 0) await session.append(Array.from({ length: (index * 31) % 7 }, () => user('Hello.')))
+  }
+  const grown = await createSession(store, { id: 'grown' })
+  for (let index = 0; index < 3; index++) await grown.append(user('Hello.'))
+  await store.close()
+})
+
+/** What the command prints, and how many logs it was given. */
+const listed = async (...args: readonly string[]) => {
+  let logs = 0
+  const real = StatementSync.prototype.iterate as (...given: unknown[]) => Iterator<unknown>
+  vi.spyOn(StatementSync.prototype, 'iterate').mockImplementation(function* (this: StatementSync, ...given: unknown[]) {
+    const rows = real.apply(this, given)
+    for (let row = rows.next(); row.done !== true; row = rows.next()) {
+      if (this.sourceSQL.includes(' from log ')) logs += 1
+      yield row.value
+    }
+    return undefined
+  } as never)
+  const { stdout, stderr, status } = await runCommand({ args: ['list', '--json', '--store', path, ...args] })
+  vi.restoreAllMocks()
+  expect([status, stderr]).toEqual([0, ''])
+  const ids = stdout.split('\n').flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { id: string }).id]))
+  return { ids, logs }
+}
+
+const fields = ['activity', 'appended', 'created', 'messages', 'id']
+
+it.each(fields)('the first sessions by %s are the first of all', async (field) => {
+  const all = await listed('--sort', field)
+  expect(all.ids).toHaveLength(sessions + 1)
+  for (const limit of [1, 20, 300, sessions + 1, 1000])
+    expect((await listed('--sort', field, '--limit', `${limit}`)).ids, `${limit}`).toEqual(all.ids.slice(0, limit))
+  const where = ['--sort', field, '--where', 'title~7']
+  expect((await listed(...where, '--limit', '9')).ids).toEqual((await listed(...where)).ids.slice(0, 9))
+})
+
+it.each(['appended', 'created'])('the first 20 by %s read a page of the store', async (field) => {
+  expect((await listed('--sort', field, '--limit', '20')).logs).toBe(22) // one to know that they are all, one for the cursor
+})
+
+it('the first 20 by activity read no session that was used before the last of them', async () => {
+  expect((await listed('--limit', '20')).logs).toBeLessThan(70)
+})

@@ -1,0 +1,37 @@
+/** Positions that are left out, held against a plain list of those that are kept. */
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { keptAt, keptNextTo, rankAt, withGaps, type Gaps, type Range } from '../../src/sequence/index.ts'
+
+const length = 30
+const ranges = fc.array(
+  fc
+    .tuple(fc.nat(length), fc.nat(length))
+    .map(([one, other]): Range => ({ from: Math.min(one, other), to: Math.max(one, other) })),
+  { maxLength: 4 },
+)
+
+it('law: gaps that were made at once or one after the other leave what a list without them leaves', () => {
+  fc.assert(
+    fc.property(ranges, ranges, (first, second) => {
+      const all: Gaps | undefined = withGaps(withGaps(undefined, first), second)
+      const isKept = (position: number): boolean =>
+        ![...first, ...second].some(({ from, to }) => position >= from && position < to)
+      const kept = Array.from({ length: 2 * length }, (_, position) => position).filter(isKept)
+      for (const [rank, position] of kept.entries()) {
+        expect([rankAt(all, position), keptAt(all, rank)]).toEqual([rank, position])
+        const next = kept.findIndex((other, index) => index > rank && other !== position + index - rank)
+        expect(keptNextTo(all, rank)).toBe(next === -1 ? Infinity : next - rank)
+      }
+    }),
+  )
+})
+
+it.each([
+  { from: -1, to: 1 },
+  { from: 2, to: 1 },
+  { from: 0.5, to: 1 },
+  { from: 0, to: Infinity },
+])('no gap is made of %j, which is no range of positions', (range) => {
+  expect(() => withGaps(undefined, [range])).toThrow('range 0 is not one of positions')
+})

@@ -1,0 +1,28 @@
+/** The parts of a SQLite file that nothing refers to, and what they still say. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, expect, it } from 'vitest'
+import { Needles } from '../../src/store/sqlite/needles.ts'
+import { residueIn } from '../../src/store/sqlite/residue.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'residue-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+it.each([
+  ['of a deleted row is found', 'b', true],
+  ['of the row behind it, which is there, is not', 'a', false],
+  ['of the row before it, which is there, is not', 'c', false],
+])('a text %s', (_, letter, found) => {
+  const path = join(folder, `${letter}.db`)
+  const db = new DatabaseSync(path)
+  db.exec('pragma secure_delete = off; create table t (id integer primary key, text text)')
+  const insert = db.prepare('insert into t (text) values (?)')
+  for (const one of 'abc') insert.run(one.repeat(200)) // each before the last one in the page
+  db.exec('delete from t where id = 2')
+  db.close()
+  const needles = new Needles()
+  needles.addBytes(Buffer.from(letter.repeat(200)))
+  expect(residueIn(path, needles)).toBe(found)
+})
