@@ -10,9 +10,10 @@ import { isFile, sessionIn } from '../sources/conversation.ts'
 import { keyFileOf } from '../sources/store.ts'
 import { nameOf, pickOf, readTranscriptFile } from '../sources/input.ts'
 import { allScopesOption, answer, storeOption, withScopes, withStore } from '../sources/place.ts'
-import { counted, fit, grouped, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
+import { counted, fit, fitMiddle, grouped, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
 import { keyAdvice, named } from './search.ts'
 import { sessionsIn } from '../sources/sessions.ts'
+import { shortIds } from '../sources/short-ids.ts'
 
 export const stats: Command = {
   name: 'stats',
@@ -41,11 +42,12 @@ their own calls.`,
     if (others.length > 0) throw new Misuse(`stats takes one SESSION or FILE, but got ${positionals.length}`)
     pickOf(values)
     const unread = new Set<string>()
-    const spent = await spendingOf(name, call, unread)
+    const ids: string[] = []
+    const spent = await spendingOf(name, call, unread, ids)
     const left = unread.size === 0 ? [] : [`${counted(unread.size, 'encrypted session')} ${unread.size === 1 ? 'was' : 'were'} not read: ${named(unread)}; ${keyAdvice(call, unread.size)}`] // oxfmt-ignore
     const rows = tableOf(spent, by)
     if (values['json'] === true) await terminal.printJson(rows.map(({ keys, sum }) => ({ ...keyed(by, keys), ...sum })))
-    else if (spent.length > 0) await terminal.print(printed(rows, by, terminal))
+    else if (spent.length > 0) await terminal.print(printed(rows, by, shortIds(ids, terminal), terminal))
     else if (name === undefined)
       terminal.tell([`no session${left.length === 0 ? '' : ' that was read'} has figures of its calls`]) // oxfmt-ignore
     else if (left.length === 0) terminal.tell([`${name}: has no figures of its calls`])
@@ -71,7 +73,13 @@ interface Spent {
   readonly use: CallUse
 }
 
-const spendingOf = async (name: string | undefined, call: Call, unread: Set<string>): Promise<readonly Spent[]> => {
+/** The calls; into `ids` go the names of all sessions that were looked at. */
+const spendingOf = async (
+  name: string | undefined,
+  call: Call,
+  unread: Set<string>,
+  ids: string[],
+): Promise<readonly Spent[]> => {
   const { values, terminal } = call
   if (name !== undefined && isFile(name, call)) {
     const { origin, damage } = await readTranscriptFile(name, { pick: pickOf(values) }, terminal)
@@ -86,7 +94,7 @@ const spendingOf = async (name: string | undefined, call: Call, unread: Set<stri
     })
   return withScopes(call, async (scopes, all) => {
     const spent: Spent[] = []
-    for (const store of scopes) spent.push(...(await spentIn(store, all ? `${store.scope}/` : '', call, unread)))
+    for (const store of scopes) spent.push(...(await spentIn(store, all ? `${store.scope}/` : '', call, unread, ids)))
     return spent
   })
 }
@@ -108,8 +116,15 @@ const usesIn = async (
   return []
 }
 
-const spentIn = async (store: Store, before: string, call: Call, unread: Set<string>): Promise<readonly Spent[]> => {
+const spentIn = async (
+  store: Store,
+  before: string,
+  call: Call,
+  unread: Set<string>,
+  ids: string[],
+): Promise<readonly Spent[]> => {
   const sessions = await sessionsIn(store)
+  ids.push(...sessions.map(({ id }) => before + id))
   const bar = call.terminal.progress('adding up', sessions.length, 'sessions')
   const spent: Spent[] = []
   for (const [index, info] of sessions.entries()) {
@@ -161,11 +176,19 @@ const tableOf = (spent: readonly Spent[], by: readonly Field[]): readonly Row[] 
 const keyed = (by: readonly Field[], keys: readonly string[]): { readonly [field: string]: string | null } =>
   Object.fromEntries(by.map((field, index) => [field, keys[index] || null]))
 
-const printed = (rows: readonly Row[], by: readonly Field[], { columns, paint }: Terminal): readonly string[] => {
+const printed = (
+  rows: readonly Row[],
+  by: readonly Field[],
+  shortOf: (id: string) => string,
+  { columns, paint }: Terminal,
+): readonly string[] => {
   const total = rows.reduce<Sum>((sum, row) => added(sum, row.sum), nothing)
   const cells = [
     [...by, 'calls', 'input', 'cached', 'output', 'dollars'],
-    ...rows.map(({ keys, sum }) => [...keys.map((key) => oneLine(key) || '(unknown)'), ...figures(sum)]),
+    ...rows.map(({ keys, sum }) => [
+      ...keys.map((key, at) => (by[at] === 'session' ? shortOf(key) : oneLine(key)) || '(unknown)'),
+      ...figures(sum),
+    ]),
     ...(rows.length > 1 ? [[...by.map((_, index) => (index === 0 ? 'all' : '')), ...figures(total)]] : []),
   ]
   const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? '')))) ?? []
@@ -184,7 +207,7 @@ const printed = (rows: readonly Row[], by: readonly Field[], { columns, paint }:
     const line = row
       .map((cell, column) =>
         column < by.length
-          ? padEnd(fit(cell, shown[column] ?? 0), shown[column] ?? 0)
+          ? padEnd(fitMiddle(cell, shown[column] ?? 0), shown[column] ?? 0)
           : padStart(cell, shown[column] ?? 0),
       )
       .join('  ')

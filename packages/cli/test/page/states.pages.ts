@@ -211,7 +211,7 @@ describe('a session that can not be read', () => {
   it('shows which message, and that it was altered', async () => {
     const page = await here.at('#/s/broken')
     await page.getByText('This message can’t be read').waitFor()
-    await page.getByText('Altered at row 0').waitFor()
+    await page.getByText('Altered at row 0 (message 0)').waitFor()
     await page.close()
   })
 })
