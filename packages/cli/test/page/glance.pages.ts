@@ -84,7 +84,7 @@ describe('the calls of a session', () => {
     expect(Math.max(...heights)).toBeCloseTo(heights[14] as number, 1)
     expect((heights[14] as number) / (heights[0] as number)).toBeCloseTo(55 / 12, 0)
     expect(await page.locator('.glance .legend').textContent()).toMatch(
-      /cached.*new.*tools changed.*messages changed.*lost from the cache.*cache break.*failed.*again.*sub-agent or fork/,
+      /cached.*new.*tools changed.*messages changed.*lost from the cache.*cache break.*failed.*repeats a failed call.*sub-agent or fork/,
     )
     await page.close()
   })
@@ -111,7 +111,7 @@ describe('the calls of a session', () => {
     await page.getByText('2 of 14').waitFor()
     await page.goBack()
     await bar(6).click()
-    await page.getByText('The cached prefix ended: the tool list changed: +search.').waitFor()
+    await page.getByText('Cache break: the tool list changed: +search.').waitFor()
     await page.getByText('7 of 14').waitFor()
     await page.goBack()
     expect(await page.locator('.beside-bar').getAttribute('aria-label')).toMatch(
