@@ -467,9 +467,9 @@ const Sent = ({
           </>
         ) : null}
       </div>
-      <aside class="marks" aria-label="why">
+      <div class="marks" role="note" aria-label="why">
         {from === undefined ? 'not in the record' : reason(from)}
-      </aside>
+      </div>
     </div>
   )
 }

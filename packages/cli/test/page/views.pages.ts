@@ -168,6 +168,29 @@ describe('what the model saw', () => {
   })
 })
 
+describe('the strip of messages', () => {
+  it('has a bar for each that is as wide as its tokens', async () => {
+    const texts = ['short', 'x '.repeat(3000), 'short', 'short', 'short', 'short']
+    await createSession(here.store, {
+      id: 'widths',
+      messages: texts.map((text, at) => (at % 2 === 0 ? user(text) : assistant(text))),
+    })
+    const page = await here.at('#/saw/widths')
+    const strip = page.locator('.strip')
+    await strip.waitFor()
+    const { width } = (await strip.boundingBox()) as { readonly width: number }
+    for (const share of [0.1, 0.5, 0.8]) {
+      await expect
+        .poll(async () => {
+          await strip.click({ position: { x: width * share, y: 20 } })
+          return page.locator('.chosen a').textContent()
+        })
+        .toBe('Message 1')
+    }
+    await page.close()
+  })
+})
+
 describe('forks', () => {
   it('stand side by side from where they part', async () => {
     const page = await here.at('#/diff/everything/a-fork')
