@@ -2,7 +2,16 @@
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { causes, figuresIn, isDearer, sumsOf, type CallFigures, type CallSums, type Cause } from './call-figures.ts'
+import {
+  causes,
+  figuresIn,
+  filedSums,
+  isDearer,
+  sumsOf,
+  type CallFigures,
+  type CallSums,
+  type Cause,
+} from './call-figures.ts'
 import { useLoaded } from './loaded.ts'
 import type { SessionRecord } from './record.ts'
 import { Legend } from './field.tsx'
@@ -33,8 +42,23 @@ export const CallBars = ({
     (gone) => (figures.length > 0 ? besideOf(record, gone) : Promise.resolve([])),
     [record, figures.length > 0],
   )
-  if (version === -1 || figures.length === 0) return null
+  if (version === -1) return null
+  if (figures.length === 0) return here === undefined ? <Together record={record} /> : null
   return <Bars record={record} figures={figures} beside={beside.value ?? []} fault={beside.fault} here={here} />
+}
+
+/** What a file counts of all its calls together. */
+const Together = ({ record }: { readonly record: SessionRecord }): VNode | null => {
+  const { calls, input, cached, output, dollars } = filedSums(record)
+  if (calls === 0 || input === 0) return null
+  const sums = { calls, input, cached, output, dollars, breaks: 0, failed: 0, unpriced: 0, dearest: undefined }
+  return (
+    <section class="glance" aria-label="calls at a glance">
+      <p class="glance-sums">
+        {sumsText(sums)}. The file counts its calls together: which one cost most is not recorded.
+      </p>
+    </section>
+  )
 }
 
 /** A bar: of a call, of several that follow each other, or of a session that began beside them. */

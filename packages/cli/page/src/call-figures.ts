@@ -261,6 +261,19 @@ export const spentOf = (record: SessionRecord): { readonly tokens: number; reado
   return { tokens: input + output, dollars }
 }
 
+/** The sums of the file that a session was imported from; of a fork none, whose part is not known. */
+export const filedSums = (
+  record: SessionRecord,
+): Pick<CallSums, 'calls' | 'input' | 'cached' | 'output' | 'dollars'> => {
+  const { forkedFrom, metadata } = record.info.value
+  const uses = forkedFrom === undefined ? usesOf(metadata['from']) : []
+  return {
+    ...{ dollars: undefined, ...spendingOf(uses) },
+    calls: uses.reduce((sum, { calls }) => sum + calls, 0),
+    cached: uses.reduce((sum, { usage }) => sum + (usage?.cacheRead ?? 0), 0),
+  }
+}
+
 const oneCall = { source: 'receipt', calls: 1, failed: 0 } as const
 
 /** A known price goes before none. */

@@ -38,6 +38,8 @@ beforeAll(async () => {
       metadata: { from: { models: ['claude-opus-4-5'], usage: { input: 50_000, output: 500 } } },
       messages: [user('a question'), assistant('an answer')],
     })
+    const uses = [{ model: 'claude-opus-4-5', calls: 7, input: 50_000, cacheRead: 40_000, output: 500 }]
+    await createSession(store, { id: 'together', metadata: { from: { uses } }, messages: [user('a'), assistant('b')] })
     const lines = [
       { type: 'session', id: 'from-a-file', timestamp: '2025-01-02T10:00:00.000Z', cwd: '/work' },
       ...[
@@ -189,6 +191,13 @@ describe('the calls of a session', () => {
     await page.goto(page.url().replace(/#.*/, '#/saw/from-a-file'))
     await page.getByText('What it was sent is not recorded: this is what paged would send.').waitFor()
     expect(await page.getByText('5 of 5').count()).toBe(1)
+    await page.close()
+  })
+  it('are one sentence where a file counts them together', async () => {
+    const page = await here.at('#/s/together')
+    expect(await page.locator('.glance').textContent()).toBe(
+      '7 calls · 50K tokens in · 80 % cached · 500 out · $0.082. The file counts its calls together: which one cost most is not recorded.',
+    )
     await page.close()
   })
   it('stand on what the model saw too, lead from call to call, and mark the one that is looked at', async () => {
