@@ -181,7 +181,7 @@ const keyOf = (line: Line | undefined): string | undefined =>
         ? `${line.hit.session}\n${line.hit.position}`
         : `\n${line.text}`
 
-const linesOf = (rows: readonly Row[], { hits, state, fault }: Found): readonly Line[] => {
+const linesOf = (rows: readonly Row[], { hits, state, fault, more }: Found): readonly Line[] => {
   const sessions = rows.map((row): Line => ({ type: 'session', row }))
   if (state === 'none') return sessions
   return [
@@ -195,7 +195,7 @@ const linesOf = (rows: readonly Row[], { hits, state, fault }: Found): readonly 
             ? 'Searching the messages…'
             : hits.length === 0
               ? 'No message has these words'
-              : 'In messages',
+              : `In ${counted(hits.length, 'message')}${more === undefined ? '' : ' and more'}`,
     },
     ...hits.map((hit): Line => ({ type: 'hit', hit })),
   ]
