@@ -138,7 +138,7 @@ const mostOfFirst = 499
 
 const printTable = async (listed: readonly Listed[], terminal: Terminal, all: boolean): Promise<void> => {
   if (listed.length === 0) return
-  const { columns, paint } = terminal
+  const { columns, paint, shows } = terminal
   const short = new Map<Store, (id: string) => string>()
   for (const [store, those] of Map.groupBy(listed, ({ store }) => store))
     short.set(
@@ -161,14 +161,17 @@ const printTable = async (listed: readonly Listed[], terminal: Terminal, all: bo
       )
     : 0
   const timeWidth = columns < 60 ? 10 : 16 // the day alone
-  const line = (time: string, messages: string, scope: string, id: string, about: string): string => {
+  const line = (time: string, messages: string, scope: string, id: string, about: string): readonly string[] => {
     const start = `${padEnd(time, timeWidth)}  ${padStart(messages, 8)}`
     const inScope = all ? `  ${padEnd(fit(scope, scopeWidth), scopeWidth)}` : ''
-    return fit(`${start}${inScope}  ${padEnd(id, idWidth)}  ${about}`.trimEnd(), columns)
+    const facts = `${start}${inScope}  ${padEnd(id, idWidth)}`
+    // On a narrow terminal, what it is about has a line of its own.
+    if (shows && columns - widthOf(facts) < 20 && about !== '')
+      return [fit(facts.trimEnd(), columns), fit(`  ${about}`, columns)]
+    return [fit(`${facts}  ${about}`.trimEnd(), columns)]
   }
-  await terminal.print([
-    paint('dim', line(timeWidth === 10 ? 'last day' : 'last activity', 'messages', 'scope', 'session', 'about')),
-  ])
+  const heading = line(timeWidth === 10 ? 'last day' : 'last activity', 'messages', 'scope', 'session', 'about')
+  await terminal.print(heading.map((text) => paint('dim', text)))
   const bar = terminal.progress('reading first words', listed.length, 'sessions')
   for (let start = 0; start < listed.length; start += together) {
     const lines = await Promise.all(
@@ -179,7 +182,7 @@ const printTable = async (listed: readonly Listed[], terminal: Terminal, all: bo
       }),
     )
     bar.at(start)
-    await terminal.print(lines)
+    await terminal.print(lines.flat())
   }
   bar.end()
 }

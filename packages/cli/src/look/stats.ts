@@ -176,6 +176,9 @@ const tableOf = (spent: readonly Spent[], by: readonly Field[]): readonly Row[] 
 const keyed = (by: readonly Field[], keys: readonly string[]): { readonly [field: string]: string | null } =>
   Object.fromEntries(by.map((field, index) => [field, keys[index] || null]))
 
+/** Columns of a name that is cut: more than that is not taken from figures. */
+const fewest = 14
+
 const printed = (
   rows: readonly Row[],
   by: readonly Field[],
@@ -194,15 +197,23 @@ const printed = (
   const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? '')))) ?? []
   const roomBeside = (): number => columns - widths.slice(by.length).reduce((sum, width) => sum + width + 2, 0)
   // On a narrow terminal, the money first, then the tokens.
+  const least = widths.slice(0, by.length).reduce((sum, width) => sum + Math.min(width, fewest) + 2, -2)
   for (const name of ['cached', 'calls', 'output', 'input'])
-    if (roomBeside() < by.length * 10) {
+    if (roomBeside() < least) {
       const column = (cells[0] ?? []).indexOf(name, by.length)
       for (const row of [widths, ...cells]) row.splice(column, 1)
     }
-  const room = roomBeside()
-  const shown = widths.map((width, column) =>
-    column < by.length ? Math.max(8, Math.min(width, Math.floor(room / by.length) - 2)) : width,
+  // The narrow ones take what they need, the others share what is left. Short ids are not cut again.
+  const shown = [...widths]
+  let room = roomBeside() + 2
+  const order = Array.from({ length: by.length }, (_, column) => column).toSorted(
+    (x, y) => Number(by[y] === 'session') - Number(by[x] === 'session') || (widths[x] ?? 0) - (widths[y] ?? 0),
   )
+  for (const [index, column] of order.entries()) {
+    const share = by[column] === 'session' ? Infinity : Math.floor(room / (order.length - index)) - 2
+    shown[column] = Math.max(8, Math.min(widths[column] ?? 0, share))
+    room -= (shown[column] ?? 0) + 2
+  }
   return cells.map((row, index) => {
     const line = row
       .map((cell, column) =>
