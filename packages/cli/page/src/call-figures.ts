@@ -151,7 +151,8 @@ export const figuresIn = (record: SessionRecord): KnownFigures => {
   const length = record.entries.length + record.notes.length
   const known = knownFigures.get(record)
   if (known?.rows === length) return known
-  const figures = record.whole.value || record.failed.value ? figuresOf(record, callsOf(record)) : []
+  const isReady = record.whole.value || record.failed.value
+  const figures = isReady ? figuresOf(record, callsOf(record)) : []
   const isImported = ({ imported }: CallFigures): boolean => imported !== undefined
   const found = {
     rows: length,
@@ -159,7 +160,7 @@ export const figuresIn = (record: SessionRecord): KnownFigures => {
     byReceipt: new Map(figures.filter((one) => !isImported(one)).map((one) => [one.key, one])),
     byAnswer: new Map(figures.filter(isImported).map((one) => [one.key, one])),
   }
-  if (figures.length > 0) knownFigures.set(record, found)
+  if (isReady) knownFigures.set(record, found)
   return found
 }
 

@@ -196,7 +196,7 @@ describe('the calls of a session', () => {
   it('are one sentence where a file counts them together', async () => {
     const page = await here.at('#/s/together')
     expect(await page.locator('.glance').textContent()).toBe(
-      '7 calls · 50K tokens in · 80 % cached · 500 out · $0.082. The file counts its calls together: which one cost most is not recorded.',
+      '7 calls · 50K tokens in · 80 % cached · 500 out · $0.083. The file counts its calls together: which one cost most is not recorded.',
     )
     await page.close()
   })
