@@ -68,6 +68,14 @@ describe('decodeNote', () => {
       /content should be plain JSON data/,
     )
   })
+  it('says where a value can not be read, or is no JSON', () => {
+    expect(said({ type: 'application', namespace: 'n', content: { a: [() => 1] } })).toContain('content.a[0]')
+    const refuse = (): never => {
+      throw new Error('no')
+    }
+    const trap = new Proxy({}, { ownKeys: refuse, getPrototypeOf: refuse, get: refuse })
+    expect(said(trap)).toBe('not a note: it should be plain JSON data (it could not be read)')
+  })
   it('never throws', () => {
     fc.assert(fc.property(fc.anything(), (value) => void decodeNote(value)))
   })

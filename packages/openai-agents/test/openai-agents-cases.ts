@@ -62,7 +62,9 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
       "later is a function, which can't be stored",
     )
     for (const item of [5, 'text', null, [said('in a list')]])
-      await expect(session.addItems([item as unknown as AgentInputItem])).rejects.toThrow('an item of a session is an object')
+      await expect(session.addItems([item as unknown as AgentInputItem])).rejects.toThrow(
+        'an item of a session is an object',
+      )
     expect((await session.getItems()).length).toBe(items.length)
   })
 
