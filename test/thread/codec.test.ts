@@ -341,14 +341,19 @@ it('any conversation survives the way to items and back', () => {
         const others = Object.keys(item).flatMap((name): ThreadItem[] => [
           { ...item, [name]: 'other' },
           { ...item, [name]: undefined },
+          { ...item, [name]: {} },
           { ...item, [name]: [null, 5] },
         ])
         for (const other of [[], [...others.slice(index % 2)]])
           outputs.add(decodeThread(items.toSpliced(index, 1, ...other)))
+        for (const at of ['0', '0,0', '1,0'])
+          outputs.add(
+            decodeThread(items.toSpliced(index + 1, 0, { type: 'part_item', at, part: { type: 'text' } } as never)),
+          )
         for (const other of others) outputs.add(decodeThread(items.with(index, other)))
       }
     }),
   )
-  outputs.expectToBe('8d07961683b21cbb')
+  outputs.expectToBe('942b3efb2f5d7ea9')
   expect(decoded(encodeThread(conversation()))).toEqual(conversation())
 })
