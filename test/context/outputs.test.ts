@@ -179,10 +179,23 @@ it('contexts, replays, summaries and answers of a search are those of before', a
           : found.right.map(({ position, score }) => `${position} ${score?.toFixed(3)}`)
         lines.push(`${of}, "${query}", ${around} around: ${hits.join(', ')}, ${short(found)}`)
       }
-    for (const input of [{ position: 3 }, { position: 3, offset: 100 }, { query: 'part8' }])
-      lines.push(
-        `${of}, tool ${JSON.stringify(input)}: ${short(recallTool(() => view, { maxCharacters: 900 }).run(input))}`,
-      )
+    const tool = recallTool(() => view, { maxCharacters: 900 })
+    const toolSays = (input: object): unknown => {
+      try {
+        return tool.run(input)
+      } catch (error) {
+        return String(error)
+      }
+    }
+    const inputs = [
+      { position: 3 },
+      { position: 3, offset: 100 },
+      { query: 'part8' },
+      { query: 'part24100' },
+      { query: ' ' },
+    ]
+    for (const input of [...inputs, { position: 99 }, { position: -1 }, {}])
+      lines.push(`${of}, tool ${JSON.stringify(input)}: ${short(toolSays(input))}`)
   }
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('outputs.txt')
 })

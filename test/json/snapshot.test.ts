@@ -169,6 +169,10 @@ describe('what is plain JSON data is recorded as it is', () => {
     const outer = wrap(inner, 500)
     expect(snapshot([many, inner, outer])).toEqual([many, inner, outer])
     expect(() => snapshot([many, inner, outer, wrap(outer, 500)])).toThrow('is nested deeper than 1000 levels')
+    // What stands beside something deep is not deep.
+    const flat = [1]
+    expect(snapshot([wrap([], 800), flat, wrap(flat, 900)])).toEqual([wrap([], 800), flat, wrap(flat, 900)])
+    expect(() => snapshot([flat, wrap(flat, 1000)])).toThrow('is nested deeper than 1000 levels')
   })
   it('objects without a prototype, of another realm, and frozen ones', () => {
     const bare = Object.assign(Object.create(null) as object, { a: 1 })

@@ -198,9 +198,9 @@ it('a run that fails, or is cancelled, tells its client', async () => {
   expect((await types(toUIMessageStream(failed, { onError }))).at(-1)).toBe('error')
   // A turn that can not begin has no result.
   const chats = chatStore(await inMemory.fresh())
-  const session = await chats.openChat(await chats.createChat())
-  await session.lease({ holder: 'another' })
-  const busy = turn(session, user('hi'), { model: scriptedModel([]), id: 'u' })
+  const chatId = await chats.createChat()
+  await (await chats.openChat(chatId)).lease({ holder: 'another' })
+  const busy = turn(await chats.openChat(chatId), user('hi'), { model: scriptedModel([]), id: 'u' })
   expect((await types(toUIMessageStream(busy, { onError }))).at(-1)).toBe('error')
   expect(told).toMatchObject([{ stopReason: 'error' }, { _tag: 'SessionBusy' }])
   const cancelled = run({ model: scriptedModel([assistant('a long answer')]), view })

@@ -517,6 +517,10 @@ describe('keys', () => {
     const store = withKeys(memoryStore(), ring)
     const session = await ok(createSession(store, { id: 's' }))
     const lost = user(file({ type: 'block', id: 'ab'.repeat(32) as never, mediaType: 'text/plain' }))
+    const stale = { expected: session.head(), rows: [{ kind: 'entry' as const, body: '{}' }] }
+    await ok(session.note({ type: 'application', namespace: 'n', content: word }))
+    const { missed } = await fault('Conflict', store.append('s', stale))
+    expect(missed?.map(({ body }) => body)).toEqual([expect.stringContaining(word)])
     await fault('MissingBlock', session.append(lost))
     await fault('MissingBlock', createSession(store, { id: 't', messages: [lost] }))
     expect(session.len).toBe(0)

@@ -221,6 +221,31 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     await verified(store, 's')
   })
 
+  it('what stays is not stored again, and an item is itself in whatever order its fields stand', async () => {
+    const initialItems = [said('a'), ...strange(), said('b')]
+    const session = agentsSession(await fresh(), { sessionId: 's', initialItems })
+    await session.popItem()
+    const { len } = await session.record()
+    expect(len).toBe(initialItems.length)
+    const reversed = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(reversed)
+      if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
+      return Object.fromEntries(
+        Object.entries(value)
+          .toReversed()
+          .map(([key, one]) => [key, reversed(one)]),
+      )
+    }
+    const item = { ...said('odd'), id: undefined, providerData: { none: undefined, bytes: new Uint8Array([1]) } }
+    const expectedSuffix = reversed([item]) as AgentInputItem[]
+    const other = agentsSession(await fresh(), { sessionId: 's', initialItems: [item] as never })
+    await other.applyHistoryTransaction({
+      operationId: 'o',
+      transaction: { type: 'replace_suffix', expectedSuffix, replacement: [] },
+    })
+    expect(await other.getItems()).toEqual([])
+  })
+
   it('a transaction whose suffix is another one changes nothing', async () => {
     const session = agentsSession(await fresh(), { sessionId: 's', initialItems: [said('first'), said('second')] })
     for (const expectedSuffix of [[said('first')], [said('zeroth'), said('first'), said('second')]])
