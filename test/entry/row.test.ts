@@ -1,9 +1,40 @@
 /** Messages as rows: what is taken out of them, which texts are rows, and what may stand for an erased one. */
 import { createHash } from 'node:crypto'
+import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { createHistory, file, image, orThrow, text, toolCall, toolResult, user, type Message } from 'indelible'
-import { againstStub, decodeRow, encodeRow, isRowText, placeholderOf, Recording, takeRow } from '../../src/entry/kit.ts'
+import {
+  createHistory,
+  file,
+  image,
+  memoryStore,
+  orThrow,
+  text,
+  toolCall,
+  toolResult,
+  user,
+  type Message,
+} from 'indelible'
+import {
+  againstStub,
+  attachedTo,
+  decodeRow,
+  encodeRow,
+  erasedBody,
+  isPlaceholder,
+  isRowText,
+  lacking,
+  messageIn,
+  placeholderOf,
+  Recording,
+  takeRow,
+  termsOf,
+  textsOf,
+  unitsIn,
+} from '../../src/entry/kit.ts'
+import { pageKinds } from 'indelible/pages'
+import { aMessage } from '../codecs/any-message.ts'
+import { Outputs } from '../outputs.ts'
 import { rowLeaf, type BlockId } from '../../src/proof/kit.ts'
 
 const hash = (bytes: Uint8Array): Uint8Array => createHash('sha256').update(bytes).digest()
@@ -184,4 +215,52 @@ it('a recording has its messages in order, with the contents of their blocks', (
     [user('a'), long, user('b')],
     ['plan', 'plan', 'plan'],
   ])
+})
+
+it('any message is found by the terms that it was found by before', () => {
+  const outputs = new Outputs()
+  fc.assert(
+    fc.property(aMessage, fc.string({ unit: 'grapheme' }), fc.constantFrom(...pageKinds), (message, said, page) => {
+      const whole = {
+        ...message,
+        content: [...message.content, text(`${said} Grüße, Straße 東京です ${'x'.repeat(70)}`)],
+      }
+      const encoded = orThrow(encodeRow(whole, page, said.length % 2 === 0, hash))
+      const blocks = new Map(encoded.blocks.map((block) => [idOf(block), block]))
+      const row = { kind: 'entry' as const, body: encoded.row.body }
+      outputs.add(
+        encoded.row,
+        textsOf(whole),
+        termsOf(row, (id) => blocks.get(id)),
+        [...unitsIn(said)],
+        attachedTo(whole),
+      )
+      outputs.add(erasedBody(whole, { page, tagged: false }), isPlaceholder(whole), decodeRow(encoded.row.body))
+    }),
+  )
+  for (const body of ['{"type":"retraction","from":0}', '{"type":"pin"}', '"retraction"', '{"retraction"'])
+    outputs.add(termsOf({ kind: 'note', body }, () => undefined))
+  const { row } = orThrow(encodeRow(long, 'evidence', true, hash))
+  outputs.add(
+    termsOf({ kind: 'entry', body: row.body }, () => undefined),
+    messageIn(row.body, () => undefined) ?? 'none',
+  )
+  outputs.expectToBe('9bbdb1d9f1ae9b9f')
+})
+
+it('the blocks that a store lacks are read from another one, or are named', async () => {
+  const [here, there] = [memoryStore(), memoryStore()]
+  const bytes = ['a', 'b', 'c'].map((one) => Buffer.from(one))
+  const ids = bytes.map(idOf)
+  await here.putBlocks(bytes.slice(0, 1))
+  await there.putBlocks(bytes.slice(0, 2))
+  const taken = orThrow(await lacking(here, ids.slice(0, 2), there))
+  expect(taken.map((one) => Buffer.from(one).toString())).toEqual(['b'])
+  for (const [wanted, from, missing] of [
+    [ids, there, ids.slice(2)],
+    [ids, undefined, ids.slice(1)],
+    [ids, here, ids.slice(1)],
+  ] as const)
+    expect(await lacking(here, wanted, from)).toMatchObject({ left: { _tag: 'MissingBlock', ids: missing } })
+  for (const none of [[], ids.slice(0, 1)]) expect(orThrow(await lacking(here, none, undefined))).toEqual([])
 })
