@@ -26,6 +26,7 @@ import {
   lacking,
   messageIn,
   placeholderOf,
+  readRow,
   Recording,
   takeRow,
   termsOf,
@@ -77,18 +78,22 @@ it('a row has the texts from 4,096 characters and the base64 from 1,024 on as bl
   const history = createHistory<Message>()
   const bytes = new Map(blocks.map((block) => [idOf(block), block]))
   const content = { ...row, at: 5, salt: 'ab'.repeat(16) }
-  expect(orThrow(takeRow(history, content, bytes, hash))).toEqual(rowLeaf(content, hash))
+  expect(orThrow(takeRow(history, orThrow(readRow(content)), bytes, hash))).toEqual(rowLeaf(content, hash))
   expect([history.view().toArray(), history.view().pages.toArray()]).toEqual([[long], ['evidence']])
   // Each block is looked at, also the first and the last one.
   for (const [id, block] of bytes) {
     const other = new Map(bytes).set(id, Buffer.concat([block, block]))
-    expect(takeRow(history, content, other, hash)).toMatchObject({ left: `block ${id} is not what was appended` })
+    expect(takeRow(history, orThrow(readRow(content)), other, hash)).toMatchObject({
+      left: `block ${id} is not what was appended`,
+    })
   }
   expect(history.len).toBe(1)
   // Data that is no text where the row says so.
   const binary = Buffer.from([0xff, 0xfe])
   const body = row.body.replace(first as string, idOf(binary))
-  expect(takeRow(history, { ...content, body }, new Map(bytes).set(idOf(binary), binary), hash)).toMatchObject({
+  expect(
+    takeRow(history, orThrow(readRow({ ...content, body })), new Map(bytes).set(idOf(binary), binary), hash),
+  ).toMatchObject({
     left: 'a block of the row is not the text that it stands for',
   })
 })
