@@ -212,6 +212,13 @@ describe('a redactor', () => {
     }
   })
 
+  it('takes out what is written with escapes, and nothing beside it', () => {
+    const { text: clean } = createRedactor({ rules: [{ name: 'any', pattern: /SECRET/ }], secrets: false })
+    for (const before of ['a', '\\u{1f642}', '\\u{41}', '\\u0041', '\\ud83d\\ude42', '%41', '\\n'])
+      for (const secret of ['SE\\x43RET', '\\u0053ECRET', 'SECRE%54', 'S\\u{45}CRET'])
+        expect(clean(`${before} ${secret} behind`)).toMatch(/ \[redacted any, \d+ characters\] behind$/)
+  })
+
   it('keeps JSON that it changes as it was written, where it can', () => {
     const spaced = `{\n  "token": "${secret}",\n  "big": 12345678901234567890\n}`
     expect(createRedactor().text(spaced)).toBe(spaced.replace(secret, mark))
