@@ -17,6 +17,7 @@ import {
   verifyConsistency,
   verifyInclusion,
 } from '../../src/proof/kit.ts'
+import { bytesOfHex, hexOf } from '../../src/proof/hex.ts'
 import { itShared, readShared } from '../shared.ts'
 
 const sha256 = (bytes: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(bytes).digest())
@@ -254,6 +255,15 @@ describe('a proof of something else never verifies', () => {
       }),
     )
   })
+})
+
+it('law: bytes are given back from their hexadecimal digits, which are those of Node', () => {
+  fc.assert(
+    fc.property(fc.uint8Array(), (bytes) => {
+      expect(hexOf(bytes)).toBe(hex(bytes))
+      expect(bytesOfHex(hexOf(bytes))).toEqual(bytes)
+    }),
+  )
 })
 
 it('the leaf of a row is the digest of its kind, time, salt and body, or what is kept of an erased one', () => {
