@@ -2,7 +2,7 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { createHistory } from 'indelible'
-import { ownSnapshot, snapshot } from '../../src/json/index.ts'
+import { formatPath, ownSnapshot, snapshot } from '../../src/json/index.ts'
 
 const nested = (levels: number, wrap: (inner: unknown) => unknown): unknown => {
   let value: unknown = 'core'
@@ -110,6 +110,14 @@ describe('what cannot be recorded throws a TypeError that names the path', () =>
   it('a path with long stretches is shortened in its middle', () => {
     expect(() => snapshot(nested(900, (inner) => (inner === 'core' ? [() => 1] : [inner])))).toThrow(
       '[0][0][0][0][0][0]…[0][0][0][0][0] is a function',
+    )
+  })
+  it.each([11, 12, 13, 14])('a path of %i steps is whole up to 12', (steps) => {
+    const path = formatPath(Array.from({ length: steps }, (_, index) => index))
+    expect(path).toBe(
+      steps <= 12
+        ? Array.from({ length: steps }, (_, index) => `[${index}]`).join('')
+        : `[0][1][2][3][4][5]…${[5, 4, 3, 2, 1].map((one) => `[${steps - one}]`).join('')}`,
     )
   })
   it('a trap that throws passes its own error through, and nothing is recorded', () => {
