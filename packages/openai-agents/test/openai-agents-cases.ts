@@ -237,13 +237,12 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
       )
     }
     const item = { ...said('odd'), id: undefined, providerData: { none: undefined, bytes: new Uint8Array([1]) } }
-    const expectedSuffix = reversed([item]) as AgentInputItem[]
-    const other = agentsSession(await fresh(), { sessionId: 's', initialItems: [item] as never })
-    await other.applyHistoryTransaction({
-      operationId: 'o',
-      transaction: { type: 'replace_suffix', expectedSuffix, replacement: [] },
-    })
-    expect(await other.getItems()).toEqual([])
+    for (const expectedSuffix of [reversed([item]), [item]] as AgentInputItem[][]) {
+      const other = agentsSession(await fresh(), { sessionId: 's', initialItems: [item] as never })
+      const transaction = { type: 'replace_suffix' as const, expectedSuffix, replacement: [] }
+      await other.applyHistoryTransaction({ operationId: 'o', transaction })
+      expect(await other.getItems()).toEqual([])
+    }
   })
 
   it('a transaction whose suffix is another one changes nothing', async () => {
