@@ -33,6 +33,8 @@ it('every command prints what it printed before', async () => {
     ['context', example, '--budget', '1200', '--explain'],
     ['context', example, '--budget', '60'],
     ['replay', example, '--budget', '1k,4k'],
+    ['replay', example, '--budget', '1k', '--policy', 'window'],
+    ['replay', example, '--budget', '1k', '--policy', 'best'],
     ['import', example, ...store],
     ['import', small, '--id', 's', ...store],
     ['import', small, '--id', 's', ...store],
