@@ -154,7 +154,8 @@ const withReasoningIds = (messages: Sequence<Message>, wire: UIMessage[]): UIMes
     let [step, next] = [-1, 0]
     const parts = message.parts.map((part) => {
       if (part.type === 'step-start') [step, next] = [step + 1, 0]
-      else if (part.type === 'reasoning' && own(part, 'id') === undefined) return { ...part, id: reasoningId(step, next++) }
+      else if (part.type === 'reasoning' && own(part, 'id') === undefined)
+        return { ...part, id: reasoningId(step, next++) }
       else next += 1
       return part
     })
