@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { faultMessage, mend, type Message, type Part, type ToolResultPart } from 'indelible'
 import { assistant, reasoning, system, toolCall, toolResult, user } from 'indelible'
 import { nativePrograms, readTranscript, writeNative, type Native, type NativeProgram } from '@indelible/transcripts'
+import { Outputs } from '../../../test/outputs.ts'
 import { rounds } from '../../../test/rounds.ts'
 
 const id = '0b0f5e8a-6c1d-4f2e-9a3b-112233445566'
@@ -178,6 +179,14 @@ const someMessages = fc.array(
   { maxLength: 8 },
 )
 
+const digests: Readonly<Record<NativeProgram, string>> = {
+  'claude-code': '9d97ee4d28c39813',
+  codex: '0a67be6addca7e25',
+  gemini: '1a8a951481de2c05',
+  opencode: '45af72cc2594be21',
+  pi: '4c5a376dac6af55a',
+}
+
 describe.each(nativePrograms)('a session of %s', (program) => {
   it('is read as the conversation, but for what its losses name', () => {
     const messages = [
@@ -196,15 +205,18 @@ describe.each(nativePrograms)('a session of %s', (program) => {
   })
 
   it('is read as any conversation, but for what its losses name', () => {
+    const outputs = new Outputs()
     fc.assert(
       fc.property(someMessages, (messages) => {
         const native = expectEqual(messages, program)
+        outputs.add(native)
         const all = native.lines.join('\n')
         expect(all).not.toContain('secret')
         expect(all).not.toContain('\\ud800')
       }),
       { numRuns: rounds(30, 1000) },
     )
+    outputs.expectToBe(digests[program])
   })
 
   it('has an id and a place that are made of the options alone', () => {
