@@ -309,3 +309,29 @@ it('options that can name no place are refused', () => {
     expect(() => writeNative([user('hi')], 'gemini', { ...options, ...one } as typeof options)).toThrow(TypeError)
   expect(() => writeNative([user('hi')], 'vim' as NativeProgram, options)).toThrow(TypeError)
 })
+
+it('a call of a sub-agent is named, and what agents of Codex say to each other is written as text', () => {
+  const raw = { type: 'agent_message', content: [{ type: 'input_text', text: 'Read it, left.' }] }
+  const messages: readonly Message[] = [
+    { role: 'user', content: [{ type: 'provider', provider: 'openai-responses', raw }] },
+    assistant(toolCall('c1', 'Agent', { prompt: 'Read it.' })),
+    toolResult('c1', 'It is beta.'),
+  ]
+  for (const program of nativePrograms) {
+    const { losses, lines } = writeNative(messages, program, options)
+    expect(losses.map(({ reason }) => reason)).toEqual([
+      'is from another agent of the program: written as text',
+      'calls a sub-agent: its result is written, and what it said by itself stays where it is',
+    ])
+    for (const text of ['Read it, left.', 'It is beta.']) expect(lines.join('\n')).toContain(text)
+  }
+})
+
+it("of a long path, Claude Code's folder has the beginning and a sum", () => {
+  const folderFor = (cwd: string) => writeNative([user('hi')], 'claude-code', { ...options, cwd }).place[1]
+  expect(folderFor(`/${'a'.repeat(199)}`)).toBe(`-${'a'.repeat(199)}`)
+  const long = `/${'a.b_'.repeat(75)}`
+  expect(folderFor(long)).toMatch(/^-(?:a-b-){49}a-b-?-[0-9a-z]{1,6}$/)
+  expect(folderFor(`${long}c`)?.slice(0, 200)).toBe(folderFor(long)?.slice(0, 200))
+  expect(folderFor(`${long}c`)).not.toBe(folderFor(long))
+})

@@ -183,6 +183,12 @@ class Gathering {
     const args = isObject(valueOf(part.arguments)) ? (valueOf(part.arguments) as JsonObject) : undefined
     if (args === undefined && !this.#holds.anyArguments)
       this.#lose(position, [...path, 'arguments'], 'is no JSON object: written as the field "input" of one')
+    if (subAgents.has(part.name))
+      this.#lose(
+        position,
+        path,
+        'calls a sub-agent: its result is written, and what it said by itself stays where it is',
+      )
     const isError = result.isError === true
     const holds = isError && !this.#holds.imagesInErrors ? onlyText : this.#holds
     const said = result.content.flatMap(
@@ -255,6 +261,11 @@ class Gathering {
   #held(part: ResultPart, position: number, path: Path, holds: Holding = this.#holds): Text | Media | Link | undefined {
     if (part.type === 'text') return this.#text(part.text, position, path)
     if (part.type === 'provider') {
+      const words = wordsOfAgent(part.raw)
+      if (words !== '') {
+        this.#lose(position, path, 'is from another agent of the program: written as text')
+        return this.#text(words, position, path)
+      }
       this.#lose(position, path, `is known only to ${part.provider}: left out`)
       return undefined
     }
@@ -275,6 +286,17 @@ class Gathering {
     )
     return this.#text(`[${what}: ${placeOf(source)}]`, position, path)
   }
+}
+
+/** The tools by which agents ask another. Source: Claude Code, Codex, Gemini CLI and opencode, their tool lists (2026-11) */
+const subAgents: ReadonlySet<string> = new Set(['Agent', 'Task', 'task', 'spawn_agent', 'invoke_agent'])
+
+/** What an item of Codex has that one of its agents says to another; else nothing. */
+const wordsOfAgent = (raw: Json): string => {
+  if (!isObject(raw) || raw['type'] !== 'agent_message' || !Array.isArray(raw['content'])) return ''
+  return raw['content']
+    .flatMap((one) => (isObject(one) && typeof one['text'] === 'string' ? [one['text']] : []))
+    .join('\n')
 }
 
 type Holding = Pick<Holds, 'pdfs' | 'links'> & { readonly images?: false }
