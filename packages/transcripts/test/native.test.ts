@@ -195,6 +195,28 @@ describe.each(nativePrograms)('a session of %s', (program) => {
     ])
   })
 
+  it('holds an image in a result, keeps ids apart, and leaves out what is blank', () => {
+    const image = { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: pixel } } as const
+    const messages: readonly Message[] = [
+      user('Look.', ' \n'),
+      assistant(toolCall('../a', 'look', {}), toolCall('call_0', 'look', {}), toolCall('c', 'a b', {})),
+      {
+        role: 'tool',
+        content: [{ type: 'tool_result', callId: '../a', content: [{ type: 'text', text: 'a cat' }, image] }],
+      },
+      toolResult('call_0', 'a dog'),
+      toolResult('c', 'no bird'),
+    ]
+    const { losses, lines } = expectEqual(messages, program)
+    expect(losses.map(({ reason }) => reason)).toEqual([
+      'is blank: left out',
+      'is no id that providers take: written as call_1',
+      'is no name that providers take: written as a_b',
+    ])
+    const all = lines.join('\n')
+    expect([all.split(pixel).length, all.includes('../a'), all.includes('" \\n"')]).toEqual([2, false, false])
+  })
+
   it('is read as any conversation, but for what its losses name', () => {
     fc.assert(
       fc.property(someMessages, (messages) => {
