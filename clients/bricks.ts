@@ -9,7 +9,7 @@ export interface Brick {
   readonly change: (text: string) => string
   /** What a provider has to be sent of what was said. Default: all of it. */
   readonly left?: (said: readonly string[]) => readonly string[]
-  /** Nothing breaks: the program itself continues this one, which shows that the others can be told from it. */
+  /** The program itself continues this one, which shows that the others can be told from it. */
   readonly isWhole?: true
 }
 
@@ -113,7 +113,8 @@ export const bricks: readonly Brick[] = [
       return textOf([...lines.slice(0, at), orphan, ...lines.slice(at)])
     },
   },
-  { in: 'gemini', what: 'torn header', change: (text) => textOf(tornAt(linesIn(once(text)), 0)) },
+  // Gemini CLI 0.61.0 finds it in spite of that.
+  { in: 'gemini', what: 'torn header', change: (text) => textOf(tornAt(linesIn(once(text)), 0)), isWhole: true },
   { in: 'pi', what: 'whole', change: (text) => text, isWhole: true },
   {
     in: 'pi',

@@ -199,18 +199,18 @@ describe.each(nativePrograms)('a session of %s', (program) => {
     const image = { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: pixel } } as const
     const messages: readonly Message[] = [
       user('Look.', ' \n'),
-      assistant(toolCall('../a', 'look', {}), toolCall('call_0', 'look', {}), toolCall('c', 'a b', {})),
+      assistant(toolCall('../a', 'look', {}), toolCall('call-0', 'look', {}), toolCall('c', 'a b', {})),
       {
         role: 'tool',
         content: [{ type: 'tool_result', callId: '../a', content: [{ type: 'text', text: 'a cat' }, image] }],
       },
-      toolResult('call_0', 'a dog'),
+      toolResult('call-0', 'a dog'),
       toolResult('c', 'no bird'),
     ]
     const { losses, lines } = expectEqual(messages, program)
     expect(losses.map(({ reason }) => reason)).toEqual([
       'is blank: left out',
-      'is no id that providers take: written as call_1',
+      'is no id that providers take: written as call-1',
       'is no name that providers take: written as a_b',
     ])
     const all = lines.join('\n')
@@ -330,6 +330,18 @@ it('options that can name no place are refused', () => {
   for (const one of bad)
     expect(() => writeNative([user('hi')], 'gemini', { ...options, ...one } as typeof options)).toThrow(TypeError)
   expect(() => writeNative([user('hi')], 'vim' as NativeProgram, options)).toThrow(TypeError)
+})
+
+it("a call id that is another's with a number gets one of its own, for which Claude Code keeps the result", () => {
+  const once = [assistant(toolCall('toolu_25', 'look', {})), toolResult('toolu_25', 'a cat')]
+  for (const program of nativePrograms) {
+    const { lines, losses, repairs } = writeNative([user('go'), ...once, ...once], program, options)
+    expect([repairs.length, losses.map(({ reason }) => reason)]).toEqual([
+      1,
+      ["is another call's id with a number: written as call-1"],
+    ])
+    expect(lines.join('')).not.toContain('toolu_25_2')
+  }
 })
 
 it('a call of a sub-agent is named, and what agents of Codex say to each other is written as text', () => {

@@ -209,10 +209,21 @@ class Gathering {
   #idOf(id: string, position: number, path: Path): string {
     const known = this.#ids.get(id)
     if (known !== undefined) return known
+    // Claude Code 2.1.330 takes such an id for the other call's, and drops the result.
+    const isOfOther = this.#taken.has(/^(.*)_\d+$/.exec(id)?.[1] ?? '')
     let written = id
-    for (let number = this.#ids.size; !fits(written) || (written !== id && this.#taken.has(written)); number++)
-      written = `call_${number}`
-    if (written !== id) this.#lose(position, [...path, 'id'], `is no id that providers take: written as ${written}`)
+    for (
+      let number = this.#ids.size;
+      !fits(written) || (written === id ? isOfOther : this.#taken.has(written));
+      number++
+    )
+      written = `call-${number}`
+    if (written !== id)
+      this.#lose(
+        position,
+        [...path, 'id'],
+        `is ${isOfOther ? "another call's id with a number" : 'no id that providers take'}: written as ${written}`,
+      )
     this.#ids.set(id, written)
     this.#taken.add(written)
     return written
