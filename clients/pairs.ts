@@ -436,7 +436,10 @@ const continuesItself = async (id: string, { command, resume }: Program, said: r
   const { code } = await run(join(bin, command), resume(id, question))
   const sent = requests.findLast((one) => JSON.stringify(one.body).includes(question) && refusal(one) === undefined)
   const heard = sent && sayingsOf(conversationOf(sent) ?? [])
-  return code === 0 && heard !== undefined && said.every((one) => one.endsWith(standIn) || heard.includes(one))
+  if (code !== 0 || heard === undefined) return false
+  let at = 0 // all of it, in its order
+  for (const one of heard) if (one === said[at] || said[at]?.endsWith(standIn)) at++
+  return at === said.length
 }
 
 /** A session that breaks: whether its own program refuses or shortens it, and its continuation there by us. */

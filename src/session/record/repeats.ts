@@ -1,6 +1,6 @@
 /** Which notes repeat what messages say: those that go with them when they are erased. */
 import type { View } from '../../history/index.ts'
-import { isArray, isLeft, isObject, parseJson } from '../../json/index.ts'
+import { hasField, isArray, isLeft, isObject, parseJson } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { isMark, type Note } from '../../notes/kit.ts'
 import { callIdsIn, stepNamed, type EndedStep } from './journal.ts'
@@ -88,7 +88,7 @@ export const subjectOf = (
 
 /** The texts of a part. The name of a tool says nothing of what was said: every other call of it has the same. */
 const saidIn = (part: unknown): readonly string[] =>
-  textsOf(isObject(part) && 'name' in part ? { ...part, name: undefined } : part, false)
+  textsOf(isObject(part) && hasField(part, 'name') ? { ...part, name: undefined } : part, false)
 
 /** The step that a message is of: the answer of a step says so, and its results stand behind it. */
 const stepOf = (messages: View<Message>, position: number): string | undefined => {

@@ -144,6 +144,6 @@ class Walk {
   }
 
   #damaged(position: number, what: string): void {
-    this.#damage = found('row', undefined, `damaged at position ${position}: ${what}`)
+    this.#damage = found('row', undefined, `damaged at row ${position}: ${what}`)
   }
 }
