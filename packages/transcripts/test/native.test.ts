@@ -180,11 +180,11 @@ const someMessages = fc.array(
 )
 
 const digests: Readonly<Record<NativeProgram, string>> = {
-  'claude-code': '9d97ee4d28c39813',
-  codex: '0a67be6addca7e25',
-  gemini: '1a8a951481de2c05',
-  opencode: '45af72cc2594be21',
-  pi: '4c5a376dac6af55a',
+  'claude-code': '50b226bcc3f0b56e',
+  codex: 'fcb531540db25d41',
+  gemini: '204810f66b596f4f',
+  opencode: '92adbf45fe5b2dc1',
+  pi: '1a31a8055b207f47',
 }
 
 describe.each(nativePrograms)('a session of %s', (program) => {
