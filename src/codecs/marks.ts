@@ -2,8 +2,8 @@
 import type { Kept } from './residual.ts'
 
 /** Words as one text; undefined if there are none. */
-export const marks = <Mark extends string>(...words: readonly (Mark | false)[]): string | undefined =>
+export const joinMarks = <Mark extends string>(...words: readonly (Mark | false)[]): string | undefined =>
   words.filter((word) => word !== false).join(' ') || undefined
 
 /** Whether a word is among those that were kept. */
-export const marked = (kept: Kept | undefined, mark: string): boolean => kept?.as?.split(' ').includes(mark) === true
+export const hasMark = (kept: Kept | undefined, mark: string): boolean => kept?.as?.split(' ').includes(mark) === true

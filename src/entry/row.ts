@@ -29,14 +29,14 @@ import {
   keysOf,
   left,
   mapEach,
-  own,
+  ownField,
   OwnMap,
   OwnSet,
   parseText,
   type Path,
   right,
   sliceText,
-  taken,
+  bindMethod,
   textOfJson,
   textOfUtf8,
   utf8Of,
@@ -170,9 +170,9 @@ export const decodeRow = (body: string): Either<string, DecodedRow> => {
   } catch {
     return left('is not a stored message')
   }
-  const tag = own(found, 'tag')
-  const kind = tag ?? own(found, 'page')
-  const blocks = own(found, 'blocks')
+  const tag = ownField(found, 'tag')
+  const kind = tag ?? ownField(found, 'page')
+  const blocks = ownField(found, 'blocks')
   if (!isPageKind(kind) || !isArray(blocks)) return left('is not a stored message')
   for (let index = 0; index < blocks.length; index++)
     if (!isTakenOut(blocks[index])) return left('is not a stored message')
@@ -245,7 +245,14 @@ export const takeRow = (
   hash: Hash,
 ): Either<string, Uint8Array> => {
   const { kind, body, at } = row
-  const given = { kind, body, at, salt: own(row, 'salt'), erased: own(row, 'erased'), stored: own(row, 'stored') }
+  const given = {
+    kind,
+    body,
+    at,
+    salt: ownField(row, 'salt'),
+    erased: ownField(row, 'erased'),
+    stored: ownField(row, 'stored'),
+  }
   const decoded = decodeRow(body)
   if (isLeft(decoded)) return left(`the row ${decoded.left}`)
   const { blocks } = decoded.right
@@ -261,7 +268,7 @@ export const takeRow = (
 const messageKey = '"message":'
 
 const noBlocks: readonly TakenOut[] = freeze([])
-const getFrom: <Key, Value>(map: ReadonlyMap<Key, Value>, key: Key) => Value | undefined = taken(Map.prototype.get)
+const getFrom: <Key, Value>(map: ReadonlyMap<Key, Value>, key: Key) => Value | undefined = bindMethod(Map.prototype.get)
 
 const plainEnvelopes = new OwnMap<string, Pick<DecodedRow, 'page' | 'tagged'>>()
 for (const tagged of [false, true])
@@ -269,10 +276,10 @@ for (const tagged of [false, true])
 
 const isTakenOut = (value: unknown): value is TakenOut => {
   if (typeof value !== 'object' || value === null) return false
-  const path: unknown = own(value as TakenOut, 'path')
-  const id: unknown = own(value as TakenOut, 'id')
-  const as: unknown = own(value as TakenOut, 'as')
-  const key: unknown = own(value as TakenOut, 'key')
+  const path: unknown = ownField(value as TakenOut, 'path')
+  const id: unknown = ownField(value as TakenOut, 'id')
+  const as: unknown = ownField(value as TakenOut, 'as')
+  const key: unknown = ownField(value as TakenOut, 'key')
   if (!isArray(path) || !isBlockId(id) || (as !== 'base64' && as !== 'utf8')) return false
   if (key !== undefined && typeof key !== 'string') return false
   for (let index = 0; index < path.length; index++)

@@ -1,11 +1,11 @@
 /** The terms by which a search finds a stored row: those of the texts of its message, its role, and its kind of content. */
-import { base64Of, define, isLeft, isObject, own, textOfUtf8, type Immutable, type Path } from '../json/index.ts'
+import { base64Of, define, isLeft, isObject, ownField, textOfUtf8, type Immutable, type Path } from '../json/index.ts'
 import type { Message, Part, Role } from '../message/index.ts'
 import { isRole } from '../message/kit.ts'
 import type { BlockId } from '../proof/kit.ts'
 import type { TermsOf } from '../store/index.ts'
 import { decodeRow } from './row.ts'
-import { addTerms } from './units.ts'
+import { addTerms } from './words.ts'
 
 /** A text of a message that a search looks at. */
 export interface SearchText {
@@ -140,7 +140,7 @@ export const messageIn = (
 /** Put a text back where it stood. */
 const fill = (message: unknown, path: Path, text: string): boolean => {
   let owner: unknown = message
-  for (const step of path.slice(0, -1)) owner = own(owner as { readonly [step: string]: unknown }, String(step))
+  for (const step of path.slice(0, -1)) owner = ownField(owner as { readonly [step: string]: unknown }, String(step))
   const last = path.at(-1)
   if (last === undefined || typeof owner !== 'object' || owner === null) return false
   define(owner as { [step: string]: unknown }, String(last), text)

@@ -2,13 +2,13 @@
  * The log: where the entries of a record live, private to this folder. Handles and views reach it through private
  * names, which no key, symbol, prototype, Proxy or patched built-in does.
  */
-import { emptyList, freeze, Given, snapshot, type Immutable } from '../json/index.ts'
+import { emptyList, freeze, ReturnsArgument, snapshot, type Immutable } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { codeOf, kindOfCode } from '../pages/kit.ts'
 import { inspectKey, keptAt, rankAt, seclude, shownInConsole } from '../sequence/index.ts'
 import type { Classify, History } from './history.ts'
 import { viewOf, type Part } from './read.ts'
-import { chunkLength, codeOfKindAt, emptyContent, firstOf, lenOf, messageAt, sealed, type Content } from './state.ts'
+import { chunkLength, codeOfKindAt, emptyContent, firstOf, lenOf, messageAt, sealTail, type Content } from './state.ts'
 import type { Position, View } from './view.ts'
 
 /** The storage of one history. */
@@ -53,7 +53,7 @@ export const kindOf = <M>(log: Log<M>, message: Immutable<M>): PageKind => {
  */
 export const record = <M>(log: Log<M>, message: Immutable<M>, page: PageKind): Position => {
   const code = codeOf(page)
-  if (log.content.tail.messages.length === chunkLength) log.content = sealed(log.content)
+  if (log.content.tail.messages.length === chunkLength) log.content = sealTail(log.content)
   const { state, tail } = log.content
   const index = tail.messages.length
   tail.messages[index] = message
@@ -117,7 +117,7 @@ const printing = {
 }
 seclude(printing)
 
-class Handle extends Given {
+class Handle extends ReturnsArgument {
   readonly #log: Log<unknown>
 
   private constructor(target: object, log: Log<unknown>) {

@@ -9,7 +9,7 @@ import {
   type Immutable,
   left,
   NotJson,
-  own,
+  ownField,
   parseText,
   type Path,
   right,
@@ -66,9 +66,9 @@ export const appendText = <M>(
   if (log === undefined)
     throw new TypeError('appendText needs a history that was made by createHistory or restoreHistory')
   const position = lenOf(log.content)
-  const page = own(options, 'page')
-  const fills = own(options, 'fills') ?? noFills
-  const check = own(options, 'check')
+  const page = ownField(options, 'page')
+  const fills = ownField(options, 'fills') ?? noFills
+  const check = ownField(options, 'check')
   const unrecordable = (path: Path, reason: string): Either<HistoryFaultOf<'UnrecordableMessage'>, never> =>
     left({ _tag: 'UnrecordableMessage', position, path, reason })
   let message: unknown
@@ -81,7 +81,7 @@ export const appendText = <M>(
     const { path, text: filling } = fills[index] as Fill
     // Anything but a text would be recorded as it is, alive.
     if (typeof filling !== 'string') return unrecordable(path, 'is to be filled with something that is no text')
-    if (!filled(message, path, filling)) return unrecordable(path, 'is no place for a text that was taken out')
+    if (!fillText(message, path, filling)) return unrecordable(path, 'is no place for a text that was taken out')
   }
   try {
     freezeParsed(message)
@@ -106,7 +106,7 @@ const none: object = freeze(create(null))
 const noFills: readonly Fill[] = freeze([])
 
 /** Put a text in its place. False, if there is no empty string. */
-const filled = (message: unknown, path: Path, text: string): boolean => {
+const fillText = (message: unknown, path: Path, text: string): boolean => {
   const last = path.length - 1
   let place: unknown = message
   for (let index = 0; index < last; index++) place = member(place, path[index])

@@ -36,7 +36,7 @@ export {
   mapRight,
   objectAt,
   optionsOf,
-  own,
+  ownField,
   ownFields,
   parseJson,
   present,

@@ -6,7 +6,7 @@
  *         Anthropic Messages ("tool_use ids were found without tool_result blocks immediately after"), 2026-11
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { arrayOf, emptyList, freeze, left, mapEach, OwnMap, OwnSet, right, taken } from '../json/index.ts'
+import { arrayOf, emptyList, freeze, left, mapEach, OwnMap, OwnSet, right, bindMethod } from '../json/index.ts'
 import { itemAt, type Sequence } from '../sequence/index.ts'
 import { noResult, toolResult } from './construct.ts'
 import { standIn } from './erased.ts'
@@ -160,14 +160,14 @@ const pair = (
     const call = latest.get(place.id)
     note(call === undefined ? { _tag: 'OrphanResult', ...place } : { _tag: 'ResultBeforeCall', ...place, call })
   }
-  return { calls, problems: freeze(sorted(problems, (a, b) => a.position - b.position || a.part - b.part)) }
+  return { calls, problems: freeze(sortInPlace(problems, (a, b) => a.position - b.position || a.part - b.part)) }
 }
 
 /** V8 assigns the only item of a list instead of defining it, so that a setter on a prototype would run. */
-const sorted = <T>(list: T[], compare: (a: T, b: T) => number): readonly T[] =>
+const sortInPlace = <T>(list: T[], compare: (a: T, b: T) => number): readonly T[] =>
   list.length < 2 ? arrayOf(list) : toSorted(list, compare)
 
-const toSorted: <T>(list: readonly T[], compare: (a: T, b: T) => number) => T[] = taken(Array.prototype.toSorted)
+const toSorted: <T>(list: readonly T[], compare: (a: T, b: T) => number) => T[] = bindMethod(Array.prototype.toSorted)
 
 /** An id of its own for every call whose id an earlier call has. */
 const uniqueIds = (calls: readonly Call[]): ReadonlyMap<Call, string> => {

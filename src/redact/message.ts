@@ -50,7 +50,7 @@ const redactorWith = (inner: InnerRedactor, quiet?: Redactor): Redactor => {
   const part = partRedactor(inner)
   const message = (whole: Message): Message => {
     const { result, found } = inner.finding(() => messageWith(whole, part, inner))
-    return result === whole ? whole : marked(result, found)
+    return result === whole ? whole : markMessage(result, found)
   }
   const redactor: Redactor = {
     text,
@@ -76,7 +76,7 @@ const messageWith = (message: Message, part: RedactPart, inner: InnerRedactor): 
   return { ...message, content, ...present({ meta }) }
 }
 
-const marked = (message: Message, found: readonly Redacted[]): Message => {
+const markMessage = (message: Message, found: readonly Redacted[]): Message => {
   const redacted: { [rule: string]: number } = {}
   const ours = oursIn(message)
   const before = ours['redacted']

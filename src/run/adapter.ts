@@ -35,7 +35,7 @@ export const messagesOf = (codec: Codec<unknown>, wire: unknown): readonly Messa
 }
 
 /** An answer as one message, also where its provider ran tools in between and their results stand among its parts. */
-export const joined = (messages: readonly Message[]): Message => {
+export const joinMessages = (messages: readonly Message[]): Message => {
   const [only, ...more] = messages
   if (only !== undefined && more.length === 0 && only.role === 'assistant') return only
   return { role: 'assistant', content: messages.flatMap(({ content }) => content) }

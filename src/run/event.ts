@@ -11,45 +11,45 @@ import type { RunResult } from './result.ts'
 /** An event of a run. `seq` counts them from 0. */
 export type RunEvent =
   /** A step begins: the model is about to be called. `step` counts from 0; `len` is how many messages the record has. */
-  | (Told & { readonly type: 'step_start'; readonly step: number; readonly len: number })
+  | (EventOrder & { readonly type: 'step_start'; readonly step: number; readonly len: number })
   /** Something the model streamed. */
-  | (Told & { readonly type: 'model_event'; readonly step: number; readonly event: ModelEvent })
+  | (EventOrder & { readonly type: 'model_event'; readonly step: number; readonly event: ModelEvent })
   /** A tool is about to be run; handlers have finished with this event before it is. */
-  | (Told & { readonly type: 'tool_call_start'; readonly step: number; readonly call: ToolCallPart })
+  | (EventOrder & { readonly type: 'tool_call_start'; readonly step: number; readonly call: ToolCallPart })
   /** What a tool answered, in the order in which tools finish. */
-  | (Told & {
+  | (EventOrder & {
       readonly type: 'tool_result'
       readonly step: number
       readonly result: ToolResultPart
       readonly milliseconds: number
     })
   /** The step is over: the model's whole response, and the results of its calls in call order. */
-  | (Told & {
+  | (EventOrder & {
       readonly type: 'step_complete'
       readonly step: number
       readonly response: ModelResponse
       readonly results: readonly ToolResultPart[]
-      readonly sent?: Sent
+      readonly sent?: SentRequest
     })
   /** What the record is to be extended by. Every message of the run comes in exactly one of these. */
-  | (Told & { readonly type: 'history_delta'; readonly step: number } & HistoryDelta<Message>)
+  | (EventOrder & { readonly type: 'history_delta'; readonly step: number } & HistoryDelta<Message>)
   /** An answer was cut: what there was of its text, and what becomes of it (in the delta that follows, if anything does). */
-  | (Told & {
+  | (EventOrder & {
       readonly type: 'interrupted'
       readonly step: number
       readonly partialText: string
       readonly behavior: InterruptBehavior
-      readonly sent?: Sent
+      readonly sent?: SentRequest
     })
   /** Calls wait for an approval, and all others of the answer have their results: the run ends. Nothing of the step is in a delta. */
-  | (Told & { readonly type: 'approval'; readonly step: number; readonly open: OpenAnswer })
+  | (EventOrder & { readonly type: 'approval'; readonly step: number; readonly open: OpenAnswer })
   /** The run could not start: its only event. `fault` is the fault of its result. */
-  | (Told & { readonly type: 'run_failed'; readonly fault: { readonly _tag: string } })
+  | (EventOrder & { readonly type: 'run_failed'; readonly fault: { readonly _tag: string } })
   /** The end: the last event of every run that started, also of one that failed (`stopReason` is `error`) or was cancelled. */
-  | (Told & { readonly type: 'run_complete'; readonly result: RunResult })
+  | (EventOrder & { readonly type: 'run_complete'; readonly result: RunResult })
 
 /** The request of a model call, if the run has `receipts`. */
-export interface Sent {
+export interface SentRequest {
   /** The number of messages in the record. */
   readonly len: number
   /** The `rangeDigest` of the messages that were sent, which is the `digest` of a derived context. */
@@ -64,7 +64,7 @@ export interface Sent {
   readonly derivedBy?: DerivedBy
 }
 
-interface Told {
+interface EventOrder {
   /** Counts from 0, without gaps, but for `model_event`s that nobody was there to read, and a delta that a handler refused. */
   readonly seq: number
 }

@@ -2,7 +2,7 @@
 import { contextSentences } from '../context/fault.ts'
 import { historySentences } from '../history/fault.ts'
 import { pairingFaultText, pairingSentences, type PairingFault } from '../message/fault.ts'
-import { own } from '../json/index.ts'
+import { ownField } from '../json/index.ts'
 import { type AnySentences, reasonOf, sentencesOf, type Sentences } from '../task/index.ts'
 import type { LeaseSessionFault, SessionFault } from '../session/index.ts'
 import { sessionFaultText, sessionSentences } from '../session/fault.ts'
@@ -106,8 +106,9 @@ export const runSentences: Sentences<RunFault> = {
 /** The sentence of what a context or a handler gave as its failure; where it is no fault of ours, what it says of itself. */
 const sentenceOfCause = (cause: unknown): string => {
   const tag =
-    typeof cause === 'object' && cause !== null ? own(cause as { readonly _tag?: unknown }, '_tag') : undefined
-  const sentence = typeof tag === 'string' ? (own(causes, tag) as ((fault: unknown) => string) | undefined) : undefined
+    typeof cause === 'object' && cause !== null ? ownField(cause as { readonly _tag?: unknown }, '_tag') : undefined
+  const sentence =
+    typeof tag === 'string' ? (ownField(causes, tag) as ((fault: unknown) => string) | undefined) : undefined
   try {
     return sentence?.(cause) ?? reasonOf(cause)
   } catch {

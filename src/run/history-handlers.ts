@@ -7,7 +7,7 @@ import { createRedactor, type Redact } from '../redact/index.ts'
 import type { RunEvent } from './event.ts'
 
 /** The result of a handler: `ignored` for every event but a delta. */
-export type Kept = 'applied' | 'duplicate' | 'ignored'
+export type DeltaOutcome = 'applied' | 'duplicate' | 'ignored'
 
 /**
  * A handler that appends the messages of each delta to a history or to an array of yours. You may append to it
@@ -33,7 +33,7 @@ export type Kept = 'applied' | 'duplicate' | 'ignored'
 export const historyHandler = (
   target: History<Message> | Message[],
   options: HistoryHandlerOptions = {},
-): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
+): ((event: RunEvent) => Either<DeltaFault, DeltaOutcome>) => {
   const { redact, resume = false, strict = false } = optionsOf('historyHandler', options, known)
   const redactor = redact === undefined ? undefined : createRedactor(redact)
   const keep = strict
@@ -87,13 +87,13 @@ const look = (place: Place, event: RunEvent, len: number): void => {
   place.missing = Math.max(0, length - len)
 }
 
-type Keep = (event: RunEvent) => Either<DeltaFault, Kept>
+type Keep = (event: RunEvent) => Either<DeltaFault, DeltaOutcome>
 
 /** Each delta once, in `target`. @param add appends a delta at its place there */
 const once = (
   target: object,
   len: () => number,
-  add: (delta: HistoryDelta<Message>) => Either<DeltaFault, Kept>,
+  add: (delta: HistoryDelta<Message>) => Either<DeltaFault, DeltaOutcome>,
 ): Keep => {
   const taken = takenBy.get(target) ?? new Map<string, HistoryDelta<Message>>()
   takenBy.set(target, taken)

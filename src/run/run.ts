@@ -1,7 +1,7 @@
 /** `run`: a model and tools over a settled view, told event by event. */
 import { optionsOf, type OptionNames } from '../json/index.ts'
 import { runFaultText } from './fault.ts'
-import { knownOfSettings, launched, type RunOptions, type RunStream } from './launch.ts'
+import { knownOfSettings, launchRun, type RunOptions, type RunStream } from './launch.ts'
 
 /**
  * Run a model and its tools until the model has finished, a limit is reached, or you end it.
@@ -23,7 +23,7 @@ import { knownOfSettings, launched, type RunOptions, type RunStream } from './la
 export const run = (given: RunOptions): RunStream => {
   const options = optionsOf('run', given, known)
   const { view, callIds, open } = options
-  return launched<never>(options, { view, callIds, open, decisions: options }, runFaultText)
+  return launchRun<never>(options, { view, callIds, open, decisions: options }, runFaultText)
 }
 
 const known: OptionNames<RunOptions> = {

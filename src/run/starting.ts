@@ -55,7 +55,7 @@ const closing = (steps: readonly OpenStep[]): readonly JournalNote[] =>
   steps.map(({ step }) => ({ type: 'journal', step, closed: true }))
 
 /** What was left open, as messages, and the end of its journals: all steps but those that are gone on with. */
-const settled = (session: Session, steps: readonly OpenStep[]): Rows => {
+const settleSteps = (session: Session, steps: readonly OpenStep[]): Rows => {
   const callIds = steps.length === 0 ? new Set<string>() : callIdsIn(session.view())
   return {
     messages: [
@@ -79,7 +79,7 @@ export const startTurn = async (
   said: Message,
   id: string | undefined,
 ): Promise<Either<Fault, Start | Anew>> => {
-  const open = settled(session, session.openSteps())
+  const open = settleSteps(session, session.openSteps())
   const at = session.len + open.messages.length
   const appended = await append(session, lease, {
     messages: [...open.messages, said],
@@ -98,8 +98,8 @@ export const startAgain = async (
   { tools, unfinished, decisions }: Continuation,
   input: Input | undefined,
 ): Promise<Either<Fault, Start | Anew | undefined>> => {
-  const kept = continued(session)
-  const rows = settled(
+  const kept = stepToContinue(session)
+  const rows = settleSteps(
     session,
     session.openSteps().filter(({ step }) => step !== kept?.step),
   )
@@ -150,12 +150,12 @@ export const openAnswer = (
   session: Session,
   { tools, unfinished, decisions }: Continuation,
 ): OpenAnswer | undefined => {
-  const step = continued(session)
+  const step = stepToContinue(session)
   return step === undefined ? undefined : again(step, tools, unfinished, decisions).open
 }
 
 /** The step that is gone on with: the last one, if its answer is whole and calls tools. */
-const continued = (session: Session): OpenStep | undefined => {
+const stepToContinue = (session: Session): OpenStep | undefined => {
   const last = session.openSteps().at(-1)
   return last?.answer !== undefined && callsOf(last.answer).length > 0 ? last : undefined
 }
@@ -194,7 +194,7 @@ const again = (
 }
 
 /** Write down what became of an input, as far as the record is known. */
-export const noted = async (
+export const noteInput = async (
   session: Session,
   note: InputNote,
   lease?: RunLease,

@@ -15,11 +15,11 @@ import { turnFaultText, type InputMismatch, type RunFailure, type TurnFault } fr
 import type { RunHandler } from './handler.ts'
 import { nextOf } from './inputs/decide.ts'
 import { answerTo, inputsIn, type Input } from './inputs/input.ts'
-import { launched, type Over, type RunSettings, type RunStream, type Start } from './launch.ts'
+import { launchRun, type Over, type RunSettings, type RunStream, type Start } from './launch.ts'
 import { noUsage, type RunResult, type StopReason } from './result.ts'
 import { heldBy, type RunLease, type RunLeaseOptions } from './run-lease.ts'
 import { recordingUnder, type SessionHandlerOptions } from './session-handler.ts'
-import { noted, openAnswer, startAgain, startTurn, type Anew, type Continuation } from './starting.ts'
+import { noteInput, openAnswer, startAgain, startTurn, type Anew, type Continuation } from './starting.ts'
 
 /** Why nothing was begun. */
 export type StartFault = LeaseSessionFault | PairingFault | InputMismatch
@@ -191,7 +191,7 @@ export class TurnTaking {
     const start = await this.begin(input, input.message as Message, input.id) // one without a place was queued with its message
     if (isLeft(start) || start.right === 'anew') return start as Either<StartFault, Anew>
     const handlers = [recordingUnder(this.#session, this.#taking.journalEvery, this.#lease as RunLease, input.id)]
-    const going = launched<never>({ ...this.#settings, handlers: [] }, { ...start.right, handlers }, turnFaultText)
+    const going = launchRun<never>({ ...this.#settings, handlers: [] }, { ...start.right, handlers }, turnFaultText)
     this.#going = going
     const ended = await going.result()()
     this.#going = undefined
@@ -211,7 +211,7 @@ export class TurnTaking {
   }
 
   note(note: InputNote): Promise<Either<WriteFault, Anew | void>> {
-    return noted(this.#session, note, this.#lease)
+    return noteInput(this.#session, note, this.#lease)
   }
 
   /** Put an input into the queue. */

@@ -85,5 +85,5 @@ export interface SearchPage {
 }
 
 /** A search as it is carried out: options with their defaults. */
-export type Wanted = Required<Pick<SearchOptions, 'in' | 'retracted' | 'limit' | 'sort'>> &
+export type SearchPlan = Required<Pick<SearchOptions, 'in' | 'retracted' | 'limit' | 'sort'>> &
   Pick<SearchOptions, 'session' | 'role' | 'since' | 'until' | 'after'>

@@ -4,9 +4,9 @@ import { roles } from '../message/kit.ts'
 import { checkStore } from '../session/kit.ts'
 import type { Store } from '../store/index.ts'
 import { need, type Steps, type Task } from '../task/index.ts'
-import { aFlag, aText, aTime, checked, oneOf, wholeFrom } from './checked.ts'
+import { aFlag, aText, aTime, checkOptions, oneOf, wholeFrom } from './checked.ts'
 import { searchSteps, type SearchFault } from './fault.ts'
-import type { SearchOptions, SearchPage, Wanted } from './hit.ts'
+import type { SearchOptions, SearchPage, SearchPlan } from './hit.ts'
 import { searchIndex } from './indexed.ts'
 import { parseQuery } from './query.ts'
 import { scan } from './scan.ts'
@@ -35,9 +35,9 @@ export const searchStore = (
 ): Task<SearchFault, SearchPage> => {
   checkStore('searchStore', store)
   if (typeof query !== 'string') throw new TypeError(`searchStore takes the query as a text, not ${describe(query)}`)
-  const given = checked('searchStore', options, expected)
+  const given = checkOptions('searchStore', options, expectedOptions)
   const { typing = false, since, until, ...rest } = given
-  const wanted: Wanted = ownFields({
+  const wanted: SearchPlan = ownFields({
     ...rest,
     in: given.in ?? 'all',
     retracted: given.retracted === true,
@@ -53,7 +53,7 @@ export const searchStore = (
   }, 'searchStore')
 }
 
-const expected = {
+const expectedOptions = {
   in: oneOf(['messages', 'tools', 'all']),
   retracted: aFlag,
   session: aText,

@@ -15,7 +15,7 @@ import type { EraseSessionFault, LeaseSessionFault, RefreshFault, UpdateSessionF
 import type { LeaseOptions, SessionLease } from './writing/lease.ts'
 import type { SessionInfo } from './record/metadata.ts'
 import type { OpenStep } from './record/journal.ts'
-import type { DamagedRow, Missed, Moment, SessionRow } from './record/mirror.ts'
+import type { DamagedRow, MissedRows, Moment, SessionRow } from './record/mirror.ts'
 import type { Recorded } from './record/step.ts'
 
 declare class SessionBrand {
@@ -272,7 +272,7 @@ export interface Session extends SessionReader {
    *
    * @returns the messages and notes that are new
    */
-  readonly refresh: () => Task<RefreshFault, Missed>
+  readonly refresh: () => Task<RefreshFault, MissedRows>
   /**
    * Take the lease of the session. While this handle has it, no other process gets one, and every append of this handle
    * carries it. It reads the rows of other writers first. It renews the lease until you release it or close the session.

@@ -183,7 +183,7 @@ class Chunks {
   *#input({ id, name, arguments: args }: ToolCallPart): Generator<UIMessageChunk> {
     if (this.#told.has(id)) return
     this.#told.add(id)
-    yield { type: 'tool-input-available', toolCallId: id, toolName: name, input: parsed(args) }
+    yield { type: 'tool-input-available', toolCallId: id, toolName: name, input: parseInput(args) }
   }
 
   *#output({ callId, content, isError }: ToolResultPart): Generator<UIMessageChunk> {
@@ -215,7 +215,7 @@ const reasons: { readonly [reason: string]: AiFinishReason } = {
   max_tool_calls: 'tool-calls',
 }
 
-const parsed = (text: string): unknown => {
+const parseInput = (text: string): unknown => {
   if (text.trim() === '') return {}
   try {
     return JSON.parse(text)

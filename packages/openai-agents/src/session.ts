@@ -12,7 +12,7 @@ import type { ApplicationNote, Note, RetractionNote } from 'indelible/notes/kit'
 import type { Message } from 'indelible/message'
 import type { Session, SessionReader, Together } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { keptSession, type Mark } from 'indelible/session/kit'
+import { adapterSession, type Mark } from 'indelible/session/kit'
 import { itemsOf, messagesOf } from './items.ts'
 
 /** Which session it is, and how it begins. */
@@ -44,7 +44,7 @@ export interface AgentsSessionOptions {
 export class AgentsSession implements SessionHistoryRewriteAwareSession, SessionHistoryTransactionAwareSession {
   readonly #sessionId: string
   readonly #initial: readonly Message[] | undefined
-  readonly #kept: ReturnType<typeof keptSession>
+  readonly #kept: ReturnType<typeof adapterSession>
   #begun: Promise<unknown> | undefined
 
   /**
@@ -54,7 +54,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
     const { sessionId = crypto.randomUUID(), initialItems = [], metadata = {} } = optionsOf('agentsSession', options)
     this.#sessionId = sessionId
     this.#initial = initialItems.length === 0 ? undefined : messagesOf(initialItems)
-    this.#kept = keptSession(store, sessionId, mark, metadata)
+    this.#kept = adapterSession(store, sessionId, mark, metadata)
   }
 
   /** @returns the id of the session in the store */
@@ -124,7 +124,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
     if (mutations.length === 0) return
     await this.#change((session) => {
       const there = itemsOf(session.conversation())
-      return became(session, mutated(there, mutations), there)
+      return became(session, applyMutations(there, mutations), there)
     })
   }
 
@@ -133,17 +133,17 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
    * @throws Error if the operation was applied with another change, or its precondition does not hold
    */
   async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {
-    const { operationId, transaction } = await checked(args)
+    const { operationId, transaction } = await checkItems(args)
     const digest = plainOf(transaction) as unknown as Json
     let refusal: string | undefined
     await this.#change((session) => {
       refusal = undefined
       const before = operationOf(session, operationId)
       if (before !== undefined) {
-        if (!jsonEqual(before, sorted(digest))) refusal = 'already applied with a different transaction'
+        if (!jsonEqual(before, sortTags(digest))) refusal = 'already applied with a different transaction'
         return undefined
       }
-      const notes = [note({ type: 'operation', id: operationId, transaction: sorted(digest) })]
+      const notes = [note({ type: 'operation', id: operationId, transaction: sortTags(digest) })]
       if (transaction.type === 'append_items') return { messages: messagesOf(transaction.items), notes }
       const there = itemsOf(session.conversation())
       const { expectedSuffix, replacement } = transaction
@@ -237,10 +237,10 @@ const became = (
 
 /** Whether two values are deeply equal, tags of what JSON can't say included. */
 const same = (one: unknown, other: unknown): boolean =>
-  jsonEqual(sorted(plainOf(one) as unknown as Json), sorted(plainOf(other) as unknown as Json))
+  jsonEqual(sortTags(plainOf(one) as unknown as Json), sortTags(plainOf(other) as unknown as Json))
 
 /** The same with its tags in one order. */
-const sorted = (plain: Json): Json => {
+const sortTags = (plain: Json): Json => {
   if (!isObject(plain) || !Array.isArray(plain['tags'])) return plain
   const tags = (plain['tags'] as readonly Json[]).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
   return { ...plain, tags }
@@ -268,7 +268,7 @@ function* ownNotes(session: SessionReader): Generator<JsonObject> {
 }
 
 /** A snapshot of a transaction, which the SDK's own session has checked. Throws its errors. */
-const checked = async (args: SessionHistoryTransactionArgs): Promise<SessionHistoryTransactionArgs> => {
+const checkItems = async (args: SessionHistoryTransactionArgs): Promise<SessionHistoryTransactionArgs> => {
   let once: SessionHistoryTransactionArgs = args
   let suffix: AgentInputItem[] = []
   try {
@@ -294,7 +294,7 @@ const snapshotOf = (args: SessionHistoryTransactionArgs): SessionHistoryTransact
 }
 
 /** The items with function calls replaced: the first one of an id, and its others left out. */
-const mutated = (
+const applyMutations = (
   items: readonly AgentInputItem[],
   mutations: SessionHistoryRewriteArgs['mutations'],
 ): readonly AgentInputItem[] => {

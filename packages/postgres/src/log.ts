@@ -38,7 +38,7 @@ export const infoOf = ({ id, head, entries, created, appended, meta, version }: 
   logInfo({ id, head, entries, created, appended, meta, version })
 
 /** A compact range's peaks as they are kept: one after the other. */
-export const joined = (peaks: readonly Uint8Array[]): Buffer => Buffer.concat(peaks)
+export const joinPeaks = (peaks: readonly Uint8Array[]): Buffer => Buffer.concat(peaks)
 
 /**
  * The time by which a log is listed, as SQL: of its last use, in seconds. An append in the same second changes no column of

@@ -8,7 +8,7 @@ import { identityOf } from './identity.ts'
 export type Redact = (message: Message) => Message
 
 /** What of messages is recorded. */
-export interface Kept {
+export interface ContentOptions {
   /**
    * Takes secrets out of everything before it is recorded: rules, or a redactor of `indelible/redact`. A function changes
    * each message, and sees nothing else. Default: nothing is changed.
@@ -31,7 +31,7 @@ export interface Forms {
 }
 
 /** How things are recorded. Throws TypeError, if a rule is none. */
-export const formsOf = (kept: Kept): Forms => {
+export const formsOf = (kept: ContentOptions): Forms => {
   const { redact, content = true } = ownFields(kept)
   if (redact === undefined || typeof redact === 'function') {
     const form = (message: Message): Message => recordedForm(message, redact, content)

@@ -41,7 +41,7 @@ export const shownUrl = (url: string): string =>
   url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z\d+.-]*:\/\/)[^/]*@/i, '$1')
 
 /** What a request says: its conversation, and what stands beside it. */
-export interface Asked {
+export interface ParsedRequest {
   readonly api: RecordedApi
   readonly model: string
   readonly messages: readonly Message[]
@@ -61,7 +61,7 @@ export interface Asked {
 }
 
 /** Read the body of a request. Errors: why it can't be read. */
-export const readAsked = (api: Api, body: string, request: ObservedRequest): Either<string, Asked> => {
+export const readAsked = (api: Api, body: string, request: ObservedRequest): Either<string, ParsedRequest> => {
   if (hasTooManyValues(body)) return left(`the request has more than ${mostValues} values`)
   const parsed = parseJson(body)
   if (isLeft(parsed)) return left(`the request is not JSON at line ${parsed.left.line}, column ${parsed.left.column}`)
@@ -145,9 +145,9 @@ const dropMarks = (key: string, value: unknown): unknown => {
   if (key === 'cache_control') return undefined
   if (key !== 'meta' || !isObject(value)) return value
   // What is empty by that was not there.
-  const kept = Object.entries(value).filter(([, one]) => !(isObject(one) && emptied(one)))
+  const kept = Object.entries(value).filter(([, one]) => !(isObject(one) && isEmptied(one)))
   return kept.length === 0 ? undefined : Object.fromEntries(kept)
 }
 
-const emptied = (kept: { readonly [key: string]: unknown }): boolean =>
+const isEmptied = (kept: { readonly [key: string]: unknown }): boolean =>
   Object.values(kept).every((value) => isObject(value) && Object.keys(value).length === 0)

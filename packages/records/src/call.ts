@@ -9,7 +9,7 @@ import { attempt, tell, textFrom, timeFrom, within } from './guarded.ts'
 import { positionOf, settingsOf, type Settings } from './log.ts'
 import { randomId } from './random-id.ts'
 import { fieldNames, isoTime, speakers, type BegunRecord, type CallRecord, type OutcomeSummary } from './record.ts'
-import { watched } from './stream.ts'
+import { watchStream } from './stream.ts'
 import type { Call, CallContext, Outcome, Signal } from './call-context.ts'
 
 /** A call that `startCall` has begun. */
@@ -81,7 +81,7 @@ const recordWithin = async <T>(
     throw error
   }
   let aborted: (() => void) | undefined
-  const stream = watched(value, (outcome) => {
+  const stream = watchStream(value, (outcome) => {
     aborted?.()
     finish(outcome as Outcome<T>)
   })
@@ -91,7 +91,7 @@ const recordWithin = async <T>(
     return value
   }
   const { signal } = context
-  if (signal !== undefined) aborted = listen(signal, () => finish({ error: signal.reason }))
+  if (signal !== undefined) aborted = listenTo(signal, () => finish({ error: signal.reason }))
   return stream.value as T
 }
 
@@ -128,7 +128,7 @@ const begin = <T>(log: History<CallRecord>, call: Call<T>, given: CallContext | 
   const methodName = nameOf(attempt(() => call.methodName, unreadable))
   const speaker = attempt(() => speakers.find((each) => each === call.speaker))
   const artifactHit = attempt(() => call.artifactHit)
-  const programSource = kept(() => call.programSource, 'programSource', settings, sourceLength)
+  const programSource = keepField(() => call.programSource, 'programSource', settings, sourceLength)
   // Now and not at the end: the body may change them.
   const begun: BegunRecord = {
     ...ownFields(() => call.fields, settings),
@@ -136,8 +136,8 @@ const begin = <T>(log: History<CallRecord>, call: Call<T>, given: CallContext | 
     ...(retryOf !== undefined && { retryOf }),
     speaker: speaker ?? (parent === undefined ? 'user' : 'tool'),
     methodName,
-    args: listOf(kept(() => call.args ?? [], 'args', settings) ?? []),
-    kwargs: objectOf(kept(() => call.kwargs ?? {}, 'kwargs', settings) ?? {}),
+    args: listOf(keepField(() => call.args ?? [], 'args', settings) ?? []),
+    kwargs: objectOf(keepField(() => call.kwargs ?? {}, 'kwargs', settings) ?? {}),
     ...(traceId !== undefined && { traceId }),
     ...(parent !== undefined && { parentCallId: parent.callId }),
     depth: parent === undefined ? 0 : parent.depth + 1,
@@ -270,7 +270,7 @@ const unlessAborted = <T>(signal: Signal | undefined, work: () => T | PromiseLik
   return new Promise<T>((resolve, reject) => {
     const abort = (): void => reject(attempt(() => signal.reason, new Error('the call was aborted')))
     if (attempt(() => signal.aborted) === true) return abort()
-    const stop = listen(signal, abort)
+    const stop = listenTo(signal, abort)
     const begun = (async () => work())()
     void begun.then(resolve, reject).finally(stop)
     return undefined
@@ -278,7 +278,7 @@ const unlessAborted = <T>(signal: Signal | undefined, work: () => T | PromiseLik
 }
 
 /** Listen for the end of a signal, as far as it can be listened to. Returns how to stop. */
-const listen = (signal: Signal, abort: () => void): (() => void) => {
+const listenTo = (signal: Signal, abort: () => void): (() => void) => {
   attempt(() => signal.addEventListener('abort', abort))
   return () => attempt(() => signal.removeEventListener('abort', abort))
 }
@@ -294,7 +294,7 @@ const keep = (value: unknown, field: string, { limits, redact }: Settings, lengt
   }).value
 
 /** A field of the call, as it is kept; undefined, if there is none. */
-const kept = (read: () => unknown, field: string, settings: Settings, length?: number): Json | undefined => {
+const keepField = (read: () => unknown, field: string, settings: Settings, length?: number): Json | undefined => {
   const value = attempt(read, unreadable)
   return value === undefined ? undefined : keep(value, field, settings, length)
 }
@@ -315,7 +315,7 @@ const summaryOf = <T>(outcome: Outcome<T>, call: Call<T>, settings: Settings): S
   'value' in outcome ? summaryOfValue(outcome.value, call, settings) : summaryOfError(outcome.error, call, settings)
 
 const summaryOfValue = <T>(value: T, call: Call<T>, settings: Settings): Summary => {
-  const { status, ok: good, errorType, errorMessage, retriable, valueClass, ...others } = summarized(value, call)
+  const { status, ok: good, errorType, errorMessage, retriable, valueClass, ...others } = summarizeValue(value, call)
   const ok = good !== false
   const kind = typeof valueClass === 'string' ? valueClass : kindOf(value)
   return {
@@ -330,7 +330,7 @@ const summaryOfValue = <T>(value: T, call: Call<T>, settings: Settings): Summary
 }
 
 /** What the caller says of a value; nothing, if it throws: then it stands as a value. */
-const summarized = <T>(value: T, call: Call<T>): JsonObject => {
+const summarizeValue = <T>(value: T, call: Call<T>): JsonObject => {
   try {
     const { summarize } = call
     if (summarize === undefined) return {}

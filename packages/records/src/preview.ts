@@ -72,7 +72,7 @@ const summary = (record: CallRecord | undefined): string => {
 const harmless = (text: string): string => {
   let shown = ''
   for (const character of text.slice(0, longestField)) {
-    const next = /^[\p{L}\p{M}\p{N} _.,:;/@#()[\]+*=!?-]$/u.test(character) ? character : escaped(character)
+    const next = /^[\p{L}\p{M}\p{N} _.,:;/@#()[\]+*=!?-]$/u.test(character) ? character : escapeCharacter(character)
     if (shown.length + next.length > longestField - 1) return `${shown}…`
     shown += next
   }
@@ -82,7 +82,7 @@ const harmless = (text: string): string => {
 const longestField = 96
 
 /** As JSON writes a character that it can't write: one escape for each of its units. */
-const escaped = (character: string): string =>
+const escapeCharacter = (character: string): string =>
   Array.from(
     { length: character.length },
     (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,

@@ -13,7 +13,7 @@ export interface ContractCase {
 }
 
 /** What a task gives, which must not be a fault. */
-export const done = async <T>(task: TaskEither<StoreFault, T>): Promise<T> => {
+export const valueOrThrow = async <T>(task: TaskEither<StoreFault, T>): Promise<T> => {
   const answer = await task()
   if (isLeft(answer)) throw new Error(`${answer.left._tag}: ${storeFaultText(answer.left)}`, { cause: answer.left })
   return answer.right

@@ -10,7 +10,7 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
-  own,
+  ownField,
   ownFields,
 } from '../../json/index.ts'
 import type { DecodeFault } from '../fault.ts'
@@ -100,7 +100,7 @@ const messageOf = (role: Role, wire: JsonObject, content: readonly Part[]): Mess
 const wordFor = (role: Role, content: readonly Part[], isText: boolean): 'parts' | 'text' | undefined => {
   if (isText) return role === 'tool' ? 'text' : undefined
   const [only] = content
-  const isPlainText = content.length === 1 && only?.type === 'text' && own(only, 'meta') === undefined
+  const isPlainText = content.length === 1 && only?.type === 'text' && ownField(only, 'meta') === undefined
   return role === 'system' || isPlainText || !content.every(({ type }) => usual[role].includes(type))
     ? 'parts'
     : undefined

@@ -1,5 +1,5 @@
 /** To the wire of AI SDK model messages: results in tool messages, instructions as one text, pictures as files. */
-import { own, type Path } from '../../json/index.ts'
+import { ownField, type Path } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Sequence } from '../../sequence/index.ts'
 import type { EncodeFault } from '../fault.ts'
@@ -186,7 +186,7 @@ class Writer {
       translate({ type: 'tool-call', toolCallId: part.id, toolName: part.name, input }, part, uiFormat, callNames),
       kept,
     )
-    if (own(written, 'providerExecuted') === true) this.#byProvider.add(part.id)
+    if (ownField(written, 'providerExecuted') === true) this.#byProvider.add(part.id)
     return written
   }
 

@@ -13,7 +13,7 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
-  own,
+  ownField,
 } from '../../json/index.ts'
 import type { DecodeFault } from '../fault.ts'
 import type { Decoded } from '../codec.ts'
@@ -103,7 +103,7 @@ class Turn {
       step.content.push(tool.call)
       if (tool.result === undefined) return
       // What its provider answered stands where it was called; what the application answered comes next.
-      if (own(wire, 'providerExecuted') === true) step.content.push(tool.result)
+      if (ownField(wire, 'providerExecuted') === true) step.content.push(tool.result)
       else this.#results.push(tool.result)
     }
   }

@@ -1,8 +1,8 @@
 /** The words that the codec keeps in `as`. */
 import type { Message, Part } from '../../message/index.ts'
-import { marked as isKept, marks as marksOf } from '../marks.ts'
+import { hasMark as isKept, joinMarks as marksOf } from '../marks.ts'
 import { keptBy, type Kept } from '../residual.ts'
-import { own, isObject } from '../../json/index.ts'
+import { ownField, isObject } from '../../json/index.ts'
 
 /** The codec's name. */
 export const format = 'anthropic'
@@ -21,15 +21,15 @@ export type Mark =
 
 export const marks: (...words: readonly (Mark | false)[]) => string | undefined = marksOf<Mark>
 
-export const marked: (kept: Kept | undefined, mark: Mark) => boolean = isKept
+export const keepsMark: (kept: Kept | undefined, mark: Mark) => boolean = isKept
 
 export const isMarked = (owner: Message | Part, mark: Mark): boolean =>
-  own(owner, 'meta') !== undefined && marked(keptBy(format, owner), mark)
+  ownField(owner, 'meta') !== undefined && keepsMark(keptBy(format, owner), mark)
 
 /** A call of the turn: not one that a server tool made while it ran, which stands where it was made. */
 export const isTurnCall = (part: Part): boolean => {
   if (part.type !== 'tool_call') return false
   const fields = keptBy(format, part)?.fields
-  const caller = fields && own(fields, 'caller')
+  const caller = fields && ownField(fields, 'caller')
   return !isObject(caller) || caller['type'] === 'direct'
 }

@@ -1,5 +1,5 @@
 /** The words that the codec keeps in `as`. */
-import { marked as isKept, marks as marksOf } from '../marks.ts'
+import { hasMark as isKept, joinMarks as marksOf } from '../marks.ts'
 import type { Kept } from '../residual.ts'
 
 /** The codec's name. */
@@ -34,4 +34,4 @@ export type Mark =
 
 export const marks: (...words: readonly (Mark | false)[]) => string | undefined = marksOf<Mark>
 
-export const marked: (kept: Kept | undefined, mark: Mark) => boolean = isKept
+export const isMarked: (kept: Kept | undefined, mark: Mark) => boolean = isKept

@@ -23,7 +23,7 @@ export type Mark =
  * @example
  * history.append(marked(user('Keep the public names.'), { mark: 'feedback' }))
  */
-export const marked = (message: Message, mark: Mark): Message => {
+export const markMessage = (message: Message, mark: Mark): Message => {
   const ours = message.meta?.['indelible']
   const before = typeof ours === 'object' && ours !== null && !Array.isArray(ours) ? ours : {}
   return { ...message, meta: { ...message.meta, indelible: { ...before, ...mark } } }

@@ -8,7 +8,7 @@
  */
 import { optionsOf } from '../../json/index.ts'
 import { adjusting, degrade, isEvidence, isLines, isProtected, newestOf } from './degrade.ts'
-import { activeFits, filled } from './fit.ts'
+import { activeFits, fillRoom } from './fit.ts'
 import { leastUsed, type Candidate, type Choice, type Policy, type Selection } from './policy.ts'
 
 /** The threshold of a paged policy. */
@@ -52,7 +52,7 @@ const pagedOf = (lowWater: number): Policy =>
       const turn = candidates.reduce((sum, { active, level, tokens }) => sum + (active ? tokens(level) : 0), 0)
       const goal = fits ? Math.max(low, Math.min(turn, budget * mostOfTurn)) : low
       const most = Math.max(goal, low + budget * roomForSettled)
-      const lines = thinned(selection, low * mostLines)
+      const lines = thinRanges(selection, low * mostLines)
       const givers = giversIn(selection, fits)
       let now = adjusting(selection, lines)
       for (const to of sparedTo(candidates)) {
@@ -68,7 +68,7 @@ const pagedOf = (lowWater: number): Policy =>
       for (const [index, { asked, active, kept }] of candidates.entries())
         if (now.total > budget && asked && active && !kept)
           now.set(index, { tokens: Math.max(budget * leastAsked, low - now.without(index)) })
-      return filled(selection, degrade(selection, now.levels), low)
+      return fillRoom(selection, degrade(selection, now.levels), low)
     },
   })
 
@@ -90,7 +90,7 @@ const giversIn = (selection: Selection, fits: boolean): readonly number[] => {
 }
 
 /** Everything as it is; but where the lines of ranges take more than `most`, each range with less of them. */
-const thinned = ({ candidates }: Selection, most: number): readonly Choice[] => {
+const thinRanges = ({ candidates }: Selection, most: number): readonly Choice[] => {
   const taken = candidates.reduce((sum, one) => sum + (isLines(one) ? one.tokens(one.level) : 0), 0)
   return candidates.map((one): Choice =>
     taken > most && isLines(one)

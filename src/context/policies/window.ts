@@ -3,12 +3,12 @@
  * that does not fit cut to what remains, and (the laws of every context) what may not be lost before them. It slides with
  * every call, so that a provider's prompt cache seldom holds.
  */
-import { packed } from './fit.ts'
+import { packWindow } from './fit.ts'
 import type { Policy } from './policy.ts'
 
 /** The policy that keeps the latest messages that fit. It chooses anew at each call. */
 export const window: Policy = Object.freeze<Policy>({
   name: 'window',
   choose: 'always',
-  select: (selection) => packed(selection, [...selection.candidates.keys()].toReversed()),
+  select: (selection) => packWindow(selection, [...selection.candidates.keys()].toReversed()),
 })

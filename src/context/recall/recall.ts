@@ -12,8 +12,8 @@ import { amount } from '../../task/index.ts'
 import { recallFaultText, type RecallFault, type RecallRequest } from '../fault.ts'
 import { endOf, indexIn } from '../deriving/positions.ts'
 import { plain } from '../showing/represent.ts'
-import { lexicalSearch, type Found, type RecallSearch } from './search.ts'
-import { beginning, elidedCharacters, foldText, grouped, headAndTail, slicedAt } from '../showing/shorten.ts'
+import { lexicalSearch, type RecallMatch, type RecallSearch } from './search.ts'
+import { beginning, elidedCharacters, foldText, groupThousands, headAndTail, slicedAt } from '../showing/shorten.ts'
 
 /** How to search, and what may be recalled. */
 export interface RecallOptions {
@@ -71,17 +71,22 @@ export const recall = (
   amount('limit', limit, { unit: 'results', whole: true })
   amount('around', around, { unit: 'messages', whole: true })
   try {
-    return allowed(view, request, 'position' in request ? [] : search.search(view, request.query, limit), options)
+    return allowedMatches(
+      view,
+      request,
+      'position' in request ? [] : search.search(view, request.query, limit),
+      options,
+    )
   } catch (cause) {
     return left({ _tag: 'SearchFailed', request, cause })
   }
 }
 
 /** Of what was asked for or found, what may be given out. */
-const allowed = (
+const allowedMatches = (
   view: View<Message>,
   request: RecallRequest,
-  matches: readonly Found[],
+  matches: readonly RecallMatch[],
   { allow = () => true, around = 1 }: RecallOptions,
 ): Either<RecallFault, readonly Recalled[]> => {
   const at = (position: number): RecalledEntry | undefined => {
@@ -215,7 +220,7 @@ const whole = (entry: Recalled, offset: number, most: number): string => {
   const said = entry.message.content.map(plain).join('\n')
   const part = slicedAt(said, offset, most)
   const end = offset + part.length
-  return `${titleOf(entry)}\n${part}${end < said.length ? `\n[characters ${grouped(offset)}–${grouped(end - 1)} of ${grouped(said.length)}; go on with {"position": ${entry.position}, "offset": ${end}}]` : ''}`
+  return `${titleOf(entry)}\n${part}${end < said.length ? `\n[characters ${groupThousands(offset)}–${groupThousands(end - 1)} of ${groupThousands(said.length)}; go on with {"position": ${entry.position}, "offset": ${end}}]` : ''}`
 }
 
 const list = (entries: readonly Recalled[], most: number): string => {

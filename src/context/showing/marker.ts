@@ -6,10 +6,10 @@
 import type { Range } from '../../sequence/index.ts'
 import { user, type Message } from '../../message/index.ts'
 import { pageKinds, type PageKind } from '../../pages/index.ts'
-import { grouped } from './shorten.ts'
+import { groupThousands } from './shorten.ts'
 
 /** A range that a marker stands for: how many entries of each kind, and the tokens they would take. */
-export interface Hidden extends Range {
+export interface HiddenEntries extends Range {
   readonly kinds: ReadonlyMap<PageKind, number>
   readonly tokens: number
 }
@@ -25,8 +25,8 @@ export const back = (before: string, recall: RecallName, position: number, gives
   recall === false ? '' : `${before}${recall} {"position": ${position}}${gives}`
 
 /** The line for a range that is not shown, and with `lines` what its messages say in short. */
-export const markerFor = ({ from, to, kinds, tokens }: Hidden, recall: RecallName, lines = ''): Message => {
-  const size = `about ${grouped(tokens)} tokens`
+export const markerFor = ({ from, to, kinds, tokens }: HiddenEntries, recall: RecallName, lines = ''): Message => {
+  const size = `about ${groupThousands(tokens)} tokens`
   if (lines !== '') {
     const range = to - from === 1 ? `${from} is` : `${from}–${to - 1} are`
     return user(`[${range} in short, ${size} whole${back('; ', recall, from, ' gives one back')}]\n${lines}`)
@@ -35,7 +35,9 @@ export const markerFor = ({ from, to, kinds, tokens }: Hidden, recall: RecallNam
     return user(
       `[${from} is not shown: ${[...kinds.keys()].join()}, ${size}${back('; ', recall, from, ' gives it back')}]`,
     )
-  const counts = pageKinds.flatMap((kind) => (kinds.has(kind) ? [`${grouped(kinds.get(kind) ?? 0)} ${kind}`] : []))
+  const counts = pageKinds.flatMap((kind) =>
+    kinds.has(kind) ? [`${groupThousands(kinds.get(kind) ?? 0)} ${kind}`] : [],
+  )
   return user(
     `[${from}–${to - 1} are not shown: ${counts.join(', ')}, ${size}${back('; ', recall, from, ' gives one back')}]`,
   )
@@ -50,7 +52,7 @@ export const countKind = (kinds: Map<PageKind, number>, kind: PageKind, times = 
   void kinds.set(kind, (kinds.get(kind) ?? 0) + times)
 
 /** Ranges that follow each other, as one. */
-export const joined = (ranges: readonly Hidden[]): Hidden => {
+export const joinRanges = (ranges: readonly HiddenEntries[]): HiddenEntries => {
   const kinds = new Map<PageKind, number>()
   let tokens = 0
   for (const range of ranges) {

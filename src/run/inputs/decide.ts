@@ -5,7 +5,7 @@
 import type { Input } from './input.ts'
 
 /** The input of a turn, as its caller asks it. */
-export interface Asked {
+export interface AskedInput {
   /** Undefined: it has no notes, so it comes after every input that waits. */
   readonly id: string | undefined
   /** Whether saying it decides against the calls that wait for an approval. False: it waits behind them. */
@@ -30,7 +30,7 @@ export const nextOf = (inputs: readonly Input[]): Input | undefined =>
   inputs.find(({ state }) => state === 'taken') ??
   (inputs.some(({ state }) => state === 'waiting') ? undefined : inputs.find(({ state }) => state === 'queued'))
 
-export const decide = (inputs: readonly Input[], { id, denies }: Asked): Decision => {
+export const decide = (inputs: readonly Input[], { id, denies }: AskedInput): Decision => {
   const own = id === undefined ? undefined : inputs.find((input) => input.id === id)
   if (own?.state === 'answered' || own?.state === 'cancelled' || own?.state === 'waiting')
     return { type: 'report', input: own }

@@ -48,7 +48,7 @@ export const stepInput = (known: Input | undefined, note: InputNote): Input | un
 }
 
 /** An input after a retraction, which withdraws it with its message. One that was answered stays answered. */
-const retracted = (known: Input, { from, to }: RetractionNote): Input =>
+const withdrawInput = (known: Input, { from, to }: RetractionNote): Input =>
   known.at !== undefined && known.at >= from && known.at < to && inputMoves[known.state].includes('cancelled')
     ? { ...known, state: 'cancelled' }
     : known
@@ -57,7 +57,7 @@ const retracted = (known: Input, { from, to }: RetractionNote): Input =>
 export const inputsIn = (notes: Sequence<Note>): readonly Input[] => {
   const inputs = new Map<string, Input>()
   for (const note of notes) {
-    if (note.type === 'retraction') for (const [id, known] of inputs) inputs.set(id, retracted(known, note))
+    if (note.type === 'retraction') for (const [id, known] of inputs) inputs.set(id, withdrawInput(known, note))
     if (note.type !== 'input') continue
     const next = stepInput(inputs.get(note.id), note)
     if (next !== undefined) inputs.set(note.id, next)

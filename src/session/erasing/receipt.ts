@@ -31,8 +31,8 @@ import {
   type LedgerRow,
 } from '../../store/kit.ts'
 import type { EraseSessionFault, SessionFaultOf } from '../fault.ts'
-import type { Opened } from '../record/read.ts'
-import { longEnough, namesIn, spellings, textsOf } from '../record/repeats.ts'
+import type { ReadRecord } from '../record/read.ts'
+import { longEnough, namesIn, spellings, textsOf } from '../record/note-copies.ts'
 
 /** Something that still has what was erased, or lets it be guessed. */
 export type Remains =
@@ -108,7 +108,7 @@ interface About {
 
 export async function* receiptOf(
   store: Store,
-  { mirror, info }: Opened,
+  { mirror, info }: ReadRecord,
   { positions, inputs, rows, texts, sharing, erased }: About,
 ): Steps<EraseSessionFault, ErasureReceipt> {
   const { id } = mirror
@@ -159,13 +159,13 @@ export async function* proofOf(store: Store, row: number, size: number): Steps<L
   }
 }
 
-interface Asked extends Pick<About, 'texts' | 'erased'>, Pick<Opened, 'mirror' | 'info'> {
+interface ReceiptErasure extends Pick<About, 'texts' | 'erased'>, Pick<ReadRecord, 'mirror' | 'info'> {
   readonly rows: ReadonlySet<number>
 }
 
 async function* remainsOf(
   store: Store,
-  { mirror, info, texts, erased, rows }: Asked,
+  { mirror, info, texts, erased, rows }: ReceiptErasure,
 ): Steps<EraseSessionFault, readonly Remains[]> {
   const remains: Remains[] = []
   const same = new Map<string, RowPlace>()

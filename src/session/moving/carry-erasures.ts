@@ -1,6 +1,6 @@
 /** Carries the erasures and holds of a record into the ledger of another store. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, own, present, right } from '../../json/index.ts'
+import { isLeft, left, ownField, present, right } from '../../json/index.ts'
 import type { ExportedHead } from '../record/exported.ts'
 import { emptyRange } from '../../proof/kit.ts'
 import type { CopiedClaim, ErasedRow, Erasure, Head, Store, StoreFaultOf } from '../../store/index.ts'
@@ -25,7 +25,7 @@ export const rowsErased = (rows: Iterable<TimedExport>, store: Store): readonly 
   let position = 0
   let messages = 0
   for (const row of rows) {
-    if (own(row, 'erased') !== undefined) {
+    if (ownField(row, 'erased') !== undefined) {
       const encoded = encodedOf(row, store)
       const index = 'message' in row ? messages : position - messages
       if (!isLeft(encoded)) found.push({ position, index, row: encoded.right.row })

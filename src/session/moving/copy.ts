@@ -16,7 +16,7 @@ import { isPartialOf, partialMeta, sessionInfo, type SessionInfo } from '../reco
 import type { Mirror } from '../record/mirror.ts'
 import { encryptedRowsErased, storeEncrypted, type PlacedRow } from './copy-encrypted.ts'
 import { randomId } from '../opening/open.ts'
-import { findLog, readMirror, type Opened } from '../record/read.ts'
+import { findLog, readMirror, type ReadRecord } from '../record/read.ts'
 import { bringReceiptBlocks } from '../erasing/receipt-blocks.ts'
 import { importPrefix, publish, storeImported } from './import.ts'
 import { eraseThere, holdThere, reasonsIn, rowsErased, sayErased } from './carry-erasures.ts'
@@ -88,7 +88,7 @@ async function* bringBeside(from: Store, to: Store, id: string): Steps<ImportFau
 }
 
 /** A plain session that is to be copied into a store with keys, where there is no plain copy of it. */
-async function* plainSource(from: Store, to: Store, id: string): Steps<ReadSessionFault, Opened | undefined> {
+async function* plainSource(from: Store, to: Store, id: string): Steps<ReadSessionFault, ReadRecord | undefined> {
   if (to.encryption === undefined) return
   const found = yield* need(from.info(id))
   if (isEncryptedLog(found)) return
@@ -103,7 +103,7 @@ async function* plainSource(from: Store, to: Store, id: string): Steps<ReadSessi
 async function* copyIntoKeys(
   from: Store,
   to: Store,
-  { mirror, log }: Opened,
+  { mirror, log }: ReadRecord,
   progress: ImportOptions['progress'],
 ): Steps<ImportFault, SessionInfo> {
   const { id, head } = mirror

@@ -6,7 +6,7 @@ import { need, type Task } from '../../task/index.ts'
 import { sessionSteps, type ReadSessionFault } from '../fault.ts'
 import { rowsIn } from '../record/mirror.ts'
 import { readMirror } from '../record/read.ts'
-import { textsOf } from '../record/repeats.ts'
+import { textsOf } from '../record/note-copies.ts'
 import { checkStore } from '../record/store-of.ts'
 
 /** Which messages to find: those that meet all that is asked. */

@@ -14,7 +14,7 @@ import {
   present,
   right,
   optionsOf,
-  own,
+  ownField,
   ownFields,
 } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
@@ -221,7 +221,7 @@ export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'
 }
 
 const saltOf = (row: Pick<StoredRow, 'salt'>): Pick<EntryProof, 'salt'> => {
-  const salt = own(row, 'salt')
+  const salt = ownField(row, 'salt')
   return salt === undefined ? {} : { salt }
 }
 

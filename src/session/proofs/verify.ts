@@ -7,7 +7,7 @@ import type { Message } from '../../message/index.ts'
 import { attachedTo, takeMessage } from '../../entry/kit.ts'
 import { verifyLog, type Head, type InspectRows, type LogFault, type Store, type StoredRow } from '../../store/index.ts'
 import { isEncrypted, ledgerId, readEncrypted, undoneErasures, undoneText } from '../../store/kit.ts'
-import { called, fail, need, untilFault, type CallbackThrew, type Steps, type Task } from '../../task/index.ts'
+import { callCallback, fail, need, untilFault, type CallbackThrew, type Steps, type Task } from '../../task/index.ts'
 import { sessionSteps, type VerifySessionFault } from '../fault.ts'
 import { sessionInfo, type SessionInfo } from '../record/metadata.ts'
 import { blocksOf, decodeRows, noteOf, readBlocks, type Damage } from '../record/mirror.ts'
@@ -134,7 +134,7 @@ const inspector = (
     yield* need(all)
     for (const { kind, index, erased: leaf } of rows) if (kind === 'entry' && leaf !== undefined) erased.add(index)
     seen += rows.length
-    yield* need(called('progress', () => void progress?.(seen)))
+    yield* need(callCallback('progress', () => void progress?.(seen)))
   }
 }
 

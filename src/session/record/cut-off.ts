@@ -4,7 +4,7 @@ import type { View } from '../../history/index.ts'
 import { isLeft, right } from '../../json/index.ts'
 import { interruptedResults, openCalls, type Message, type OpenCall } from '../../message/index.ts'
 import { callsOf, isCut } from '../../message/kit.ts'
-import { callIdsIn, goOnAfter, messagesOf, named, openStepsIn, whyUnanswered, type OpenStep } from './journal.ts'
+import { callIdsIn, goOnAfter, messagesOf, nameStep, openStepsIn, whyUnanswered, type OpenStep } from './journal.ts'
 import { conversationOf, type Mirror } from './mirror.ts'
 import type { LogFault, Store } from '../../store/index.ts'
 import type { StartedCall } from '../session.ts'
@@ -42,7 +42,7 @@ export const interruptedIn = (mirror: Mirror, reason: string | undefined): reado
   const messages = [
     ...openIn(mirror).flatMap((call) => interruptedResults([call], said(call))),
     ...ended.flatMap((step) =>
-      named(step, messagesOf(step, callIds, reason === undefined ? whyUnanswered : () => reason)),
+      nameStep(step, messagesOf(step, callIds, reason === undefined ? whyUnanswered : () => reason)),
     ),
   ]
   const last = messages.at(-1)

@@ -2,7 +2,7 @@
  * The journal: what runs have finished of steps that are not recorded yet, folded from the notes that they left. A step is
  * over when a note closes it, when a message of the record says that it comes from it, or when it was retracted.
  */
-import { own } from '../../json/index.ts'
+import { ownField } from '../../json/index.ts'
 import {
   developer,
   text,
@@ -284,13 +284,13 @@ export const goOnAfter = (reason = 'The run was interrupted here'): Message => (
 })
 
 /** The messages of a step, the first of which says which step it is, so that it is known to be recorded. */
-export const named = ({ step }: OpenStep, [first, ...rest]: readonly Message[]): readonly Message[] => {
+export const nameStep = ({ step }: OpenStep, [first, ...rest]: readonly Message[]): readonly Message[] => {
   if (first === undefined) return []
-  return [{ ...first, meta: { ...own(first, 'meta'), indelible: { ...oursIn(first), step } } }, ...rest]
+  return [{ ...first, meta: { ...ownField(first, 'meta'), indelible: { ...oursIn(first), step } } }, ...rest]
 }
 
 /** The step that a message says it comes from. */
 export const stepNamed = (message: Partial<Message>): string | undefined => {
-  const step = own(message, 'meta') === undefined ? undefined : own(oursIn(message), 'step')
+  const step = ownField(message, 'meta') === undefined ? undefined : ownField(oursIn(message), 'step')
   return typeof step === 'string' ? step : undefined
 }

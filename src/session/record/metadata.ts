@@ -40,7 +40,7 @@ export interface ForkPoint {
 /** The format of the rows that this version writes. */
 const format = 1
 
-const own = 'indelible.'
+const ownPrefix = 'indelible.'
 /** Under which key the format stands: what `listSessions` asks for. */
 export const formatKey: typeof sessionMember = sessionMember
 const forkKey = 'indelible.fork'
@@ -77,9 +77,9 @@ export const storedMeta = (
   const checked = checkMeta(given)
   if (isLeft(checked)) return checked
   const metadata = checked.right
-  const key = Object.keys(metadata).find((key) => key.startsWith(own))
+  const key = Object.keys(metadata).find((key) => key.startsWith(ownPrefix))
   if (key !== undefined)
-    return left({ _tag: 'InvalidMeta', path: [key], reason: `is a name that only this library gives (${own}…)` })
+    return left({ _tag: 'InvalidMeta', path: [key], reason: `is a name that only this library gives (${ownPrefix}…)` })
   return right({
     [formatKey]: format,
     ...(forkedFrom && { [forkKey]: { ...forkedFrom } }),
@@ -104,7 +104,9 @@ export const sessionInfo = ({
   const fork = Object.hasOwn(meta, forkKey) ? (meta[forkKey] as unknown as ForkPoint) : undefined // only `storedMeta` writes it
   const isHidden = encryptionOf({ meta }) !== undefined // its own part was not read: nobody vouches for what else stands there
   const metadata = Object.freeze(
-    Object.fromEntries(Object.entries(meta).filter(([key]) => (isHidden ? key === 'clear' : !key.startsWith(own)))),
+    Object.fromEntries(
+      Object.entries(meta).filter(([key]) => (isHidden ? key === 'clear' : !key.startsWith(ownPrefix))),
+    ),
   )
   const isErasable = Object.hasOwn(meta, erasableKey) && meta[erasableKey] === true
   return right(

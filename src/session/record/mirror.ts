@@ -465,12 +465,12 @@ export const timeOf = (mirror: Mirror, position: number): number => {
 }
 
 /** The rows that another writer appended. */
-export interface Missed {
+export interface MissedRows {
   /** The messages that were appended. */
   readonly messages: View<Message>
   /** The notes that were written. */
   readonly notes: View<Note>
 }
 
-export const since = ({ history, notes }: Mirror, len: number, noteLen: number): Missed =>
+export const since = ({ history, notes }: Mirror, len: number, noteLen: number): MissedRows =>
   Object.freeze({ messages: history.view().slice(len), notes: notes.view().slice(noteLen) })

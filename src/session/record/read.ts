@@ -17,14 +17,14 @@ export async function* findLog(store: Store, id: string): Steps<LogFault, LogInf
 }
 
 /** A session that was read. */
-export interface Opened {
+export interface ReadRecord {
   readonly mirror: Mirror
   readonly log: LogInfo
   readonly info: SessionInfo
 }
 
 /** The same, also where rows are damaged: the mirror says which. */
-export const readReadable = async (store: Store, id: string): Promise<Either<ReadSessionFault, Opened>> => {
+export const readReadable = async (store: Store, id: string): Promise<Either<ReadSessionFault, ReadRecord>> => {
   const opened = await readMirror(store, id)
   if (!isLeft(opened) || opened.left._tag !== 'DamagedLog') return opened
   const log = await store.info(id)()
@@ -41,7 +41,7 @@ export const readMirror = async (
   store: Store,
   id: string,
   redactor?: Redactor,
-): Promise<Either<ReadSessionFault, Opened>> => {
+): Promise<Either<ReadSessionFault, ReadRecord>> => {
   const log = await store.info(id)()
   if (isLeft(log)) return log
   const info = sessionInfo(log.right)

@@ -14,7 +14,7 @@ export interface Recorded {
   readonly head: Head
 }
 
-export type Answered<T> = Either<WriteFault, T>
+export type WriteAnswer<T> = Either<WriteFault, T>
 
 /** Rows that are ready to be stored. */
 export interface StepRows {

@@ -27,7 +27,7 @@ import type {
   StoreFaultOf,
   VerifyFault,
 } from '../../store/index.ts'
-import { headOf, planned, rangeAt, sameHead } from '../../store/kit.ts'
+import { headOf, planAppend, rangeAt, sameHead } from '../../store/kit.ts'
 import type { RefreshFault, SessionFaultOf, WriteFault } from '../fault.ts'
 import { busyOf } from './lease.ts'
 import {
@@ -39,10 +39,10 @@ import {
   since,
   type Conflict,
   type Mirror,
-  type Missed,
+  type MissedRows,
 } from '../record/mirror.ts'
 import { stamp } from '../record/stamp.ts'
-import type { Answered, Recorded, Step, StepRows } from '../record/step.ts'
+import type { WriteAnswer, Recorded, Step, StepRows } from '../record/step.ts'
 
 /**
  * `idle` nothing is on its way; `sending` appends are; `recovering` one of them was refused, and the mirror is brought up to
@@ -70,14 +70,14 @@ interface Waiting extends Step {
   readonly behind: { readonly messages: number; readonly notes: number }
   /** Why it can't be appended: one that it was to follow has failed. */
   doomed: WriteFault | undefined
-  readonly resolve: (answer: Answered<Recorded>) => void
+  readonly resolve: (answer: WriteAnswer<Recorded>) => void
 }
 
 /** Why a step does not fit. */
 type Late = SessionFaultOf<'SessionConflict' | 'SessionGap' | 'SessionSealed'>
 
 /** A step that is on its way. */
-interface Sent extends Waiting {
+interface SentStep extends Waiting {
   readonly plan: Plan
   readonly grown: GrownRows
   readonly apply: StepRows['apply']
@@ -97,7 +97,7 @@ export class Writer {
   /** The key of the session that was opened; null: it is not encrypted. Another log of its id has another one. */
   readonly #ownKey: string | null
   readonly #waiting: (Waiting | Pause)[] = []
-  readonly #sent: Sent[] = []
+  readonly #sent: SentStep[] = []
   #state: WriterState = 'idle'
   /** The mirror is what the store had; `stale`: the store did not say what it holds; a fault: it can't be brought up to it. */
   #mirrorIs: 'current' | 'stale' | VerifyFault = 'current'
@@ -126,7 +126,7 @@ export class Writer {
     return this.#called
   }
 
-  append(step: Step): Promise<Answered<Recorded>> {
+  append(step: Step): Promise<WriteAnswer<Recorded>> {
     return new Promise((resolve) => {
       if (this.#closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id: this.#mirror.id }))
       const { continues } = step
@@ -154,7 +154,7 @@ export class Writer {
   }
 
   /** Read what others have appended. */
-  refresh(): Promise<Either<RefreshFault, Missed>> {
+  refresh(): Promise<Either<RefreshFault, MissedRows>> {
     return this.alone(() => this.#sync())
   }
 
@@ -264,7 +264,7 @@ export class Writer {
     rows: readonly Row[],
   ): Either<StoreFaultOf<'InvalidRow' | 'InvalidId' | 'Io'>, Plan> {
     try {
-      return planned(range, expected, rows, this.#store)
+      return planAppend(range, expected, rows, this.#store)
     } catch (cause) {
       return left({ _tag: 'Io', operation: 'hash the rows', cause })
     }
@@ -302,7 +302,7 @@ export class Writer {
     this.#pump()
   }
 
-  async #finish(first: Sent): Promise<void> {
+  async #finish(first: SentStep): Promise<void> {
     const answer = await first.answer
     this.#sent.shift()
     if (isLeft(answer) || isRepeat(answer.right, first)) return this.#recover(first, answer)
@@ -315,7 +315,7 @@ export class Writer {
   }
 
   /** Code that replaced built-ins made this throw: nothing is known of what was on its way. */
-  #lost(first: Sent, cause: unknown): void {
+  #lost(first: SentStep, cause: unknown): void {
     const fault = { _tag: 'Io', operation: 'append', cause, outcome: 'unknown' } as const
     this.#break(fault)
     first.resolve(left(fault))
@@ -329,7 +329,7 @@ export class Writer {
   }
 
   /** The store has appended other rows than it was given. */
-  #other(step: Sent): void {
+  #other(step: SentStep): void {
     const { id, head } = this.#mirror
     const fault = { _tag: 'DamagedLog', id, position: head.size, reason: otherRows } as const
     this.#break(fault)
@@ -337,7 +337,7 @@ export class Writer {
   }
 
   /** One has not been appended where it should have been; neither have those behind it, unless the store says so. */
-  async #recover(first: Sent, answer: Either<AppendFault, Appended>): Promise<void> {
+  async #recover(first: SentStep, answer: Either<AppendFault, Appended>): Promise<void> {
     this.#on('refused')
     const all = [{ step: first, answer }]
     for (const step of this.#sent.splice(0)) all.push({ step, answer: await step.answer })
@@ -406,7 +406,7 @@ export class Writer {
     let expected = step.expectedHead
     if (expected === undefined) {
       const size = sealed ? range.size - 1 : rowOf(this.#mirror, step.expectedLen ?? 0)
-      const older = await guarded(() => rangeAt(this.#store, id, size)())
+      const older = await guardStore(() => rangeAt(this.#store, id, size)())
       if (isLeft(older)) return this.#fail(step, older.left)
       expected = headOf(older.right, this.#store.hash)
     }
@@ -418,11 +418,11 @@ export class Writer {
   }
 
   /** Bring the mirror up to the store. */
-  async #sync(conflict?: Conflict): Promise<Either<VerifyFault, Missed>> {
+  async #sync(conflict?: Conflict): Promise<Either<VerifyFault, MissedRows>> {
     if (typeof this.#mirrorIs === 'object') return left(this.#mirrorIs)
     const mirror = this.#mirror
     const [len, notes] = [mirror.history.len, mirror.notes.len]
-    const synced = await guarded(async (): Promise<Either<VerifyFault, unknown>> => {
+    const synced = await guardStore(async (): Promise<Either<VerifyFault, unknown>> => {
       const carried = conflict === undefined ? right(false) : await catchUpFrom(this.#store, mirror, conflict)
       return isLeft(carried) || carried.right ? carried : catchUp(this.#store, mirror)
     })
@@ -434,7 +434,7 @@ export class Writer {
     return synced
   }
 
-  #answer(step: Waiting, answer: Answered<Recorded>): void {
+  #answer(step: Waiting, answer: WriteAnswer<Recorded>): void {
     if (this.#looking === step) this.#looking = undefined // what is called from now on is called behind its answer
     step.resolve(answer)
   }
@@ -494,14 +494,14 @@ export const changedBefore: StoreFaultOf<'Io'> = Object.freeze({
 export const otherRows = 'the store did not append the rows that it was given'
 
 /** Whether the rows are not those that were to follow the mirror: the operation had happened before. */
-const isRepeat = ({ head }: Appended, { plan, operation }: Sent): boolean =>
+const isRepeat = ({ head }: Appended, { plan, operation }: SentStep): boolean =>
   head.size !== plan.head.size || (operation !== undefined && head.root !== plan.head.root)
 
 /** A length that is no number is one that no record has: to compare it could throw, where others wait for the answer. */
 const lengthOf = (given: unknown): number => (typeof given === 'number' ? given : NaN)
 
 /** What a store throws that should answer is its failure. */
-const guarded = async <F, T>(work: () => Promise<Either<F, T>>): Promise<Either<F | StoreFaultOf<'Io'>, T>> => {
+const guardStore = async <F, T>(work: () => Promise<Either<F, T>>): Promise<Either<F | StoreFaultOf<'Io'>, T>> => {
   try {
     return await work()
   } catch (cause) {

@@ -115,7 +115,7 @@ export const encryptionMark: string = `"${encryptionKey}":`
 
 /** Whether metadata as it is stored is that of an encrypted log. */
 export const isEncryptedMeta = (text: string): boolean => {
-  const meta = parsed(text)
+  const meta = parseOrText(text)
   return isObject(meta) && isEncryptedLog({ meta: meta as JsonObject })
 }
 
@@ -135,14 +135,14 @@ export const ownKeyIn = (text: string): string | undefined => {
   if (!text.includes(encryptionMark)) return undefined
   const known = keysOfTexts.get(text)
   if (known !== undefined) return known
-  const meta: unknown = parsed(text)
+  const meta: unknown = parseOrText(text)
   const key = isObject(meta) ? ownKeyOf({ meta: meta as JsonObject }) : undefined
   if (keysOfTexts.size >= 1000) keysOfTexts.clear()
   keysOfTexts.set(text, key)
   return key
 }
 
-const parsed = (text: string): unknown => {
+const parseOrText = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {

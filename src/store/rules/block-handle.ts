@@ -25,7 +25,7 @@ export const blockStoreOf = (
 ): Either<StoreFaultOf<'InvalidId'>, BlockStore> => {
   const problem = invalidId('scope', scope)
   if (problem !== undefined) return left(problem)
-  const store = Object.freeze(blockHandle(driver, scope, guarded))
+  const store = Object.freeze(blockHandle(driver, scope, guardCall))
   behind.set(store, driver)
   return right(store)
 }
@@ -113,7 +113,7 @@ export type Run = <F extends StoreFault, T>(call: Call, work: () => Answer<T>) =
 // The one cast: that a driver gives no other faults than the port names is what `storeContract` sees to.
 
 /** An error is a fault. Of a change that throws, nobody knows whether it was made. */
-export const guarded: Run = <F extends StoreFault, T>(call: Call, work: () => Answer<T>) =>
+export const guardCall: Run = <F extends StoreFault, T>(call: Call, work: () => Answer<T>) =>
   storeTask(async () => {
     try {
       return await work()

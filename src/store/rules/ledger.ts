@@ -3,7 +3,7 @@
  * writes heads into it, and every erasure is a row of it.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, own } from '../../json/index.ts'
+import { isLeft, left, right, ownField } from '../../json/index.ts'
 import type { LogFault, StoreFault, StoreFaultOf } from '../fault.ts'
 import {
   becauseOf,
@@ -17,7 +17,7 @@ import {
   type LedgerEntry,
   type LedgerRow,
 } from '../port/ledger-row.ts'
-import { again } from './again.ts'
+import { retry } from './retry.ts'
 import { ownStore } from './own-store.ts'
 import { LayeredMap } from './layered-map.ts'
 import type { Head, StoredRow } from '../port/row.ts'
@@ -157,7 +157,7 @@ export const erasureOf = (
   hash: Hash,
 ): Erasure | undefined => {
   const { position, kind } = row
-  const leaf = own(row, 'erased')
+  const leaf = ownField(row, 'erased')
   if (leaf === undefined) return undefined
   return erased.get(
     keyOf({ log: identityAt(identities, position), row: position, kind, leaf, stub: stubLeaf(row, hash) }),
@@ -171,10 +171,10 @@ export const erasureOf = (
  * @returns 64 hexadecimal digits
  */
 export const stubLeaf = (row: Pick<StoredRow, 'kind' | 'body' | 'stored' | 'at'>, hash: Hash): string =>
-  bytesToHex(rowLeaf({ kind: row.kind, body: own(row, 'stored') ?? row.body, at: row.at }, hash))
+  bytesToHex(rowLeaf({ kind: row.kind, body: ownField(row, 'stored') ?? row.body, at: row.at }, hash))
 
 /** The first row without a text that the ledger does not say was erased; undefined: there is none. */
-export const unaccounted = (
+export const firstUnaccounted = (
   content: Pick<LedgerContent, 'erased'>,
   rows: readonly StoredRow[],
   identities: readonly LogIdentity[],
@@ -202,7 +202,7 @@ export const appendToLedger = async <F, M extends object>(
   news: (ledger: LedgerContent) => Promise<Either<F, { readonly rows: readonly LedgerRow[]; readonly more: M }>>,
 ): Promise<Either<F | StoreFault, LedgerAppended & M>> => {
   const own = ownStore(store)
-  return again(async (isLast) => {
+  return retry(async (isLast) => {
     const ledger = await ledgerContent(store)
     if (isLeft(ledger)) return ledger
     const { head } = ledger.right

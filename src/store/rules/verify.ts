@@ -44,7 +44,7 @@ export function verifyLog(
   return storeTask(async () => {
     const found = await store.info(id)()
     if (isLeft(found)) return found
-    const looking = inspect === undefined ? undefined : guarded(inspect)
+    const looking = inspect === undefined ? undefined : guardInspect(inspect)
     const verified = await verifyAt(store, found.right, older, looking)
     if (!isLeft(verified) || verified.left._tag !== 'DamagedLog') return verified
     // Another process may have removed it meanwhile, and made it again: that is no damage, but another log.
@@ -55,7 +55,7 @@ export function verifyLog(
 }
 
 /** What `inspect` throws is a fault. */
-const guarded =
+const guardInspect =
   (inspect: InspectRows): InspectRows =>
   async (rows) => {
     try {

@@ -16,7 +16,7 @@ import { storeOf } from '../rules/handle.ts'
 import { storeTask, type OpenStoreFault, type StoreFault } from '../fault.ts'
 import { quietly, type OnNotice } from '../port/notice.ts'
 import type { Store } from '../port/store.ts'
-import { checkDatabase, type Found } from './check.ts'
+import { checkDatabase, type Finding } from './check.ts'
 import { sqliteDriver } from './driver.ts'
 import { faultOf } from './fault.ts'
 import { networkFileSystem } from './network.ts'
@@ -100,7 +100,7 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
       const driver: StoreDriver = {
         ...sqliteDriver(db, writer, sha256, now),
         check: () => checked(again),
-        repair: () => writer.write(() => right(repaired(db))),
+        repair: () => writer.write(() => right(repairStore(db))),
       }
       const store = storeOf(reading === undefined ? driver : readOnlyDriver(driver, path, reading), scope, onNotice)
       if (isLeft(store)) db.close()
@@ -143,11 +143,11 @@ const checked = async (open: () => DatabaseSync): Promise<Either<StoreFault, rea
   }
 }
 
-const findingOf = ({ rebuild, ...found }: Found): StoreFinding =>
+const findingOf = ({ rebuild, ...found }: Finding): StoreFinding =>
   Object.freeze({ ...found, repairable: rebuild !== undefined })
 
 /** What is damaged may hide more damage: it is looked for until a pass changes nothing. */
-const repaired = (db: DatabaseSync): readonly StoreRepair[] => {
+const repairStore = (db: DatabaseSync): readonly StoreRepair[] => {
   const repairs = new Map<string, StoreRepair>()
   for (;;) {
     // All is found before anything is changed: what one table proves of another is what was stored.

@@ -28,7 +28,7 @@ interface Segment {
   readonly sum: number | null
 }
 
-interface Mentioned {
+interface MentionedBlock {
   readonly key: number
   readonly scope: number
   readonly id: Uint8Array
@@ -115,7 +115,7 @@ export class Sweeper {
     this.#sql.dropMentions().run(range)
     for (const { key, dropped } of mentioned) {
       this.#sql.unuse().run(dropped, key)
-      const block = this.#sql.block().get(key) as Mentioned | undefined
+      const block = this.#sql.block().get(key) as MentionedBlock | undefined
       if (block === undefined || block.kept !== 0 || block.uses !== 0 || block.mentions !== 0) continue
       if (!fits(block.sum, block.scope, block.id, block.kept)) continue
       this.#sql.dropContent().run(key)

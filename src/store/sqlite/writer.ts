@@ -32,7 +32,7 @@ export interface WriterOptions {
 }
 
 /** The write-ahead log is looked at once in so many transactions. */
-const between = 64
+const transactionsBetweenChecks = 64
 
 /** As much as is written before everybody else gets a turn. */
 const batchJobs = 64
@@ -45,7 +45,7 @@ const batchBytes = 1 << 20
 class Unsure extends Error {}
 
 /** Another file stands at the path, or none, or one that was cut to nothing. */
-class Replaced extends Error {}
+class FileReplaced extends Error {}
 
 export class Writer {
   readonly #db: DatabaseSync
@@ -135,7 +135,7 @@ export class Writer {
     try {
       results = await patiently(this.#options.wait, () => this.#transaction(batch))
     } catch (error) {
-      if (error instanceof Replaced) {
+      if (error instanceof FileReplaced) {
         this.#broken = { _tag: 'FileReplaced', path: this.#options.path }
         return this.#refuse(batch, this.#broken)
       }
@@ -166,7 +166,7 @@ export class Writer {
         results = results.map((result) => (isLeft(result) ? result : left(unsure)))
       }
     }
-    if (++this.#transactions % between === 0) this.#lookAtLog()
+    if (++this.#transactions % transactionsBetweenChecks === 0) this.#lookAtLog()
     for (const [index, { answer }] of batch.entries()) answer(results[index] as Either<StoreFault, unknown>)
   }
 
@@ -214,7 +214,7 @@ export class Writer {
 
   /** Throws Replaced. What is refused is not committed: whoever reads by this connection must not see it either. */
   #checkFile(): void {
-    if (fileAt(this.#options.path) !== this.#file) throw new Replaced()
+    if (fileAt(this.#options.path) !== this.#file) throw new FileReplaced()
   }
 
   #sync(file: number): Promise<void> {

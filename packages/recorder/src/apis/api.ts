@@ -1,7 +1,7 @@
 /** What an API says on the wire: what a request asks, and what its answer comes to. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { CodecFault, Decoded } from 'indelible/codecs'
-import { own, isObject, type Json, type JsonObject } from 'indelible/json/kit'
+import { ownField, isObject, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { Usage } from 'indelible/notes/kit'
 
@@ -70,15 +70,15 @@ export const isPlace = (value: unknown): value is number =>
 
 /** A text. */
 export const textIn = (wire: Wire | undefined, field: string): string | undefined => {
-  const value = wire && own(wire, field)
+  const value = wire && ownField(wire, field)
   return typeof value === 'string' ? value.toWellFormed() : undefined
 }
 
 /** What a provider says went wrong. */
 export const errorIn = (wire: Wire | undefined): string | undefined => {
-  const error = wire && own(wire, 'error')
+  const error = wire && ownField(wire, 'error')
   if (error === undefined || error === null) return undefined
-  const message = isObject(error) ? own(error, 'message') : error
+  const message = isObject(error) ? ownField(error, 'message') : error
   return typeof message === 'string'
     ? message.slice(0, 500).toWellFormed()
     : 'the provider gave an error without a message'
@@ -86,7 +86,7 @@ export const errorIn = (wire: Wire | undefined): string | undefined => {
 
 /** A count at a path. */
 export const numberIn = (value: unknown, ...path: readonly string[]): number | undefined => {
-  const found = path.reduce<unknown>((at, key) => (isObject(at) ? own(at, key) : undefined), value)
+  const found = path.reduce<unknown>((at, key) => (isObject(at) ? ownField(at, key) : undefined), value)
   return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0 ? found : undefined
 }
 

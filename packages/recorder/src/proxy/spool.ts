@@ -34,9 +34,9 @@ import {
   lengthOf,
   recordLength,
   recordOf,
-  sealed,
+  sealBytes,
   sealedRecord,
-  unsealed,
+  unsealBytes,
   type Frame,
   type FrameRecord,
 } from './frames.ts'
@@ -202,7 +202,7 @@ export class Spool {
     const key =
       current === undefined || this.#key === undefined
         ? undefined
-        : { id: current.id, wrapped: Buffer.concat(sealed([this.#key], current.key)).toString('base64') }
+        : { id: current.id, wrapped: Buffer.concat(sealBytes([this.#key], current.key)).toString('base64') }
     const bytes = jsonBytes({ version: 1, ...(key !== undefined && { key }) })
     return recordOf({ kind: kinds.spool, call: 0, at: segment.since, bytes })
   }
@@ -323,7 +323,7 @@ const keyIn = async (fd: number, keys: SpoolKeys | undefined): Promise<Uint8Arra
   const id = String(wrapping['id'])
   const host = await keys?.byId(id)
   if (host === undefined) throw new Error(`its key is wrapped by ${id}, which is not there`)
-  return unsealed(Buffer.from(String(wrapping['wrapped']), 'base64'), host)
+  return unsealBytes(Buffer.from(String(wrapping['wrapped']), 'base64'), host)
 }
 
 /** How the name of a file ends that ended whoever read it. It is read no more. */
@@ -403,7 +403,7 @@ const firstFrame = (path: string): Frame | undefined => {
 function* framesOf(fd: number, key: Uint8Array | undefined): Generator<Frame> {
   let isFirst = true
   for (const content of recordsOf(fd)) {
-    const frame = frameOf(isFirst || key === undefined ? content : unsealed(content, key))
+    const frame = frameOf(isFirst || key === undefined ? content : unsealBytes(content, key))
     isFirst = false
     if (frame === undefined) throw new Error('it is damaged')
     yield frame

@@ -30,7 +30,7 @@ export const longEnough = 12
 const tooShort = 4
 
 /** What goes with messages, and by itself. */
-export interface Unrecorded {
+export interface CopiesInNotes {
   /** Steps: of their answers, and discarded ones. */
   readonly ended: readonly EndedStep[]
   /** Inputs, and what they say. */
@@ -41,7 +41,7 @@ export interface Unrecorded {
 export const subjectOf = (
   messages: View<Message>,
   positions: readonly number[],
-  { ended, inputs }: Unrecorded,
+  { ended, inputs }: CopiesInNotes,
 ): Subject => {
   const callIds = new Set<string>()
   const steps = new Set<string>()
@@ -137,12 +137,12 @@ export const namesIn = (value: unknown): readonly string[] =>
  * all but ASCII escaped.
  */
 export const spellings = (text: string): readonly string[] => {
-  const once = escaped(text)
+  const once = escapeText(text)
   const ascii = once.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-  return [...new Set([text, once, escaped(once), escaped(escaped(once)), ascii, escaped(ascii)])]
+  return [...new Set([text, once, escapeText(once), escapeText(escapeText(once)), ascii, escapeText(ascii)])]
 }
 
-const escaped = (text: string): string => JSON.stringify(text).slice(1, -1)
+const escapeText = (text: string): string => JSON.stringify(text).slice(1, -1)
 
 /**
  * The notes that repeat the messages of a subject: by what they refer to, or by the texts in them.
@@ -152,7 +152,7 @@ const escaped = (text: string): string => JSON.stringify(text).slice(1, -1)
  * @param open the steps that are not recorded: what they have is of another message
  * @returns the indexes of the notes
  */
-export const repeatsIn = (notes: readonly Note[], subject: Subject, open: ReadonlySet<string>): readonly number[] => {
+export const copiesIn = (notes: readonly Note[], subject: Subject, open: ReadonlySet<string>): readonly number[] => {
   const steps = new Set(subject.steps)
   const inputs = new Set(subject.inputs)
   for (const note of notes) {

@@ -9,7 +9,7 @@ const attempts = 50
  * @param work gives undefined to be tried again; the last time it has to answer
  * @returns its answer
  */
-export const again = async <T>(work: (isLast: boolean) => Promise<T | undefined>): Promise<T> => {
+export const retry = async <T>(work: (isLast: boolean) => Promise<T | undefined>): Promise<T> => {
   for (let attempt = 1; ; attempt++) {
     const answer = await work(attempt >= attempts)
     if (answer !== undefined) return answer

@@ -2,7 +2,7 @@
 import { after } from '../task/index.ts'
 
 /** A handler will not have something. */
-export interface Refused {
+export interface Refusal {
   readonly cause: unknown
 }
 
@@ -10,7 +10,7 @@ export interface Refused {
  * What a handler makes of something: a `Left` is a refusal, and so are a throw, an answer that can't be read, and none within
  * the time. Anything else is fine.
  */
-export const askHandler = async (ask: () => unknown, within: number): Promise<Refused | undefined> => {
+export const askHandler = async (ask: () => unknown, within: number): Promise<Refusal | undefined> => {
   try {
     const asked = ask()
     const answer: unknown = isObject(asked) ? await answeredWithin(asked, within) : asked

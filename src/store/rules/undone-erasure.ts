@@ -9,7 +9,7 @@ import type { Store } from '../port/store.ts'
 import { rowLeaf } from '../port/tree.ts'
 
 /** A row whose erasure was undone. */
-export interface Undone {
+export interface UndoneErasure {
   /** The position of the row in the log that the erasure names. */
   readonly position: number
   /** What the ledger says. */
@@ -27,10 +27,10 @@ export interface Undone {
 export const undoneErasures = async (
   store: Pick<Store, 'info' | 'read' | 'nodes' | 'hash'>,
   id?: string,
-): Promise<Either<LogFault | StoreFaultOf<'NotALedger'>, readonly Undone[]>> => {
+): Promise<Either<LogFault | StoreFaultOf<'NotALedger'>, readonly UndoneErasure[]>> => {
   const content = await ledgerContent(store)
   if (isLeft(content)) return content
-  const undone = new Map<string, Undone>()
+  const undone = new Map<string, UndoneErasure>()
   for (const erasure of content.right.erasures) {
     if (id !== undefined && erasure.id !== id) continue
     for (const { row: position, leaf } of erasure.rows) {
@@ -45,5 +45,5 @@ export const undoneErasures = async (
 }
 
 /** What is wrong with such a row, as a clause. */
-export const undoneText = ({ erasure: { at, reason } }: Undone): string =>
+export const undoneText = ({ erasure: { at, reason } }: UndoneErasure): string =>
   `the ledger says that it was erased${at === undefined ? '' : ` at ${new Date(at).toISOString()}`}${reason === undefined ? '' : ` (${reason})`}, and its text is there: an older state of it was put back; erase it again`

@@ -1,5 +1,5 @@
 /** A map that keeps what was used last, so that it can't grow with every id there ever was. */
-export class Lately<K, V> {
+export class RecentMap<K, V> {
   readonly #most: number
   readonly #weigh: (value: V) => number
   readonly #entries = new Map<K, V>()
