@@ -314,6 +314,25 @@ it('no file takes the path of a URL for one of the disk: it escapes spaces and l
   expect(wrong).toEqual([])
 })
 
+it('what a pattern leaves of options is read and passed on without a prototype', () => {
+  const wrong: string[] = []
+  let found = 0
+  for (const file of files) {
+    const text = readFileSync(join(root, file), 'utf8')
+    for (const { 1: rest, index } of text.matchAll(
+      /\.\.\.(\w+),?\s*\} = (?:optionsOf\(|(?:options|given|wanted|derive|settings)\b)/g,
+    )) {
+      found++
+      const body = text.slice(index + 1, text.indexOf('\n}', index)).slice(`...${rest}`.length)
+      const used = [...body.matchAll(new RegExp(`(.{0,80})\\b${rest}\\b`, 'gs'))]
+      for (const { 1: before = '' } of used)
+        if (!/ownFields\((?:\{[^}]*\.\.\.)?$/.test(before)) wrong.push(`${file}: ${rest}`)
+    }
+  }
+  expect(found).toBeGreaterThan(8)
+  expect(wrong).toEqual([])
+})
+
 it('the version is the same in every package, in what they ask of each other, and at the top of the changelog', () => {
   const version = packages[0]?.manifest.version ?? ''
   for (const { manifest } of packages) {

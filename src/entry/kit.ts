@@ -9,6 +9,7 @@ export {
   encodeRow,
   erasedBody,
   isRowText,
+  readRow,
   takeMessage,
   takeRow,
 } from './row.ts'

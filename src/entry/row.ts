@@ -21,6 +21,8 @@ import {
   emptyList,
   filterEach,
   freeze,
+  freezeParsed,
+  ReturnsArgument,
   indexIn,
   isArray,
   isLeft,
@@ -176,6 +178,7 @@ export const decodeRow = (body: string): Either<string, DecodedRow> => {
   if (!isPageKind(kind) || !isArray(blocks)) return left('is not a stored message')
   for (let index = 0; index < blocks.length; index++)
     if (!isTakenOut(blocks[index])) return left('is not a stored message')
+  freezeParsed(blocks)
   return right({ page: kind, tagged: tag !== undefined, text, blocks: blocks as readonly TakenOut[] })
 }
 
@@ -228,41 +231,70 @@ export const takeMessage = (
 }
 
 /**
+ * Decode a stored row for `takeRow`, which takes nothing else: whoever carries it in between can't change it.
+ *
+ * @param row the row
+ * @returns the parts of the row, frozen; or the reason why it is none
+ */
+export const readRow = (row: RowContent): Either<string, DecodedRow> => {
+  const decoded = decodeRow(row.body)
+  return isLeft(decoded) ? decoded : right(freeze(ReadRow.stamp(decoded.right, row)))
+}
+
+/**
  * Append the message of a stored row to a history, and compute the leaf of the text that it was read from.
  *
  * Cost    that of `takeMessage`, and a digest of the row and of each text that is in a block
  *
  * @param history the history to append to
- * @param row the row
+ * @param row what `readRow` gave
  * @param bytes the blocks of the row, by id
  * @param hash the hash function: SHA-256
  * @returns the leaf; or why the message could not be appended
+ * @throws TypeError if `readRow` did not give the row
  */
 export const takeRow = (
   history: History<Message>,
-  row: RowContent,
+  row: DecodedRow,
   bytes: ReadonlyMap<BlockId, Uint8Array>,
   hash: Hash,
 ): Either<string, Uint8Array> => {
-  const { kind, body, at } = row
-  const given = {
-    kind,
-    body,
-    at,
-    salt: ownField(row, 'salt'),
-    erased: ownField(row, 'erased'),
-    stored: ownField(row, 'stored'),
-  }
-  const decoded = decodeRow(body)
-  if (isLeft(decoded)) return left(`the row ${decoded.left}`)
-  const { blocks } = decoded.right
+  const content = ReadRow.content(row)
+  const { blocks } = row
   for (let index = 0; index < blocks.length; index++) {
     const { id, key } = blocks[index] as TakenOut
-    const content = key === undefined ? getFrom(bytes, id) : undefined // what is encrypted has its own tag
-    if (content !== undefined && blockIdOf(content, hash) !== id) return left(`block ${id} is not what was appended`)
+    const found = key === undefined ? getFrom(bytes, id) : undefined // what is encrypted has its own tag
+    if (found !== undefined && blockIdOf(found, hash) !== id) return left(`block ${id} is not what was appended`)
   }
-  const reason = takeMessage(history, decoded.right, bytes)
-  return reason === undefined ? right(rowLeaf(given, hash)) : left(reason)
+  const reason = takeMessage(history, row, bytes)
+  return reason === undefined ? right(rowLeaf(content, hash)) : left(reason)
+}
+
+/** The private name of what `readRow` gives: the row that it was decoded from, as it was then. */
+class ReadRow extends ReturnsArgument {
+  readonly #content: RowContent
+
+  private constructor(decoded: object, row: RowContent) {
+    super(decoded)
+    const { kind, body, at } = row
+    this.#content = {
+      kind,
+      body,
+      at,
+      salt: ownField(row, 'salt'),
+      erased: ownField(row, 'erased'),
+      stored: ownField(row, 'stored'),
+    }
+  }
+
+  static stamp(decoded: DecodedRow, row: RowContent): DecodedRow {
+    return new ReadRow(decoded, row) as unknown as DecodedRow
+  }
+
+  static content(decoded: DecodedRow): RowContent {
+    if (!(#content in decoded)) throw new TypeError('takeRow needs a row that readRow gave')
+    return (decoded as unknown as ReadRow).#content
+  }
 }
 
 const messageKey = '"message":'

@@ -63,14 +63,14 @@ const addTexts = (part: Part, of: SearchText['of'], found: SearchText[]): void =
       return add(part.text)
     case 'reasoning':
       add(part.text)
-      for (const summary of listOf(part.summary)) add(summary)
+      for (const summary of listOf(ownField(part, 'summary'))) add(summary)
       return
     case 'file':
-      return add(part.name)
+      return add(ownField(part, 'name'))
     case 'tool_call':
       return add(`${part.name} ${plainArguments(String(part.arguments))}`, 'tool')
     case 'tool_result':
-      add(part.name, 'tool')
+      add(ownField(part, 'name'), 'tool')
       for (const each of listOf(part.content)) if (isObject(each)) addTexts(each as unknown as Part, 'tool', found)
       return
     case 'provider':

@@ -1,5 +1,5 @@
 /** Redaction of messages and notes: what people, models and tools said, and never what pairs or signs it. */
-import { hasOwn, ownFields, isObject, type JsonObject, present } from '../json/index.ts'
+import { hasOwn, ownField, ownFields, isObject, type JsonObject, present } from '../json/index.ts'
 import type { Message, Part, ResultPart, Source } from '../message/index.ts'
 import { oursIn } from '../message/kit.ts'
 import type { Note } from '../notes/kit.ts'
@@ -71,8 +71,9 @@ type RedactPart = <P extends Part>(part: P) => P
 
 const messageWith = (message: Message, part: RedactPart, inner: InnerRedactor): Message => {
   const content = message.content.map(part)
-  const meta = message.meta === undefined ? undefined : inner.beside(message.meta)
-  if (meta === message.meta && content.every((one, index) => one === message.content[index])) return message
+  const stored = ownField(message, 'meta')
+  const meta = stored === undefined ? undefined : inner.beside(stored)
+  if (meta === stored && content.every((one, index) => one === message.content[index])) return message
   return { ...message, content, ...present({ meta }) }
 }
 
@@ -83,21 +84,23 @@ const markMessage = (message: Message, found: readonly Redacted[]): Message => {
   if (isObject(before))
     for (const [rule, count] of Object.entries(before)) if (typeof count === 'number') redacted[rule] = count
   for (const { rule } of found) redacted[rule] = (redacted[rule] ?? 0) + 1
-  return { ...message, meta: { ...message.meta, indelible: { ...ours, redacted } } }
+  return { ...message, meta: { ...ownField(message, 'meta'), indelible: { ...ours, redacted } } }
 }
 
 const partRedactor = (inner: InnerRedactor): RedactPart => {
   const { text } = inner
   const redact = (part: Part | ResultPart): Part | ResultPart => {
-    const meta = part.meta === undefined ? {} : { meta: inner.beside(part.meta) }
+    const stored = ownField(part, 'meta')
+    const meta = stored === undefined ? {} : { meta: inner.beside(stored) }
     switch (part.type) {
       case 'text':
       case 'refusal':
         return { ...part, text: text(part.text), ...meta }
       case 'reasoning': {
-        const summary = part.summary?.map(text)
+        const before = ownField(part, 'summary')
+        const summary = before?.map(text)
         const clean = { ...part, text: text(part.text), ...(summary && { summary }), ...meta }
-        const said = clean.text === part.text && summary?.every((one, index) => one === part.summary?.[index]) !== false
+        const said = clean.text === part.text && summary?.every((one, index) => one === before?.[index]) !== false
         if (said) return clean
         const { signature: _, ...unsigned } = clean
         return unsigned
@@ -108,13 +111,15 @@ const partRedactor = (inner: InnerRedactor): RedactPart => {
         return { ...part, content: part.content.map((one) => same(one, redact(one) as ResultPart)), ...meta }
       case 'image':
         return { ...part, source: sourceWith(part.source, inner), ...meta }
-      case 'file':
+      case 'file': {
+        const name = ownField(part, 'name')
         return {
           ...part,
           source: sourceWith(part.source, inner),
-          ...(part.name !== undefined && { name: text(part.name) }),
+          ...(name !== undefined && { name: text(name) }),
           ...meta,
         }
+      }
       case 'provider':
         return { ...part, raw: inner.beside(part.raw), ...meta }
       case 'erased':

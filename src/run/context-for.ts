@@ -9,7 +9,7 @@ import {
   type OfferedTool,
 } from '../context/index.ts'
 import type { View } from '../history/index.ts'
-import { isLeft } from '../json/index.ts'
+import { isLeft, ownFields } from '../json/index.ts'
 import type { Message, Sequence, Settled } from '../message/index.ts'
 import type { Note } from '../notes/kit.ts'
 import type { ContextStates } from '../session/index.ts'
@@ -111,7 +111,7 @@ export const derivingOf = (
   return Object.assign(
     (view: View<Message>, previous: ModelContext | undefined): Either<unknown, ModelContext> => {
       const read = typeof notes === 'function' ? notes() : notes
-      const derived = deriveContext(view, { ...options, ...call, budget, notes: read, previous, state })
+      const derived = deriveContext(view, ownFields({ ...options, ...call, budget, notes: read, previous, state }))
       const next = states === undefined || isLeft(derived) ? undefined : derived.right.state
       if (next !== undefined && next !== state) write(next)
       return derived

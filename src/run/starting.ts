@@ -1,6 +1,6 @@
 /** What a run on a session starts from: what dead runs left is settled first. The session is held meanwhile. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, ownFields, right } from '../json/index.ts'
 import { developer, interruptedResults, settle, text, type Message, type ToolCallPart } from '../message/index.ts'
 import { callsOf, isCut, toolResultPart } from '../message/kit.ts'
 import type { PairingFault } from '../message/fault.ts'
@@ -104,7 +104,7 @@ export const startAgain = async (
     session.openSteps().filter(({ step }) => step !== kept?.step),
   )
   const reminder = kept === undefined ? reminderFor(session, rows.messages.at(-1), input) : undefined
-  const { id, at } = input ?? {}
+  const { id, at }: Partial<Input> = ownFields(input ?? {})
   const appended = await append(session, lease, {
     messages: [...rows.messages, ...(reminder === undefined ? [] : [reminder])],
     notes: [

@@ -1,7 +1,7 @@
 /** `turn`: one input of a user on a session, answered and recorded. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { recallTool } from '../context/index.ts'
-import { isLeft, left, optionsOf, right, type OptionNames } from '../json/index.ts'
+import { isLeft, left, optionsOf, ownFields, right, type OptionNames } from '../json/index.ts'
 import { decodeMessage, user, type Message } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { contextStates, type Session } from '../session/index.ts'
@@ -194,13 +194,18 @@ export const runSettings = (
   session: Session,
   options: SessionRunOptions,
 ): { readonly settings: RunSettings; readonly continuation: Continuation } => {
-  const { recall = options.budget !== undefined, unfinished = 'tell', tools: given = [], ...rest } = options
+  const {
+    id: _, // of a turn it is its input's
+    recall = options.budget !== undefined,
+    unfinished = 'tell',
+    tools: given = [],
+    ...rest
+  } = options as SessionRunOptions & { readonly id?: string }
   const known = given.some(({ name }) => name === 'recall')
   const tools = recall && !known ? [...given, recallTool(() => session.conversation())] : given
   const derive = { notes: () => session.notes(), states: contextStates(session), ...options.derive }
-  const settings = { receipts: true, ...rest, tools, ...(options.budget !== undefined && { derive }) }
-  const { id: _, ...named } = settings as RunSettings // the id of a turn is its input's
-  return { settings: named, continuation: { tools, unfinished, decisions: {} } }
+  const settings = ownFields({ receipts: true, ...rest, tools, ...(options.budget !== undefined && { derive }) })
+  return { settings, continuation: { tools, unfinished, decisions: {} } }
 }
 
 /** Throws TypeError, on what is no message. */

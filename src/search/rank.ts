@@ -1,4 +1,5 @@
 /** The best first: which hits are compared with each other, and where a page of them ends. */
+import { ownFields } from '../json/index.ts'
 import type { StoreFaultOf } from '../store/index.ts'
 
 /** How many matches are compared with each other: the newest, then as many of the next ones. */
@@ -29,18 +30,20 @@ export const inRank = <T>(
   return ranked.filter((each) => scoreOf(each) < score || (scoreOf(each) === score && isBehind(each, at)))
 }
 
-export const rankCursor = ({ from, score, at }: RankCursor): string =>
-  JSON.stringify([from ?? null, ...(score === undefined ? [] : [score, at])])
+export const rankCursor = (cursor: RankCursor): string => {
+  const { from, score, at } = ownFields(cursor)
+  return JSON.stringify([from ?? null, ...(score === undefined ? [] : [score, at])])
+}
 
 /** The cursor of a text, or of the first page; undefined if it is none. */
 export const rankCursorIn = (text: string | undefined): RankCursor | undefined => {
-  if (text === undefined) return {}
+  if (text === undefined) return ownFields({})
   try {
     const [from, score, at] = JSON.parse(text) as readonly unknown[]
-    const begun = from === null ? {} : typeof from === 'string' ? { from } : undefined
+    const begun = from === null ? ownFields({}) : typeof from === 'string' ? ownFields({ from }) : undefined
     if (begun === undefined) return undefined
     if (score === undefined && at === undefined) return begun
-    return typeof score === 'number' && typeof at === 'string' ? { ...begun, score, at } : undefined
+    return typeof score === 'number' && typeof at === 'string' ? ownFields({ ...begun, score, at }) : undefined
   } catch {
     return undefined
   }

@@ -1,5 +1,5 @@
 /** Searching a store that has no index: reading its messages, from the last one on. */
-import { isLeft, present } from '../json/index.ts'
+import { isLeft, ownFields, present } from '../json/index.ts'
 import type { Range } from '../history/index.ts'
 import { describeSession, listSessions, type SessionInfo } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
@@ -41,7 +41,8 @@ export async function* scan(store: Store, query: Query, wanted: SearchPlan): Ste
   const cursor = rankCursorIn(after)
   if (cursor === undefined) return yield* fail(noCursor)
   const { from } = cursor
-  const page = yield* latest(store, query, { ...rest, limit: mostRanked, ...present({ after: from }) })
+  const earlier = ownFields({ ...rest, limit: mostRanked, ...present({ after: from }) })
+  const page = yield* latest(store, query, earlier)
   const { next: behind, hits: all, ...found } = page
   const ranked = inRank(all, cursor, ({ score }) => score, placeOf, isBehindIn(all)) // oxfmt-ignore
   const hits = Object.freeze(ranked.slice(0, limit))

@@ -1,5 +1,5 @@
 /** Searching the sessions of a store. */
-import { describe, ownFields } from '../json/index.ts'
+import { describe, ownField, ownFields } from '../json/index.ts'
 import { roles } from '../message/kit.ts'
 import { checkStore } from '../session/kit.ts'
 import type { Store } from '../store/index.ts'
@@ -48,7 +48,8 @@ export const searchStore = (
   })
   return searchSteps(async function* (): Steps<SearchFault, SearchPage> {
     const parsed = yield* need(parseQuery(query, typing))
-    const found = store.index && (yield* searchIndex(store, store.index, parsed, wanted))
+    const index = ownField(store, 'index')
+    const found = index && (yield* searchIndex(store, index, parsed, wanted))
     return found ?? (yield* scan(store, parsed, wanted))
   }, 'searchStore')
 }

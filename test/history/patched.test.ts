@@ -32,6 +32,7 @@ import {
   encodeRow,
   Recording,
   takeMessage,
+  readRow,
   takeRow,
   type EncodedRow,
 } from '../../src/entry/kit.ts'
@@ -173,8 +174,11 @@ const calls = (of: ReturnType<typeof given>, out: unknown[]): void => {
     }
     const grown = new GrownRows(emptyRange, hashed, toyHash)
     out[out.length] = [grown.root, grown.nodes, Recording.isIn(recording, grown, emptyRange, false)]
-    for (let at = 0; at < hashed.length; at++)
-      out[out.length] = takeRow(rows, hashed[at] as HashedRow, blocksOf(blocksIn(ready, at)), toyHash)
+    for (let at = 0; at < hashed.length; at++) {
+      const stored = readRow(hashed[at] as HashedRow)
+      out[out.length] =
+        stored._tag === 'Left' ? stored : takeRow(rows, stored.right, blocksOf(blocksIn(ready, at)), toyHash)
+    }
     Recording.addTo(recording, rows)
   })
   call(() => isBlockId('g'.length === 1 ? `${'0'}` : ''))

@@ -30,8 +30,11 @@ import {
   type Message,
 } from 'indelible'
 import { codecs } from 'indelible/codecs'
-import { deriveContext, recall, replay } from 'indelible/context'
+import { deriveContext, recall, recallTool, replay } from 'indelible/context'
 import { holdSession, verifyLedger } from '@indelible/evidence'
+import { openCallLog, recordCall } from '@indelible/records'
+import { createRedactor } from 'indelible/redact'
+import { searchStore } from 'indelible/search'
 import {
   copySession,
   createFork,
@@ -41,7 +44,7 @@ import {
   proveEntry,
   readRange,
 } from 'indelible/session'
-import { historyHandler, run, scriptedModel, sessionHandler, type RunOptions } from 'indelible/run'
+import { historyHandler, resume, run, scriptedModel, sessionHandler, turn, type RunOptions } from 'indelible/run'
 import { exportLines, importTranscript, readTranscript } from '@indelible/transcripts'
 import { isFull } from '../rounds.ts'
 import { fieldNames, foreign } from './foreign.ts'
@@ -157,6 +160,27 @@ const everything = async (): Promise<string> => {
     const ran = await createSession(store, { id: 'ran', messages: [user('hello')] })
     await start({ view: orThrow(settle(ran.conversation())), handlers: [sessionHandler(ran)] })
     return ran.view()
+  })
+  await did(async () => {
+    const session = await createSession(store, { id: 'turns' })
+    const model = scriptedModel([assistant(toolCall('c', 'recall', { query: 'hello' })), assistant('hi')])
+    const first = await turn(session, 'hello', { model, budget: 10_000 }).result()
+    const again = await openSession(store, 'turns')
+    await again.append(user('more'))
+    const second = await resume(again, { model: scriptedModel([assistant('there')]) }).result()
+    return [first.stopReason, second.stopReason, again.view()]
+  })
+  await did(async () => [
+    await searchStore(store, 'one', { in: 'messages', limit: 3 }),
+    await searchStore(store, 'good', { sort: 'time' }),
+  ])
+  await did(() => [recallTool(() => session.conversation(), { maxCharacters: 100 }).run({ query: 'one' })])
+  await did(() => createRedactor({ rules: [{ name: 'r', pattern: /two/ }] }).message(user('two')))
+  await did(async () => {
+    const opened = await openCallLog({ store, id: 'calls', now: () => 1_780_000_000_000 })
+    await recordCall(opened.log, { methodName: 'f', callId: 'c' }, () => 1)
+    await opened.flush()
+    return [opened.report, (await openCallLog({ store, id: 'calls' })).log.view()]
   })
   for (const operation of foreign) await did(operation)
   return JSON.stringify(out)

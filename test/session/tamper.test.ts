@@ -20,7 +20,9 @@ import {
   verifySession,
   type Head,
 } from 'indelible'
-import { decodeRow } from '../../src/entry/kit.ts'
+import { decodeRow, encodeRow, readRow, takeRow } from '../../src/entry/kit.ts'
+import { createHistory, type Message } from 'indelible'
+import { portableSha256 } from '../../src/proof/kit.ts'
 import { proveEntry } from 'indelible/session'
 import { exportLines, importTranscript, readTranscript } from '@indelible/transcripts'
 import type { Store } from 'indelible/store'
@@ -216,6 +218,24 @@ describe('blocks', () => {
       'a',
     ])
       expect([wrong, decodeRow(bodyWith(wrong))]).toMatchObject([wrong, { left: 'is not a stored message' }])
+  })
+  it('a row that was decoded is frozen, and what is no such row is not taken', () => {
+    const encoded = orThrow(encodeRow(user(long(1)), 'plan', false, portableSha256))
+    const read = orThrow(readRow({ kind: 'entry', body: encoded.row.body, at: 1 }))
+    const [block] = read.blocks
+    for (const part of [read, read.blocks, block, block?.path]) expect(Object.isFrozen(part)).toBe(true)
+    const history = createHistory<Message>()
+    const bytes = new Map([[block?.id as never, encoded.blocks[0] as Uint8Array]])
+    for (const forged of [
+      { ...read },
+      Object.create(read),
+      new Proxy(read, {}),
+      decodeRow(encoded.row.body),
+    ] as never[])
+      expect(() => takeRow(history, forged, bytes, portableSha256)).toThrow('takeRow needs a row that readRow gave')
+    expect(history.len).toBe(0)
+    expect(isLeft(takeRow(history, read, bytes, portableSha256))).toBe(false)
+    expect(history.view().at(0)).toEqual(user(long(1)))
   })
   it('a block with other bytes, a cut one and a missing one name the row that speaks of it', async () => {
     const ids = bodies.flatMap((body, position) =>

@@ -43,7 +43,8 @@ import { verifyLog, type Row } from 'indelible/store'
 import { isEncrypted, ownStore, storeTask } from '../../../src/store/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { postgresStore } from '@indelible/postgres'
-import { blockContract } from '@indelible/testing'
+import { blockContract, storeContract } from '@indelible/testing'
+import { wreck } from '../../testing/src/check.ts'
 import { exportLines, readTranscript, importTranscript } from '@indelible/transcripts'
 import { root } from '../../../scripts/run.ts'
 import { fault, ok } from '../../../test/answers.ts'
@@ -603,6 +604,43 @@ describe('keys', () => {
 it.each(blockContract('with keys', async () => ({ store: withKeys(memoryStore(), ring) })))('blocks $name', ({ run }) =>
   run(),
 )
+
+const argumentsOf = storeContract('with keys', async () => {
+  const inner = memoryStore()
+  return { open: async () => withKeys(inner, ring), lasting: false }
+}).filter(({ name }) => name.includes('what becomes of'))
+it.each(argumentsOf)('$name', ({ run }) => run())
+
+it('what becomes of the arguments of a session with keys directly after the call changes nothing', async () => {
+  const store = withKeys(memoryStore(), ring)
+  const call = async <G extends object, T>(given: G, work: (given: G) => PromiseLike<T>): Promise<T> => {
+    const called = work(given)
+    wreck(given)
+    return called
+  }
+  const message = (text: string) => ({ role: 'user' as const, content: [{ type: 'text' as const, text }] })
+  const creation = { id: 's', messages: [message('one')], metadata: { a: { b: 1 } } }
+  const session = await call(creation, (given) => createSession(store, given))
+  await call([message('two')], (given) => session.append(given))
+  await call({ messages: [message('three')], notes: [{ type: 'pin' as const, position: 0 }] }, (given) =>
+    session.append(given),
+  )
+  await call({ type: 'pin' as const, position: 1 }, (given) => session.note(given))
+  await call({ from: 0, to: 1, text: 'sum' }, (given) => session.summarize(given))
+  await call({ instead: [message('four')] }, (given) => session.rewind(2, given))
+  const fork = await call({ id: 'f', at: 2, metadata: { c: [1] } }, (given) => forkSession(store, 's', given))
+  const opened = await openSession(store, 's')
+  expect(opened.view().toArray()).toEqual(['one', 'two', 'three', 'four'].map(message))
+  expect(opened.metadata()).toEqual({ a: { b: 1 } })
+  expect(opened.notes().toArray()).toMatchObject([
+    { type: 'pin', position: 0 },
+    { type: 'pin', position: 1 },
+    { type: 'summary', from: 0, to: 1, text: 'sum' },
+    { type: 'retraction', from: 2 },
+  ])
+  expect([fork.len, fork.metadata()]).toEqual([2, { c: [1] }])
+  await verifySession(store, 's')
+})
 
 describe('a session without keys in a store with keys', () => {
   const plainIn = async (inner: Store): Promise<void> => {

@@ -2,7 +2,7 @@
  * Recording a call: exactly one record when it has ended, however it ended. The caller gets what it would have got
  * without the record, also where recording fails.
  */
-import { isRight, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
+import { isRight, ownField, ownFields, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
 import type { History, Position } from 'indelible/history'
 import { classOf, encodeValue } from './encode.ts'
 import { attempt, tell, textFrom, timeFrom, within } from './guarded.ts'
@@ -74,7 +74,7 @@ const recordWithin = async <T>(
   let value: T
   try {
     const run = scope === undefined ? undefined : (work: () => unknown) => scope.run(context, work)
-    value = await unlessAborted(context.signal, () => within(run, () => body(context)))
+    value = await unlessAborted(ownField(context, 'signal'), () => within(run, () => body(context)))
   } catch (error) {
     finish({ error })
     await stored()
@@ -90,7 +90,7 @@ const recordWithin = async <T>(
     await stored()
     return value
   }
-  const { signal } = context
+  const signal = ownField(context, 'signal')
   if (signal !== undefined) aborted = listenTo(signal, () => finish({ error: signal.reason }))
   return stream.value as T
 }
@@ -121,23 +121,23 @@ interface BegunCall<T> extends StartedCall<T> {
 const begin = <T>(log: History<CallRecord>, call: Call<T>, given: CallContext | undefined): BegunCall<T> => {
   const settings = settingsOf(log)
   const parent = parentOf(call, given, settings)
-  const traceId = textFrom(() => call.traceId) ?? parent?.traceId
+  const traceId = textFrom(() => ownField(call, 'traceId')) ?? parent?.traceId
   const { callId, retryOf } = idOf(log, call, settings)
   const startedAt = timeFrom(settings.now)
-  const signal = attempt(() => call.signal)
-  const methodName = nameOf(attempt(() => call.methodName, unreadable))
-  const speaker = attempt(() => speakers.find((each) => each === call.speaker))
-  const artifactHit = attempt(() => call.artifactHit)
-  const programSource = keepField(() => call.programSource, 'programSource', settings, sourceLength)
+  const signal = attempt(() => ownField(call, 'signal'))
+  const methodName = nameOf(attempt(() => ownField(call, 'methodName'), unreadable))
+  const speaker = attempt(() => speakers.find((each) => each === ownField(call, 'speaker')))
+  const artifactHit = attempt(() => ownField(call, 'artifactHit'))
+  const programSource = keepField(() => ownField(call, 'programSource'), 'programSource', settings, sourceLength)
   // Now and not at the end: the body may change them.
   const begun: BegunRecord = {
-    ...ownFields(() => call.fields, settings),
+    ...fieldsOf(() => ownField(call, 'fields'), settings),
     callId,
     ...(retryOf !== undefined && { retryOf }),
     speaker: speaker ?? (parent === undefined ? 'user' : 'tool'),
     methodName,
-    args: listOf(keepField(() => call.args ?? [], 'args', settings) ?? []),
-    kwargs: objectOf(keepField(() => call.kwargs ?? {}, 'kwargs', settings) ?? {}),
+    args: listOf(keepField(() => ownField(call, 'args') ?? [], 'args', settings) ?? []),
+    kwargs: objectOf(keepField(() => ownField(call, 'kwargs') ?? {}, 'kwargs', settings) ?? {}),
     ...(traceId !== undefined && { traceId }),
     ...(parent !== undefined && { parentCallId: parent.callId }),
     depth: parent === undefined ? 0 : parent.depth + 1,
@@ -209,7 +209,7 @@ const parentOf = (
   given: CallContext | undefined,
   { scope }: Settings,
 ): { readonly callId: string; readonly traceId: string | undefined; readonly depth: number } | undefined => {
-  const parent = given ?? attempt(() => call.parent) ?? attempt(() => scope?.getStore())
+  const parent = given ?? attempt(() => ownField(call, 'parent')) ?? attempt(() => scope?.getStore())
   const callId = textFrom(() => parent?.callId)
   if (callId === undefined) return undefined
   const depth = attempt(() => parent?.depth)
@@ -229,7 +229,10 @@ const idOf = (
   call: Call<never>,
   settings: Settings,
 ): { readonly callId: string; readonly retryOf?: string } => {
-  const given = attempt(() => (call.callId === undefined ? undefined : String(call.callId).toWellFormed()))
+  const given = attempt(() => {
+    const callId = ownField(call, 'callId')
+    return callId === undefined ? undefined : String(callId).toWellFormed()
+  })
   if (given !== undefined) {
     let callId = given
     for (let count = 2; hasFailed(log, callId); count++) callId = `${given}#${count}`
@@ -302,7 +305,7 @@ const keepField = (read: () => unknown, field: string, settings: Settings, lengt
 /** What stands for something that throws when it is read. */
 const unreadable = '[unreadable]'
 
-const ownFields = (read: () => unknown, { limits, redact }: Settings): JsonObject => {
+const fieldsOf = (read: () => unknown, { limits, redact }: Settings): JsonObject => {
   const fields = attempt(read)
   if (fields === undefined) return {}
   const all = Object.entries(objectOf(encodeValue(fields, { limits, redact }).value))
@@ -315,7 +318,15 @@ const summaryOf = <T>(outcome: Outcome<T>, call: Call<T>, settings: Settings): S
   'value' in outcome ? summaryOfValue(outcome.value, call, settings) : summaryOfError(outcome.error, call, settings)
 
 const summaryOfValue = <T>(value: T, call: Call<T>, settings: Settings): Summary => {
-  const { status, ok: good, errorType, errorMessage, retriable, valueClass, ...others } = summarizeValue(value, call)
+  const {
+    status,
+    ok: good,
+    errorType,
+    errorMessage,
+    retriable,
+    valueClass,
+    ...others
+  } = ownFields(summarizeValue(value, call))
   const ok = good !== false
   const kind = typeof valueClass === 'string' ? valueClass : kindOf(value)
   return {
@@ -332,7 +343,7 @@ const summaryOfValue = <T>(value: T, call: Call<T>, settings: Settings): Summary
 /** What the caller says of a value; nothing, if it throws: then it stands as a value. */
 const summarizeValue = <T>(value: T, call: Call<T>): JsonObject => {
   try {
-    const { summarize } = call
+    const summarize = ownField(call, 'summarize')
     if (summarize === undefined) return {}
     const given: unknown = summarize(value)
     return typeof given === 'object' && given !== null ? objectOf(encodeValue(given).value) : {}
@@ -342,7 +353,10 @@ const summarizeValue = <T>(value: T, call: Call<T>): JsonObject => {
 }
 
 const isReasonOf = (error: unknown, call: Call<never>): boolean =>
-  attempt(() => call.signal?.aborted === true && call.signal.reason === error, false)
+  attempt(() => {
+    const signal = ownField(call, 'signal')
+    return signal?.aborted === true && signal.reason === error
+  }, false)
 
 const summaryOfError = (error: unknown, call: Call<never>, settings: Settings): Summary => {
   const errorType = errorTypeOf(error)

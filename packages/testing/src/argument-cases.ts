@@ -25,18 +25,23 @@ const everything = async (store: Store, id: string, after: (given: unknown) => v
     { id, meta: { n: [1] }, rows: [{ ...entry('one'), blocks: [...ids] }], blocks: [block], encrypt: false as const },
     (given) => store.create(given),
   )
-  await call({ expected: { ...made.head }, rows: [entry('two'), note('three')], operation: 'o' }, (given) =>
+  const two = { ...entry('two'), blocks: [blockIdOf(bytes(60), store.hash)] }
+  await call({ expected: { ...made.head }, rows: [two, note('three')], blocks: [bytes(60)], operation: 'o' }, (given) =>
     store.append(id, given),
   )
   await call({ expected: 1, meta: { n: [2], of: id } }, (given) => store.update(id, given))
   await call({ id: `${id} fork`, at: 2, meta: { of: id } }, (given) => store.fork(id, given))
   await call({ from: 1, to: 3 }, (given) => store.read(id, given))
+  await call({ only: 'note' as const }, (given) => store.read(id, given))
   await call([0, 2], (given) => store.nodes(id, given))
-  await call({ where: { of: id }, limit: 1 }, (given) => store.list(given))
+  await call({ where: { of: id }, limit: 1, by: 'appended' as const }, (given) => store.list(given))
   await call([bytes(50)], (given) => store.putBlocks(given))
   await call([...ids], (given) => store.getBlocks(given))
   await call([...ids], (given) => store.hasBlocks(given))
-  await call({ holder: 'h', ttl: 60_000 }, (given) => store.lease(id, given))
+  const { number } = await call({ holder: 'h', ttl: 60_000 }, (given) => store.lease(id, given))
+  await call({ number, ttl: 120_000 }, (given) => store.renew(id, given))
+  await call({ id: `${id} gone`, encrypt: false as const }, (given) => store.create(given))
+  await call({}, (given) => store.remove(`${id} gone`, given))
   answers.push(await valueOrThrow(store.read(id)), (await valueOrThrow(store.info(id))).meta)
   return answers
 }

@@ -1,7 +1,7 @@
 /** The suite that every store of blocks must pass: the part of a store that knows no logs. */
 import { blockIdOf, type BlockId } from 'indelible/proof/kit'
 import { type BlockStore } from 'indelible/store'
-import { valueOrThrow, faulty, holds, same, type ContractCase } from './check.ts'
+import { valueOrThrow, faulty, holds, same, wreck, type ContractCase } from './check.ts'
 
 /** The place of a suite: a store that is empty at first. */
 export interface BlockPlace {
@@ -76,6 +76,22 @@ export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<
       found.every((block) => block !== undefined && Object.getPrototypeOf(block) === Uint8Array.prototype),
       'they are plain byte arrays',
     )
+  },
+  'what becomes of an argument directly after the call changes nothing': async (store) => {
+    const blocks = [bytes(100), bytes(5000, 1)]
+    const expected = blocks.map((block) => blockIdOf(block, store.hash))
+    const given = [...blocks.map((block) => block.slice())]
+    const putting = store.putBlocks(given)
+    wreck(given)
+    same(await valueOrThrow(putting), expected)
+    const ids = [...expected]
+    const reading = store.getBlocks(ids)
+    wreck(ids)
+    same(await valueOrThrow(reading), blocks)
+    const asked = [...expected]
+    const looking = store.hasBlocks(asked)
+    wreck(asked)
+    same(await valueOrThrow(looking), [true, true])
   },
   'order is kept, ids may repeat, and what is missing is undefined': async (store) => {
     const [a, b] = [bytes(10, 1), bytes(10, 2)]

@@ -1,5 +1,5 @@
 /** A transcript becomes a session. */
-import { describe, isObject, optionsOf } from 'indelible/json/kit'
+import { describe, isObject, optionsOf, ownFields } from 'indelible/json/kit'
 import type { Redact } from 'indelible/redact'
 import { importRecord, type ImportFault, type ImportOptions, type SessionInfo } from 'indelible/session'
 import type { Store } from 'indelible/store'
@@ -35,7 +35,7 @@ export const importTranscript = (
     )
   const { redact, id = transcript.origin.id, ...rest } = optionsOf('importTranscript', options, known)
   const record = exportOf(redact === undefined ? transcript : redactTranscript(transcript, redact))
-  return importRecord(store, record, { ...rest, ...(id !== undefined && { id }) })
+  return importRecord(store, record, ownFields({ ...rest, ...(id !== undefined && { id }) }))
 }
 
 const known = { id: true, progress: true, redact: true } as const

@@ -3,7 +3,7 @@
  * search; for the application, or as a tool for the model itself.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, optionsOf, right } from '../../json/index.ts'
+import { isLeft, left, optionsOf, ownFields, right } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
@@ -164,7 +164,12 @@ export interface RecallTool {
  * @param view gives the current conversation
  */
 export const recallTool = (view: () => View<Message>, options: RecallToolOptions = {}): RecallTool => {
-  const { name = 'recall', maxCharacters = 12_000, search = lexicalSearch(), ...rest } = options
+  const {
+    name = 'recall',
+    maxCharacters = 12_000,
+    search = lexicalSearch(),
+    ...rest
+  } = optionsOf('recallTool', options)
   return Object.freeze<RecallTool>({
     name,
     description,
@@ -174,7 +179,7 @@ export const recallTool = (view: () => View<Message>, options: RecallToolOptions
     alone: false,
     run: (input) => {
       const request = requestOf(input)
-      const recalled = recall(view(), request, { ...rest, search })
+      const recalled = recall(view(), request, ownFields({ ...rest, search }))
       if (isLeft(recalled)) throw new Error(recallFaultText(recalled.left))
       const [first] = recalled.right
       return 'position' in request && first !== undefined
@@ -204,7 +209,7 @@ export const recallParameters: JsonObject = Object.freeze({
 type ToolRequest = { readonly position: number; readonly offset: number | undefined } | { readonly query: string }
 
 const requestOf = (input: unknown): ToolRequest => {
-  const { position, offset, query } = (typeof input === 'object' && input !== null ? input : {}) as {
+  const { position, offset, query } = ownFields(typeof input === 'object' && input !== null ? input : {}) as {
     readonly [field: string]: unknown
   }
   const isCount = (value: unknown): value is number =>

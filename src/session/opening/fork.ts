@@ -1,5 +1,5 @@
 /** Forking: another session that starts with the first messages of one, and shares them. */
-import { isLeft, optionsOf } from '../../json/index.ts'
+import { isLeft, optionsOf, ownFields } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { LogFault, Store, StoreFaultOf } from '../../store/index.ts'
 import { copyArgument, withoutKeys } from '../../store/kit.ts'
@@ -39,7 +39,7 @@ export interface ForkOptions {
  */
 export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> => {
   const { redact, ...rest } = optionsOf('forkSession', options, known)
-  const plan = forkPlan(optionsOf('forkSession', rest), redact)
+  const plan = forkPlan(ownFields(rest), redact)
   return sessionSteps(async function* () {
     const forked = yield* fork(store, id, plan)
     return yield* need(openSession(store, forked.id, redact === undefined ? {} : { redact }))
@@ -62,7 +62,7 @@ export const createFork = (
   options: ForkOptions = {},
 ): Task<ForkSessionFault, SessionInfo> => {
   const { redact, ...rest } = optionsOf('createFork', options, known)
-  const plan = forkPlan(optionsOf('forkSession', rest), redact)
+  const plan = forkPlan(ownFields(rest), redact)
   return sessionSteps(() => fork(store, id, plan), 'createFork')
 }
 

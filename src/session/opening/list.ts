@@ -29,7 +29,7 @@ export const listSessions = (store: Store, options: ListQuery = {}): Task<ListFa
   checkStore('listSessions', store)
   const { where = {}, ...query } = optionsOf('listSessions', options, known)
   return sessionSteps(async function* () {
-    const page = yield* need(store.list({ ...query, where: { ...where, [formatKey]: 1 } }))
+    const page = yield* need(store.list(ownFields({ ...query, where: { ...where, [formatKey]: 1 } })))
     const sessions: SessionInfo[] = []
     for (const log of page.logs) {
       sessions.push(yield* need(sessionInfo(log)))

@@ -1,5 +1,5 @@
 /** Opening a session that may not be there yet. */
-import { isLeft, left, optionsOf } from '../../json/index.ts'
+import { isLeft, left, optionsOf, ownFields } from '../../json/index.ts'
 import { createRedactor } from '../../redact/index.ts'
 import type { Store } from '../../store/index.ts'
 import { copyArgument } from '../../store/kit.ts'
@@ -31,7 +31,7 @@ export const openOrCreateSession = (
   checkStore('openOrCreateSession', store)
   const { redact, ...creation } = optionsOf('openOrCreateSession', options, known)
   const opening = redact === undefined ? {} : { redact: createRedactor(redact) }
-  const creating = { id, ...copyArgument(creation), ...opening }
+  const creating = { id, ...copyArgument(ownFields(creation)), ...opening }
   return sessionTask(async () => {
     for (;;) {
       const opened = await openSession(store, id, opening)()

@@ -2,7 +2,7 @@
  * The journal: what runs have finished of steps that are not recorded yet, folded from the notes that they left. A step is
  * over when a note closes it, when a message of the record says that it comes from it, or when it was retracted.
  */
-import { ownField } from '../../json/index.ts'
+import { ownField, ownFields } from '../../json/index.ts'
 import {
   developer,
   text,
@@ -92,21 +92,24 @@ export const openStepsIn = ({ journal, notes, noteRows, history }: Log): readonl
 const takeNote = (open: Map<string, Draft>, note: Note, len: number): void => {
   if (retractedBy(note, len)?.to === len) open.clear() // what was begun is taken back with its turn
   if (note.type !== 'journal') return
-  const { step } = note
-  if (note.closed === true) return void open.delete(step)
+  const { step, closed } = ownFields(note)
+  if (closed === true) return void open.delete(step)
   const draft = open.get(step) ?? newDraft(step)
   open.set(step, draft)
   addToDraft(draft, note)
 }
 
 const addToDraft = (draft: Draft, note: JournalNote): void => {
-  const { said = [], answer, started = [], results = [], waiting } = note
-  draft.lease = note.lease ?? draft.lease
-  draft.together ||= note.together === true
-  for (const { index, text: piece = '', part, after = 0 } of said) {
+  const { said = [], answer, started = [], results = [], waiting, lease, together } = ownFields(note)
+  draft.lease = lease ?? draft.lease
+  draft.together ||= together === true
+  for (const one of said) {
+    const { index, text: piece = '', part, after = 0 } = ownFields(one)
     const before = draft.blocks.get(index)?.text ?? ''
     const whole =
-      part === undefined || after === 0 ? part : { ...part, text: before.slice(0, after) + String(part['text'] ?? '') }
+      part === undefined || after === 0
+        ? part
+        : { ...part, text: before.slice(0, after) + String(ownField(part, 'text') ?? '') }
     draft.blocks.set(index, { text: before + piece, part: whole })
   }
   if (answer !== undefined) draft.answer = answer

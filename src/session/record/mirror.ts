@@ -10,7 +10,7 @@ import { noteFaultText } from '../../notes/fault.ts'
 import { emptyFold, type JournalFold } from './journal.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Redactor } from '../../redact/index.ts'
-import { againstStub, decodeRow, takeRow, type DecodedRow } from '../../entry/kit.ts'
+import { againstStub, readRow, takeRow, type DecodedRow } from '../../entry/kit.ts'
 import {
   grow,
   verifyLog,
@@ -222,10 +222,12 @@ export const takeRows = async (
   if (isLeft(blocks)) return blocks
   const leaves: Uint8Array[] = []
   for (let index = 0; index < rows.length; index++) {
-    const row = rows[index] as StoredRow
+    const read = decoded.right[index] as RowToRead
     const position = from + index
     const leaf =
-      row.kind === 'note' ? takeNote(mirror, position, row, hash) : takeRow(mirror.history, row, blocks.right, hash)
+      read.kind === 'note'
+        ? takeNote(mirror, position, rows[index] as StoredRow, hash)
+        : takeRow(mirror.history, read.entry, blocks.right, hash)
     if (isLeft(leaf)) return left({ _tag: 'DamagedLog', id, position, reason: leaf.left })
     leaves[index] = leaf.right
   }
@@ -248,14 +250,15 @@ export const decodeRows = (
   rows: readonly StoredRow[],
 ): Either<Damage | StoreFaultOf<'NoKey'>, readonly RowToRead[]> => {
   const decoded: RowToRead[] = []
-  for (const { kind, position, body, erased } of rows) {
+  for (const row of rows) {
+    const { kind, position, body, erased } = row
     const encrypted = readEncrypted(body)
     if (encrypted !== undefined) return left(withoutKeys(id, encrypted.key))
     const stub = erased === undefined ? undefined : againstStub(kind, body)
     if (stub !== undefined) return left({ _tag: 'DamagedLog', id, position, reason: `the row was erased, and ${stub}` })
     if (kind === 'note') decoded.push({ kind, position, body })
     else {
-      const entry = decodeRow(body)
+      const entry = readRow(row)
       if (isLeft(entry)) return left({ _tag: 'DamagedLog', id, position, reason: `the row ${entry.left}` })
       decoded.push({ kind, position, entry: entry.right })
     }

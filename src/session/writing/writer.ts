@@ -221,7 +221,7 @@ export class Writer {
     const { rows, recording, apply } = made.right
     const { len } = this.#mirror.history
     const { head } = this.#mirror
-    if (rows.length === 0 && step.continues.type === 'head')
+    if (rows.length === 0 && step.messages === 0 && step.continues.type === 'head')
       return step.resolve(right(Object.freeze({ from: len, to: len, head })))
     const last = this.#sent.at(-1)
     const before = last?.plan.head ?? head

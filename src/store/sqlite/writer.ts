@@ -87,7 +87,7 @@ export class Writer {
   write<T>(work: () => Either<StoreFault, T>, bytes = 0): Promise<Either<StoreFault, T>> {
     return new Promise((resolve) => {
       this.#queue.push({ work, bytes, answer: resolve as Job['answer'] })
-      this.#flushing ??= Promise.resolve().then(() => this.#flush())
+      this.#flushing ??= this.#flush()
     })
   }
 
@@ -95,7 +95,7 @@ export class Writer {
   outside<T>(work: () => T): Promise<Either<StoreFault, T>> {
     return new Promise((resolve) => {
       this.#queue.push({ work: () => right(work()), bytes: 0, answer: resolve as Job['answer'], alone: true })
-      this.#flushing ??= Promise.resolve().then(() => this.#flush())
+      this.#flushing ??= this.#flush()
     })
   }
 
@@ -112,6 +112,7 @@ export class Writer {
   }
 
   async #flush(): Promise<void> {
+    await undefined // what is asked for at the same moment shares a transaction
     while (this.#queue.length > 0) await this.#commit(this.#nextBatch())
     this.#flushing = undefined
   }

@@ -1,5 +1,5 @@
 /** What activities share: the store with its scopes, what is known of actions, and whoever is told of them. */
-import { isLeft, right, type JsonObject } from 'indelible/json/kit'
+import { isLeft, ownFields, right, type JsonObject } from 'indelible/json/kit'
 import type { DeriveOptions } from 'indelible/context'
 import type { Message } from 'indelible/message'
 import type { PageKind } from 'indelible/pages'
@@ -179,7 +179,7 @@ export const hostOf = (options: ActivityOptions): Host => {
         require(options.adopt !==
           undefined, 'the history has keys of another system: give the activities `adopt`, with the key-value store that they are in')
         const { keyValue, ...how } = options.adopt
-        const read = await adoptHistory(keyValue, parsed.history, how)()
+        const read = await adoptHistory(keyValue, parsed.history, ownFields(how))()
         if (isLeft(read))
           throw new ActivityFailed(
             read.left._tag === 'CallbackThrew' ? { _tag: 'Unexpected', cause: read.left.cause } : read.left,
