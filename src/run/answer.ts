@@ -41,13 +41,13 @@ export const whyNot = (
 ): ReachedLimit | undefined => {
   if (calls.length === 0) return undefined
   if (reason === 'max_tokens')
-    return { reason: 'Not run: the answer was cut at the limit of its length.', stop: 'max_tokens' }
+    return { reason: 'Not run: the answer was cut off at its length limit.', stop: 'max_tokens' }
   const { maxToolCalls } = limits
   const over = overspent(spent, limits)
   if (over !== undefined) return over
   if (toolCalls + calls.length > maxToolCalls)
     return {
-      reason: `Not run: the limit of ${maxToolCalls} tool ${maxToolCalls === 1 ? 'call' : 'calls'} for this run is reached.`,
+      reason: `Not run: this run has reached its limit of ${maxToolCalls} tool ${maxToolCalls === 1 ? 'call' : 'calls'}.`,
       stop: 'max_tool_calls',
     }
   return undefined

@@ -98,8 +98,8 @@ export const overspent = (
   { maxTokens, maxDollars }: Limits,
 ): ReachedLimit | undefined => {
   if (usage.input + usage.output > maxTokens)
-    return { reason: `Not run: the limit of ${maxTokens} tokens for this run is reached.`, stop: 'max_tokens' }
+    return { reason: `Not run: this run has reached its limit of ${maxTokens} tokens.`, stop: 'max_tokens' }
   if (dollars !== undefined && dollars > maxDollars)
-    return { reason: `Not run: the limit of $${maxDollars} for this run is reached.`, stop: 'max_dollars' }
+    return { reason: `Not run: this run has reached its limit of $${maxDollars}.`, stop: 'max_dollars' }
   return undefined
 }

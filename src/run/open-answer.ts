@@ -67,6 +67,6 @@ export const denialOf = (token: string, { deny = [] }: Decisions): string | unde
   const found = deny.find((one) => (typeof one === 'string' ? one : one.approval) === token)
   if (found === undefined) return undefined
   return typeof found === 'object' && found.reason !== undefined
-    ? `Not run: it was denied. ${found.reason}`
-    : 'Not run: it was denied.'
+    ? `Not run: this call was denied. Reason: ${found.reason}`
+    : 'Not run: this call was denied.'
 }

@@ -69,7 +69,7 @@ describe('manageHistory', () => {
         .filter((position) => position >= 0),
     ).toEqual([2, 3, 5, 6])
     expect(JSON.stringify(managed.messages.at(3))).toMatch(
-      /a has something to say on line 0.*characters left out; recall .*line 79/,
+      /a has something to say on line 0.*characters omitted; call recall with .*line 79/,
     )
     expect(managed.overBudget).toBe(false)
   })

@@ -217,7 +217,7 @@ describe('sessionHandler', () => {
     const [answer, ...results] = resumed.interrupted()
     expect([answer?.role, answer?.content]).toEqual([calling.role, calling.content])
     expect(results.map(textIn)).toEqual([
-      'The run was interrupted while this tool was running; it may have had effects.',
+      'The run was interrupted while this tool was running. The tool may have had side effects.',
     ])
     expect(resumed.interrupted('Nobody knows').map(textIn)).toEqual(['Deploying.', 'Nobody knows'])
 
@@ -264,7 +264,7 @@ describe('sessionHandler', () => {
     expect(session.view().toArray().slice(1).map(textIn)).toEqual([
       'At once.',
       'ok',
-      'The run was interrupted while this tool was running; it may have had effects.',
+      'The run was interrupted while this tool was running. The tool may have had side effects.',
     ])
     const derived = deriveContext(session.view(), { budget: 1000 })
     expect(isRight(derived) && derived.right.residency.at(0)).toBe('full')

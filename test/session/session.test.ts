@@ -464,7 +464,7 @@ describe('an interrupted turn', () => {
     ])
     const results = again.interrupted()
     expect(texts(results)).toEqual([
-      expect.stringContaining('may have had effects'),
+      expect.stringContaining('may have had side effects'),
       expect.stringContaining('before this tool gave a result'),
     ])
     await ok(again.append(results))

@@ -36,7 +36,7 @@ import type { Estimator } from '../counting/tokens.ts'
 import type { FullMessage, ShownLevel, Unit } from './unit.ts'
 
 /** Counted up when the same record gives other contexts: states of other versions are made again. */
-const version = 2
+const version = 3
 
 interface StoredState extends Facts {
   readonly key: string

@@ -5,7 +5,7 @@
 import { user, type Message, type ToolResultPart } from '../../message/index.ts'
 import { degradationPath, minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import { briefOf, tokensAfter, wholeOf, type Brief } from '../showing/brief.ts'
-import { back, countKind, type HiddenEntries, type RecallName } from '../showing/marker.ts'
+import { countKind, recallHint, type HiddenEntries, type RecallName } from '../showing/marker.ts'
 import { cutText, longestIn, represent, ruleLimit } from '../showing/represent.ts'
 import type { ContextSource, SourcedMessage } from './source.ts'
 import { once } from '../once.ts'
@@ -284,7 +284,7 @@ const lastFitting = (
 
 const strayMarker = (position: number, recall: RecallName): Message =>
   user(
-    `[${position}: a tool result that nothing was waiting for is not shown here${back('; ', recall, position, ' gives it back')}]`,
+    `[Message ${position} is not shown: it is a tool result without a tool call.${recallHint(' Call', recall, position, ' to read it.')}]`,
   )
 
 /** An answer shorter than this costs little more than a reference to where it was given before. */

@@ -6,6 +6,7 @@
  * the oldest first, and first of all those that came since the last compaction, so that what stands before them stays
  * cached.
  */
+import { textVersion } from '../showing/marker.ts'
 import { optionsOf } from '../../json/index.ts'
 import { adjusting, degrade, isEvidence, isLines, isProtected, newestOf } from './degrade.ts'
 import { activeFits, fillRoom } from './fit.ts'
@@ -40,7 +41,7 @@ const policies = new Map<number, Policy>()
 const pagedOf = (lowWater: number): Policy =>
   Object.freeze<Policy>({
     name: 'paged',
-    version: `${lowWater}`,
+    version: `${textVersion}/${lowWater}`,
     choose: 'epochs',
     talks: true,
     highWater: lowWater,

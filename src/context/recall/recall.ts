@@ -190,7 +190,7 @@ export const recallTool = (view: () => View<Message>, options: RecallToolOptions
 }
 
 const description =
-  'Gives back earlier parts of this conversation that are not shown, or only in short. Ask for the position that a marker names, or search for words.'
+  'Returns earlier parts of this conversation that are shortened or not shown. Pass a position that a marker names, or words to search for.'
 
 /** The schema of every recall tool: by it a tool is known as one, whatever it is called. */
 export const recallParameters: JsonObject = Object.freeze({
@@ -225,7 +225,7 @@ const whole = (entry: Recalled, offset: number, most: number): string => {
   const said = entry.message.content.map(plain).join('\n')
   const part = slicedAt(said, offset, most)
   const end = offset + part.length
-  return `${titleOf(entry)}\n${part}${end < said.length ? `\n[characters ${groupThousands(offset)}–${groupThousands(end - 1)} of ${groupThousands(said.length)}; go on with {"position": ${entry.position}, "offset": ${end}}]` : ''}`
+  return `${titleOf(entry)}\n${part}${end < said.length ? `\n[Characters ${groupThousands(offset)}–${groupThousands(end - 1)} of ${groupThousands(said.length)}. To read on, use {"position": ${entry.position}, "offset": ${end}}.]` : ''}`
 }
 
 const list = (entries: readonly Recalled[], most: number): string => {

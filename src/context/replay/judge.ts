@@ -185,7 +185,7 @@ const saidIn = ({ content }: Message): MarkerFacts => {
     .join('\n')
   const [first = ''] = text.split('\n', 1)
   return {
-    range: /^\[(?:summary of )?(\d+(?:–\d+)?)\b/.exec(first)?.[1],
+    range: /^\[(?:messages? |summary of (?:messages )?)?(\d+(?:–\d+)?)\b/i.exec(first)?.[1],
     back: /\{"position": (\d+)\}/.exec(first)?.[1],
     numbers: new Set(text.match(/^\d+(?= )/gm)),
   }

@@ -19,7 +19,7 @@ import {
 } from '../../message/index.ts'
 import { erasedMark } from '../../message/kit.ts'
 import type { PageKind, ResidencyLevel } from '../../pages/index.ts'
-import { back, type RecallName } from './marker.ts'
+import { recallHint, type RecallName } from './marker.ts'
 import { beginning, foldedEnds, groupThousands, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'
 
 /** The context of a message, for its representation. */
@@ -253,7 +253,7 @@ const fieldsOf = (part: ToolResultPart, { position, toolOf, recall = 'recall' }:
   if (error !== undefined) fields.push(`error: ${beginning(error, 160)}`)
   const files = filesIn(said)
   if (files.length > 0) fields.push(`files: ${files.join(' ')}`)
-  return `[${fields.join('; ')}${back('; ', recall, position)}]`
+  return `[${fields.join('; ')}${recallHint('; call', recall, position)}]`
 }
 
 /** An answer that is no longer than its fields would be is its own best summary. */
@@ -275,13 +275,13 @@ export const errorLine = (whole: string, isError: boolean): string | undefined =
 const elidedAt =
   ({ position, recall = 'recall' }: MessageContext): Elision =>
   (left, of) =>
-    `[… ${groupThousands(left)} of ${groupThousands(of)} characters left out${back('; ', recall, position)} …]`
+    `[… ${groupThousands(left)} of ${groupThousands(of)} characters omitted${recallHint('; call', recall, position)} …]`
 
 const attachmentLine = (
   part: Extract<Part, { readonly type: 'image' | 'file' | 'provider' }>,
   { position, recall = 'recall' }: MessageContext,
 ): string =>
-  `[${part.type === 'provider' ? `${part.provider} data, ${groupThousands(JSON.stringify(part.raw).length)} characters` : attachment(part)}${back('; ', recall, position)}]`
+  `[${part.type === 'provider' ? `${part.provider} data, ${groupThousands(JSON.stringify(part.raw).length)} characters` : attachment(part)}${recallHint('; call', recall, position)}]`
 
 const attachment = (part: Extract<Part, { readonly type: 'image' | 'file' }>): string => {
   const { source } = part

@@ -102,9 +102,9 @@ export const shortArguments = (given: string, longest: number): string => {
   }
 }
 
-/** `[… 12 of 40 characters left out …]` */
+/** `[… 12 of 40 characters omitted …]` */
 export const elidedCharacters: Elision = (left, of) =>
-  `[… ${groupThousands(left)} of ${groupThousands(of)} characters left out …]`
+  `[… ${groupThousands(left)} of ${groupThousands(of)} characters omitted …]`
 
 /** A whole number with commas between its thousands. */
 export const groupThousands = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
@@ -138,10 +138,7 @@ const shortValue = (value: unknown, longest: number, depth: number): unknown => 
     const items = value.slice(0, itemCount).map((item) => shortValue(item, longest, depth + 1))
     return value.length <= itemCount
       ? items
-      : [
-          ...items,
-          `[… ${groupThousands(value.length - itemCount)} of ${groupThousands(value.length)} items left out …]`,
-        ]
+      : [...items, `[… ${groupThousands(value.length - itemCount)} of ${groupThousands(value.length)} items omitted …]`]
   }
   const fields = Object.entries(value)
   const kept = fields

@@ -4,7 +4,16 @@ import type { View } from '../../history/index.ts'
 import { isLeft, right } from '../../json/index.ts'
 import { interruptedResults, openCalls, type Message, type OpenCall } from '../../message/index.ts'
 import { callsOf, isCut } from '../../message/kit.ts'
-import { callIdsIn, goOnAfter, messagesOf, nameStep, openStepsIn, whyUnanswered, type OpenStep } from './journal.ts'
+import {
+  callIdsIn,
+  goOnAfter,
+  interruptedTool,
+  messagesOf,
+  nameStep,
+  openStepsIn,
+  whyUnanswered,
+  type OpenStep,
+} from './journal.ts'
 import { conversationOf, type Mirror } from './mirror.ts'
 import type { LogFault, Store } from '../../store/index.ts'
 import type { StartedCall } from '../session.ts'
@@ -33,10 +42,7 @@ export const interruptedIn = (mirror: Mirror, reason: string | undefined): reado
   const started = new Set<string>()
   for (const note of mirror.notes.view()) if (note.type === 'tool_started') started.add(note.callId)
   const said = (call: OpenCall): string =>
-    reason ??
-    (started.has(call.id)
-      ? 'The run was interrupted while this tool was running; it may have had effects.'
-      : 'The run was interrupted before this tool gave a result.')
+    reason ?? (started.has(call.id) ? interruptedTool : 'The run was interrupted before this tool gave a result.')
   const ended = endedStepsIn(mirror)
   const callIds = ended.length === 0 ? new Set<string>() : callIdsIn(mirror.history.view())
   const messages = [

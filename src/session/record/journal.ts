@@ -229,16 +229,20 @@ const answerOf = (value: unknown): Message | undefined => {
 const partsOf = (values: readonly unknown[]): readonly Part[] =>
   values.flatMap((part) => messageIn({ role: 'assistant', content: [part] })?.content ?? [])
 
+/** The result of a call that was running when its run ended. */
+export const interruptedTool =
+  'The run was interrupted while this tool was running. The tool may have had side effects.'
+
 /** Why a call has no result of its own. */
 export type Unanswered = (call: ToolCallPart, step: OpenStep) => string
 
 /** Why, where nobody says anything else. */
 export const whyUnanswered: Unanswered = ({ id }, { started, waiting, answer }) => {
-  if (waiting.has(id)) return 'Not run: it waited for an approval that did not come.'
-  if (started.has(id)) return 'The run was interrupted while this tool was running; it may have had effects.'
+  if (waiting.has(id)) return 'Not run: the call was waiting for approval when the run ended.'
+  if (started.has(id)) return interruptedTool
   return answer === undefined
     ? 'Not run: the run was interrupted before the answer was complete.'
-    : 'Not run: the run was interrupted before this tool was started.'
+    : 'Not run: the run was interrupted before this tool started.'
 }
 
 /** The ids of all calls of a record: those of an answer that was cut must be others. Cost: O(record). */
