@@ -137,7 +137,7 @@ describe('a record that does not fit', () => {
       user('Fix the build, and do not touch the vendored code.'),
       ...steps(40),
     ])
-    const context = derive(view, { budget: 3000 })
+    const context = derive(view, { budget: 3200 })
     expectLawful(context, view)
     expect(context.residency.at(1)).toBe('full')
     expect(context.residency.at(-1)).toBe('full')
