@@ -159,7 +159,7 @@ export type ImportFault =
 export const sessionSentences: Sentences<SessionFault | StoreFault | CallbackThrew> = {
   SessionConflict: (fault) =>
     fault.len > fault.expectedLen
-      ? `session ${name(fault.id)} has grown from ${fault.expectedLen} to ${fault.len} messages; nothing was appended: read the messages you missed and append again, or fork it at ${fault.expectedLen}`
+      ? `another writer appended to session ${name(fault.id)} first: it has ${fault.len} messages, and ${fault.expectedLen} were expected; nothing was appended: read \`fault.missed\` and append again, or fork the session at ${fault.expectedLen}`
       : `session ${name(fault.id)} has ${fault.notes.length} new ${fault.notes.length === 1 ? 'note' : 'notes'} since you read its ${fault.len} messages; nothing was appended: read the conversation again, and retry`,
   SessionGap: (fault) =>
     `session ${name(fault.id)} has ${fault.len} ${fault.len === 1 ? 'message' : 'messages'}, so nothing can be appended at ${fault.expectedLen}: append the messages between them first`,
@@ -182,7 +182,7 @@ export const sessionSentences: Sentences<SessionFault | StoreFault | CallbackThr
   NewerSession: (fault) =>
     `session ${name(fault.id)} was written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}): update the library`,
   MessageErased: (fault) =>
-    `message ${fault.position} of ${name(fault.id)} was erased${fault.at === undefined ? '' : ` at ${new Date(fault.at).toISOString()}`}${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}: its text can no longer be proven; that it existed and was erased can (proveErased)`,
+    `message ${fault.position} of ${name(fault.id)} was erased${fault.at === undefined ? '' : ` at ${new Date(fault.at).toISOString()}`}${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}: its text can no longer be proven; proveErased proves that it existed and was erased`,
   NoSuchInput: (fault) =>
     `session ${name(fault.id)} has no input ${name(fault.input)}, or it was erased before; nothing was erased`,
   MessageEncrypted: (fault) =>

@@ -207,9 +207,9 @@ export type BlockFault = MediumFault | StoreFaultOf<'InvalidId' | 'DamagedBlock'
 /** A sentence for each of them. */
 export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
   Conflict: (fault) =>
-    `${name(fault.id)} has grown from ${fault.expected.size} to ${fault.actual.size} rows; nothing was appended: continue from its new end, or fork it at ${fault.expected.size}`,
+    `another writer appended to ${name(fault.id)} first: it has ${fault.actual.size} rows, and ${fault.expected.size} were expected; nothing was appended: continue from its new end, or fork it at ${fault.expected.size}`,
   Diverged: (fault) =>
-    `${name(fault.id)} is another record than the one you read: its ${fault.actual.size} rows don't continue the expected head of ${fault.expected.size} rows; nothing was changed: verify it, and read it again`,
+    `${name(fault.id)} is not the record you read: its ${fault.actual.size} rows don't continue the expected head of ${fault.expected.size} rows; nothing was changed: verify it, and read it again`,
   OperationMismatch: (fault) =>
     `operation ${name(fault.operation)} has already appended other rows to ${name(fault.id)}, at position ${fault.from}; nothing was appended: an operation id stands for one content only, so use a new one`,
   MetaConflict: (fault) =>
@@ -231,7 +231,7 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
     `lease ${fault.number} of ${name(fault.id)} was released, or has expired and another holder has taken over; nothing was appended: take a new lease, and read the newer rows`,
   InvalidLease: (fault) => `no lease was taken: ${fault.reason}`,
   LogHeld: (fault) =>
-    `${name(fault.id)} is held${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}; nothing was erased or removed: release it first`,
+    `${name(fault.id)} is under a hold${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}; nothing was erased or removed: release the hold first`,
   CannotErase: () =>
     'nothing was erased: the driver of this store has no `erasing`; copy the session to a store that has (copySession), and erase it there',
   NotALedger: (fault) =>

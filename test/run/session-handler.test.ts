@@ -188,7 +188,7 @@ describe('sessionHandler', () => {
     await done(other.append(user('theirs')))
     const ended = await stream.result()()
     expect(isLeft(ended) && faultMessage(ended.left)).toBe(
-      'step 0: a handler refused the event history_delta: session "s" has grown from 1 to 2 messages; nothing was appended: read the messages you missed and append again, or fork it at 1',
+      'step 0: a handler refused the event history_delta: another writer appended to session "s" first: it has 2 messages, and 1 were expected; nothing was appended: read `fault.missed` and append again, or fork the session at 1',
     )
     expect(isLeft(ended) && ended.left.partial.messages).toEqual([user('go')])
     expect(session.view().toArray()).toEqual([user('go'), user('theirs')])
