@@ -1,4 +1,4 @@
-/** What can be wrong with saved state or a delta, as data. */
+/** Faults of saved state and deltas, as data. */
 import { callbackFaultText, type CallbackThrew, type Sentences } from '../task/index.ts'
 import { formatPath, type Path } from '../json/index.ts'
 import { pageKinds } from '../pages/index.ts'

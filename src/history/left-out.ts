@@ -1,4 +1,4 @@
-/** What a view of a record has not. */
+/** Positions that a view leaves out of its record. */
 import type { Range } from '../sequence/index.ts'
 import type { View } from './view.ts'
 

@@ -98,10 +98,10 @@ export const handleOf = <M>(log: Log<M>): History<M> => {
   return freeze(Handle.stamp(handle, log)) as unknown as History<M>
 }
 
-/** The log behind a handle; undefined if the value is none of ours. */
+/** The log behind a handle; undefined if the value is not one of our handles. */
 export const logOf = <M>(history: History<M>): Log<M> | undefined => Handle.log(history) as Log<M> | undefined
 
-/** What handles inherit: how they print. Immer does not take one for a draft. */
+/** The prototype of handles: it prints them, and tells Immer that they are not drafts. */
 const printing = {
   /** `History(5)` */
   [Symbol.toPrimitive](this: unknown): string {

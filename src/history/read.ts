@@ -28,7 +28,7 @@ import type { Position, View } from './view.ts'
 export interface Part<M> {
   /** Where they are. */
   readonly content: Content<M>
-  /** What is left out. It may reach beyond the range. */
+  /** The positions that are left out. They may reach beyond the range. */
   readonly gaps: Gaps | undefined
   /** The first position. */
   readonly start: number

@@ -29,7 +29,7 @@ export interface Fill {
   readonly text: string
 }
 
-/** What the JSON text of a message does not contain. */
+/** Fields of a message that its JSON text lacks. */
 export interface TextOptions {
   /** The page kind of the message. Default: the history's `classify` decides. */
   readonly page?: PageKind | undefined

@@ -1,4 +1,4 @@
-/** What can be read of a record: positions in it, and views of it. */
+/** The readable side of a record: positions and views. */
 import type { Immutable } from '../json/index.ts'
 import type { Pages } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'

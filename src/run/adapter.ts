@@ -1,4 +1,4 @@
-/** What the adapters of all providers share: requests from records, answers through a codec. */
+/** The common part of all providers' adapters: requests from records, answers through a codec. */
 import { isLeft } from '../json/index.ts'
 import { type Codec, type Loss } from '../codecs/index.ts'
 import { codecFaultText } from '../codecs/fault.ts'
@@ -27,7 +27,7 @@ export const wireOf = <Wire>(codec: Codec<Wire>, { messages }: ModelRequest, { o
   return encoded.right.wire
 }
 
-/** What the provider said, as messages. Throws, if it is nothing the codec knows. */
+/** The provider's answer as messages. Throws if the codec can't read it. */
 export const messagesOf = (codec: Codec<unknown>, wire: unknown): readonly Message[] => {
   const decoded = codec.decode(wire)
   if (isLeft(decoded)) throw new Error(codecFaultText(decoded.left))

@@ -1,7 +1,7 @@
-/** Asking a function that the caller gave: whatever it throws, returns or never answers becomes a refusal or nothing. */
+/** Calling a function of the caller's: what it throws, or a missing answer, becomes a refusal. */
 import { after } from '../task/index.ts'
 
-/** A handler will not have something. */
+/** A handler's refusal. */
 export interface Refusal {
   readonly cause: unknown
 }

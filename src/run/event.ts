@@ -1,4 +1,4 @@
-/** What happens in a run, told as it happens: one flat union with stable names, in the order of `seq`. */
+/** The events of a run as they happen: one flat union with stable names, in `seq` order. */
 import type { DerivedBy } from '../context/index.ts'
 import type { HistoryDelta } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
@@ -16,7 +16,7 @@ export type RunEvent =
   | (EventOrder & { readonly type: 'model_event'; readonly step: number; readonly event: ModelEvent })
   /** A tool is about to be run; handlers have finished with this event before it is. */
   | (EventOrder & { readonly type: 'tool_call_start'; readonly step: number; readonly call: ToolCallPart })
-  /** What a tool answered, in the order in which tools finish. */
+  /** A tool's result, in the order in which tools finish. */
   | (EventOrder & {
       readonly type: 'tool_result'
       readonly step: number
@@ -31,7 +31,7 @@ export type RunEvent =
       readonly results: readonly ToolResultPart[]
       readonly sent?: SentRequest
     })
-  /** What the record is to be extended by. Every message of the run comes in exactly one of these. */
+  /** Messages to append to the record. Every message of the run is in exactly one of these. */
   | (EventOrder & { readonly type: 'history_delta'; readonly step: number } & HistoryDelta<Message>)
   /** An answer was cut: what there was of its text, and what becomes of it (in the delta that follows, if anything does). */
   | (EventOrder & {
@@ -65,7 +65,7 @@ export interface SentRequest {
 }
 
 interface EventOrder {
-  /** Counts from 0, without gaps, but for `model_event`s that nobody was there to read, and a delta that a handler refused. */
+  /** Counts from 0. Gaps are only `model_event`s that no reader was there for, and a delta that a handler refused. */
   readonly seq: number
 }
 

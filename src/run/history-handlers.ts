@@ -50,7 +50,7 @@ export const historyHandler = (
     )
 }
 
-/** What a handler does with messages before it keeps them. */
+/** How a handler prepares messages before it keeps them. */
 export interface HistoryHandlerOptions {
   /**
    * True: the target was restored, so the ids of deltas that it has are not known. Equal messages at `expectedLen` then

@@ -1,4 +1,4 @@
-/** Running tools: whatever happens in one becomes its result. */
+/** Running tools: a return value, an error or an abort becomes the tool's result. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, parseJson, right } from '../json/index.ts'
 import { decodeMessage, text, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
@@ -78,7 +78,7 @@ export const waitsForApproval = async (
 export const errorResult = ({ id, name }: ToolCallPart, reason: string): ToolResultPart =>
   toolResultPart(id, [text(reason.toWellFormed())], { name, isError: true })
 
-/** What the result of a call says that was never begun. */
+/** The text in the result of a call that was never started. */
 export const notRun = (reason: string): string => `Not run. ${reason}`
 
 /** Rejects as soon as the signal is aborted. */

@@ -120,7 +120,7 @@ export interface Start {
   /** A step to continue first. */
   readonly open?: OpenAnswer | undefined
   readonly decisions?: Decisions | undefined
-  /** Handlers beside those of the caller, told before them. */
+  /** Handlers that are called before the caller's. */
   readonly handlers?: readonly RunHandler[]
 }
 
@@ -232,7 +232,7 @@ export const launchRun = <F extends { readonly _tag: string }>(
   })
 }
 
-/** What a user says instead, as it is recorded. Throws TypeError, on what would not be that. */
+/** The user's new message as it is recorded. Throws TypeError if it is not a user message. */
 const injectedMessage = (message: string | Message | undefined): Message | undefined => {
   if (message === undefined) return undefined
   if (message === '') throw new TypeError('interrupt: the message says nothing')

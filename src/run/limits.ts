@@ -46,7 +46,7 @@ export interface LimitState {
   readonly dollars: number | undefined
 }
 
-/** What the answers of a run have used. */
+/** The tokens and dollars that a run has used. */
 export interface SpentSoFar {
   readonly usage: Usage
   readonly dollars: number | undefined

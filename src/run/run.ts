@@ -1,4 +1,4 @@
-/** `run`: a model and tools over a settled view, told event by event. */
+/** `run`: a model and tools over a settled view, as a stream of events. */
 import { optionsOf, type OptionNames } from '../json/index.ts'
 import { runFaultText } from './fault.ts'
 import { knownOfSettings, launchRun, type RunOptions, type RunStream } from './launch.ts'

@@ -1,4 +1,4 @@
-/** What a run on a session starts from: what dead runs left is settled first. The session is held meanwhile. */
+/** The starting point of a run on a session. First it settles what dead runs left, while it holds the session. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, ownFields, right } from '../json/index.ts'
 import { developer, interruptedResults, settle, text, type Message, type ToolCallPart } from '../message/index.ts'
@@ -39,7 +39,7 @@ interface Rows {
 
 type Fault = WriteFault | PairingFault
 
-/** Somebody else was quicker: what comes next is to be decided anew. */
+/** Another writer was first, so the next step is decided again. */
 export type Anew = 'anew'
 
 /** Append rows to the record as it is. */
@@ -54,7 +54,7 @@ const append = async (session: Session, lease: RunLease, rows: Rows): Promise<Ei
 const closing = (steps: readonly OpenStep[]): readonly JournalNote[] =>
   steps.map(({ step }) => ({ type: 'journal', step, closed: true }))
 
-/** What was left open, as messages, and the end of its journals: all steps but those that are gone on with. */
+/** The messages that settle open steps, and the end of their journals; the step that is continued is left out. */
 const settleSteps = (session: Session, steps: readonly OpenStep[]): Rows => {
   const callIds = steps.length === 0 ? new Set<string>() : callIdsIn(session.view())
   return {
@@ -120,7 +120,7 @@ export const startAgain = async (
   return input === undefined && isOver ? right(undefined) : startOf(session)
 }
 
-/** What the model is told before it is called again: that its answer was cut, or which message it has not answered. */
+/** The message to the model before the next call: its answer was cut off, or a message is unanswered. */
 const reminderFor = (
   session: Session,
   settling: Message | undefined,

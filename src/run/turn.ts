@@ -79,7 +79,7 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
   const asked: AskedInput = { id, denies: whenBusy !== 'queue' }
   const recorded = redactorOf(session)?.message(message) ?? message
 
-  /** What became of this input, where another run has dealt with it. */
+  /** The state of this input, if another run has handled it. */
   const done = (): Either<StartFault, Over | undefined> => {
     const known = id === undefined ? undefined : own()
     if (known === undefined) return right(undefined)
@@ -112,7 +112,7 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
     const waited = await turns.hold(control, wait, look)
     return isLeft(waited) && waited.left._tag === 'SessionBusy' ? right(turns.over('queued')) : waited
   }
-  /** The turn was cancelled before its run began: nobody answers its input, unless another run is at it. */
+  /** The turn was cancelled before its run started. Its input stays unanswered, unless another run answers it. */
   const withdrawn = async (control: Control): Promise<Either<StartFault, Over>> => {
     for (;;) {
       const known = own()

@@ -1,4 +1,4 @@
-/** A map that keeps what was used last, so that it can't grow with every id there ever was. */
+/** A map of bounded size that keeps the entries used last. */
 export class RecentMap<K, V> {
   readonly #most: number
   readonly #weigh: (value: V) => number
@@ -14,12 +14,12 @@ export class RecentMap<K, V> {
     this.#weigh = weigh
   }
 
-  /** How many entries it has. */
+  /** The number of entries. */
   get size(): number {
     return this.#entries.size
   }
 
-  /** How much they weigh. */
+  /** The total weight of its entries. */
   get weight(): number {
     return this.#weight
   }

@@ -1,4 +1,4 @@
-/** What can go wrong with a session, as data. Its store has faults of its own: `StoreFault`. */
+/** Faults of a session, as data. Its store has its own: `StoreFault`. */
 import {
   sentencesOf,
   taskOf,
@@ -28,7 +28,7 @@ import type {
 } from '../store/index.ts'
 import { seconds, storeSentences } from '../store/fault.ts'
 
-/** What can go wrong with a session. Its store has faults of its own: {@link StoreFault}. */
+/** A fault of a session. Its store has its own: {@link StoreFault}. */
 export type SessionFault =
   /**
    * Another writer appended first. `missed` and `notes` are what it appended; the session's own view has them too.
@@ -87,7 +87,7 @@ export type SessionFault =
       readonly reason?: string
       readonly by?: string
     }
-  /** No note of the session is of this input. It never was, or it was erased before. */
+  /** The session has no note about this input. It never had one, or the input was erased. */
   | { readonly _tag: 'NoSuchInput'; readonly id: string; readonly input: string }
   /** The session is encrypted: the proof of one message would need the key of all. */
   | { readonly _tag: 'MessageEncrypted'; readonly id: string; readonly position: number }

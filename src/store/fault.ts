@@ -1,11 +1,11 @@
-/** What can go wrong with a store, as data. */
+/** Faults of a store, as data. */
 import { reasonOf, taskOf, type CallbackThrew, type TaskOf, sentencesOf, type Sentences } from '../task/index.ts'
 import { callbackFaultText } from '../task/fault.ts'
 import { formatPath, type JsonObject, type Path } from '../json/index.ts'
 import type { BlockId } from '../proof/kit.ts'
 import type { Head, StoredRow } from './port/row.ts'
 
-/** What can go wrong with a store. Released tags stay. */
+/** A fault of a store. Released tags stay. */
 export type StoreFault =
   /** The log has grown. `missed` has the rows after the expected head, at most 1,000. Nothing was appended. */
   | {
@@ -24,7 +24,7 @@ export type StoreFault =
       readonly operation: string
       /** The position of the first row that the operation appended. */
       readonly from: number
-      /** The head behind its last row. */
+      /** The head after its last row. */
       readonly head?: Head
     }
   /** Another writer changed the metadata first: `meta` is at version `actual`. Nothing was changed. */
@@ -39,7 +39,7 @@ export type StoreFault =
   | { readonly _tag: 'NoSuchLog'; readonly id: string }
   /** The scope has a log with this id already. */
   | { readonly _tag: 'LogExists'; readonly id: string }
-  /** The scope has a log with this id that was made for something else than `wanted`. It was left as it is. */
+  /** The scope's log with this id was made for another purpose than `wanted`. It was not changed. */
   | { readonly _tag: 'OtherLog'; readonly id: string; readonly wanted: string }
   /** The position `at` is not in the log, which has `size` rows. */
   | { readonly _tag: 'BeyondEnd'; readonly id: string; readonly at: number; readonly size: number }
@@ -63,7 +63,7 @@ export type StoreFault =
   /** A lease can't be given with this holder or time to live. */
   | {
       readonly _tag: 'InvalidLease'
-      /** What is wrong with the holder or the ttl. */
+      /** The problem with the holder or the ttl. */
       readonly reason: string
     }
   /** The log is held: it, and rows that it shares, may not be erased or removed until it is released. Nothing was done. */
@@ -123,7 +123,7 @@ export type StoreFault =
 /** The store faults with these tags. */
 export type StoreFaultOf<Tag extends StoreFault['_tag']> = Extract<StoreFault, { readonly _tag: Tag }>
 
-/** What every call of a store can meet: the handle or the medium. Each of the faults below has these too. */
+/** Faults that any call of a store can have: the handle is closed, or the medium fails. All types below include these. */
 export type MediumFault = StoreFaultOf<'Closed' | 'Busy' | 'ReadOnly' | 'Full' | 'FileReplaced' | 'NotAStore' | 'Io'>
 
 /** Opening a store: what stands at the place may be no store, or one of another format. */
@@ -171,7 +171,7 @@ export type NewLogFault =
       | 'NoKey'
     >
 
-/** Listing logs: a cursor or a `where` that is none. Damaged logs are listed as such. */
+/** Faults of listing logs: an invalid cursor or `where`. Damaged logs are listed as damaged. */
 export type ListFault = MediumFault | StoreFaultOf<'InvalidId' | 'InvalidMeta'>
 
 /** Replacing metadata. */

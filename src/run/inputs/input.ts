@@ -1,11 +1,11 @@
-/** The inputs of turns, as the notes of a session have them, and the table of what can become of one. */
+/** The inputs of turns, read from the notes of a session, and the table of their states. */
 import { jsonEqual, type Json } from '../../json/index.ts'
 import { isErased, type Message, type Sequence } from '../../message/index.ts'
 import { messageIn } from '../../message/kit.ts'
 import type { InputNote, Note, RetractionNote } from '../../notes/kit.ts'
 import type { Session } from '../../session/index.ts'
 
-/** What became of an input; `absent` before its first note. */
+/** The state of an input; `absent` before its first note. */
 export type InputState = InputNote['state']
 
 /**
@@ -26,9 +26,9 @@ export const inputMoves: { readonly [S in InputState | 'absent']: readonly Input
 export interface Input {
   readonly id: string
   readonly state: InputState
-  /** What is said, where it was queued first. */
+  /** The message, if it was queued. */
   readonly message: Message | undefined
-  /** Where it stands in the record, once it was taken. */
+  /** Its position in the record, once it was taken. */
   readonly at: number | undefined
   /** How long the record was when it was answered. */
   readonly end: number | undefined
@@ -71,7 +71,7 @@ export const answerTo = ({ view }: Pick<Session, 'view'>, { at, end, state }: In
     ? undefined
     : [...view().slice(at, end)].findLast(({ role }) => role === 'assistant')
 
-/** Whether an input says the same as a message. True where nobody can tell any more, because it was erased. */
+/** Whether an input has the content of a message. True if that can't be compared because it was erased. */
 export const saysSame = ({ view }: Pick<Session, 'view'>, input: Input, message: Message): boolean => {
   const said = input.message ?? (input.at === undefined ? undefined : view().at(input.at))
   return said === undefined || isErased(said) || jsonEqual(said as unknown as Json, message as unknown as Json)

@@ -80,7 +80,7 @@ const askedIn = (call: string, what: readonly number[] | ToErase): ErasureReques
 const inOrder = (positions: readonly number[]): readonly number[] =>
   [...new Set(positions)].toSorted((one, other) => one - other)
 
-/** What a caller wants erased. */
+/** The rows that a caller wants erased. */
 interface ErasureRequest {
   readonly positions: readonly number[]
   readonly inputs: readonly string[]
@@ -124,11 +124,11 @@ async function* eraseOnce(
   })
 }
 
-/** Whether another has grown the session, or removed one that shares its messages, since the plan was begun. */
+/** Whether, since the plan was started, another writer appended to the session, or removed one that shares its messages. */
 const isOutdated = (fault: EraseSessionFault, id: string): boolean =>
   fault._tag === 'Conflict' || (fault._tag === 'NoSuchLog' && fault.id !== id)
 
-/** What is to be erased, in every log that has it. */
+/** The rows to erase, in every log that has them. */
 interface Plan {
   readonly logs: readonly RowsToErase[]
   /** The rows of the session itself, also those that were erased before. */
@@ -219,7 +219,7 @@ const goesWith = (
   positions: ReadonlySet<number>,
 ): boolean => (answers.length > 0 ? answers.some((at) => positions.has(at)) : positions.has(askedBefore(messages, len)))
 
-/** The message that a step answers which begins after so many messages: the user's last, or else the last; -1 if none. */
+/** The message that a step answers: the user's last before it, or else the last; -1 if there is none. */
 const askedBefore = (messages: readonly Partial<Message>[], len: number): number => {
   for (let at = len - 1; at >= 0; at--) if (messages[at]?.role === 'user') return at
   return len - 1
@@ -241,11 +241,11 @@ interface PlacedNote extends NotePlace {
   readonly position: number
 }
 
-/** What a log has behind its first rows, which it shares with another. */
+/** The rows of a log after those that it shares with another. */
 interface Behind {
   readonly head: RowsToErase['expected']
   readonly found: readonly PlacedNote[]
-  /** Its messages: those that are shared, and those behind them, without the texts that are in blocks. */
+  /** Its messages, the shared ones first, without the texts that are in blocks. */
   readonly messages: readonly Partial<Message>[]
 }
 

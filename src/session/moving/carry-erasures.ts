@@ -94,7 +94,7 @@ export async function* sayErased(
   yield* need(appendToLedger(store, news) as Promise<Either<ImportFault, unknown>>)
 }
 
-/** What the other store says, which is no word of this one. */
+/** The other store's entry. This store does not vouch for it. */
 const copiedOf = (by: Erasure | undefined): CopiedClaim => {
   if (by?.copied !== undefined) return by.copied
   const { at, reason, by: person } = by ?? { at: undefined, reason: 'erased before it was exported', by: undefined }

@@ -155,7 +155,7 @@ async function* isBeginning(to: Store, id: string, { size }: Head, mirror: Mirro
   return true
 }
 
-/** What is copied, and between which stores. */
+/** The session to copy, and both stores. */
 interface Source {
   readonly from: Store
   readonly to: Store
@@ -163,7 +163,7 @@ interface Source {
   readonly meta: JsonObject
   /** The rows that were erased. */
   readonly erased: readonly PlacedRow[]
-  /** Store the rows behind those that are there. */
+  /** Store the rows after the ones that the copy has. */
   readonly store: (start: Head) => Steps<StoringFault | NewLogFault, Head>
 }
 
@@ -190,7 +190,7 @@ async function* sourceOf(
   return { from, to, head: mirror.head, meta: log.meta, erased, store }
 }
 
-/** What was partial is a session from now on. */
+/** Turn the partial copy into a session. */
 async function* finished(store: Store, id: string, meta: JsonObject): Steps<UpdateFault | NoSessionFault, SessionInfo> {
   const log = yield* need(store.info(id))
   if (!isPartialOf(log, 'copy')) return yield* need(sessionInfo(log))
@@ -206,7 +206,7 @@ type BeginFault =
   | StoreFaultOf<'Conflict'>
   | SessionFaultOf<'UnfinishedSession'>
 
-/** How far the copy is, which is the beginning of the record. */
+/** The length of the copy so far. The copy is a prefix of the record. */
 async function* beginCopy(from: Store, to: Store, id: string, head: Head): Steps<BeginFault, Head> {
   const found = yield* findLog(to, id)
   if (found !== undefined && isPartialOf(found, 'import'))

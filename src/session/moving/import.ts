@@ -81,14 +81,14 @@ export const importRecord = (
 
 export const importPrefix = 'indelible.import.'
 
-/** What is imported as a session. */
+/** The contents of an import. */
 interface ImportedLog {
   readonly id: string
   readonly head: ExportedHead
   readonly rows: Iterable<TimedExport>
   /** The rows that were erased. */
   readonly erased: readonly PlacedRow[]
-  /** Why they were erased. Default: nobody knows. */
+  /** Why they were erased. Default: unknown. */
   readonly reasons?: () => Steps<ImportFault, Reasons>
   readonly progress: ImportOptions['progress']
   /** The store that has the files of the messages. Undefined: the store that is written. */

@@ -31,7 +31,7 @@ export interface ImportOptions {
 /** A row that says when it was written. */
 export type TimedExport = ExportedRow & { readonly at: number }
 
-/** Rows that do not say when they were written are written now. */
+/** Rows without a time get the current one. */
 export const withTime = function* (rows: Iterable<ExportedRow>, now: number): Generator<TimedExport> {
   for (const row of rows) yield { at: now, ...row }
 }

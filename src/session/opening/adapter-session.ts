@@ -7,7 +7,7 @@ import { FaultError } from '../../task/index.ts'
 
 /** A session that a foreign interface reads and changes. Its functions throw a `FaultError`. */
 export interface AdapterSession {
-  /** The session with everything that others have appended, too; undefined if there is none. */
+  /** The session, with what others have appended; undefined if there is no such session. */
   readonly read: () => Promise<Session | undefined>
   /**
    * Append what `make` says of the session as it is, in one append; asked again if another writer was quicker. Changes of
@@ -88,7 +88,7 @@ export const adapterSessions = (store: Store): ((id: string, mark: Mark) => Adap
   }
 }
 
-/** A session that has the mark; else it throws. */
+/** The session if it has the mark; otherwise throws. */
 export const requireMark = <S extends Pick<Session, 'metadata' | 'close'>>(session: S, id: string, mark: Mark): S => {
   if (hasMark(session.metadata(), mark)) return session
   void session.close()()

@@ -1,4 +1,4 @@
-/** What is known of a session beside its rows, and changing its metadata. */
+/** A session's description and metadata, and changing the metadata. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, type JsonObject } from '../../json/index.ts'
 import type { Redactor } from '../../redact/index.ts'

@@ -115,7 +115,7 @@ const endedRest = (store: Store, id: string): Rest<SealedSession> => ({
   erase: (what, options) => sessionSteps(erasing('session.erase', store, id, what, options), 'session.erase'),
 })
 
-/** What a handle has, without its brand. */
+/** The members of a handle, without its brand. */
 type Reading = { readonly [Key in Exclude<keyof SessionReader, 'len'>]: SessionReader[Key] }
 type Rest<S> = { readonly [Key in Exclude<keyof S, keyof SessionReader>]: S[Key] }
 

@@ -46,7 +46,7 @@ export interface SessionOptions extends OpenOptions {
   readonly erasable?: boolean
 }
 
-/** Throws TypeError, if a rule is none. */
+/** Throws TypeError if a rule is invalid. */
 const redactorFor = (redact: Redact | undefined): Redactor | undefined =>
   redact === undefined ? undefined : createRedactor(redact)
 

@@ -18,7 +18,7 @@ import { conversationOf, type Mirror } from './mirror.ts'
 import type { LogFault, Store } from '../../store/index.ts'
 import type { StartedCall } from '../session.ts'
 
-/** The calls that the last assistant message left open, if nothing but results stands behind it. */
+/** The open calls of the last assistant message, if only results follow it. */
 export const openIn = (mirror: Mirror): readonly OpenCall[] => {
   const conversation = conversationOf(mirror)
   const turn = conversation.slice(lastTurnOf(conversation))
@@ -27,14 +27,14 @@ export const openIn = (mirror: Mirror): readonly OpenCall[] => {
   )
 }
 
-/** The index of the last message that is not a tool's; 0, if there is none. */
+/** The index of the last message that is not a tool result; 0 if there is none. */
 const lastTurnOf = (view: View<Message>): number => {
   let from = view.length - 1
   while (from > 0 && view.at(from)?.role === 'tool') from -= 1
   return Math.max(0, from)
 }
 
-/** The steps that nobody is at work on: their runs held no lease, or hold it no more. */
+/** The steps without a running run: their runs never held a lease, or no longer hold it. */
 export const endedStepsIn = (mirror: Mirror): readonly OpenStep[] =>
   openStepsIn(mirror).filter(({ lease = 0 }) => lease <= mirror.endedLeases)
 

@@ -1,4 +1,4 @@
-/** Reading a session some of whose rows are not what was appended: everything else, and a mark in the place of each. */
+/** Reading a damaged session: a mark takes the place of each altered row, and all other rows are read as they are. */
 import type { Either, Left } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
 import { user } from '../../message/index.ts'

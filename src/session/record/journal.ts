@@ -33,7 +33,7 @@ export interface OpenStep {
   readonly lease: number | undefined
   /** The whole answer, as it is to be recorded. Undefined: the model was still at it. */
   readonly answer: Message | undefined
-  /** What the model had said: whole parts, and text as far as it came. */
+  /** The model's output so far: whole parts, and partial text. */
   readonly said: readonly (Part | string)[]
   /** Whether the results are to be one message. */
   readonly together: boolean
@@ -45,7 +45,7 @@ export interface OpenStep {
   readonly waiting: ReadonlySet<string>
 }
 
-/** How far the notes and messages of a mirror were folded, and what was open then. */
+/** How many notes and messages of a mirror were folded, and the steps that were open then. */
 export interface JournalFold {
   notes: number
   messages: number
@@ -66,7 +66,7 @@ interface Draft {
 
 export const emptyFold = (): JournalFold => ({ notes: 0, messages: 0, open: new Map() })
 
-/** What the fold reads: a mirror. */
+/** The parts of a mirror that the fold reads. */
 interface Log {
   readonly journal: JournalFold
   readonly history: History<Message>
@@ -170,7 +170,7 @@ export const stepsIn = (
   return { open: new Set([...open.keys()].filter((step) => !named.has(step))), ended }
 }
 
-/** Whether an answer has something of a step: a text, or a call. Of one that was erased nobody can tell. */
+/** Whether an answer contains a text or a call of a step. It is unknown for an erased answer. */
 const isOf = ({ role, content = [] }: Partial<Message>, { answer, said }: OpenStep): boolean =>
   role === 'assistant' &&
   (content.some(({ type }) => type === 'erased') ||
@@ -225,7 +225,7 @@ const answerOf = (value: unknown): Message | undefined => {
   return message?.role === 'assistant' ? message : undefined
 }
 
-/** What of it is a part of a message: another program may have written the note. */
+/** The valid message parts in it. Another program may have written the note. */
 const partsOf = (values: readonly unknown[]): readonly Part[] =>
   values.flatMap((part) => messageIn({ role: 'assistant', content: [part] })?.content ?? [])
 
@@ -236,7 +236,7 @@ export const interruptedTool =
 /** Why a call has no result of its own. */
 export type Unanswered = (call: ToolCallPart, step: OpenStep) => string
 
-/** Why, where nobody says anything else. */
+/** The default reason. */
 export const whyUnanswered: Unanswered = ({ id }, { started, waiting, answer }) => {
   if (waiting.has(id)) return 'Not run: the call was waiting for approval when the run ended.'
   if (started.has(id)) return interruptedTool

@@ -48,10 +48,10 @@ const erasableKey = 'indelible.erasable'
 /** Under which key it stands that rows are still to come: such a log is no session yet. */
 const partialKey: typeof partialMember = partialMember
 
-/** Who stores the rows that are to come: an import's log is its own, a copy's is everybody's who copies the same. */
+/** Who may store the remaining rows: only the import that made the log, or anybody who makes the same copy. */
 export type PartialOf = 'import' | 'copy'
 
-/** What is stored for a session while it is imported or copied. */
+/** The stored metadata of a session while it is imported or copied. */
 export const partialMeta = <By extends PartialOf>(by: By): { readonly [partialKey]: By } => ({
   [partialKey]: by,
 })
@@ -68,7 +68,10 @@ export const redactedMeta = (redactor: Redactor | undefined, given: JsonObject):
   return isLeft(checked) ? given : redactor.json(checked.right)
 }
 
-/** What is stored for a session with this metadata. It is checked before it is spread: a text or a date would become an object. */
+/**
+ * The stored form of a session's metadata. It is checked before it is spread, because spreading a text or a date gives an
+ * object.
+ */
 export const storedMeta = (
   given: unknown,
   forkedFrom?: ForkPoint,
@@ -88,7 +91,7 @@ export const storedMeta = (
   })
 }
 
-/** What a log's metadata says of it as a session. */
+/** The session that a log's metadata describes. */
 export const sessionInfo = ({
   id,
   entries,

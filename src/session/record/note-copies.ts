@@ -1,4 +1,4 @@
-/** Which notes repeat what messages say: those that go with them when they are erased. */
+/** Notes that repeat a message's text, and so are erased with it. */
 import type { View } from '../../history/index.ts'
 import { isArray, isLeft, isObject, parseJson } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
@@ -10,11 +10,11 @@ export interface Subject {
   readonly positions: ReadonlySet<number>
   /** The ids of their calls, and of the calls that they answer. */
   readonly callIds: ReadonlySet<string>
-  /** The steps of runs that they were, and those that were discarded behind them. */
+  /** The run steps that produced them, and the discarded steps after those. */
   readonly steps: ReadonlySet<string>
   /** The ids of the calls of these discarded steps. */
   readonly discardedCalls: ReadonlySet<string>
-  /** The ids of inputs that go too, whatever became of them. */
+  /** The ids of inputs that are erased with them. */
   readonly inputs: ReadonlySet<string>
   /** Their texts. */
   readonly texts: readonly string[]
@@ -29,7 +29,7 @@ export const longEnough = 12
 /** Texts that are shorter say nothing of where they come from. */
 const tooShort = 4
 
-/** What goes with messages, and by itself. */
+/** Notes and inputs to erase with messages, or alone. */
 export interface CopiesInNotes {
   /** Steps: of their answers, and discarded ones. */
   readonly ended: readonly EndedStep[]
@@ -37,7 +37,7 @@ export interface CopiesInNotes {
   readonly inputs: ReadonlyMap<string, readonly unknown[]>
 }
 
-/** What notes know messages by, and texts that no message has. */
+/** The ids that notes know messages by, and texts that no message has. */
 export const subjectOf = (
   messages: View<Message>,
   positions: readonly number[],
@@ -86,11 +86,11 @@ export const subjectOf = (
   }
 }
 
-/** The texts of a part. The name of a tool says nothing of what was said: every other call of it has the same. */
+/** The texts of a part. A tool's name does not count: every call of the tool has it. */
 const saidIn = (part: unknown): readonly string[] =>
   textsOf(isObject(part) && 'name' in part ? { ...part, name: undefined } : part, false)
 
-/** The step that a message is of: the answer of a step says so, and its results stand behind it. */
+/** The step of a message: the answer of a step names it, and its results follow. */
 const stepOf = (messages: View<Message>, position: number): string | undefined => {
   for (let at = position; at >= 0; at--) {
     const message = messages.at(at) as Message

@@ -10,7 +10,7 @@ import { sessionInfo, type SessionInfo } from './metadata.ts'
 import { readDamaged } from './damaged.ts'
 import { emptyMirror, readUpTo, type Mirror } from './mirror.ts'
 
-/** The log of that id; undefined if there is none. */
+/** The log with this id; undefined if there is none. */
 export async function* findLog(store: Store, id: string): Steps<LogFault, LogInfo | undefined> {
   const found = await store.info(id)()
   return isLeft(found) && found.left._tag === 'NoSuchLog' ? undefined : yield* need(found)

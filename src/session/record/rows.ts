@@ -47,7 +47,7 @@ export const erasedCause = ({ content }: Message): MessageFault => ({
   found: '"erased"',
 })
 
-/** Rows of messages, which begin at the position `base`, and notes behind them. */
+/** Rows of messages from the position `base` on, followed by notes. */
 export const withNotes = (
   mirror: Mirror,
   messages: StepRows,
@@ -85,7 +85,7 @@ export const rowsOfNote = (mirror: Mirror, note: Note): StepRows => ({
 
 const noteRow = (note: Note): Row => ({ kind: 'note', body: JSON.stringify(note) })
 
-/** A copy of a note that somebody else may write. */
+/** A copy of a note, for the kinds that callers may write. */
 export const checkedNote = (
   given: Note,
   { redactor }: Pick<Mirror, 'redactor'>,
@@ -128,7 +128,7 @@ export const againstNote = (note: Note, mirror: Mirror): string | undefined => {
   return undefined
 }
 
-/** What the conversation has between two positions of the record. */
+/** The conversation between two positions of the record. */
 export const saidIn = (mirror: Mirror, { from, to }: Range): View<Message> => {
   const conversation = conversationOf(mirror)
   return conversation.slice(conversation.before(from), conversation.before(to))

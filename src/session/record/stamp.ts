@@ -1,4 +1,4 @@
-/** What a session writes on each row that it appends: when, and in an erasable session a salt. */
+/** The time of each row that a session appends, and in an erasable session its salt. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, ownField, right } from '../../json/index.ts'
 import type { Row, Store, StoreFaultOf } from '../../store/index.ts'

@@ -1,4 +1,4 @@
-/** What a session handle appends: each call is one step of its writer. */
+/** The append methods of a session handle. Each call is one step of its writer. */
 import { callCallback, type CallbackThrew } from '../../task/index.ts'
 import type { Immutable } from '../../history/index.ts'
 import { hasOwn, isArray, isLeft, left, optionsOf, ownField, right } from '../../json/index.ts'
@@ -38,7 +38,7 @@ import type { Writer } from './writer.ts'
 
 type AppendInput = Parameters<Session['append']>[0]
 
-/** The line of the writers that meet at a session: whoever was refused waits in it, and appends when its turn comes. */
+/** The queue of a session's writers. A refused writer waits in it, and appends when its turn comes. */
 interface Line {
   /** The store's `turn`: resolves when all who came before are done. */
   readonly take: () => Promise<Either<LogFault, () => void>>
@@ -222,12 +222,12 @@ const step = (
   rows: Step['rows'],
 ): Step => ({ continues, ...counts, operation, respectLease: respectLease === true, rows })
 
-/** No option is given. */
+/** No options were passed. */
 const noOptions: object = Object.freeze(optionsOf('session', undefined))
 
 const none = Object.freeze({ message: undefined, position: undefined })
 
-/** It would be asked again after each of its own appends, for ever. */
+/** Otherwise it would be called again after each of its own appends, for ever. */
 const selfAppending: CallbackThrew = Object.freeze({
   _tag: 'CallbackThrew',
   callback: 'make',

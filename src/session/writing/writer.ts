@@ -50,7 +50,7 @@ import type { WriteAnswer, Recorded, Step, StepRows } from '../record/step.ts'
  */
 export type WriterState = 'idle' | 'sending' | 'recovering' | 'alone'
 
-/** `drained` all that was on its way has its answer. `begun` and `ended` are of what is done alone. */
+/** `drained`: every pending step has its answer. `begun` and `ended` mark work that runs alone. */
 export type WriterEvent = 'sent' | 'refused' | 'drained' | 'begun' | 'ended'
 
 export const writerTable: { readonly [S in WriterState]: { readonly [E in WriterEvent]?: WriterState } } = {
@@ -60,13 +60,13 @@ export const writerTable: { readonly [S in WriterState]: { readonly [E in Writer
   alone: { ended: 'idle' },
 }
 
-/** A step whose turn has not come. */
+/** A step that waits for its turn. */
 interface Waiting extends Step {
   /** The length that it continues; undefined: it goes by a head, or stands anywhere. */
   expectedLen: number | undefined
   /** The head that it continues, once that is known. */
   expectedHead: Head | undefined
-  /** How many messages, and how many notes, it was called behind. */
+  /** How many messages and notes were ahead of it when it was called. */
   readonly behind: { readonly messages: number; readonly notes: number }
   /** Why it can't be appended: one that it was to follow has failed. */
   doomed: WriteFault | undefined
@@ -197,7 +197,7 @@ export class Writer {
     }
   }
 
-  /** Whether a step can be sent behind those that are on their way. If not, it waits for them and is looked at again. */
+  /** Whether a step can be sent while others are pending. If not, it waits for them and is checked again. */
   #fits(step: Waiting): boolean {
     const isSealing = this.#sent.at(-1)?.seals === true || this.#mirror.sealed
     if (this.#mirrorIs !== 'current' || isSealing || step.doomed !== undefined) return false
@@ -270,7 +270,7 @@ export class Writer {
     }
   }
 
-  /** A store of somebody else's may throw where it should answer: that must not stop the writer. */
+  /** A third-party store may throw instead of answering. That must not stop the writer. */
   async #ask(
     { operation, respectLease, respectTurns }: Step,
     append: Pick<Append, 'expected' | 'rows' | 'blocks' | 'attached'>,
@@ -314,7 +314,7 @@ export class Writer {
     first.resolve(right(this.#recorded(answer.right, first.messages)))
   }
 
-  /** Code that replaced built-ins made this throw: nothing is known of what was on its way. */
+  /** Replaced built-ins made this throw, so the state of pending steps is unknown. */
   #lost(first: SentStep, cause: unknown): void {
     const fault = { _tag: 'Io', operation: 'append', cause, outcome: 'unknown' } as const
     this.#break(fault)
@@ -336,7 +336,7 @@ export class Writer {
     this.#fail(step, fault)
   }
 
-  /** One has not been appended where it should have been; neither have those behind it, unless the store says so. */
+  /** A step was not appended at its expected place. Neither were the steps after it, unless the store says otherwise. */
   async #recover(first: SentStep, answer: Either<AppendFault, Appended>): Promise<void> {
     this.#on('refused')
     const all = [{ step: first, answer }]
@@ -446,14 +446,14 @@ export class Writer {
       for (const follower of this.#followers()) follower.doomed ??= consequenceOf(fault)
   }
 
-  /** A step that had happened before. Those behind it don't wait for its messages to come. */
+  /** A step that had already been appended. The steps after it do not wait for its messages. */
   #repeated(step: Waiting, answer: Recorded): void {
     this.#answer(step, right(answer))
     if (answer.to > step.behind.messages) return // somebody else did it since
     for (const follower of this.#followers()) follower.expectedLen = (follower.expectedLen as number) - step.messages // a follower has one
   }
 
-  /** Those that were to follow a step: called behind it, without a length of their own. */
+  /** The steps that were to follow a step: called after it, without an expected length. */
   #followers(): readonly Waiting[] {
     return this.#waiting.filter(
       (next): next is Waiting => !isPause(next) && next.continues.type === 'len' && next.continues.len === undefined,
@@ -484,7 +484,7 @@ export class Writer {
   }
 }
 
-/** What comes before a store has lost or changed rows: nothing was sent. */
+/** The store has lost or changed earlier rows, so nothing was sent. */
 export const changedBefore: StoreFaultOf<'Io'> = Object.freeze({
   _tag: 'Io',
   operation: 'append',
@@ -500,7 +500,7 @@ const isRepeat = ({ head }: Appended, { plan, operation }: SentStep): boolean =>
 /** A length that is no number is one that no record has: to compare it could throw, where others wait for the answer. */
 const lengthOf = (given: unknown): number => (typeof given === 'number' ? given : NaN)
 
-/** What a store throws that should answer is its failure. */
+/** If a store throws instead of answering, the error becomes an `Io` fault. */
 const guardStore = async <F, T>(work: () => Promise<Either<F, T>>): Promise<Either<F | StoreFaultOf<'Io'>, T>> => {
   try {
     return await work()

@@ -21,7 +21,7 @@ import { sameHead } from './rules.ts'
 import type { Store } from '../port/store.ts'
 import { headOf, rowLeaf } from '../port/tree.ts'
 
-/** What an erasure, and the judging of rows that were erased, need of a store. */
+/** The part of a store that erasing, and checking erased rows, needs. */
 export type InnerStore = Pick<Store, 'info' | 'read' | 'nodes' | 'hash' | 'scope' | 'now'>
 
 /** Erase rows by a driver. `store` asks it. */

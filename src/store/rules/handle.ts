@@ -68,7 +68,7 @@ const signalsOf = (driver: StoreDriver): Signals => {
 /** Closed handles answer nothing but `Closed`. */
 interface Life {
   closed: Promise<void> | undefined
-  /** What asks the driver more than once: it is finished before a close. */
+  /** Work that calls the driver more than once. A close waits for it. */
   readonly pending: Set<Promise<unknown>>
   /** For the watchers of the handle. */
   readonly signals: Signals
@@ -394,7 +394,7 @@ const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
 const leaseOrFault = (answered: Either<StoreFault, Lease | undefined>): Either<StoreFault, Lease> =>
   isLeft(answered) ? answered : right(answered.right as Lease) // `take` and `renew` leave one
 
-/** By driver and scope: what is known of a ledger is kept with it. */
+/** Handles by driver and scope. A handle keeps the ledger that it read. */
 const inners = new WeakMap<StoreDriver, RecentMap<string, InnerStore>>()
 
 /** A driver, asked as a part of another question: also while a handle is closing. */
@@ -414,7 +414,7 @@ const innerOf = (driver: StoreDriver, scope: string): InnerStore => {
   return inner
 }
 
-/** Rows that are read: one without a text is damage, unless the ledger says that it was erased. */
+/** Checks rows that are read: a row without a text is damaged, unless the ledger records its erasure. */
 const judgedRows = async (
   store: InnerStore,
   id: string,
@@ -481,7 +481,7 @@ const outside = (answer: Either<StoreFault, LogInfo>): Either<StoreFault, LogInf
       ? left({ ...answer.left, meta: withoutIdentities(answer.left.meta) })
       : answer
 
-/** What a driver finds, and the rows of each scope that its ledger says were erased and that have their text. */
+/** The driver's findings, and each scope's rows that have a text although the ledger records their erasure. */
 const checked = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => {
   const found = (await driver.check?.()) ?? right([])
   const scopes = (await driver.scopes?.()) ?? right([])

@@ -47,7 +47,7 @@ export interface LedgerContent {
 /** Reading a ledger. */
 type LedgerFault = LogFault | StoreFaultOf<'NotALedger'>
 
-/** What reading a ledger needs of a store. */
+/** The part of a store that reading a ledger needs. */
 type LedgerStore = Pick<Store, 'info' | 'read' | 'nodes' | 'hash'>
 
 const nothing: LedgerContent = Object.freeze({
@@ -59,7 +59,7 @@ const nothing: LedgerContent = Object.freeze({
   erased: new Map(),
 })
 
-/** What was read of a ledger, by store: rows that are there stay, so only new ones are read. */
+/** Ledgers that were read, by store. Ledgers only grow, so only new rows are read. */
 const known = new WeakMap<LedgerStore, LedgerContent & { readonly head: Head }>()
 
 /**
@@ -138,7 +138,7 @@ const readOn = async (
 const keyOf = ({ log, row, kind, leaf, stub }: Omit<ErasedRow, 'index'>): string =>
   JSON.stringify([log, row, kind, leaf, stub])
 
-/** Whether a hold keeps a row: whoever says then that it was erased is not believed. */
+/** Whether a hold protects a row. A claim that it was erased later does not count. */
 const isHeldRow = (held: ReadonlyMap<string, Hold>, { log, row }: ErasedRow): boolean =>
   [...held.values()].some(({ logs }) => identityAt(logs, row) === log)
 
@@ -173,7 +173,7 @@ export const erasureOf = (
 export const stubLeaf = (row: Pick<StoredRow, 'kind' | 'body' | 'stored' | 'at'>, hash: Hash): string =>
   bytesToHex(rowLeaf({ kind: row.kind, body: ownField(row, 'stored') ?? row.body, at: row.at }, hash))
 
-/** The first row without a text that the ledger does not say was erased; undefined: there is none. */
+/** The first row without a text whose erasure the ledger does not record; undefined if there is none. */
 export const firstUnaccounted = (
   content: Pick<LedgerContent, 'erased'>,
   rows: readonly StoredRow[],
@@ -182,7 +182,7 @@ export const firstUnaccounted = (
 ): StoredRow | undefined =>
   rows.find((row) => row.erased !== undefined && erasureOf(content, row, identities, hash) === undefined)
 
-/** What an append to a ledger did. */
+/** The result of an append to a ledger. */
 export interface LedgerAppended {
   /** The head of the ledger after it. */
   readonly head: Head

@@ -1,6 +1,6 @@
-/** Trying again, where somebody else was quicker. */
+/** Retrying when another writer was first. */
 
-/** How often something is tried that others do at the same time. */
+/** How many attempts are made. */
 const attempts = 50
 
 /**

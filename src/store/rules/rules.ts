@@ -54,7 +54,7 @@ export const storedRow = (
  */
 export const sameHead = (one: Head, other: Head): boolean => one.size === other.size && one.root === other.root
 
-/** What a log is continued from. */
+/** The state that an append continues. */
 export interface Grounds {
   readonly head: Head
   readonly entries: number
@@ -160,7 +160,7 @@ export const againstChange = (
 export const hasKey = (meta: JsonObject | string, ownKey: string | null | undefined): boolean =>
   ownKey === undefined || ownKey === ((typeof meta === 'string' ? ownKeyIn(meta) : ownKeyOf({ meta })) ?? null)
 
-/** It is another record. */
+/** The fault for a log that is another record. */
 export const divergedFault = (id: string, expected: Head, actual: Head): StoreFault => ({
   _tag: 'Diverged',
   id,
@@ -195,7 +195,7 @@ export const repeatedAppend = (
     ? right(Object.freeze({ from, head: Object.freeze(head) }))
     : left({ _tag: 'OperationMismatch', id, operation, from, head: Object.freeze(head) })
 
-/** The blocks that rows speak of and that don't come with them: they must be there. */
+/** The blocks that rows reference and that are not passed with them: the store must have them. */
 export const namedElsewhere = ({ rows, blocks }: Pick<CheckedAppend, 'rows' | 'blocks'>): readonly BlockId[] => {
   const named = new Set<BlockId>()
   for (const row of rows) for (const block of row.blocks) named.add(block)
@@ -211,7 +211,7 @@ export const againstFork = (id: string, at: number, size: number): StoreFault | 
 export const entriesBefore = (at: number, last: RowPlace | undefined): number =>
   last === undefined ? 0 : last.kind === 'entry' ? last.index + 1 : at - 1 - last.index
 
-/** A log as it is told of. `appended` is that of its own last row, if it has one. */
+/** The description of a log. `appended` is the time of its own last row, if it has one. */
 export const logInfo = ({
   appended,
   created,
@@ -234,7 +234,7 @@ export const sharedRows = <Segment>(
   return shared
 }
 
-/** What a driver that finds another leaf than it was given says. */
+/** The fault of a driver that finds another leaf than the given one. */
 export const notThatRow = (id: string, position: number): StoreFault => ({
   _tag: 'DamagedLog',
   id,

@@ -1,4 +1,4 @@
-/** Rows that the ledger says were erased, and that have their text: an older state of them was put back. */
+/** Undone erasures: rows that have a text although the ledger records their erasure, because an older state was restored. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { isLeft, right } from '../../json/index.ts'
@@ -12,7 +12,7 @@ import { rowLeaf } from '../port/tree.ts'
 export interface UndoneErasure {
   /** The position of the row in the log that the erasure names. */
   readonly position: number
-  /** What the ledger says. */
+  /** The ledger's entry. */
   readonly erasure: Erasure
 }
 
@@ -44,6 +44,6 @@ export const undoneErasures = async (
   return right([...undone.values()])
 }
 
-/** What is wrong with such a row, as a clause. */
+/** The problem of such a row, as a clause. */
 export const undoneText = ({ erasure: { at, reason } }: UndoneErasure): string =>
   `the ledger says that it was erased${at === undefined ? '' : ` at ${new Date(at).toISOString()}`}${reason === undefined ? '' : ` (${reason})`}, and its text is there: an older state of it was put back; erase it again`

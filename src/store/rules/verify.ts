@@ -54,7 +54,7 @@ export function verifyLog(
   }, 'verifyLog')
 }
 
-/** What `inspect` throws is a fault. */
+/** Turns what `inspect` throws into a fault. */
 const guardInspect =
   (inspect: InspectRows): InspectRows =>
   async (rows) => {
@@ -65,7 +65,7 @@ const guardInspect =
     }
   }
 
-/** Whether it is the log that was looked at, which may have grown. */
+/** Whether it is still the log that was checked. It may have grown. */
 const isSameLog = (before: LogInfo, after: LogInfo): boolean =>
   before.created === after.created && before.head.size <= after.head.size
 

@@ -109,7 +109,7 @@ export class Appender {
     return repeatedAppend(log.id, { operation, from, head }, given, this.#parts.rows.read(log.segment, from, size))
   }
 
-  /** What rows speak of and is not there, or not as its id says. */
+  /** Referenced blocks that are missing or altered. */
   #lacking(scope: number, given: CheckedAppend): StoreFault | undefined {
     const { blocks } = this.#parts
     const named = namedElsewhere(given)

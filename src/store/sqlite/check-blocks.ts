@@ -1,4 +1,4 @@
-/** Blocks, their bytes, and the rows that speak of them. */
+/** Blocks, their bytes, and the rows that reference them. */
 import { equalBytes } from '../../proof/kit.ts'
 import { findingsOf, type Facts, type Finding, type Raw } from './check-facts.ts'
 import { fits } from './sum.ts'

@@ -1,4 +1,4 @@
-/** What a check has found out about a store file so far: its scopes, segments and logs, and how it reads the rest. */
+/** The state of a check of a store file: its scopes, segments and logs, and how it reads the rest. */
 import type { DatabaseSync } from 'node:sqlite'
 import { emptyRange, peakEnds, type CompactRange, type Hash } from '../../proof/kit.ts'
 import type { StoreFinding } from '../port/check.ts'
@@ -33,14 +33,14 @@ export interface Segment extends Base {
   rows: SegmentRows | undefined
 }
 
-/** What the rows of a segment come to. */
+/** The totals of a segment's rows. */
 export interface SegmentRows {
   readonly range: CompactRange
   readonly entries: number
   readonly first: number | undefined
   /** The time of the last row, if there is one. */
   readonly appended: number | null
-  /** What is wrong with the first row that can't be explained. */
+  /** The problem of the first row that can't be explained. */
   readonly damage: Finding | undefined
   /** Nodes and places that are not those of the rows. */
   readonly beside: readonly Beside[]

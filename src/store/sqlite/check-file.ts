@@ -4,7 +4,7 @@ import { findingsOf, type Facts, type Finding, type Raw } from './check-facts.ts
 import { applicationId, formats } from './schema.ts'
 import { isOfSearch } from './search.ts'
 
-/** What SQLite says of the file is cut off behind so many lines. */
+/** The most lines that are kept of SQLite's report about the file. */
 const mostLines = 100
 
 export function* checkFile(facts: Facts): Generator<Finding | undefined> {
@@ -57,7 +57,10 @@ export function* checkSchema(facts: Facts): Generator<Finding | undefined> {
   if (application !== applicationId) yield findingsOf('file', undefined, 'it is not marked as a store')
 }
 
-/** An index follows from its table. Undefined: it is none, or one that SQLite makes with a table. */
+/**
+ * The statement that rebuilds an index from its table. Undefined if it is not an index, or is one that SQLite makes
+ * itself.
+ */
 const remakeIndex = (facts: Facts, { type, name, sql }: Raw): (() => string) | undefined => {
   if (type !== 'index' || typeof sql !== 'string') return undefined
   return () => {

@@ -1,4 +1,4 @@
-/** What other connections do to the file: seen by SQLite's `data_version`, which is asked while somebody watches. */
+/** Changes by other connections, detected by SQLite's `data_version`, which is polled while somebody watches. */
 import type { DatabaseSync } from 'node:sqlite'
 import { Signals, type Wake } from '../port/signals.ts'
 import { prepareOnce, type Prepared } from './prepared.ts'
@@ -61,7 +61,7 @@ export class Elsewhere {
     }, this.#pause)
   }
 
-  /** Undefined where the file can't be asked: then its readers find out why. */
+  /** Undefined if the file can't be read; its readers then get the fault. */
   #read(): unknown {
     try {
       return this.#version().get()?.['data_version']

@@ -44,7 +44,7 @@ interface Parts {
 
 type ErasedExceptRows = Omit<Erased, 'rows'>
 
-/** What the transaction has done. */
+/** The result of the transaction. */
 type ErasedInFile = Omit<ErasedExceptRows, 'residue'>
 
 /** A row that contains a text. */
@@ -185,7 +185,7 @@ export class Eraser {
     return right({ head: recorded.right.head, blocks })
   }
 
-  /** Remove what the file and its log still have of erased rows. Without needles nobody knows what to look for. */
+  /** Remove remains of erased rows from the file and its log. Needles are the texts to look for. */
   async #cleaned(done: ErasedInFile, needles: Needles | undefined): Answer<ErasedExceptRows> {
     const { writer } = this.#parts
     if (needles === undefined && this.#sql.marked().get() === undefined) return right({ ...done, residue: [] })

@@ -1,4 +1,7 @@
-/** Leases in the file. The clock is the machine's, whatever time the store was given: its processes must agree on it. */
+/**
+ * Leases in the file. They use the machine's clock, not the store's `now`, because all its processes must agree on the
+ * time.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'

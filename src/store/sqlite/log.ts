@@ -68,7 +68,7 @@ export const headSum = ({ scope, id, segment, size, entries, peaks, root, append
  */
 export const usedAt = (time: number): number => Math.floor(time / 100)
 
-/** What is known of a log beside its rows. Throws Damaged. */
+/** A log without its rows. Throws Damaged. */
 export const infoIn = (raw: RawLog): LogInfo => {
   const log = logIn(raw)
   const created = whole(raw, 'created', -latest, latest)

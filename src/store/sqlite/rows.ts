@@ -31,7 +31,7 @@ export class Rows {
   readonly #place: StatementSync
   readonly #sql: ReturnType<typeof statements>
   readonly #writing: () => boolean
-  /** As committed: the key of a segment that is rolled back is given again. */
+  /** Only committed segments: the key of a segment that is rolled back is used again. */
   readonly #bases = new Map<number, Base>()
 
   /** @param writing whether a transaction is going on, which may yet be rolled back */

@@ -146,7 +146,7 @@ const checked = async (open: () => DatabaseSync): Promise<Either<StoreFault, rea
 const findingOf = ({ rebuild, ...found }: Finding): StoreFinding =>
   Object.freeze({ ...found, repairable: rebuild !== undefined })
 
-/** What is damaged may hide more damage: it is looked for until a pass changes nothing. */
+/** Damage may hide more damage, so passes are repeated until one changes nothing. */
 const repairStore = (db: DatabaseSync): readonly StoreRepair[] => {
   const repairs = new Map<string, StoreRepair>()
   for (;;) {

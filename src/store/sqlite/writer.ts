@@ -19,7 +19,7 @@ interface Job {
   readonly work: () => Either<StoreFault, unknown>
   readonly bytes: number
   readonly answer: (result: Either<StoreFault, unknown>) => void
-  /** It is no part of a transaction. */
+  /** Whether it runs outside a transaction. */
   readonly alone?: true
 }
 
@@ -34,7 +34,7 @@ export interface WriterOptions {
 /** The write-ahead log is looked at once in so many transactions. */
 const transactionsBetweenChecks = 64
 
-/** As much as is written before everybody else gets a turn. */
+/** How many jobs are written before other work gets a turn. */
 const batchJobs = 64
 const batchBytes = 1 << 20
 
@@ -59,9 +59,9 @@ export class Writer {
   #writing = false
   readonly #file: string | undefined
   #transactions = 0
-  /** The number of the transaction that was begun last. */
+  /** The number of the latest transaction. */
   transaction = 0
-  /** Bytes of the write-ahead log that are told of. */
+  /** The size in bytes at which the write-ahead log is reported. */
   #tellAt = logLimit
   /** The disk has refused a sync: what is on it is not known, so nothing is written any more. */
   #broken: StoreFault | undefined
@@ -171,7 +171,7 @@ export class Writer {
     for (const [index, { answer }] of batch.entries()) answer(results[index] as Either<StoreFault, unknown>)
   }
 
-  /** Whoever reads an earlier state of the file keeps its write-ahead log from being emptied, and is named. */
+  /** Names the process that reads an earlier state of the file and so keeps its write-ahead log from being emptied. */
   #lookAtLog(): void {
     const bytes = statSync(this.#walPath, { throwIfNoEntry: false })?.size ?? 0
     if (bytes <= logLimit) this.#tellAt = logLimit
@@ -223,7 +223,7 @@ export class Writer {
   }
 }
 
-/** Which file stands at a path; undefined where there is none, or an empty one: a store never is. */
+/** The identity of the file at a path; undefined if there is none, or an empty one, because a store is never empty. */
 const fileAt = (path: string): string | undefined => {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
   return found === undefined || found.size === 0n ? undefined : `${found.dev}:${found.ino}`
