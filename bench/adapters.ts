@@ -9,8 +9,6 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { AIMessage, HumanMessage } from '@langchain/core/messages'
-import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint'
 import { SqliteSaver } from '@langchain/langgraph-checkpoint-sqlite'
 import { textOf, type Message, type Store } from 'indelible'
 import { chatStore } from '@indelible/ai-sdk'
@@ -18,6 +16,7 @@ import { claudeSessionStore } from '@indelible/claude-agent'
 import { agentsSession } from '@indelible/openai-agents'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { asBetterSqlite } from './better-sqlite.ts'
+import { graph, type Saver } from './langgraph.ts'
 import { machine } from './measure.ts'
 import { messageAt, source } from './messages.ts'
 import { conversationOf, measured, ok, turns, type Kept } from './turns.ts'
@@ -54,50 +53,9 @@ const claudeLine = (message: Message): { type: string; uuid: string } =>
     message: { role: message.role, content: [{ type: 'text', text: textOf(message) }] },
   }) as { type: string; uuid: string }
 
-interface Saver {
-  readonly put: (...args: never) => Promise<unknown>
-  readonly putWrites: (...args: never) => Promise<unknown>
-  readonly getTuple: (
-    ...args: never
-  ) => Promise<{ checkpoint: { channel_values: Record<string, unknown> } } | undefined>
-}
-
 /** By a name that the compiler does not follow: in this folder the types of LangGraph are not known. */
 const langgraph = '@indelible/langgraph'
 const { IndelibleSaver } = (await import(langgraph)) as { readonly IndelibleSaver: new (store: Store) => Saver }
-
-/** A graph of one node. `anew` gives a saver that has read nothing. */
-const graph = (saver: Saver, anew: () => Saver, close: () => unknown): Kept => {
-  const config = { configurable: { thread_id: 't', checkpoint_ns: '' } }
-  let state: unknown[] = []
-  let parent: unknown = config
-  const put = async (number: number, source: 'input' | 'loop'): Promise<void> => {
-    const checkpoint = {
-      ...emptyCheckpoint(),
-      id: uuid6(number),
-      channel_values: { messages: state },
-      channel_versions: { messages: number },
-    }
-    parent = await saver.put(
-      ...([parent, checkpoint, { source, step: number, parents: {} }, { messages: number }] as never),
-    )
-  }
-  return {
-    add: async ([question, answer], number) => {
-      state = [...state, new HumanMessage({ content: textOf(question as Message), id: `q${number}` })]
-      await put(2 * number, 'input')
-      const said = new AIMessage({ content: textOf(answer as Message), id: `a${number}` })
-      await saver.putWrites(...([parent, [['messages', [said]]], `task ${number}`] as never))
-      state = [...state, said]
-      await put(2 * number + 1, 'loop')
-    },
-    load: async () => {
-      const found = await anew().getTuple(...([config] as never))
-      return (found?.checkpoint.channel_values['messages'] as unknown[] | undefined)?.length ?? 0
-    },
-    close,
-  }
-}
 
 const contenders: { readonly [name: string]: (folder: string) => Kept | Promise<Kept> } = {
   'OpenAI Agents: agentsSession': async (folder) => {
@@ -106,7 +64,7 @@ const contenders: { readonly [name: string]: (folder: string) => Kept | Promise<
     return {
       add: (messages) => session.addItems(messages.map(agentsItem)),
       load: async () => (await agentsSession(store, { sessionId: 's' }).getItems()).length,
-      close: store.close(),
+      close: () => store.close(),
     }
   },
   "OpenAI Agents: its examples' file session": (folder) => {
@@ -129,7 +87,7 @@ const contenders: { readonly [name: string]: (folder: string) => Kept | Promise<
         return saveChat({ chatId: 'c', messages: chat })
       },
       load: async () => (await chatStore(store).loadChat('c')).length,
-      close: store.close(),
+      close: () => store.close(),
     }
   },
   "AI SDK: its guide's file": (folder) => {
@@ -151,7 +109,7 @@ const contenders: { readonly [name: string]: (folder: string) => Kept | Promise<
     return {
       add: (messages) => sessions.append(key, messages.map(claudeLine)),
       load: async () => (await claudeSessionStore(store).load(key))?.length ?? 0,
-      close: store.close(),
+      close: () => store.close(),
     }
   },
   'Claude Agent SDK: its JSON lines': (folder) => {
@@ -170,7 +128,7 @@ const contenders: { readonly [name: string]: (folder: string) => Kept | Promise<
   'LangGraph: IndelibleSaver': async (folder) => {
     const store = await storeIn(folder)
     const saver = (): Saver => new IndelibleSaver(store)
-    return graph(saver(), saver, store.close())
+    return graph(saver(), saver, () => store.close())
   },
   'LangGraph: SqliteSaver': (folder) => {
     const db = new DatabaseSync(join(folder, 'langgraph.db'))

@@ -13,6 +13,8 @@ declare module '@langchain/core/messages' {
   export type AIMessage = any
   export const HumanMessage: any
   export type HumanMessage = any
+  export const SystemMessage: any
+  export type SystemMessage = any
   export const ToolMessage: any
   export type ToolMessage = any
   export const coerceMessageLikeToMessage: any

@@ -2,17 +2,14 @@
  * The same 400 turns (a question and an answer) kept in PostgreSQL by a session and by what people use instead: bytes in
  * the database, time of a turn at turn 10 and at turn 400, time to load. Two conversations: real messages, and messages of
  * 1 kB that do not compress.
- *
- * LangGraph's saver is given what a graph of one node gives it: a checkpoint for the input and one for the step of each
- * turn, the version of the one channel that changed with it.
  */
 import { randomBytes } from 'node:crypto'
-import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import type { Message, Store } from 'indelible'
 import { postgresStore } from '@indelible/postgres'
 import { Client } from 'pg'
 import { startPostgres } from '../packages/postgres/test/postgres-server.ts'
+import { graph, type Saver } from './langgraph.ts'
 import { machine } from './measure.ts'
 import { messageAt, source } from './messages.ts'
 import { conversationOf, incompressible, keptByRefs, keptBySession, measured, ok, turns, type Kept } from './turns.ts'
@@ -31,29 +28,8 @@ const peers: { readonly [name: string]: (schema: string) => Promise<Kept> } = {
   'LangGraph PostgresSaver': async (schema) => {
     const saver = PostgresSaver.fromConnString(url, { schema })
     await saver.setup()
-    const config = { configurable: { thread_id: 't', checkpoint_ns: '' } }
-    let state: readonly Message[] = []
-    let parent: Parameters<typeof saver.put>[0] = config
-    const put = async (version: number, source: 'input' | 'loop'): Promise<void> => {
-      const versions = { messages: version }
-      parent = await saver.put(
-        parent,
-        { ...emptyCheckpoint(), id: uuid6(version), channel_values: { messages: state }, channel_versions: versions },
-        { source, step: version, parents: {} },
-        versions,
-      )
-    }
-    return {
-      add: async ([question, answer], number) => {
-        state = [...state, question as Message]
-        await put(2 * number + 1, 'input')
-        state = [...state, answer as Message]
-        await put(2 * number + 2, 'loop')
-      },
-      load: async () =>
-        ((await saver.getTuple(config))?.checkpoint.channel_values['messages'] as Message[] | undefined)?.length ?? 0,
-      close: () => saver.end(),
-    }
+    const same = (): Saver => saver as unknown as Saver
+    return graph(same(), same, () => saver.end())
   },
   'one jsonb document, updated': async (schema) => {
     await client.query(

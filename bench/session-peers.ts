@@ -9,11 +9,11 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint'
 import { SqliteSaver } from '@langchain/langgraph-checkpoint-sqlite'
 import type { Message, Store } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { asBetterSqlite } from './better-sqlite.ts'
+import { graph, type Saver } from './langgraph.ts'
 import { machine } from './measure.ts'
 import { messageAt, source } from './messages.ts'
 import { conversationOf, keptByRefs, keptBySession, measured, ok, turns, type Kept } from './turns.ts'
@@ -24,28 +24,8 @@ const peers: { readonly [name: string]: (folder: string) => Kept | Promise<Kept>
   'indelible, a reference history': async (folder) => keptByRefs(await storeIn(folder, 'disk')),
   'LangGraph SqliteSaver': (folder) => {
     const db = new DatabaseSync(join(folder, 'langgraph.db'))
-    const saver = new SqliteSaver(asBetterSqlite(db))
-    const config = { configurable: { thread_id: 't', checkpoint_ns: '' } }
-    let state: Message[] = []
-    let parent: Parameters<typeof saver.put>[0] = config
-    const put = async (number: number, source: 'input' | 'loop'): Promise<void> => {
-      parent = await saver.put(
-        parent,
-        { ...emptyCheckpoint(), id: uuid6(number), channel_values: { messages: state } },
-        { source, step: number, parents: {} },
-      )
-    }
-    return {
-      add: async ([question, answer], number) => {
-        state = [...state, question as Message]
-        await put(2 * number, 'input')
-        state = [...state, answer as Message]
-        await put(2 * number + 1, 'loop')
-      },
-      load: async () =>
-        ((await saver.getTuple(config))?.checkpoint.channel_values['messages'] as Message[] | undefined)?.length ?? 0,
-      close: () => db.close(),
-    }
+    const anew = (): Saver => new SqliteSaver(asBetterSqlite(db)) as unknown as Saver
+    return graph(anew(), anew, () => db.close())
   },
   "OpenAI Agents' file session": (folder) => {
     // As the FileSession of its examples: the file is read, added to, and written whole.

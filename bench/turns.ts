@@ -26,7 +26,7 @@ export const keptBySession = async (store: Store): Promise<Kept> => {
       ok(await openSession(store, 's')())
         .view()
         .toArray().length,
-    close: store.close(),
+    close: () => store.close(),
   }
 }
 
@@ -39,7 +39,7 @@ export const keptByRefs = async (store: Store): Promise<Kept> => {
       history = ok(await persist(store, pending)())
     },
     load: async () => ok(await hydrate(store, history.refHistory())()).len,
-    close: store.close(),
+    close: () => store.close(),
   }
 }
 

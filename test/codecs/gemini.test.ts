@@ -200,6 +200,14 @@ describe('the codec of Gemini', () => {
     for (const sample of samples) expectLawUnderDamage(conversations, sample, rounds(30, 4000))
   })
 
+  it('freezes what a call lacked in the second of two contents of the model', () =>
+    expectLaw(gemini, {
+      contents: [
+        { role: 'model', parts: [{ functionCall: {} }] },
+        { role: 'model', parts: [{ functionCall: { name: 'f' } }] },
+      ],
+    }))
+
   it('gives back random contents of the types of the client', () => {
     const words = fc.string({ maxLength: 5 })
     const part: fc.Arbitrary<GenaiPart> = fc.oneof(

@@ -217,6 +217,8 @@ describe('which user messages begin a turn', () => {
     'Thanks, continue',
     '继续',
     '',
+    ' '.repeat(150),
+    `ok,${'\n'.repeat(150)}go on`,
   ])('not %j', (said) => {
     expect(isSubstantive(user(said))).toBe(false)
   })

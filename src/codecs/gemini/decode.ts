@@ -265,7 +265,7 @@ const apart = (part: Part): Part => {
   const kept = keptBy(format, part)
   const again = {
     ...(kept?.fields && { fields: kept.fields }),
-    ...(kept?.absent && { absent: kept.absent }),
+    ...(kept?.absent && { absent: freeze(kept.absent) }),
     as: kept?.as === undefined ? 'apart' : `${kept.as} apart`,
   }
   const meta = freeze({ ...ownField(part, 'meta'), [format]: freeze(again) })

@@ -11,7 +11,7 @@ export const isSubstantive = (message: Message): boolean => {
   if (message.role !== 'user' || saysInterrupted(message)) return false
   let text = ''
   for (const part of message.content) {
-    if (isText(part)) text += ` ${part.text}`
+    if (isText(part)) text += ` ${part.text.trim().replaceAll(/\s+/g, ' ')}`
     else if (part.type !== 'tool_result') return true
     if (text.length > longest) return true
   }

@@ -152,7 +152,8 @@ const prepare = (db: DatabaseSync, path: string): OpenStoreFault | undefined => 
 }
 
 const bringUpToDate = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
-  db.exec('pragma page_size = 8192') // of a new file: messages of a kilobyte fill 4 kB badly. One that is there keeps its own
+  // Of a new file: pages of 8 kB make an empty file 78 kB larger, and one with many messages 1 to 6 % smaller.
+  db.exec('pragma page_size = 4096')
   if (modeOf(db, ' = wal') !== 'wal')
     throw new Error(`the file system of ${path} has no shared memory, which a write-ahead log needs`)
   // Full for what follows: it makes SQLite sync the folder that the new files stand in.
