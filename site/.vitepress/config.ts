@@ -102,6 +102,9 @@ export default defineConfig({
       // Guides come before the names of the reference, and before figures and changes. VitePress sends the text of this
       // function to the browser, so it can't use anything outside itself.
       options: {
+        // Of the reference only the names are searched: its texts would be most of what a browser has to load.
+        _render: (text, env, markdown) =>
+          markdown.render(env.relativePath.startsWith('api/') ? (text.match(/^#.*$/gm) ?? []).join('\n\n') : text, env),
         miniSearch: {
           searchOptions: {
             combineWith: 'AND',

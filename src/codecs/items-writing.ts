@@ -6,7 +6,7 @@ import { asContent as partsOrText } from './content.ts'
 import { restore, type Fresh, type Kept } from './residual.ts'
 import type { Resolved } from './source.ts'
 
-/** One plain text as a string, unless it stood as a part; nothing as the empty string. */
+/** One plain text as a string, unless it was read from a part; no text as the empty string. */
 export const asContent = (parts: Fresh[], asParts: boolean): unknown =>
   parts.length === 0 && !asParts ? '' : partsOrText(parts, asParts, 'input_text')
 
@@ -36,7 +36,7 @@ export const resultText = (part: ToolResultPart, writing: Writing, path: Path): 
     })
     .join('')
 
-/** What a computer answers with: one screenshot. The rest is lost. Undefined if there is none. */
+/** The answer of a computer call: one screenshot; the rest is lost. Undefined if there is none. */
 export const pictureOf = (part: ToolResultPart, writing: Writing, path: Path): Resolved | undefined => {
   const picture = part.content.find(({ type }) => type === 'image')
   part.content.forEach(

@@ -10,7 +10,7 @@ import type { Message, Meta, Part } from '../message/index.ts'
 
 /** A codec's entry in `meta`. */
 export interface Kept {
-  /** Fields that stood in the wire and would not be written otherwise, or not so. Objects are merged into what is written. */
+  /** Fields of the wire that the message model lacks, or writes differently. Objects are merged into the written form. */
   readonly fields?: JsonObject | undefined
   /** Fields that would be written, but did not stand there: their paths. */
   readonly absent?: readonly (readonly string[])[] | undefined
@@ -72,7 +72,7 @@ const remove = (target: Fresh, path: readonly string[]): void => {
   else if (isObject(there)) remove(there as Fresh, rest)
 }
 
-/** What a codec kept with a message or part. Whatever somebody else put under its name is ignored, not trusted. */
+/** The data that a codec kept with a message or part. Data of another shape under its name is ignored. */
 export const keptBy = (format: string, owner: { readonly meta?: Meta }): Kept | undefined => {
   const meta = ownField(owner, 'meta')
   if (meta === undefined || !Object.hasOwn(meta, format)) return undefined

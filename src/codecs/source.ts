@@ -25,7 +25,7 @@ const dataUrl = /^data:([^;,]+);base64,/
 export const urlOf = (source: Resolved): string =>
   source.type === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`
 
-/** What `encode` throws to itself when there is no content for a stored block; the codec's border makes a fault of it. */
+/** Thrown inside `encode` when a stored block has no content. The codec turns it into a fault. */
 export class BlockMissing {
   readonly fault: EncodeFault
 

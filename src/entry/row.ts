@@ -321,7 +321,7 @@ const isTakenOut = (value: unknown): value is TakenOut => {
 
 type Take = (path: Path, as: TakenOut['as'], bytes: Uint8Array) => void
 
-/** The value with an empty string for each text that is handed to `take`; where there is none, the value itself. */
+/** The value with an empty string in place of each text that `take` received; the value itself if there were none. */
 const takeOut = (value: Json, path: Path, take: Take): Json => {
   if (typeof value === 'string') {
     if (value.length < longBase64) return value

@@ -137,7 +137,7 @@ export const messageIn = (
   }
 }
 
-/** Put a text back where it stood. */
+/** Put a text back in its place. */
 const fill = (message: unknown, path: Path, text: string): boolean => {
   let owner: unknown = message
   for (const step of path.slice(0, -1)) owner = ownField(owner as { readonly [step: string]: unknown }, String(step))
@@ -147,7 +147,7 @@ const fill = (message: unknown, path: Path, text: string): boolean => {
   return true
 }
 
-/** As much of a message as a search reads. The rest is checked where a session is opened. */
+/** The part of a message that a search reads. The rest is checked when a session is opened. */
 const isReadable = (value: unknown): value is Immutable<Message> =>
   isObject(value) && isRole(value['role']) && Array.isArray(value['content'])
 

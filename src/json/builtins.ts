@@ -58,7 +58,7 @@ const { __lookupGetter__: lookupGetter } = Object.prototype as { readonly __look
 /** The getter that a property is read by, own or inherited. A descriptor would tell as well, and allocates. */
 export const getterOf: (value: object, key: PropertyKey) => unknown = bindMethod(lookupGetter as never)
 
-/** Give an object a property, whatever setter a prototype has under that name. `__proto__` too is data. */
+/** Define a property on an object without calling a prototype's setter. `__proto__` is data, too. */
 export const define = (target: object, key: PropertyKey, value: unknown): void => {
   defineProperty(target, key, {
     __proto__: null,
@@ -69,12 +69,12 @@ export const define = (target: object, key: PropertyKey, value: unknown): void =
   } as PropertyDescriptor)
 }
 
-/** A field that may be absent. `Object.prototype` gives none, whatever somebody has put there. */
+/** A field that may be absent. Fields that somebody added to `Object.prototype` do not count. */
 export const ownField = <T extends object, Key extends keyof T>(value: T, key: Key): T[Key] | undefined =>
   hasOwn(value, key) || !hasOwn(objectPrototype, key) ? value[key] : undefined
 
 const { ownKeys } = Reflect
-/** What `Object.prototype` has in every runtime. */
+/** The members of `Object.prototype` in every runtime. */
 const standard = create(null) as { [name: PropertyKey]: true }
 for (const name of [
   ...[

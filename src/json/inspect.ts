@@ -12,7 +12,7 @@ import { parseJson, type JsonTextProblem } from './text.ts'
 
 /** Parsed JSON text. */
 export interface Inspected {
-  /** What `JSON.parse` makes of it. */
+  /** The value that `JSON.parse` returns for it. */
   readonly value: unknown
   /** Mostly empty; never more than `mostFindings` and one that says that there are more. */
   readonly findings: readonly Finding[]

@@ -91,7 +91,7 @@ export const oursIn = (message: Partial<Message>): JsonObject => {
 /** Whether an answer was cut. */
 export const isCut = (message: Message): boolean => hasOwn(oursIn(message), 'interrupted')
 
-/** A value as a message; undefined if it is none. */
+/** A value as a message; undefined if it is not one. */
 export const messageIn = (value: unknown): Message | undefined => {
   const decoded = decodeMessage(value)
   return isLeft(decoded) ? undefined : decoded.right

@@ -142,7 +142,7 @@ export interface JournalNote {
   readonly results?: readonly JsonObject[]
   /** The ids of the calls that wait for an approval. */
   readonly waiting?: readonly string[]
-  /** Nothing of the step is missing in the record from here on. */
+  /** From here on the record has the whole step. */
   readonly closed?: true
 }
 

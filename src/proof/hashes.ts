@@ -6,7 +6,7 @@
 import { lengthOfBytes, bindMethod } from '../json/index.ts'
 import { portableSha256, type Hash } from './sha256.ts'
 
-/** The byte that a leaf's content is hashed behind. */
+/** The byte that precedes a leaf's content in its hash. */
 export const leafMark = 0
 
 /**

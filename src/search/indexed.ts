@@ -230,7 +230,7 @@ async function* pushHits(search: Search, rows: readonly MatchedRow[], hits: Sear
   }
 }
 
-/** The hit in the first session that has not retracted it. */
+/** The hit in the first session that did not retract it. */
 const hitOf = ({ sessions, retractions, wanted }: Search, { logs, row, found }: MatchedRow): SearchHit | undefined => {
   let retractedFrom: string | undefined
   for (const id of logs) {

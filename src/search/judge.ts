@@ -42,7 +42,10 @@ export const blocksFor = async (store: Store, rows: readonly StoredRow[]): Promi
 /** A hit without its session. */
 export type HitInRow = Omit<SearchHit, 'session' | 'retracted'>
 
-/** The hit that a row is; undefined if it is none, `'unread'` if its message can't be read: it or a block is damaged. */
+/**
+ * The hit for a row; undefined if it does not match, `'unread'` if its message can't be read because it or a block is
+ * damaged.
+ */
 export const judgeRow = (
   row: StoredRow,
   blocks: BlocksOf,

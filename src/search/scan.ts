@@ -148,7 +148,7 @@ async function* scanLogs(
   return undefined
 }
 
-/** A session that is damaged, or whose key is gone, is named; one that was removed meanwhile is none. */
+/** A damaged session, or one without its key, is listed as unread; one that was removed meanwhile is skipped. */
 async function* elsewhere(state: Scan, { id }: SessionInfo, fault: SearchFault): Steps<SearchFault, undefined> {
   if (fault._tag === 'DamagedLog') {
     if (!state.damaged.includes(id)) state.damaged.push(id)

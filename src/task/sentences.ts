@@ -1,4 +1,4 @@
-/** Faults as sentences for people: each room has a table of its own, and whoever shows faults of several joins them. */
+/** Faults as sentences for people. Each room has a table; callers that show faults of several rooms join them. */
 import { ownField } from '../json/index.ts'
 
 /** Anything with a tag that names it. */

@@ -103,7 +103,7 @@ export const encodeThread = (messages: Sequence<Message>): ThreadItem[] => {
   return history
 }
 
-/** An item as JSON, with whatever fields it has beside those of its type. */
+/** An item as JSON, with all its fields, also those outside its type. */
 type Item = ThreadItem & JsonObject
 
 /** Who spoke last, where an item may still join the message. */
@@ -367,7 +367,7 @@ const placesApart = (said: readonly (JsonObject | undefined)[]): ReadonlySet<str
     }),
   )
 
-/** A part of what its item says and of what that lacks. */
+/** A part, joined from its item and the fields that the item lacks. */
 const fillPart = (said: Part, lacks: JsonObject, partAt: (slot: number) => readonly Json[]): Json => {
   const { content, ...others } = lacks
   const part = { ...(said as unknown as JsonObject), ...others }
@@ -394,7 +394,7 @@ const textOf = ({ content }: ToolResultPart): string =>
     .map(({ text }) => text)
     .join('')
 
-/** The value that a text is the JSON of; the text itself, if somebody has changed it to what is none. */
+/** The parsed value of a text; the text itself if somebody changed it so that it is not JSON. */
 const parseOrText = (text: string): Json => {
   try {
     return JSON.parse(text) as Json

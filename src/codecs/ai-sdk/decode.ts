@@ -144,7 +144,7 @@ const readPart = (wire: JsonObject): Part => {
 /** What has no word in the message model: approvals, custom parts, files of reasoning, whatever comes later. */
 const raw = (wire: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw: wire })
 
-/** A picture is an image part, whether it stood as `image` or, as `ai` prefers, as a file. */
+/** A picture is an image part, whether it was written as `image` or, as `ai` prefers, as a file. */
 const readFile = (wire: JsonObject): ImagePart | FilePart | undefined => {
   const asImage = wire['type'] === 'image'
   const mediaType = typeof wire['mediaType'] === 'string' ? wire['mediaType'] : undefined

@@ -37,7 +37,7 @@ export const encode = (
   return encoded
 }
 
-/** What UI messages keep under other names. */
+/** Fields that UI messages keep under other names. */
 const contentNames: Names = { providerMetadata: 'providerOptions', filename: 'filename' }
 const callNames: Names = { callProviderMetadata: 'providerOptions', providerExecuted: 'providerExecuted' }
 const resultNames: Names = { resultProviderMetadata: 'providerOptions' }

@@ -31,7 +31,7 @@ export const inputOf = (args: string): { readonly input: unknown; readonly losse
   }
 }
 
-/** The value of JSON text; undefined if it is none. */
+/** The value of JSON text; undefined if it is not JSON. */
 export const parseInput = (text: string): { readonly value: unknown } | undefined => {
   try {
     return { value: JSON.parse(text) }

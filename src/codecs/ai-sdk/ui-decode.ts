@@ -73,7 +73,7 @@ const readMessage = (wire: JsonObject, follows: boolean): readonly Message[] => 
   ]
 }
 
-/** A message in the making. Its words say how it stood, where it would be written otherwise. */
+/** A message under construction. Its marks record how it was written, if that differs from the default. */
 interface Draft {
   readonly role: Role
   readonly content: Part[]

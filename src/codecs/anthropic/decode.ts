@@ -1,4 +1,4 @@
-/** From the wire of Anthropic Messages: results become tool messages, everything else stays where it stood. */
+/** From the wire of Anthropic Messages: results become tool messages, and everything else stays in its place. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   base64OfText,

@@ -48,7 +48,7 @@ interface Turn {
   readonly said: WrittenBlock[]
   readonly kept: (Kept | undefined)[]
   readonly position: number
-  /** Nothing but results so far, so that more of them may follow. */
+  /** Only results so far, so more of them may follow. */
   onlyResults?: boolean
 }
 
@@ -96,7 +96,7 @@ class Request {
     }
   }
 
-  /** As it stood, whatever is in it. */
+  /** As it was read, unchecked. */
   #repeat(message: Message, kept: Kept | undefined, writing: Writing): void {
     const role = speakerOf(message)
     const said = this.#say(message, () => role, writing)
@@ -106,7 +106,7 @@ class Request {
     else this.#push({ role, said, kept: [kept], position: writing.position }, writing, true)
   }
 
-  /** Results are the user's and calls the assistant's, whoever's message they stand in. */
+  /** Results belong to the user and calls to the assistant, in any message. */
   #speak(message: Message, kept: Kept | undefined, writing: Writing): void {
     const own = speakerOf(message)
     const said = this.#say(
@@ -231,7 +231,7 @@ const knownFields = (message: Message, writing: Writing): Kept | undefined => {
   return { ...kept, fields: Object.fromEntries(known) }
 }
 
-/** As little as can be said. */
+/** The shortest form. */
 const opening = '(start)'
 
 const contentOf = ({ said, kept: [kept] }: Turn): string | Block[] =>

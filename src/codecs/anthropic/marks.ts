@@ -8,15 +8,15 @@ import { ownField, isObject } from '../../json/index.ts'
 export const format = 'anthropic'
 
 export type Mark =
-  /** Text that stood as a list of one block, or an empty list. */
+  /** Text that was written as a list of one block, or an empty list. */
   | 'parts'
-  /** A message that stood in the same wire message as the one before it. */
+  /** A message from the same wire message as the one before it. */
   | 'joined'
-  /** A tool message that stood in a wire message of its own, after another one. */
+  /** A tool message with its own wire message, after another one. */
   | 'apart'
-  /** A system message that stood among the messages. */
+  /** A system message among the messages. */
   | 'message'
-  /** Something that breaks a rule of the API and stood there all the same. */
+  /** Content that breaks a rule of the API but was there. */
   | 'exact'
 
 export const marks: (...words: readonly (Mark | false)[]) => string | undefined = marksOf<Mark>

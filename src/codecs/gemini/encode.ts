@@ -50,7 +50,7 @@ interface Turn {
   readonly parts: WirePart[]
   readonly kept: Kept | undefined
   readonly position: number
-  /** Nothing but results so far, so that more of them may follow. */
+  /** Only results so far, so more of them may follow. */
   onlyResults: boolean
 }
 
@@ -108,7 +108,7 @@ class Request {
     wire['contents'] = isOnly ? list[0] : list
   }
 
-  /** As it stood, whatever is in it. */
+  /** As it was read, unchecked. */
   #repeat(message: Message, role: Speaker, kept: Kept | undefined, writing: Writing): void {
     let from = 0
     const { content } = message
@@ -214,7 +214,7 @@ class Request {
 const speakerOf = ({ role }: Message): Speaker =>
   role === 'assistant' ? 'model' : role === 'system' || role === 'developer' ? 'system' : 'user'
 
-/** A content, with its parts as they stood. */
+/** A content, with its parts as they were read. */
 const writeContent = ({ parts, kept, role }: Turn): unknown => {
   const list = isMarked(kept, 'one') && parts.length === 1 ? parts[0] : parts
   return restore({ ...(role !== 'system' && { role }), parts: list }, kept)

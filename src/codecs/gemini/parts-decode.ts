@@ -11,7 +11,7 @@ import { dataFields, spellPart } from './spelling.ts'
 export interface Place {
   readonly role: 'system' | 'user' | 'model'
   readonly calls: CallReader
-  /** In an answer: the API refuses some of what it says itself, which is then not sent back. */
+  /** In an answer. The API refuses some of its own content in requests, which is then not sent back. */
   readonly isAnswer?: boolean
 }
 

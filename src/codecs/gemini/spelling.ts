@@ -58,7 +58,7 @@ const isSpelled = (value: Json, spelling: ReadonlyMap<string, string>): boolean 
         ([name, inner]) => spelling.has(name) || (!foreign.has(name) && isSpelled(inner, spelling)),
       )
 
-/** A part as it is read, and whether it stood in the other spelling; undefined: it has some of both. */
+/** A part in the spelling that is read, and whether it was written in the other one; undefined if it mixes both. */
 export const spellPart = (part: JsonObject): { readonly part: JsonObject; readonly snake: boolean } | undefined => {
   if (!isSpelled(part, toCamel)) return { part, snake: false }
   const camel = respell(part, toCamel) as JsonObject // an object stays one

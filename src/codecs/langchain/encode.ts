@@ -139,7 +139,7 @@ const checkKept = (kept: Kept | undefined): Kept | undefined => {
   return { ...kept, fields: { ...(isObject(outside) && { around: outside }), ...(isObject(fields) && { fields }) } }
 }
 
-/** One plain text as a string, unless it stood as a block; nothing as the empty string. */
+/** One plain text as a string, unless it was read from a block; no text as the empty string. */
 const asContent = (blocks: unknown[], asBlocks: boolean): unknown => {
   if (blocks.length === 0 && !asBlocks) return ''
   const content = blocksOrText(blocks, asBlocks)

@@ -1,4 +1,4 @@
-/** Items as they are written by default: `encode` writes them, `decode` keeps what stood there beyond them. */
+/** The default form of items: `encode` writes it, and `decode` keeps everything else. */
 import { ownField } from '../../json/index.ts'
 import type { FilePart, ReasoningPart } from '../../message/index.ts'
 import type { Fresh } from '../residual.ts'

@@ -99,7 +99,7 @@ export const compact = (compaction: Compaction): EpochLine => {
     .reduce((least, other) => (tokensOf(other) < tokensOf(least) ? other : least))
 }
 
-/** Weigh the messages that were not weighed yet, in the record's order, whatever becomes of them. */
+/** Weigh the new messages in the record's order, whether they are shown or not. */
 const weighAll = ({ segments, renderer, heard }: Compaction): void => {
   for (const segment of segments)
     if (segment.type === 'unit' && !heard.worths.has(segment.unit))
@@ -400,7 +400,7 @@ const markerSizes = (
 
 const largestCount = 999_999_999
 
-/** The line of what stands for each segment. Neighbours that are not shown share a marker. */
+/** The line with the messages of all segments. Adjacent ranges that are not shown share a marker. */
 const lineOf = (placed: readonly PlacedSegment[], compaction: Compaction): EpochLine => {
   const line = emptyEpochLine(compaction.epoch, compaction.renderer)
   const given = new Map<string, number>()

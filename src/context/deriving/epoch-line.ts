@@ -46,7 +46,7 @@ export interface EpochLine {
   readonly items: SourcedMessage[]
   /** The tokens before each message, and after the last. */
   readonly sums: number[]
-  /** How many messages stand before the first that the record does not have as it is; Infinity if there is none. */
+  /** The number of messages before the first that differs from the record; Infinity if none differs. */
   mendedAt: number
   /** Whether a compaction chose whole messages for its markers: see `talk.ts`. */
   talks?: boolean

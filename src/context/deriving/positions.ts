@@ -1,4 +1,4 @@
-/** Positions of the record in a view of it: a conversation has not all of them, and a slice begins later. */
+/** Positions of the record in a view of it: a conversation leaves some out, and a slice starts later. */
 import type { View } from '../../history/index.ts'
 import type { Range } from '../../sequence/index.ts'
 import type { Message } from '../../message/index.ts'

@@ -1,4 +1,4 @@
-/** Summaries that notes bring: which of them a compaction uses, and in place of what. */
+/** Summaries from notes: which ones a compaction uses, and which ranges they replace. */
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
 import { rangeDigest, type SummaryNote } from '../../notes/kit.ts'

@@ -158,7 +158,7 @@ export const follow = (
   return advanceOrRestart(track, view, notes)
 }
 
-/** The track of an earlier context, brought to the end of a view; undefined where it is none of this record, or must change. */
+/** The track of an earlier context, advanced to the end of a view; undefined if it is of another record, or must change. */
 export const continueTrack = (
   track: Track,
   from: number,
@@ -189,7 +189,7 @@ const advanceOrRestart = (track: Track, view: View<Message>, notes: Sequence<Not
     : follow(view, notes, track.settings, again, track.late)
 }
 
-/** What a compaction of this moment works on. `open`: the unit whose calls wait, as if the record ended there. */
+/** The input of a compaction. `open` is the unit whose calls wait; the record counts as ending there. */
 export const compactNow = (
   track: Track,
   view: View<Message>,

@@ -223,7 +223,7 @@ export class Renderer {
     return only === undefined || unit.said.length > 1 ? undefined : wholeOf(only.message, this.brief(unit), this.#count)
   }
 
-  /** What a brief takes, after another. */
+  /** The tokens of a brief after another one. */
   briefTokens(brief: Brief, before: Brief | undefined): number {
     return before === undefined ? brief.tokens : tokensAfter(brief, before, this.#count)
   }
@@ -249,7 +249,7 @@ const stepOf = (length: number): number =>
 const shortestCut = 120
 const lengthStep = 1.03
 
-/** Of what the user asked so many characters are always there, in several parts of each a share. */
+/** The characters of the user's question that are always shown, shared among its parts. */
 const leastAsked = ({ said }: Unit): number =>
   askedLength /
   Math.max(

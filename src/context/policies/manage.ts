@@ -84,7 +84,7 @@ export const manageHistory = (view: View<Message>, options: ManageOptions): Mana
   )
 }
 
-/** An answer that nothing was waiting for is in no context, whatever the limit. */
+/** A result without a call is in no context, at any limit. */
 const canBeWhole = (positions: readonly number[], unlimited: Either<ContextFault, DerivedContext>): boolean =>
   isRight(unlimited) && positions.some((position) => unlimited.right.residency.at(position) === 'full')
 

@@ -116,7 +116,7 @@ const sparedTo = (candidates: readonly Candidate[]): readonly number[] => {
   return places.toReversed()
 }
 
-/** So much of what a compaction leaves may be lines of ranges; where they take more, so much of that is left of them. */
+/** The share of a compacted context that lines of ranges may take, and to which they are thinned if they take more. */
 const mostLines = 0.35
 const thinnedTo = 0.8
 /** A turn that fits may take so much of the budget before anything else is asked of it. */

@@ -98,7 +98,7 @@ export interface MarkedMessage {
   /** The form it has now; undefined if it is still a message of its own. It never gets a fuller one. */
   readonly now: Brief | undefined
   readonly line: Brief
-  /** The tokens of the line behind the one before it. */
+  /** The tokens that the line adds after the one before it. */
   readonly lineTokens: number
   readonly whole: Brief | undefined
   readonly worth: number

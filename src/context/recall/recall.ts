@@ -82,7 +82,7 @@ export const recall = (
   }
 }
 
-/** Of what was asked for or found, what may be given out. */
+/** The requested or found entries that may be returned. */
 const allowedMatches = (
   view: View<Message>,
   request: RecallRequest,
