@@ -200,7 +200,7 @@ class Chunks {
 /** The id of a reasoning part that a run made: the step in its message, and the part in the step. `loadChat` gives it, too. */
 export const reasoningId = (step: number, part: number): string => `${step}-${part}`
 
-/** What a provider wants back with reasoning, as a stored chat has it. */
+/** The data that a provider needs back with reasoning, as a stored chat has it. */
 const reasoningMetadata = (part: ReasoningPart): ProviderMetadata | undefined => {
   const written = aiUiMessages.encode([{ role: 'assistant', content: [part] }], { allow: 'unsettled' })
   const parts = isLeft(written) ? [] : (written.right.wire[0]?.parts ?? [])

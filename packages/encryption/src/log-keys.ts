@@ -39,7 +39,7 @@ export const sealMeta = (
 const aboutMeta = (id: string, { keys, from }: LogKeys, clear: JsonObject): string =>
   `metadata ${JSON.stringify([id, keys, from, sortKeys(clear)])}`
 
-/** The same text, in whatever order a store gives the members back. */
+/** The same text for any order in which a store returns the members. */
 const sortKeys = (value: Json): Json =>
   isArray(value)
     ? (value as readonly Json[]).map(sortKeys)

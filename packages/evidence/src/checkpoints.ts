@@ -17,7 +17,7 @@ import { askWitness, type Witness, type WitnessOptions } from './witness.ts'
 /** The id of the log that keeps a scope's checkpoints. */
 const checkpointsId = 'indelible.checkpoints'
 
-/** What a checkpoint is made with. */
+/** The options of a checkpoint. */
 export interface CheckpointOptions {
   /** Which log it is of: a name without a scheme that is this scope's alone, such as `example.com/agents/default`. */
   readonly origin: string

@@ -46,7 +46,7 @@ export interface NoteSigner {
 
 /** A key pair as texts. */
 export interface KeyPair {
-  /** The public key: whoever verifies needs it. */
+  /** The public key. Verifiers need it. */
   readonly vkey: string
   /** The private key. Keep it in a file of mode 600, or in a secret store. */
   readonly skey: string

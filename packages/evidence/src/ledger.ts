@@ -30,7 +30,7 @@ import {
 import { fail, need, pagesOf, untilFault, type Steps } from 'indelible/task/kit'
 import { evidenceSteps, evidenceTask, type AnyEvidenceFault, type EvidenceTask, type LedgerMismatch } from './fault.ts'
 
-/** What a ledger says. */
+/** The content of a ledger. */
 export interface Ledger {
   /** The head of the ledger itself. */
   readonly head: Head

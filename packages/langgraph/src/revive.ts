@@ -14,7 +14,7 @@ export class Reviver {
   /** By shape: the class that makes messages of it, or `null`: only the serializer does. */
   readonly #makes = new Map<string, Make | null>()
 
-  /** What LangGraph's own serializer makes of this JSON: at once, or as a promise. */
+  /** The value that LangGraph's serializer loads from this JSON, at once or as a promise. */
   revive(value: Json, serde: SerializerProtocol): unknown {
     const shape = shapeOf(value)
     const fields = shape === undefined ? undefined : copyOf((value as JsonObject)['kwargs'] as Json, 0)

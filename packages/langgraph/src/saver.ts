@@ -621,7 +621,7 @@ const placedIn = (
   return { items, messages, retractFrom: at < conversation.length ? conversation.positionAt(at) : undefined }
 }
 
-/** What a message of a record was found to stand for, so that it is compared once. */
+/** The text and id of each message, kept so that a message is compared once. */
 const knownText = new WeakMap<object, { readonly text: string; readonly id: string | undefined }>()
 
 /** A list as what it adds to an earlier one. */

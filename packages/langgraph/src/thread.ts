@@ -54,7 +54,7 @@ type NotedValue =
   | { readonly whole: DumpedValue }
   | { readonly keep: number; readonly add: readonly ItemRef[]; readonly snapshot?: true }
 
-/** What a note of ours says. */
+/** The content of our notes. */
 export type ThreadNote =
   | {
       readonly type: 'checkpoint'

@@ -1,4 +1,4 @@
-/** Items of the Agents SDK as messages of a record, and back: deeply equal, whatever they are made of. */
+/** Items of the Agents SDK as messages of a record, and back. The items that come back are deeply equal. */
 import type { AgentInputItem } from '@openai/agents-core'
 import { isObject, jsonEqual, isLeft, type Json, type JsonObject, liveOf, plainOf, type Tag } from 'indelible/json/kit'
 import { codecs } from 'indelible/codecs'

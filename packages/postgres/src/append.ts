@@ -15,7 +15,7 @@ import { joinPeaks, usedAt, type Log } from './log.ts'
 import { escapeBody } from './rows.ts'
 import { hash } from './sum.ts'
 
-/** What a log is going to be: from `before`, by one append after the other. */
+/** The future state of a log: `before`, then each planned append. */
 export interface Growths {
   readonly before: Log
   readonly after: Log

@@ -1,4 +1,4 @@
-/** The store driver over PostgreSQL: each method a fixed number of statements, whatever it is given. */
+/** The store driver over PostgreSQL. Each method takes a fixed number of statements, for any arguments. */
 import { isLeft, left, right } from 'indelible/json/kit'
 import {
   notDeleted,

@@ -1,4 +1,4 @@
-/** What PostgreSQL answers, as faults of the store. */
+/** PostgreSQL's errors, as faults of the store. */
 import type { OpenStoreFault } from 'indelible/store/kit'
 import { ConnectionLost, stateOf, within, type Place } from './database.ts'
 

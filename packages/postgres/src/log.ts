@@ -49,7 +49,7 @@ export const usedAt = (time: string): string => `(${time}) / 1000`
 /** Bytes of our own: a driver's may stand in a buffer that more is in. */
 export const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
-/** What `pg` makes of the columns: it gives a bigint as its digits. */
+/** The columns as `pg` returns them: a bigint is a string of digits. */
 interface LogRow {
   readonly id: string
   readonly key: string

@@ -27,7 +27,7 @@ import { createdSum, hash, metaSum } from './sum.ts'
 import { termsOf } from './terms.ts'
 import type { Writer } from './writer.ts'
 
-/** What a new log has before rows of its own. */
+/** The initial state of a new log. */
 interface Origin {
   readonly stretches: readonly Stretch[]
   readonly range: CompactRange
@@ -243,5 +243,5 @@ const updateText = (schema: string, isClaiming: boolean): string =>
     ${isClaiming ? 'and (select number from held) is not distinct from $8::bigint' : ''}
   returning ${logColumns}`
 
-/** A version that there can be; -1 is none. */
+/** A valid version; -1 if the value is not one. */
 const versionIn = (version: number): number => (Number.isSafeInteger(version) ? version : -1)

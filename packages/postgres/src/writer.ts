@@ -340,7 +340,7 @@ export class Writer {
       : divergedFault(id, expected, actual)
   }
 
-  /** Blocks that an append speaks of and that are nowhere. */
+  /** Blocks that an append references and that are missing. */
   async missing(scope: string, append: CheckedAppend): Promise<readonly BlockId[]> {
     const named = namedElsewhere(append)
     if (named.length === 0) return []

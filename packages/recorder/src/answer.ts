@@ -1,4 +1,4 @@
-/** What a provider answers, read from its body or from its stream: the message, its cost, and how it ended. */
+/** A provider's answer, read from its body or stream: the message, its usage, and how it ended. */
 import { createParser } from 'eventsource-parser'
 import { endOfString, isLeft, isObject, parseJson } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
@@ -18,7 +18,7 @@ export interface RecordedAnswer {
   readonly model: string | undefined
   /** Why it stopped. */
   readonly stop: string | undefined
-  /** What a later request may continue it by. */
+  /** The id by which a later request continues it. */
   readonly id: string | undefined
   /** What the provider says went wrong. */
   readonly error: string | undefined

@@ -16,7 +16,7 @@ import type { SessionReader } from 'indelible/session'
 import { identityOf } from './identity.ts'
 import { expandRuns, runsOf, type SentRuns, type SentEntries } from './receipt.ts'
 
-/** What a request made of a conversation. */
+/** The change that a client's compaction made to a conversation. */
 export interface Compaction {
   /** The index in the conversation from which on the request for the summary is taken out; its length, if nothing is. */
   readonly upTo: number
@@ -179,7 +179,7 @@ const compaction = (
   return { upTo, summary: held?.summary, places }
 }
 
-/** What a client sends of a conversation since its last compaction: messages by where they stand, then the rest of it. */
+/** The part of a conversation that a client sends since its last compaction: messages by position, then the rest. */
 export interface Base {
   readonly entries: SentEntries
   /** What each of them says, by its identity. */
@@ -193,7 +193,7 @@ export const noBase: Base = { entries: [], identities: [], from: 0 }
 
 const namespace = 'indelible.recorder'
 
-/** A base, as it is noted. Identities only of what is no message of the record: the others say it themselves. */
+/** A base, as its note has it. It has identities only for entries that are not messages of the record. */
 export const noteOfBase = ({ entries, identities, from }: Base): ApplicationNote => ({
   type: 'application',
   namespace,

@@ -30,7 +30,7 @@ export interface Forms {
   readonly beside: <T extends Json>(value: T) => T
 }
 
-/** How things are recorded. Throws TypeError, if a rule is none. */
+/** The recording options. Throws TypeError if a redaction rule is invalid. */
 export const formsOf = (kept: ContentOptions): Forms => {
   const { redact, content = true } = ownFields(kept)
   if (redact === undefined || typeof redact === 'function') {

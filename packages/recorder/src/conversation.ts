@@ -110,7 +110,7 @@ export class Conversation {
     return conversation.positionAt(conversation.before(this.#base.from) + index) ?? this.session.len
   }
 
-  /** Append messages, from an index of the conversation on: what stood there is retracted. */
+  /** Append messages from an index of the conversation on. The messages there are retracted. */
   async replaceFrom(from: number, messages: readonly Message[]): Promise<Either<RecordFault, void>> {
     const { entries, identities } = this.#base
     if (from < entries.length) {
@@ -207,7 +207,7 @@ export class Conversation {
   }
 }
 
-/** What a call was sent, as texts and digests. */
+/** The request of a call, as texts and digests. */
 export interface SentBefore {
   readonly tools: string | undefined
   readonly system: string | undefined

@@ -1,4 +1,4 @@
-/** What a receipt of a recorded call says, and the messages that the call was sent, made from it again. */
+/** Receipts of recorded calls, and the messages of a request rebuilt from one. */
 import {
   ownField,
   ownFields,
@@ -30,7 +30,7 @@ export type SentRuns = readonly (readonly [from: number, to: number] | BlockId |
 export interface SentBeforeThis {
   /** The index of its receipt among the notes of the session. */
   readonly note: number
-  /** How many of its messages. */
+  /** The number of its messages. */
   readonly count: number
 }
 
@@ -103,7 +103,7 @@ export const asSent = (message: Immutable<Message> | Message): Immutable<Message
   return Object.keys(others).length === 0 ? rest : { ...rest, meta: others }
 }
 
-/** What a receipt of the recorder says of its call. */
+/** The call that a receipt of the recorder describes. */
 export interface CallDetails {
   /** The API that was called. */
   readonly api: RecordedApi
@@ -199,7 +199,7 @@ export const lastDetails = (session: SessionReader): CallDetails | undefined => 
   return undefined
 }
 
-/** What a receipt says, with what it has alike with an earlier one as that one's index. */
+/** A receipt's fields. Values that it shares with an earlier one are replaced by that one's index. */
 export const receiptFields = (
   { parameters, ...details }: CallDetails,
   receipts: ReadonlyMap<string, number>,

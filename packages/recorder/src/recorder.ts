@@ -32,7 +32,7 @@ export interface RecorderOptions extends ContentOptions {
   readonly now?: () => number
 }
 
-/** What a recorder tells. `reason` says it in words. */
+/** A notice of a recorder. `reason` is a sentence. */
 export type RecorderNotice =
   /** A call is not recorded, or not whole. `url` is the address that was called, without a password and its query: Gemini's may hold a key. */
   | { readonly _tag: 'NotRecorded'; readonly url: string; readonly reason: string }

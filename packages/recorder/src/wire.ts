@@ -28,7 +28,7 @@ export const apiOf = ({ method, url }: Pick<ObservedRequest, 'method' | 'url'>):
 export const carriesConversation = (request: Pick<ObservedRequest, 'method' | 'url'>): boolean =>
   apiOf(request) !== undefined
 
-/** The path of an address, without slashes at its end. Cost: O(url), whatever it is. */
+/** The path of an address, without slashes at its end. Cost: O(url) for any input. */
 const pathOf = (url: string): string => {
   const path = /^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? url.replace(/[?#].*$/s, '')
   let end = path.length
@@ -40,7 +40,7 @@ const pathOf = (url: string): string => {
 export const shownUrl = (url: string): string =>
   url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z\d+.-]*:\/\/)[^/]*@/i, '$1')
 
-/** What a request says: its conversation, and what stands beside it. */
+/** A parsed request: its conversation, and its other settings. */
 export interface ParsedRequest {
   readonly api: RecordedApi
   readonly model: string
@@ -100,7 +100,7 @@ const callerOf = ({ header }: ObservedRequest): string => digestOf(JSON.stringif
 /** Headers that say who calls. */
 export const credentials = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie'] as const
 
-/** What a note can hold: no half of a character in its texts. */
+/** A note's values, with texts of whole characters only. */
 const wellFormed = (parameters: JsonObject): JsonObject =>
   JSON.parse(JSON.stringify(parameters), (_, value: unknown) =>
     typeof value === 'string' ? value.toWellFormed() : value,

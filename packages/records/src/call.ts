@@ -371,7 +371,7 @@ const summaryOfError = (error: unknown, call: Call<never>, settings: Settings): 
   }
 }
 
-/** The name of an error, the tag of a fault, or the type of whatever else was thrown. */
+/** The name of an error, the tag of a fault, or the type of any other thrown value. */
 const errorTypeOf = (error: unknown): string => {
   try {
     const { name, message, _tag } = (error ?? {}) as {

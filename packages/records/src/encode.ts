@@ -234,7 +234,7 @@ const leaves: ReadonlyMap<string, (value: object) => unknown> = new Map<string, 
 
 const tagOf = (value: object): string => Object.prototype.toString.call(value).slice(8, -1)
 
-/** How many entries a map has; undefined if the value is none, whatever it says. */
+/** The number of entries of a map; undefined if the value is not a map. */
 const sizeBy =
   (tag: string, constructor: { readonly prototype: object }): ((value: object) => number | undefined) =>
   (value) => {

@@ -1,8 +1,8 @@
-/** What a prompt says of the history of calls: how long it is, what came last, and where the rest is. */
+/** The description of a call history for a prompt: its length, the latest calls, and where the rest is. */
 import type { Sequence } from 'indelible/sequence/kit'
 import type { CallRecord } from './record.ts'
 
-/** What a preview shows. */
+/** The content of a preview. */
 export interface PreviewOptions {
   /** How many of the latest records. Default: 3. */
   readonly latest?: 1 | 2 | 3

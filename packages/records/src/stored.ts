@@ -181,7 +181,7 @@ const interruptedCall = (begun: BegunRecord, timestamp: string): CallRecord => (
   errorMessage: 'the process ended before the call did',
 })
 
-/** What a log of calls has in its metadata. */
+/** The metadata of a log of calls. */
 const mark = 'indelible.calls'
 
 const findOrCreate = async (store: Store, id: string): Promise<Either<OpenLogFault, LogInfo>> => {

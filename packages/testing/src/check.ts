@@ -4,7 +4,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { storeFaultText } from 'indelible/store/kit'
 import type { StoreFault } from 'indelible/store'
 
-/** One case of a suite: `it(name, run)`, in whatever runner. */
+/** One case of a suite: `it(name, run)`, in any test runner. */
 export interface ContractCase {
   /** What the case says, in words. */
   readonly name: string

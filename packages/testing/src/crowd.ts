@@ -64,7 +64,7 @@ const runElsewhere = async ({ module, argument }: Elsewhere, writer: number): Pr
   if (status !== 0) throw new Error(`writer ${writer} ended with ${String(status)}: ${said}`)
 }
 
-/** What a crash may leave in an empty place is no hindrance: the store opens, and keeps what it is given. */
+/** The store opens in a place where a crash left an unfinished setup, and keeps rows. */
 export const afterWreck = async (place: StorePlace, index: number): Promise<void> => {
   const wreck = place.wrecks?.[index]
   if (wreck === undefined) return

@@ -13,7 +13,7 @@ import { injectFaults, randomFrom, type Faults, type Strike } from './faults.ts'
 import type { StorePlace } from './place.ts'
 import { canErase, entry, inScope, note } from './rows.ts'
 
-/** One change, and what it makes of what it changes. */
+/** One change and its result. */
 interface Change {
   readonly name: string
   readonly scope: string
@@ -126,7 +126,7 @@ const lookAt = async (store: Store, id: string): Promise<string> => {
 
 const shared = bytes(3000, 1)
 
-/** Rows, some of them with a block that others speak of too. */
+/** Rows, some of them with a block that others reference, too. */
 const appendTo = async (world: World, scope: string, id: string, operation: boolean): Promise<Change> => {
   const found = await inScope(world.healthy, scope).info(id)()
   const number = world.count++

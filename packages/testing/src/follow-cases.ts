@@ -1,4 +1,4 @@
-/** Following logs: every row once, in order, whoever appends it. */
+/** Following logs: every row of any writer once, in order. */
 import { isRight } from 'indelible/json/kit'
 import { followLog, type Store, type StoredRow } from 'indelible/store'
 import { come, valueOrThrow, holds, same } from './check.ts'

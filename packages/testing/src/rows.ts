@@ -53,7 +53,7 @@ export const logWith = async (store: Store, id: string, rows: readonly Row[] = [
   return valueOrThrow(store.info(id))
 }
 
-/** Append at whatever the head is. */
+/** Append at the current head. */
 export const add = async (
   store: Store,
   id: string,

@@ -272,7 +272,7 @@ class Reader implements LineReader {
     else this.#held.push(write)
   }
 
-  /** What a line says beside its message, but for what all lines say. */
+  /** The fields of a line beside its message, without those that all lines have. */
   #envelope(entry: JsonObject): JsonObject {
     const beside = Object.entries(entry).filter(
       ([field, value]) =>

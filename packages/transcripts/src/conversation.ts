@@ -35,7 +35,7 @@ export interface Misread {
   readonly reason: string
 }
 
-/** The conversations in a value. Empty where it is none. */
+/** The conversations in a value; empty if it has none. */
 export const conversationsIn = (value: unknown): readonly Conversation[] => {
   if (Array.isArray(value))
     return (

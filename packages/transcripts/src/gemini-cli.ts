@@ -223,7 +223,7 @@ const readThought = (thought: Json): Part => {
   }
 }
 
-/** A call without its result, with whatever else stands there: its state, and what the screen showed. */
+/** A call without its result, with its other fields: its state, and what the screen showed. */
 const readCall = (call: JsonObject, index: number): ReadCall => {
   const at = ['toolCalls', index]
   const { args } = call

@@ -45,7 +45,7 @@ const isPart = (entry: JsonObject): boolean =>
 const asideOf = (entry: JsonObject): string | undefined =>
   'worktree' in entry ? 'project' : 'secret' in entry && 'url' in entry ? 'share' : undefined
 
-/** What a list of its storage is. It does not say which session it is of. */
+/** The kind of a list in its storage. It does not name the session. */
 const listKind = (list: readonly Json[]): string => {
   const [first] = list
   if (isObject(first) && 'file' in first && 'additions' in first) return 'session diff'
@@ -216,7 +216,7 @@ class Reader {
     })
   }
 
-  /** What a compaction wrote: everything before it in short. */
+  /** The text that a compaction wrote in place of everything before it. */
   #writeSummary({ value, line, beside }: Turn, parts: readonly JsonObject[], steps: readonly Step[]): void {
     const text = steps.map(({ content }) => textOf({ role: 'assistant', content })).join('\n')
     const others = parts.flatMap((part) => {
@@ -368,13 +368,13 @@ const readResult = (part: JsonObject, state: JsonObject, info: JsonObject): read
 const timesOf = (part: JsonObject): JsonObject =>
   ownFields({ ...objectIn(part, 'time'), ...objectIn(objectIn(part, 'state'), 'time') })
 
-/** The time of what has no `info` of its own: its own one, or else that of the message that holds it. */
+/** The time of a part without its own `info`: the part's time, or else its message's. */
 const timeIn = (time: Json | undefined, info: JsonObject): { readonly time: number } | undefined => {
   const found = typeof time === 'number' ? time : objectIn(info, 'time')['created']
   return typeof found === 'number' ? { time: found } : undefined
 }
 
-/** What a part says beside what is read of it. */
+/** The fields of a part that are not read. */
 type Beside = (part: JsonObject, ...known: readonly string[]) => { readonly meta?: Meta }
 
 /** The ids that a part repeats. */

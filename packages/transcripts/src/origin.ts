@@ -26,7 +26,7 @@ export class OriginDraft {
     return this.#id
   }
 
-  /** An id that is a path out of its place, such as `../../x`, is none: nobody should make a file or a session of it. */
+  /** An id that is a path, such as `../../x`, is refused, so that nobody makes a file or a session of it. */
   set id(id: string | undefined) {
     this.#id = id !== undefined && leaves.test(id) ? undefined : id
   }

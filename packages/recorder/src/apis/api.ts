@@ -46,11 +46,11 @@ export interface Api {
   /** Why the model stopped. */
   readonly stop: (answer: Wire) => string | undefined
   readonly model: (answer: Wire) => string | undefined
-  /** What a later request may continue it by. */
+  /** The id by which a later request continues it. */
   readonly id: (answer: Wire) => string | undefined
 }
 
-/** What the events of a stream come to. */
+/** The result of a stream's events. */
 export interface StreamState {
   readonly take: (event: Wire) => void
   /** The body that would have been answered without a stream. */
@@ -74,7 +74,7 @@ export const textIn = (wire: Wire | undefined, field: string): string | undefine
   return typeof value === 'string' ? value.toWellFormed() : undefined
 }
 
-/** What a provider says went wrong. */
+/** The error that a provider reports. */
 export const errorIn = (wire: Wire | undefined): string | undefined => {
   const error = wire && ownField(wire, 'error')
   if (error === undefined || error === null) return undefined

@@ -7,9 +7,9 @@
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
-/** What a frame says of its call. */
+/** The kinds of frames. */
 export const kinds = {
-  /** What a file of a spool begins with. JSON, never encrypted. */
+  /** The header of a spool's file: JSON, never encrypted. */
   spool: 0,
   /** A request begins: JSON. */
   asked: 1,
@@ -87,7 +87,7 @@ export const unsealBytes = (content: Uint8Array, key: Uint8Array): Buffer => {
 export const recordLength = (bytes: Buffer): number | undefined =>
   bytes.length < 4 ? undefined : 4 + bytes.readUInt32BE(0)
 
-/** The frame that is the content of a record; undefined if it is none. */
+/** The frame in the content of a record; undefined if it is not a frame. */
 export const frameOf = (content: Buffer): Frame | undefined => {
   if (content.length < ahead - 4 || (content[0] ?? 255) > kinds.over) return undefined
   return {

@@ -24,7 +24,7 @@ const betweenNeighbours: ReadonlySet<string> = new Set([
 /** The header that says where a body ends; no name if there is no body. */
 export type Framing = { readonly [name in 'transfer-encoding' | 'content-length']?: string }
 
-/** How a request's body is framed where it is sent on, in its own way: whatever its method is. */
+/** How the body of a forwarded request is framed, for any method. */
 export const framingOf = ({ method, headers }: IncomingMessage): Either<Refusal, Framing> => {
   const { 'transfer-encoding': encoding, 'content-length': length } = headers
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'chunked')

@@ -45,7 +45,7 @@ import {
 export interface SpoolKeys {
   /** The key that wraps that of a new spool. */
   readonly current: { readonly id: string; readonly key: Uint8Array }
-  /** A key by its name; undefined if there is none. */
+  /** A key by its name; undefined if there is no such key. */
   readonly byId: (id: string) => Uint8Array | undefined | Promise<Uint8Array | undefined>
 }
 
@@ -308,7 +308,7 @@ export const openSegment = async (path: string, keys: SpoolKeys | undefined): Pr
   }
 }
 
-/** What a file is encrypted with. */
+/** The key of an encrypted file. */
 const keyIn = async (fd: number, keys: SpoolKeys | undefined): Promise<Uint8Array | undefined> => {
   const first = recordsOf(fd).next()
   if (first.done === true) return undefined // it has nothing
@@ -326,7 +326,7 @@ const keyIn = async (fd: number, keys: SpoolKeys | undefined): Promise<Uint8Arra
   return unsealBytes(Buffer.from(String(wrapping['wrapped']), 'base64'), host)
 }
 
-/** How the name of a file ends that ended whoever read it. It is read no more. */
+/** The suffix of a file that ended the process that read it. It is not read again. */
 export const setAside = '.failed'
 
 const infix = '-spool-'
@@ -386,7 +386,7 @@ const checkOwner = (found: Stats, path: string): void => {
   if (!found.isFile() || found.nlink > 1 || !isOwned) throw new Error('it is no file of this user')
 }
 
-/** What a file begins with; undefined: it has nothing, is gone, or can't be read. */
+/** The first bytes of a file; undefined if it is empty, missing or unreadable. */
 const firstFrame = (path: string): Frame | undefined => {
   let fd: number | undefined
   try {

@@ -21,7 +21,7 @@ export interface FramesOptions {
   readonly now?: () => number
 }
 
-/** What a request says beside its body. Headers are those that a recorder asks for, without credentials. */
+/** A request without its body. It has only the headers that a recorder asks for, without credentials. */
 export interface AskedFrame {
   readonly scope: string
   readonly method: string

@@ -46,7 +46,7 @@ export const isoOf = (milliseconds: number): string => new Date(milliseconds).to
 export const linesOf = (turns: readonly Turn[]): number =>
   turns.reduce((sum, { said, calls }) => sum + 3 + said.length + 2 * calls.length, 0)
 
-/** The texts of what is said, a line each. */
+/** The texts of the content, a line each. */
 export const textsOf = (said: readonly TurnPart[]): string =>
   said.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n')
 

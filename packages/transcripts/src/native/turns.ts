@@ -66,7 +66,7 @@ export interface Call {
   readonly isError: boolean
 }
 
-/** What a program's files can hold. */
+/** The content types that a program's files can hold. */
 export interface Holds {
   readonly pdfs: boolean
   readonly links: boolean
@@ -102,7 +102,7 @@ export const turnsOf = (messages: Sequence<Message>, holds: Holds, reasoning: Re
   return { turns, repairs: mended.repairs, losses }
 }
 
-/** As little as can be said. */
+/** The shortest form. */
 const opening = '(start)'
 
 const lossAt = (position: number, path: Path, reason: string): Loss => Object.freeze({ position, path, reason })
@@ -251,7 +251,7 @@ class Gathering {
     return undefined
   }
 
-  /** A part as the program holds it; what it can't hold, as a text that says what stood there. */
+  /** A part in the program's form; a part that it can't hold becomes a text that names it. */
   #held(part: ResultPart, position: number, path: Path, holds: Holding = this.#holds): Text | Media | Link | undefined {
     if (part.type === 'text') return this.#text(part.text, position, path)
     if (part.type === 'provider') {

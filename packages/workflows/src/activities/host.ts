@@ -130,7 +130,7 @@ export interface Host extends Omit<ActivityOptions, 'heartbeat' | 'onFailure'> {
   readonly read: (history: HistoryInput['history']) => Promise<ReadHistory>
 }
 
-/** The history of an input: all of its refs, whatever it was written as. */
+/** The history of an input: all of its refs, from any written form. */
 export interface ReadHistory {
   readonly refs: RefHistory
   /** The tree that has the first of them already. */

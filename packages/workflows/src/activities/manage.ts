@@ -1,4 +1,4 @@
-/** What a prompt within a limit keeps of the record, and the prompt itself as a history of refs. */
+/** The part of the record that a prompt within a limit keeps, and the prompt as a history of refs. */
 import { manageHistory } from 'indelible/context'
 import type { Message } from 'indelible/message'
 import { createRefHistory, type MessageRef } from '../refs/index.ts'

@@ -92,7 +92,7 @@ const isSaid = (value: Json | undefined): value is string => typeof value === 's
 const pick = (owner: Json | undefined, field: string): JsonObject =>
   isObject(owner) && isSaid(owner[field]) ? { [field]: owner[field] } : {}
 
-/** The fields that there is a place for, of a block and of what it holds. */
+/** The fields of a block and its content that the message model has a place for. */
 const blockFields: ReadonlySet<string> = new Set(['id', 'type', 'cacheControl', 'signature', 'metadata'])
 const heldFields: { readonly [type: string]: readonly [held: string, fields: readonly string[]] | undefined } = {
   text: ['text', []],
@@ -159,7 +159,7 @@ const metaOf = (block: JsonObject & { readonly [field: string]: Json }, rest: Js
   return Object.keys(kept).length === 0 ? {} : { meta: { llm2: kept } }
 }
 
-/** What a message was there for, as the mark that `manageHistory` knows: what one of its parts says. */
+/** The purpose of a message as a mark of `manageHistory`, read from its parts. */
 export const markOfParts = (parts: readonly Part[]): Meta => {
   for (const { meta } of parts) {
     const found = meta?.['llm2']

@@ -30,7 +30,7 @@ export const readLegacyChat = (list: readonly Json[]): Either<ChatProblem, Decod
   return right({ messages, losses: decoded.right.losses })
 }
 
-/** What a message says something in. One with none of these is none, or says it in words that nobody here knows. */
+/** The fields that carry a message's content. A value with none of them is not a message that we can read. */
 const contentFields = [
   'content',
   'tool_calls',

@@ -1,4 +1,4 @@
-/** Saved histories, in whatever form they were saved: found out by what they are, read, or named if they can't be. */
+/** Saved histories of any form: the form is detected, and a history that can't be read is a fault. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   mapRight,

@@ -74,7 +74,7 @@ export interface RefHistory extends RefHistoryBrand {
   readonly toJSON: () => RefHistoryJson
 }
 
-/** A reference history as JSON: about 100 bytes a message, whatever the length of the messages. */
+/** A reference history as JSON: about 100 bytes a message, at any message length. */
 export interface RefHistoryJson {
   readonly type: 'indelible.refs'
   /** 2 if it has a tree or an inbox, else 1. */
@@ -203,7 +203,7 @@ const checkRefs = (given: MessageRef): MessageRef => {
   throw new TypeError(`${formatPath(path) || 'it'} should be ${expected}, found ${found}; nothing was appended`)
 }
 
-/** What a reference history is written as. */
+/** The written form of a reference history. */
 export const jsonOf = ({
   scope,
   session,

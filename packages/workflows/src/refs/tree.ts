@@ -141,7 +141,7 @@ async function* nodesOf(store: BlockStore, ids: readonly BlockId[], height: numb
   return nodes
 }
 
-/** A node, or why it is none. */
+/** A node, or why the value is not one. */
 const decodeNode = (bytes: Uint8Array, height: number): Node | string => {
   let json
   try {
