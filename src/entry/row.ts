@@ -88,8 +88,7 @@ export interface TakenOut {
 
 /**
  * The number of characters from which a text becomes a block. For a shorter one the reference would cost more than
- * sharing
- * saves.
+ * sharing saves.
  */
 export const longText = 4096
 

@@ -45,8 +45,7 @@ export const partOf = <M>(view: unknown): Part<M> | undefined => RecordView.part
 
 /**
  * A view without the messages at some positions of its history. The given view stays as it is. Nothing leads from the
- * new
- * view back to the messages that it leaves out.
+ * new view back to the messages that it leaves out.
  *
  * Cost    O(n log n) in the ranges, independent of the length
  *

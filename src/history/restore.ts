@@ -37,8 +37,7 @@ export interface Restored<M> {
  * Make a history from saved messages and page kinds, as `view.toArray()` and `view.pages.toArray()` gave them.
  *
  * If page kinds are missing at the end, only the messages that lack one are classified. Too many page kinds or an
- * unknown
- * kind is a fault. All or nothing.
+ * unknown kind is a fault. All or nothing.
  *
  * Cost    O(messages)
  *

@@ -46,8 +46,7 @@ export interface TextOptions {
 
 /**
  * Append a message that is given as JSON text. The result equals `history.append(JSON.parse(text))`. Nobody else holds
- * the
- * parsed value, so it is frozen in place instead of copied.
+ * the parsed value, so it is frozen in place instead of copied.
  *
  * Cost    little more than `JSON.parse` (bench: sessions)
  *

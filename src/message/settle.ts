@@ -59,9 +59,8 @@ export const settle = <V extends Sequence<Message>>(messages: V): Either<Pairing
 
 /**
  * Derive a settled conversation from one that may be damaged. A call without a result gets an error result, a result in
- * the
- * wrong place moves to its call, orphan and duplicate results are left out, and a call with a used id gets a new id. A
- * settled sequence is returned as it is.
+ * the wrong place moves to its call, orphan and duplicate results are left out, and a call with a used id gets a new
+ * id. A settled sequence is returned as it is.
  *
  * If a record only ends in open calls, append `interruptedResults` instead: `mend` is for damage in the middle.
  *

@@ -7,8 +7,7 @@ import type { Note } from './note.ts'
 
 /**
  * Decode one note. The result is a frozen copy. Unknown fields are refused, not dropped; an application's own data
- * belongs
- * in an `application` note. It never throws.
+ * belongs in an `application` note. It never throws.
  *
  * @param input any value
  * @returns the note; or `NotANote` with the path and the expected shape

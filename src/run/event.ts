@@ -71,7 +71,6 @@ interface EventOrder {
 
 /**
  * What happens to an answer that is interrupted while it streams. `discard`: nothing of it is recorded. `savePartial`:
- * its
- * text and finished calls are recorded. `saveMarked`: they are, with a mark that people and models can read.
+ * its text and finished calls are recorded. `saveMarked`: they are, with a mark that people and models can read.
  */
 export type InterruptBehavior = 'discard' | 'savePartial' | 'saveMarked'

@@ -11,17 +11,15 @@ export type DeltaOutcome = 'applied' | 'duplicate' | 'ignored'
 
 /**
  * A handler that appends the messages of each delta to a history or to an array of yours. You may append to it
- * meanwhile;
- * the next delta then comes after your messages.
+ * meanwhile; the next delta then comes after your messages.
  *
  * Each delta is appended once, however many handlers there are and however often they get it. All handlers of one
  * history or array share the ids of applied deltas. A delta whose id is not known is appended, whatever stands at its
  * place: with `resume`, it is first compared with what a restored target has.
  *
  * A delta beyond the end (`DeltaGap`), or a known id with other messages (`DeltaMismatch`), ends the run. The target
- * may
- * begin with fewer messages than the record, or with none: the handler learns the length of the record from the first
- * event (`seq` 0).
+ * may begin with fewer messages than the record, or with none: the handler learns the length of the record from the
+ * first event (`seq` 0).
  *
  * @param target a history, or an array
  * @param options what is taken out of messages

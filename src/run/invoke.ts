@@ -9,8 +9,8 @@ import { ToolOutput, type Tool } from './tool.ts'
 
 /**
  * Run the tool that a call asks for. Never rejects: a throw, a timeout, an interrupt, arguments that are wrong, a tool
- * that is
- * unknown and an output that can't be recorded each become an error result that tells the model what to do about it.
+ * that is unknown and an output that can't be recorded each become an error result that tells the model what to do
+ * about it.
  *
  * @param tools the tools, by name
  * @param signal ends the call when aborted

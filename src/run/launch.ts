@@ -57,8 +57,7 @@ export interface RunOptions extends ContextOptions, Decisions {
   readonly parameters?: JsonObject
   /**
    * Whether events have the digest of each context that was sent, so that `sessionHandler` writes receipts. Cost:
-   * O(context) a
-   * call. Default: false.
+   * O(context) a call. Default: false.
    */
   readonly receipts?: boolean
   /** Receive each event, in order, before the run continues. Default: none. */

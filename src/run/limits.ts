@@ -15,8 +15,7 @@ export interface Limits {
   readonly maxToolCalls: number
   /**
    * The most input and output tokens of all steps, as the provider counts them; checked after each answer. An
-   * interrupted
-   * answer counts nothing, because its provider has not reported its tokens. Default: no limit.
+   * interrupted answer counts nothing, because its provider has not reported its tokens. Default: no limit.
    */
   readonly maxTokens: number
   /** The most US dollars of all steps, by `prices` or `modelPrices`; checked after each answer. Default: no limit. */

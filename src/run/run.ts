@@ -7,10 +7,8 @@ import { knownOfSettings, launchRun, type RunOptions, type RunStream } from './l
  * Run a model and its tools until the model has finished, a limit is reached, or you end it.
  *
  * The run begins at once. Read its events with `for await` (leaving the loop cancels the run), or await `result()`, or
- * do
- * both. A slow reader slows the run down. Without a reader the run continues, and only `model_event`s beyond `buffer`
- * are
- * dropped. The events can be read once: a second loop over them throws.
+ * do both. A slow reader slows the run down. Without a reader the run continues, and only `model_event`s beyond
+ * `buffer` are dropped. The events can be read once: a second loop over them throws.
  *
  * Cost    per step one pass over the view (to settle it), and a copy of each message that is added (bench: run)
  *

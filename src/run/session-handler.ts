@@ -54,23 +54,19 @@ export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'>
 
 /**
  * Records a run in a session, so that a process that dies loses nothing that was finished. The run holds the session
- * (its
- * lease) while it goes on: a second one is `SessionBusy`, and `store.requestStop(id)` of any process ends it as
+ * (its lease) while it goes on: a second one is `SessionBusy`, and `store.requestStop(id)` of any process ends it as
  * `cancelled`.
  *
  * Each delta is durable before the next step starts. A delta that comes twice, after a retry or a crash, is stored
- * once: its
- * id is the operation. Between the deltas, notes (`journal`) are durable before their events are told: each block that
- * the
- * model has ended, each call before its tool runs, each result. Of text that streams at most the last second is
- * missing.
+ * once: its id is the operation. Between the deltas, notes (`journal`) are durable before their events are told: each
+ * block that the model has ended, each call before its tool runs, each result. Of text that streams at most the last
+ * second is missing.
  *
  * Where another writer has appended, the run ends with the conflict. What the step had finished stays in the journal:
  * `session.interrupted()` and `resume` give it.
  *
  * Of a run with `receipts` each model call leaves a note of what it was sent (`receipt`), one that was cut off too. It
- * has
- * the head of the record at that moment: `session.at(receipt.head)` gives what the context was derived from.
+ * has the head of the record at that moment: `session.at(receipt.head)` gives what the context was derived from.
  *
  * Cost    an answer with text only: one append. With calls: one for the answer, one for the calls that start together,
  *         one

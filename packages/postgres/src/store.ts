@@ -57,8 +57,7 @@ export type PostgresOptions = (
  * Open the store in a schema of a database, or create it.
  *
  * A write resolves when its transaction is committed. It is then as durable as the server's `synchronous_commit` makes
- * it. A
- * lost connection is an `Io` fault; the next call gets another connection.
+ * it. A lost connection is an `Io` fault; the next call gets another connection.
  *
  * Cost    appends that wait together share one statement and one commit (bench: postgres)
  *

@@ -14,8 +14,7 @@ export interface KeyValuePlace {
 
 /**
  * The suite for key-value stores: the promises of the port, and `blockContract` on its blocks. Each case makes a place
- * of
- * its own, so the cases may run in parallel.
+ * of its own, so the cases may run in parallel.
  *
  * @param name the name of the adapter, for the titles
  * @param makePlace makes an empty place

@@ -108,9 +108,9 @@ const weighAll = ({ segments, renderer, heard }: Compaction): void => {
 }
 
 /**
- * The line after a compaction of a record without tools; undefined if its turn is too long. Shown are
- * rules, what the policy keeps, what is asked, the active turn and the newest; the rest is in markers, each message in
- * the form that it is worth.
+ * The line after a compaction of a record without tools; undefined if its turn is too long. Shown are rules, what the
+ * policy keeps, what is asked, the active turn and the newest; the rest is in markers, each message in the form that it
+ * is worth.
  */
 const lineOfTalk = (
   segments: readonly Segment[],

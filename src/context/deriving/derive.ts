@@ -177,8 +177,7 @@ export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
  * record. Notes about retracted messages have no effect; neither does a summary of any of them.
  *
  * The view and the notes do not change. The same view, notes and options give the same context, byte for byte.
- * `previous`
- * only saves work.
+ * `previous` only saves work.
  *
  * Cost    with `previous`, the messages appended since, and from time to time a compaction (bench: context); without,
  *         O(record)

@@ -73,8 +73,7 @@ export const extractive: Summarizer = Object.freeze<Summarizer>({
 
 /**
  * Summarize the parts of a record that no note summarizes yet, one after the other. Ranges are whole turns where
- * possible.
- * Instructions and rules are left out, because every context has them, and so is the end of the active turn.
+ * possible. Instructions and rules are left out, because every context has them, and so is the end of the active turn.
  *
  * Nothing is stored: append the notes to the session. Ranges do not overlap, so a later call gives only new ones.
  *

@@ -25,8 +25,7 @@ import { type ImportOptions, type StoringFault, after, encodedOf, mostRows, stor
 
 /**
  * Copy a session to another store, under the same id. A copy that was interrupted, or that another process is making,
- * is
- * continued. The rows in the other store must be the beginning of the record; otherwise nothing changes, and it is a
+ * is continued. The rows in the other store must be the beginning of the record; otherwise nothing changes, and it is a
  * `Conflict` if the other session is longer, `Diverged` if it differs. At the end both heads are equal, or it is
  * `OtherHead`. Until then the copy is not a session.
  *

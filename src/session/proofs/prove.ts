@@ -172,8 +172,7 @@ export const notInHead = (id: string, { position }: StoredRow): StoreFaultOf<'Da
 
 /**
  * Check a proof, without a store. Give a head that you know from elsewhere: then the message stands in that record.
- * Without
- * one, the proof is only checked against the head that it names itself.
+ * Without one, the proof is only checked against the head that it names itself.
  *
  * @param proof the proof; untrusted data
  * @param head a head that you know. Default: the head that the proof names

@@ -42,8 +42,7 @@ export interface VerifiedSession extends SessionInfo {
  * Read a whole session, and check every row and block against the Merkle tree.
  *
  * Without a head from elsewhere, someone who can write to the store can replace the whole record by another valid one.
- * With
- * a head, a change of any row that it covers is found.
+ * With a head, a change of any row that it covers is found.
  *
  * Messages that were erased are good where the ledger of the scope says so; then the ledger is checked against its own tree.
  * A message that the ledger says was erased here, and that has its text, is damage.

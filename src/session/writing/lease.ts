@@ -29,8 +29,7 @@ export interface LeaseOptions {
   readonly holder: string
   /**
    * Time to live in milliseconds: if the holder does not renew the lease for that long, others may take it. It is
-   * renewed
-   * after a third. Default: 30,000.
+   * renewed after a third. Default: 30,000.
    */
   readonly ttl?: number
   /** How long to wait for another holder, in milliseconds. Default: 0. */

@@ -40,8 +40,7 @@ export const blockCache = ({ maxBytes = 64 * 1024 * 1024 }: BlockCacheOptions = 
 
 /**
  * A block store that reads only blocks that are not in the cache. A block never gets stale, because its id is the hash
- * of
- * its content. A block of one scope is not found in another.
+ * of its content. A block of one scope is not found in another.
  *
  * Cost    O(blocks); a copy of each
  *

@@ -32,8 +32,7 @@ export interface SqliteOptions {
   readonly create?: boolean
   /**
    * Open the file for reading only: every write is a `ReadOnly` fault. A file that this process can't write is opened
-   * so
-   * automatically, and `onNotice` receives a report. Default: false.
+   * so automatically, and `onNotice` receives a report. Default: false.
    */
   readonly readOnly?: boolean
   /**
@@ -43,8 +42,7 @@ export interface SqliteOptions {
   readonly onNotice?: OnNotice
   /**
    * When a write resolves. `disk`: when it is on the disk, where it survives a loss of power. `os`: when the operating
-   * system
-   * has it; it then survives the end of the process, also by `kill -9`. Default: `disk`.
+   * system has it; it then survives the end of the process, also by `kill -9`. Default: `disk`.
    */
   readonly durability?: 'disk' | 'os'
   /** The scope of the handle. Default: `default`. */
