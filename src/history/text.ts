@@ -104,7 +104,7 @@ export const appendText = <M>(
 const none: object = freeze(create(null))
 const noFills: readonly Fill[] = freeze([])
 
-/** Put a text in its place. False, if there is no empty string. */
+/** Put a text at its path. False if the path does not lead to an empty string. */
 const fillText = (message: unknown, path: Path, text: string): boolean => {
   const last = path.length - 1
   let place: unknown = message

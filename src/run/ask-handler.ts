@@ -24,7 +24,7 @@ export const askHandler = async (ask: () => unknown, within: number): Promise<Re
   }
 }
 
-/** Call something of the caller's whose answer does not matter, and wait for it no longer than so. */
+/** Call a function of the caller's whose answer does not matter, and wait at most `within` milliseconds. */
 export const tellOnly = async (work: () => unknown, within: number): Promise<void> => {
   await askHandler(work, within)
 }

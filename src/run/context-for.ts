@@ -78,7 +78,7 @@ export interface Deriving {
   (view: View<Message>, previous: ModelContext | undefined): Either<unknown, ModelContext>
   /** Before the first call: read what an earlier run has kept. */
   readonly begin?: () => Promise<void>
-  /** After the last one: what is to be kept is stored. */
+  /** Called after the last context, to store what should be kept. */
   readonly end?: () => Promise<void>
 }
 

@@ -24,7 +24,7 @@ export type Unfinished = 'retry' | 'tell' | 'ask'
 /** A function that chooses for each call. */
 export type UnfinishedPolicy = Unfinished | ((call: ToolCallPart, tool: Tool | undefined) => Unfinished)
 
-/** How a session is gone on with. */
+/** The parts of a run that continuing a session needs. */
 export interface Continuation {
   readonly tools: readonly Tool[]
   readonly unfinished: UnfinishedPolicy
@@ -154,7 +154,7 @@ export const openAnswer = (
   return step === undefined ? undefined : again(step, tools, unfinished, decisions).open
 }
 
-/** The step that is gone on with: the last one, if its answer is whole and calls tools. */
+/** The step to continue: the last one, if its answer is whole and calls tools. */
 const stepToContinue = (session: Session): OpenStep | undefined => {
   const last = session.openSteps().at(-1)
   return last?.answer !== undefined && callsOf(last.answer).length > 0 ? last : undefined

@@ -21,7 +21,7 @@ export interface FoundConversation {
   readonly conversation: Conversation
   /** The index of the conversation from which it appends. */
   readonly from: number
-  /** How many of its messages are there. */
+  /** How many messages of the request the conversation already has. */
   readonly taken: number
   /** What the client's own compaction has made of the conversation: the request goes on from there. */
   readonly compaction?: Compaction

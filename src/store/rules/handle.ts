@@ -80,7 +80,7 @@ class Calls {
   readonly scope: string
   /** Of the handle that the store was opened with. */
   readonly whole: Life
-  /** Of this handle. */
+  /** The state of this handle, which can be closed alone. */
   readonly life: Life
   readonly onNotice: OnNotice
 

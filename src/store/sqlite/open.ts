@@ -19,7 +19,7 @@ export interface Opened {
 }
 
 export interface Reading {
-  /** Why it is, where writing was asked for. */
+  /** Why it is opened for reading only, although writing was requested. */
   readonly reason?: OpenStoreFault
   /**
    * Where SQLite could not make its files beside it, it takes the file for one that nobody writes to. Whether that has

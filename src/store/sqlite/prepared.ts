@@ -8,7 +8,7 @@ export const prepareOnce = (db: DatabaseSync, text: string): Prepared => {
   return () => (statement ??= db.prepare(text))
 }
 
-/** The same for several, by name. */
+/** The same for several statements, by name. */
 export const preparedAll = <Name extends string>(
   db: DatabaseSync,
   texts: Readonly<Record<Name, string>>,

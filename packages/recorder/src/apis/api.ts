@@ -31,7 +31,7 @@ export interface Request {
 /** An API that is recorded. */
 export interface Api {
   readonly name: RecordedApi
-  /** What the path of a call ends in. */
+  /** Matches the end of a call's path. */
   readonly path: RegExp
   /** Read a request. */
   readonly request: (body: JsonObject, path: string) => Request

@@ -36,7 +36,7 @@ export interface ProxyOptions {
 export interface Proxy {
   /** The port that it listens on. */
   readonly port: number
-  /** What stands for an upstream. */
+  /** The proxy's address for an upstream, by its name. */
   readonly urlOf: (name: string) => string
   /** Take no new calls, and end those that run. */
   readonly close: () => Promise<void>
