@@ -1,4 +1,5 @@
 /** What can be wrong with a derived context, as data. */
+import { hasField } from '../json/index.ts'
 import type { SummaryNote } from '../notes/kit.ts'
 import { reasonOf, sentencesOf, taskOf, type Sentences, type TaskOf } from '../task/index.ts'
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
@@ -112,7 +113,7 @@ export type RecallFault =
 /** A sentence for each of them. */
 export const recallSentences: Sentences<RecallFault> = {
   NoMatch: ({ request, length }) =>
-    'position' in request
+    hasField(request, 'position')
       ? `there is no ${requestText(request)}: the record has ${length} ${length === 1 ? 'entry' : 'entries'}, from position 0`
       : `nothing in the record matches ${requestText(request)}; try other words, or a position that a marker names`,
   Denied: ({ request }) =>
@@ -122,7 +123,7 @@ export const recallSentences: Sentences<RecallFault> = {
 }
 
 const requestText = (request: RecallRequest): string =>
-  'position' in request ? `position ${request.position}` : `"${request.query}"`
+  hasField(request, 'position') ? `position ${request.position}` : `"${request.query}"`
 
 /** A recall fault as a sentence, for people and models. */
 export const recallFaultText: (fault: RecallFault) => string = sentencesOf(recallSentences)

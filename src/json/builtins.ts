@@ -24,6 +24,11 @@ export const symbolsOf: (value: object) => readonly symbol[] = Object.getOwnProp
 export const descriptorOf: (value: object, key: PropertyKey) => PropertyDescriptor | undefined =
   Object.getOwnPropertyDescriptor
 export const hasOwn: (value: object, key: PropertyKey) => boolean = Object.hasOwn
+/** Whether an object has a field of its own. It narrows as `in` does, which looks at prototypes, too. */
+export const hasField: <T extends object, K extends string>(value: T, field: K) => value is Having<T, K> =
+  Object.hasOwn as never
+type Having<T, K extends string> = [Member<T, K>] extends [never] ? T & { readonly [P in K]: unknown } : Member<T, K>
+type Member<T, K> = T extends unknown ? (K extends keyof T ? T : never) : never
 export const apply: <Result>(method: (...given: never) => Result, self: unknown, given: readonly unknown[]) => Result =
   Reflect.apply
 

@@ -20,6 +20,7 @@ export {
   exec,
   freeze,
   fromCodes,
+  hasField,
   hasOwn,
   indexIn,
   isArray,

@@ -24,6 +24,7 @@ export {
   endOfString,
   fieldsBeside,
   formatPath,
+  hasField,
   hasOnly,
   inspectJson,
   isArray,

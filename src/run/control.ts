@@ -38,7 +38,7 @@ export class Control {
     this.#outside = outside
     this.#runTimer = after(timeout, () => this.#timeOut(`The run's limit of ${timeout} ms was reached.`))
     if (outside?.aborted === true) this.#onOutside()
-    else outside?.addEventListener('abort', this.#onOutside, { once: true })
+    else outside?.addEventListener('abort', this.#onOutside) // Node reads options from prototypes, too
   }
 
   /** The abort signal for the current work: the model's stream or the tools. */

@@ -86,7 +86,7 @@ export const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     const stop = (): void => reject(signal.reason as Error)
     if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
+    else signal.addEventListener('abort', stop) // Node reads options from prototypes, too
   })
 
 const checked = async (call: ToolCallPart, { schema }: Tool): Promise<Either<string, unknown>> => {

@@ -1,5 +1,6 @@
 /** A run as its caller has it: its options, its stream of events, its result; started when it is known what it starts from. */
 import {
+  hasField,
   describe,
   formatPath,
   isLeft,
@@ -204,7 +205,7 @@ export const launchRun = <F extends { readonly _tag: string }>(
     await undefined // nothing happens before the caller has the stream
     if (known !== undefined) return known.run()
     const start = await (begin as Begin<F>)(control)
-    if (!isLeft(start) && !('over' in start.right)) return loopOf(start.right).run()
+    if (!isLeft(start) && !hasField(start.right, 'over')) return loopOf(start.right).run()
     control.end()
     const last: RunEvent = isLeft(start)
       ? Object.freeze({ seq: 0, type: 'run_failed', fault: start.left })

@@ -1,5 +1,5 @@
 /** A model without a provider: it answers from a script. For demonstrations, and for tests of code on `run`. */
-import { ownFields } from '../json/index.ts'
+import { hasField, ownFields } from '../json/index.ts'
 import { textOf, type Message, type Part } from '../message/index.ts'
 import { amount, longestTimer } from '../task/index.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
@@ -73,6 +73,6 @@ function* spoken(message: Message): Generator<ModelEvent> {
 }
 
 const pieces = (part: Part): readonly string[] => {
-  const said = part.type === 'tool_call' ? part.arguments : 'text' in part ? part.text : ''
+  const said = part.type === 'tool_call' ? part.arguments : hasField(part, 'text') ? part.text : ''
   return said.match(/\s*\S+|\s+$/g) ?? []
 }

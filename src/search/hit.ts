@@ -68,6 +68,8 @@ export interface SearchPage {
   readonly next?: string
   /** True if the index answered; false if the messages were read one by one. */
   readonly indexed: boolean
+  /** The number of rows that were read for this page. Absent if the index answered. */
+  readonly read?: number
   /**
    * The number of rows of the store that the index does not have yet, so that this page may lack some of its hits. Absent
    * if it has all. Search again, or call `indexStore`.

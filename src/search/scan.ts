@@ -88,10 +88,11 @@ async function* latest(store: Store, query: Query, wanted: SearchPlan): Steps<Se
   }
 }
 
-const pageOf = ({ hits, damaged, encrypted }: Scan, next: Cursor | undefined): SearchPage =>
+const pageOf = ({ hits, damaged, encrypted, rows }: Scan, next: Cursor | undefined): SearchPage =>
   Object.freeze({
     hits: Object.freeze(hits),
     indexed: false,
+    read: rows,
     ...(next !== undefined && { next: JSON.stringify([next.page ?? null, next.session, next.below]) }),
     ...(damaged.length > 0 && { damaged: Object.freeze(damaged) }),
     ...(encrypted.length > 0 && { encrypted: Object.freeze(encrypted) }),

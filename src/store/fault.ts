@@ -246,7 +246,7 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
   DamagedBlock: (fault) =>
     `${fault.ids.length} stored block${plural(fault.ids)} altered, the first ${fault.ids[0]}: restore the store from a backup`,
   DamagedLog: (fault) =>
-    `${name(fault.id)} is damaged at position ${fault.position}: ${fault.reason}; the rows before it are intact: keep this file, and restore the log from a backup`,
+    `${name(fault.id)} is damaged at row ${fault.position}: ${fault.reason}; the rows before it are intact: keep this file, and restore the log from a backup`,
   Closed: () => 'the store is closed; open it again',
   Busy: (fault) =>
     `the store was held by another writer for more than ${fault.waited} ms; nothing was changed: try again`,

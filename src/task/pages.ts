@@ -1,6 +1,6 @@
 /** Lists that come in pages. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft } from '../json/index.ts'
+import { hasField, isLeft } from '../json/index.ts'
 
 /** A page that says where the next one begins, if there is one. */
 interface Page {
@@ -16,9 +16,10 @@ export async function* pagesOf<Read extends Page | Either<unknown, Page>>(
   read: (from: { readonly after?: string }) => PromiseLike<Read>,
 ): AsyncGenerator<Read> {
   for (let from: { readonly after?: string } | undefined = {}; from !== undefined;) {
-    const answer = await read(from)
-    yield answer
-    const page: Page = !('_tag' in answer) ? answer : isLeft(answer) ? {} : answer.right
+    const given = await read(from)
+    yield given
+    const answer: Page | Either<unknown, Page> = given
+    const page: Page = !hasField(answer, '_tag') ? answer : isLeft(answer) ? {} : answer.right
     from = page.next === undefined ? undefined : { after: page.next }
   }
 }

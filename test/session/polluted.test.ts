@@ -62,7 +62,8 @@ const optionNames: readonly string[] = [
   ...['name', 'meta', 'isError', 'signature', 'encrypted', 'summary', 'pause'],
   ...['attached', 'sameKey', 'version', 'expected', 'missed', 'plan', 'damaged', 'closed', 'sealed', 'index', 'cause'],
 ]
-const names = [...new Set([...optionNames, ...fieldNames])]
+// Vitest's loader reads `error` of what it is answered, so that `update` can't load Immer.
+const names = [...new Set([...optionNames, ...fieldNames])].filter((name) => name !== 'error')
 
 const values: readonly unknown[] = [
   'evidence',
@@ -247,8 +248,13 @@ describe('a property of Object.prototype', () => {
   })
 })
 
+/** What was expected and found at the first place that differs, from shortly before the difference on. */
 const firstDifference = (expected: string, found: string): unknown => {
   const [one, other] = [JSON.parse(expected), JSON.parse(found)] as [unknown[], unknown[]]
   const at = one.findIndex((item, index) => JSON.stringify(item) !== JSON.stringify(other[index]))
-  return [JSON.stringify(one[at])?.slice(0, 150), JSON.stringify(other[at])?.slice(0, 200)]
+  if (at === -1) return [undefined, undefined]
+  const [wanted, given] = [JSON.stringify(one[at]), JSON.stringify(other[at]) ?? '']
+  let same = 0
+  while (same < wanted.length && wanted[same] === given[same]) same++
+  return [wanted, given].map((text) => `${at + 1}: ${text.slice(Math.max(0, same - 60), same + 140)}`)
 }

@@ -199,7 +199,7 @@ describe('a check', () => {
     [
       'a missing row',
       'delete from row where id & 4294967295 = 3 and id >> 32 = 1',
-      /^row "a" of scope "default": damaged at position 3: its row is missing/,
+      /^row "a" of scope "default": damaged at row 3: its row is missing/,
       false,
     ],
     ['missing bytes', 'delete from content', /^block [0-9a-f]{64}: its bytes are missing/, false],
@@ -287,7 +287,7 @@ it('what is damaged is said once, of the row; also where only forks have it', as
     `row segment 1 at 4: ${beside}`,
   )
   expect(await found(await orphaned(`delete from row where ${row(2)}`))).toContain(
-    'row segment 1: damaged at position 2: its row is missing',
+    'row segment 1: damaged at row 2: its row is missing',
   )
   expect(await found(await orphaned('select 1'))).toEqual([])
   const alive = await found(

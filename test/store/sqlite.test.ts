@@ -413,7 +413,7 @@ describe('a SQLite store', () => {
       // With the check sum of what is there now, as somebody can write it.
       db.prepare('update log set peaks = ?, sum = ?').run(damaged, headSum({ ...log, peaks: damaged }))
       const more = { expected: grown.head, rows: [row('f')] }
-      expect(await said(store.append('log', more))).toMatch(/^DamagedLog: "log" is damaged at position 5: the peaks/)
+      expect(await said(store.append('log', more))).toMatch(/^DamagedLog: "log" is damaged at row 5: the peaks/)
       expect(await said(verifyLog(store, 'log'))).toMatch(/^DamagedLog/)
       expect(await said(verifyLog(store, 'log', grown.head))).toMatch(/^DamagedLog/)
       // What was appended is still read, and an operation is still known.

@@ -1,6 +1,6 @@
 /** Chats of the AI SDK kept as records: the functions that its persistence guide asks for. */
 import type { UIMessage } from 'ai'
-import { isLeft, jsonEqual, type Json, type JsonObject, liveOf, plainOf, type Tag } from 'indelible/json/kit'
+import { ownField, isLeft, jsonEqual, type Json, type JsonObject, liveOf, plainOf, type Tag } from 'indelible/json/kit'
 import { codecs, type CodecFault } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/codecs/kit'
 import type { Message } from 'indelible/message'
@@ -155,7 +155,8 @@ const withReasoningIds = (messages: Sequence<Message>, wire: UIMessage[]): UIMes
     let [step, next] = [-1, 0]
     const parts = message.parts.map((part) => {
       if (part.type === 'step-start') [step, next] = [step + 1, 0]
-      else if (part.type === 'reasoning' && !('id' in part)) return { ...part, id: reasoningId(step, next++) }
+      else if (part.type === 'reasoning' && ownField(part, 'id') === undefined)
+        return { ...part, id: reasoningId(step, next++) }
       else next += 1
       return part
     })

@@ -21,7 +21,7 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
     const command = first === undefined || isGeneral.has(first) ? undefined : find(first)
     if (command === undefined) return (await general(args, terminal)) ?? 0
     const { values, positionals } = parse(command, rest)
-    if (values['help'] === true) return (await terminal.print(commandHelp(command, terminal.columns))) ?? 0
+    if (values['help'] === true) return (await terminal.printWhole(commandHelp(command, terminal.columns))) ?? 0
     if (positionals.length > 0 && command.usage.every((usage) => usage === `${command.name} [options]`))
       throw new Misuse(`${command.name} takes no arguments, but got ${positionals.join(', ')}`)
     const { tell } = terminal
@@ -51,7 +51,7 @@ const general = async ([first, named]: readonly string[], terminal: Terminal): P
   if (first === '-V' || first === '--version') return terminal.print([version()])
   const command = first === 'help' && named !== undefined ? find(named) : undefined
   const { columns } = terminal
-  return terminal.print(command === undefined ? programHelp(groups, columns) : commandHelp(command, columns))
+  return terminal.printWhole(command === undefined ? programHelp(groups, columns) : commandHelp(command, columns))
 }
 
 const known = (name = ''): string => (commands.some((command) => command.name === name) ? `${name} ` : '')

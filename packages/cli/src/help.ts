@@ -1,6 +1,6 @@
 /** The help of the program and of each command, made of the table of commands. */
 import type { Command, Group } from './terminal/command.ts'
-import { wrapped } from './terminal/screen.ts'
+import { hung, wrapped } from './terminal/screen.ts'
 
 /** The most columns of help: it is read in any terminal. */
 const widest = 80
@@ -9,7 +9,7 @@ const widest = 80
 export const programHelp = (groups: readonly Group[], columns: number = widest): readonly string[] => [
   'Usage: indelible COMMAND [options]',
   '',
-  'The append-only record of agent conversations.',
+  ...wrapped('The append-only record of agent conversations.', Math.min(widest, columns)),
   ...groups.flatMap(({ title, commands }) => [
     '',
     `${title}:`,
@@ -26,7 +26,7 @@ export const programHelp = (groups: readonly Group[], columns: number = widest):
 export const firstHelp = (commands: readonly Command[], columns: number = widest): readonly string[] => [
   'Usage: indelible COMMAND [options]',
   '',
-  'The append-only record of agent conversations. The first commands:',
+  ...wrapped('The append-only record of agent conversations. The first commands:', Math.min(widest, columns)),
   '',
   ...commands
     .filter(({ name }) => firstCommands.has(name))
@@ -63,18 +63,25 @@ export const general: readonly string[] = [
 export const commandHelp = (command: Command, columns: number = widest): readonly string[] => {
   const { usage, about, examples = [] } = command
   const options = optionsOf(command)
+  const width = Math.min(widest, columns)
   const column = Math.max(17, ...options.map(({ flag }) => 2 + flag.length + 2))
   return [
-    ...usage.map((line, index) => `${index === 0 ? 'Usage:' : '      '} indelible ${line}`),
+    ...usage.flatMap((line, index) => hung(`${index === 0 ? 'Usage:' : '      '} indelible ${line}`, width, 9)),
     '',
     ...paragraphsOf(about).flatMap(({ text, lines, apart }, index) =>
-      (index > 0 && apart ? [''] : []).concat(lines ?? wrapped(text, Math.min(widest, columns))),
+      (index > 0 && apart ? [''] : []).concat(lines?.flatMap((line) => keptIn(line, width)) ?? wrapped(text, width)),
     ),
     '',
     'Options:',
     ...options.flatMap(({ flag, help }) => rowOf(flag, help, column, columns)),
     ...(examples.length === 0 ? [] : ['', 'Example:', ...examples.map((line) => `  ${line}`)]),
   ]
+}
+
+/** A line that is kept as it is; of two columns, the second is broken where it is too wide. A command is not: it is copied. */
+const keptIn = (line: string, columns: number): readonly string[] => {
+  const [start] = /^ *(?:\S+ )*?\S* {2,}(?=\S)/.exec(line) ?? []
+  return start === undefined ? [line] : hung(line, columns, start.length)
 }
 
 /** The options of a command as they are typed, and what each of them means. */

@@ -109,7 +109,7 @@ describe('indelible chat', () => {
     await first.until('[interrupted; the text so far is kept]')
     first.pty.write('\u0003')
     expect(await first.ended).toBe(0)
-    expect(first.shown()).toContain('continue with: indelible chat --session mine')
+    expect(first.shown()).toContain('continue with:\r\n  indelible chat --session mine')
 
     const { session, close } = await reopened('mine')
     expect(isRight(settle(session.view()))).toBe(true)
@@ -143,7 +143,7 @@ describe('indelible chat', () => {
     const { pty, until, ended, shown } = terminal('--session', '7f0000', '--store', store)
     await until('you> ')
     expect(shown()).toContain(`session ${whole} in`)
-    expect(shown()).toContain('after 3 messages')
+    expect(shown()).toMatch(/after 3\s+messages/)
     pty.write('\u0004')
     expect(await ended).toBe(0)
   })
@@ -168,7 +168,7 @@ describe('indelible chat', () => {
     pty.write('\u0004')
     expect(await ended).toBe(0)
     const id = /session (\S+) in/.exec(shown())?.[1] ?? ''
-    expect(shown()).toContain(`3 messages in session ${id}; continue with: indelible chat --session ${id} --store`)
+    expect(shown()).toContain(`3 messages in session ${id}; continue with:\r\n  indelible chat --session ${id} --store`)
     const { session, close } = await reopened(id, store)
     expect(said(session.view()).slice(1)).toEqual([
       'user: hi',

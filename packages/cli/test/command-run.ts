@@ -8,6 +8,10 @@ export interface CommandLine {
   readonly cwd?: string
   /** Whether standard output shows colours. */
   readonly colour?: boolean
+  /** The columns of a terminal that shows both outputs. Default: pipes. */
+  readonly terminal?: number | undefined
+  /** The time for progress. Default: it stands still, so that how long a test takes is not in what it sees. */
+  readonly now?: () => number
 }
 
 export interface Ended {
@@ -28,17 +32,19 @@ const sink = (): { readonly stream: Writable; readonly text: () => string } => {
 }
 
 export const runCommand = async (line: CommandLine): Promise<Ended> => {
-  const { args, input = '', env = {}, cwd = '.', colour = false } = line
+  const { args, input = '', env = {}, cwd = '.', colour = false, terminal, now = () => 0 } = line
   const [stdout, stderr] = [sink(), sink()]
+  const shown = terminal === undefined ? {} : { isTTY: true, columns: terminal, rows: 1000 }
   const status = await import('../src/command-line.ts')
     .then(({ runCommandLine }) =>
       runCommandLine(args, {
         stdin: Readable.from([Buffer.from(input)]),
-        stdout: Object.assign(stdout.stream, { hasColors: () => colour }),
-        stderr: stderr.stream,
+        stdout: Object.assign(stdout.stream, { hasColors: () => colour }, shown),
+        stderr: Object.assign(stderr.stream, shown),
         env,
         cwd,
         onInterrupt: () => () => undefined,
+        now,
       }),
     )
     .catch((error: unknown) => {

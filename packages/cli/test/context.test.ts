@@ -26,7 +26,7 @@ describe('indelible context', () => {
     expect(stdout).toMatch(
       /^coding-agent\.json: openai-chat, 19 messages\ncontext: \d+ messages, [\d,]+ of 1,200 tokens \(the record takes [\d,]+\); policy:paged, epoch:\d, degraded\n/,
     )
-    expect(stdout).toMatch(/^0 full {18}system +\d+ {2}You are a coding agent\./m)
+    expect(stdout).toMatch(/^0 full +system +\d+ {2}You are a coding agent\./m)
     expect(stdout).toMatch(/^\d+–\d+ pointer +user +\d+ {2}\[Messages \d+–\d+ are shortened /m)
   })
   it('--explain gives the reason for every page', () => {

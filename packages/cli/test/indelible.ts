@@ -31,6 +31,8 @@ export interface CommandOptions {
   readonly cwd?: string
   /** Default: without colours. */
   readonly colour?: boolean
+  /** The columns of a terminal that it is shown on. Default: pipes. */
+  readonly terminal?: number
 }
 
 export interface CommandEnded {
@@ -48,6 +50,7 @@ export const indelible = (args: readonly string[], options: CommandOptions = {})
     env: environment(options),
     cwd: options.cwd ?? '.',
     colour: options.colour ?? false,
+    terminal: options.terminal,
   }
   const { port1, port2 } = new MessageChannel()
   const ready = new Int32Array(new SharedArrayBuffer(4))

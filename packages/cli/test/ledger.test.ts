@@ -151,7 +151,7 @@ describe('a ledger on the command line', () => {
     expect(indelible(['ledger', 'verify', '--trust', trustFile, ...store])).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: expect.stringContaining('session "b" is damaged at position 4 of its log') as string,
+      stderr: expect.stringContaining('session "b" is damaged at row 4') as string,
     })
     expect(indelible(['ledger', 'verify', '--heads-only', ...store])).toMatchObject({
       status: 0,

@@ -235,7 +235,7 @@ describe('stats', () => {
         .map((line) => line.split(/ {2,}/)),
     ).toEqual([
       ['day', 'model', 'dollars'],
-      ['2026-01-02', 'claude-opus…', '$2.75'],
+      ['2026-01-02', 'claude-opus-4-5', '$2.75'],
     ])
     expect(narrow('list').find((line) => line.includes('unfinished'))).toMatch(/^\d{4}-\d\d-\d\d +\d {2}unfinished/)
   })

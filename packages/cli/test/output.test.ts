@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { root } from '../../../scripts/run.ts'
 import { terminalOf } from '../src/terminal/output.ts'
+import { widthOf } from '../src/terminal/screen.ts'
 import { folder, indelible, indelibleProcess } from './indelible.ts'
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -352,6 +353,53 @@ describe('what is evil in names and content', () => {
   })
 })
 
+describe('a line', () => {
+  /** What is one word, is JSON, or is a command to be copied, is not broken: a break would change it. */
+  const isWhole = (line: string): boolean => /^ *\S+$|^ *[[{"]|^ {2,}indelible |^cd /.test(line)
+  const tooWide = (text: string, columns: number): readonly string[] =>
+    text.split('\n').filter((line) => widthOf(line) > columns && !isWhole(line))
+  const run = (args: readonly string[], terminal?: number, env = {}) =>
+    indelible(args, { input: 'hello\n', env: { HOME: home, ...env }, ...(terminal !== undefined && { terminal }) })
+
+  it.each(Object.keys(lines).filter((command) => command !== 'completion'))(
+    'of %s is no wider than a terminal of 40, 80 or 200 columns',
+    (command) => {
+      if (command !== 'import') indelible(['import', file, '--id', evilId, '--store', store])
+      for (const args of [['--help'], ...(lines[command]?.() ?? [])])
+        for (const columns of [40, 80, 200]) {
+          const { stdout, stderr } = run([command, ...args], columns)
+          expect([args, columns, tooWide(stdout + stderr, columns)]).toEqual([args, columns, []])
+        }
+    },
+  )
+  it('of the first help and of all help is, too', () => {
+    for (const args of [[], ['--help'], ['--version'], ['nothing']])
+      for (const columns of [40, 80, 200]) {
+        const { stdout, stderr } = run(args, columns)
+        expect([args, columns, tooWide(stdout + stderr, columns)]).toEqual([args, columns, []])
+      }
+  })
+  it.each(Object.keys(lines))('of %s is whole in a pipe, and plain on a terminal that is dumb', (command) => {
+    if (command !== 'import') indelible(['import', file, '--id', evilId, '--store', store])
+    for (const args of lines[command]?.() ?? []) {
+      if (args.includes('--out')) continue
+      const dumb = run([command, ...args], 80, { TERM: 'dumb' })
+      expect([args, /[\r\u001b]/.exec(dumb.stdout + dumb.stderr)]).toEqual([args, null]) // oxlint-disable-line no-control-regex
+      const piped = run([command, ...args])
+      expect([args, /[\r\u001b]/.exec(piped.stdout + piped.stderr)]).toEqual([args, null]) // oxlint-disable-line no-control-regex
+    }
+  })
+  it('of a pipe has the whole id, and its errors are one line each', () => {
+    const id = '0f3c8a1d-1111-4222-8333-444455556666'
+    indelible(['import', file, '--id', id, '--store', store])
+    expect(run(['list', '--store', store]).stdout).toContain(id)
+    expect(run(['search', 'question', '--store', store]).stdout).toContain(`${id}:1`)
+    expect(run(['search', 'question', '--store', store], 80).stdout).toContain(' 0f3c8a1d…:1'.trim())
+    expect(run(['show', 'no such session', '--store', store], 40).stderr.trim()).toContain('\n')
+    expect(run(['show', 'no such session', '--store', store]).stderr.trim()).not.toContain('\n')
+  })
+})
+
 describe('the one way out', () => {
   afterEach(() => void vi.useRealTimers())
   it('cleans the label of a bar, a question, and what is said in pieces; a text can ask for no colour', async () => {
@@ -394,6 +442,10 @@ describe('the one way out', () => {
       vi.advanceTimersByTime(450)
       bar.at(50)
       expect([TERM, drawn === '']).toEqual([TERM, TERM === 'dumb'])
+      vi.advanceTimersByTime(5000)
+      drawn = ''
+      bar.at(60)
+      expect([TERM, drawn.includes('\r')]).toEqual([TERM, TERM !== 'dumb'])
     }
   })
   it('is the only one: no other file of the command has a stream, and none writes an escape sequence', () => {

@@ -198,7 +198,7 @@ describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () 
     ])
     expect(chat.status).toBe(0)
     expect(chat.stdout).toMatch(
-      /continue with: indelible chat --session talk --store 'postgres:\/\/postgres@\S+\?schema=cli%20chat%20\d+'\n$/,
+      /continue with:\n {2}indelible chat --session talk --store 'postgres:\/\/postgres@\S+\?schema=cli%20chat%20\d+'\n$/,
     )
     expect(`${chat.stdout}${chat.stderr}`).not.toMatch(/hush/)
   })

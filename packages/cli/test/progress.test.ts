@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, rmSync } from 'node:fs'
+import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { createProgress } from '../src/terminal/progress.ts'
+import { terminalOf } from '../src/terminal/output.ts'
+import { runCommand } from './command-run.ts'
 import { widthOf } from '../src/terminal/screen.ts'
 import { generated } from '../../transcripts/test/generated.ts'
 import { folder, indelible, main } from './indelible.ts'
@@ -47,7 +50,94 @@ describe('the progress bar', () => {
     ])
     expect(drawn(1000, [[100, 1]])).toEqual([])
     expect(drawn(undefined, [[500, 12_345_678]])).toEqual(['\rreading a.jsonl  12 MB\u001b[K', '\r\u001b[K'])
-    expect(drawn(1000, [[500, 1]], {})).toEqual([])
+  })
+  it('says what is left at the pace so far, once that is no guess', () => {
+    const facts = (steps: readonly (readonly [number, number])[]) =>
+      drawn(1000, steps).flatMap((text) => /(\S+ \w+) left/.exec(text)?.[1] ?? [])
+    expect(facts([[1900, 100]])).toEqual([])
+    expect(facts([[2000, 100]])).toEqual(['18 s'])
+    expect(facts([[2000, 0]])).toEqual([])
+    expect(facts([[2000, 1000]])).toEqual([])
+    expect(facts([[10_000, 10]])).toEqual(['17 min'])
+    expect(facts([[100_000, 10]])).toEqual(['2.8 h'])
+  })
+  it('is a line every 5 seconds where nobody watches', () => {
+    const steps = Array.from({ length: 120 }, (_, at) => [at * 100, at * 5] as const)
+    expect(drawn(1000, steps, {})).toEqual([
+      'reading a.jsonl: 25 %, 250 B of 1.0 kB, 15 s left\n',
+      'reading a.jsonl: 50 %, 500 B of 1.0 kB, 10 s left\n',
+    ])
+    expect(drawn(undefined, [[5000, 12_345_678]], {})).toEqual(['reading a.jsonl: 12 MB\n'])
+    expect(drawn(1000, [[4999, 1]], {})).toEqual([])
+  })
+  it('makes room for lines, and is drawn again below them', async () => {
+    let time = 0
+    const screen: string[] = []
+    const sink = { isTTY: true, columns: 80, write: (text: string, done?: () => void) => [screen.push(text), done?.()] }
+    const terminal = terminalOf({
+      stdin: Readable.from([]),
+      stdout: sink,
+      stderr: sink,
+      env: {},
+      cwd: '.',
+      onInterrupt: () => () => undefined,
+      now: () => time,
+    })
+    const bar = terminal.progress('verifying', 10, 'rows')
+    for (const done of [1, 2]) {
+      time += 500
+      bar.at(done)
+      await terminal.print([`line ${done}`])
+    }
+    terminal.tell(['told'])
+    bar.end()
+    terminal.tell(['after'])
+    expect(screen.map((text) => text.replaceAll(/[█░\s]+/g, ' ').trim())).toEqual([
+      'verifying 10 % 1 rows of 10 rows\u001b[K',
+      '\u001b[K',
+      'line 1',
+      'verifying 20 % 2 rows of 10 rows\u001b[K',
+      '\u001b[K',
+      'line 2',
+      'told',
+      'after',
+    ])
+  })
+  describe('of long work', () => {
+    /** A clock that moves by 6 seconds each time that it is read: each step of the work is seen. */
+    const told = async (...args: readonly string[]): Promise<readonly string[]> => {
+      let time = 0
+      const { stderr } = await runCommand({ args, env: { HOME: folder }, now: () => (time += 6000) })
+      return stderr.split('\n').filter((line) => /\d %, /.test(line))
+    }
+    const store = ['--store', join(folder, 'long.db')]
+    const file = join(folder, 'long.json')
+    it('counts rows and bytes: import, verify, ledger, a search without an index, continue', async () => {
+      const messages = Array.from({ length: 21_000 }, (_, at) => ({
+        role: at % 2 ? 'assistant' : 'user',
+        content: `${at}`,
+      }))
+      writeFileSync(file, JSON.stringify(messages))
+      const imported = await told('import', file, ...store)
+      expect(imported[0]).toMatch(/^reading long\.json: \d+ %, \d+ kB of \d+ kB/)
+      expect(
+        imported.filter((line) => /^storing long: \d+ %, [\d,]+ rows of 21,000 rows/.test(line)).length,
+      ).toBeGreaterThan(3)
+      expect((await told('verify', 'long', ...store)).at(-1)).toBe('verifying long: 100 %, 21,000 rows of 21,000 rows')
+      expect((await told('verify', '--all', ...store)).at(-1)).toBe(
+        'verifying 1 session: 100 %, 21,000 rows of 21,000 rows',
+      )
+      expect((await told('search', 'nowhere', ...store)).at(-1)).toMatch(
+        /^searching without an index: 95 %, 20,000 rows of 21,000 rows, \d+ s left$/,
+      )
+      await told('ledger', 'update', ...store)
+      expect((await told('ledger', 'verify', ...store)).at(-1)).toBe(
+        'verifying sessions: 100 %, 21,000 rows of 21,000 rows',
+      )
+      mkdirSync(join(folder, '.codex'))
+      const continued = await told('continue', file, '--in', 'codex', '--print')
+      expect(continued[0]).toMatch(/^reading long\.json: \d+ %, /)
+    })
   })
   it.each([1, 20, 40, 79])('fits %i columns', (columns) => {
     const [bar = ''] = drawn(2e9, [[500, 1e9]], { isTTY: true, columns })

@@ -174,7 +174,7 @@ describe('a conversation in a store', () => {
     db.close()
     expect(indelible('verify', 'coding-agent')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('coding-agent: damaged at position 19 of its log') as string,
+      stderr: expect.stringContaining('coding-agent: damaged at row 19') as string,
     })
     expect(indelible('verify', '--all')).toMatchObject({
       status: 1,
@@ -363,5 +363,7 @@ it('npm start imports, continues, verifies, and finds what was changed', () => {
   expect(stdout).toMatch(/^example: 19 messages/m)
   expect(stdout).toMatch(/^example: 1 message at 19/m)
   expect(stdout).toMatch(/^example: good, 20 messages.*, which continues 20$/m)
-  expect(stdout).toMatch(/changes a word in row (\d+):\n\n\$ .*\nindelible: example: damaged at position \1 of its log/)
+  expect(stdout).toMatch(
+    /changes a word in row (\d+):\n\n\$ .*\nindelible: example: damaged at row \1 \(message \1\): /,
+  )
 })

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
 import { nearest } from '../src/sources/advice.ts'
 import { runCommandLine } from '../src/command-line.ts'
-import { shortIds } from '../src/look/list.ts'
+import { isMeantBy, shortIds } from '../src/sources/short-ids.ts'
 import { widthOf } from '../src/terminal/screen.ts'
 import { indelible, written } from './indelible.ts'
 
@@ -159,15 +159,40 @@ describe('a session', () => {
     expect(run('show', 'something else', ...own).stderr).toMatch(/"indelible list --store .*" shows its sessions/)
   })
   it('has a short id on a terminal, as long as no other begins so', () => {
-    const short = shortIds([
+    const ids = [
       '0f3c8a1d-1111-4222-8333-444455556666',
       '0f3c8a1d-1111-9222-8333-444455556666',
       'aaaaaaaa-1111-4222-8333-444455556666',
+      'bbbbbbbb-1111-4222-8333-444455556666',
+      'bbbbbbbb-1111-4222-8333-444455556666.fork-1a2b3c4d',
+      'bbbbbbbb-1111-4222-8333-444455556666.fork-9a2b3c4d',
+      'chosen-and-not-that-long',
       'not-a-random-id-however-long-it-may-be',
+    ]
+    const shortAt = (columns: number) => ids.map(shortIds(ids, { shows: true, columns }))
+    expect(shortAt(80)).toEqual([
+      '0f3c8a1d-1111-4…',
+      '0f3c8a1d-1111-9…',
+      'aaaaaaaa…',
+      'bbbbbbbb…6666',
+      'bbbbbbbb…1a2b3c4d',
+      'bbbbbbbb…9a2b3c4d',
+      'chosen-and-not-that…',
+      'not-a-random-id-how…',
     ])
-    expect(short('0f3c8a1d-1111-4222-8333-444455556666')).toBe('0f3c8a1d-1111-4…')
-    expect(short('aaaaaaaa-1111-4222-8333-444455556666')).toBe('aaaaaaaa…')
-    expect(short('not-a-random-id-however-long-it-may-be')).toBe('not-a-random-id-however-long-it-may-be')
+    expect(shortAt(200).slice(6)).toEqual(ids.slice(6))
+    for (const columns of [40, 80, 200])
+      for (const [index, short] of shortAt(columns).entries())
+        expect(ids.filter((id) => id === short || isMeantBy(short, id))).toEqual([ids[index]])
+    expect(ids.map(shortIds(ids, { shows: false, columns: 40 }))).toEqual(ids)
+  })
+  it('is found by what a list shows of its id', () => {
+    const ids = ['cccccccc-1111-4222-8333-444455556666', 'cccccccc-1111-4222-8333-444455556666.fork-1a2b3c4d']
+    for (const id of ids) run('import', said('one', id), '--id', id, ...own)
+    const shown = indelible(['list', ...own], { terminal: 80 }).lines.flatMap((line) => /cccccccc\S+/.exec(line) ?? [])
+    expect(shown).toEqual(['cccccccc…3c4d', 'cccccccc…6666'])
+    for (const [index, given] of shown.entries())
+      expect(run('show', given, ...own).stdout).toContain(`${ids[1 - index]}: session`)
   })
 })
 

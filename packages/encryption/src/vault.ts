@@ -3,7 +3,7 @@
  * shared by forks, changed in one place and removed in one.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { mapRight, isLeft, left, right, type JsonObject } from 'indelible/json/kit'
+import { hasField, mapRight, isLeft, left, right, type JsonObject } from 'indelible/json/kit'
 import type { LogInfo, MediumFault, Store, StoreFault, StoreFaultOf } from 'indelible/store'
 import { destroyedKeyLogOf, keyedLogOf, keyLogOf, keyLogs, ownStore } from 'indelible/store/kit'
 import { pagesOf, reasonOf } from 'indelible/task/kit'
@@ -115,7 +115,7 @@ export class Vault {
       return right(known.secret)
     }
     const asked = await this.#hostKey(by)
-    if ('cause' in asked)
+    if (hasField(asked, 'cause'))
       return no(
         `the key ring failed when it was asked for the host key ${JSON.stringify(by)}: ${reasonOf(asked.cause)}`,
       )

@@ -1,7 +1,17 @@
 /** A store whose sessions are encrypted: rows are encrypted before they are hashed, and decrypted after they are read. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { fail, need, pagesOf, untilFault, type Steps, type Task } from 'indelible/task/kit'
-import { mapRight, describe, isLeft, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/json/kit'
+import {
+  hasField,
+  mapRight,
+  describe,
+  isLeft,
+  left,
+  optionsOf,
+  parseJson,
+  right,
+  type JsonObject,
+} from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { BlockId } from 'indelible/proof/kit'
 import { againstStub, attachedTo, decodeRow } from 'indelible/entry/kit'
@@ -279,7 +289,7 @@ class Encrypting {
   ): Promise<Either<StoreFault, LogInfo>> {
     const marked = isOwnId(id) ? right(false) : await this.#vault.mark(id)
     const made = isLeft(marked) ? marked : await make()
-    if (!isLeft(made) || 'outcome' in made.left) return made
+    if (!isLeft(made) || hasField(made.left, 'outcome')) return made
     if (newKey !== undefined) await this.#vault.discard(newKey)
     if (!isLeft(marked) && marked.right) {
       const there = await this.#inner.info(id)()

@@ -77,7 +77,7 @@ export const mismatchText = ({ id, what, expected, found, position, reason }: Le
     case 'replaced':
       return `session ${name} has other rows than those recorded: ${was}`
     case 'altered':
-      return `session ${name} is damaged at position ${position} of its log: ${reason}`
+      return `session ${name} is damaged at row ${position}: ${reason}`
     case 'present':
       return `session ${name} is in the store, and the ledger says that it was removed`
   }

@@ -4,7 +4,6 @@ import {
   compareWritesSortKeys,
   copyCheckpoint,
   DeltaSnapshot,
-  getCheckpointId,
   isDeltaSnapshot,
   maxChannelVersion,
   TASKS,
@@ -21,7 +20,7 @@ import {
   type SerializerProtocol,
 } from '@langchain/langgraph-checkpoint'
 import type { RunnableConfig } from '@langchain/core/runnables'
-import { ownFields, base64Of, bytesOfBase64, textOfUtf8, utf8Of } from 'indelible/json/kit'
+import { hasField, ownFields, base64Of, bytesOfBase64, textOfUtf8, utf8Of } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import { listSessions, type Session } from 'indelible/session'
 import type { Store } from 'indelible/store'
@@ -115,9 +114,9 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    * @returns the checkpoint; undefined if there is none
    */
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-    const threadId: unknown = config.configurable?.['thread_id']
+    const threadId: unknown = fieldsOf(config)['thread_id']
     const thread = typeof threadId === 'string' ? await this.#read(threadId) : undefined
-    const id = getCheckpointId(config)
+    const id = checkpointIdOf(config)
     const stored = thread?.checkpoint(nsOf(config), id === '' ? undefined : id)
     if (thread === undefined || stored === undefined) return undefined
     return this.#tuple(thread, String(threadId), stored, id === '' ? undefined : config)
@@ -131,10 +130,10 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    */
   override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
     const { before, limit, filter = {} } = options
-    const { thread_id, checkpoint_ns, checkpoint_id } = (config.configurable ?? {}) as {
+    const { thread_id, checkpoint_ns, checkpoint_id } = fieldsOf(config) as {
       readonly [key: string]: string | undefined
     }
-    const end: unknown = before?.configurable?.['checkpoint_id']
+    const end: unknown = ownFields(before?.configurable ?? {})['checkpoint_id']
     const found: { readonly thread: Thread; readonly threadId: string; readonly stored: StoredCheckpoint }[] = []
     for await (const threadId of thread_id === undefined ? this.#all() : [thread_id]) {
       const thread = await this.#read(threadId)
@@ -190,7 +189,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   ): Promise<RunnableConfig> {
     const threadId = threadOf(config)
     const ns = nsOf(config)
-    const parent = ownFields(config.configurable ?? {})['checkpoint_id'] as string | undefined
+    const parent = fieldsOf(config)['checkpoint_id'] as string | undefined
     const { channel_values: channels, ...rest } = copyCheckpoint(checkpoint)
     const [dumpedRest, dumpedMetadata] = await Promise.all([this.#dump(rest), this.#dump(metadata)])
     const values = new Map<string, ValueToStore>()
@@ -220,7 +219,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
             noted[channel] = { at: version }
           continue
         }
-        if ('dumped' in given) {
+        if (hasField(given, 'dumped')) {
           const isSame = before?.kind === 'whole' && before.dumped.every((part, index) => part === given.dumped[index])
           noted[channel] = isSame ? { same: true } : { whole: given.dumped }
           continue
@@ -276,7 +275,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   ): Promise<void> {
     const kept = this.#open(threadOf(config))
     const ns = nsOf(config)
-    const id: unknown = config.configurable?.['checkpoint_id']
+    const id: unknown = fieldsOf(config)['checkpoint_id']
     if (typeof id !== 'string')
       throw new Error(
         'Failed to put writes. The passed RunnableConfig is missing a required "checkpoint_id" field in its "configurable" property.',
@@ -320,7 +319,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       if (fresh.length === 0) return undefined
       const messages: Message[] = []
       const noted = fresh.map(({ idx, channel, value }): readonly [number, string, NotedValue] => {
-        if ('dumped' in value) return [idx, channel, { whole: value.dumped }]
+        if (hasField(value, 'dumped')) return [idx, channel, { whole: value.dumped }]
         const items = value.items.map((text) => {
           const message = isStored && ns === '' && channel === this.#channel ? messageOf(text) : undefined
           return message === undefined ? text : { m: session.len + messages.push(message) - 1 }
@@ -389,9 +388,9 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   }): Promise<Record<string, DeltaChannelHistory>> {
     const result: Record<string, DeltaChannelHistory> = {}
     for (const channel of channels) result[channel] = { writes: [] }
-    const threadId: unknown = config.configurable?.['thread_id']
+    const threadId: unknown = fieldsOf(config)['thread_id']
     const thread = channels.length > 0 && typeof threadId === 'string' ? await this.#read(threadId) : undefined
-    const id = getCheckpointId(config)
+    const id = checkpointIdOf(config)
     const ns = nsOf(config)
     const start = thread?.checkpoint(ns, id === '' ? undefined : id)
     if (thread === undefined || start === undefined) return result
@@ -555,10 +554,20 @@ type ValueToStore =
   | { readonly dumped: DumpedValue }
   | { readonly items: readonly string[]; readonly isSnapshot: boolean }
 
-const nsOf = (config: RunnableConfig): string => (config.configurable?.['checkpoint_ns'] as string | undefined) ?? ''
+/** What a caller configured: a prototype configures nothing. */
+const fieldsOf = ({ configurable = {} }: RunnableConfig): { readonly [field: string]: unknown } =>
+  ownFields(configurable)
+
+/** The id of the checkpoint that a caller asks for; '' for the last one. */
+const checkpointIdOf = (config: RunnableConfig): string => {
+  const { checkpoint_id, thread_ts } = fieldsOf(config) // `thread_ts`: its name in earlier versions of LangGraph
+  return String(checkpoint_id ?? thread_ts ?? '')
+}
+
+const nsOf = (config: RunnableConfig): string => (fieldsOf(config)['checkpoint_ns'] as string | undefined) ?? ''
 
 const threadOf = (config: RunnableConfig): string => {
-  const threadId: unknown = config.configurable?.['thread_id']
+  const threadId: unknown = fieldsOf(config)['thread_id']
   if (typeof threadId !== 'string')
     throw new Error(
       'The passed RunnableConfig is missing a required "thread_id" field in its "configurable" property: graph.invoke(input, { configurable: { thread_id: "my-thread" } }). Nothing was stored.',

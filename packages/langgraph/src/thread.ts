@@ -1,5 +1,5 @@
 /** What the notes of a thread's record say: its checkpoints, and the writes beside them. */
-import { ownFields, isObject, type Json } from 'indelible/json/kit'
+import { hasField, ownFields, isObject, type Json } from 'indelible/json/kit'
 import type { ApplicationNote, Note } from 'indelible/notes/kit'
 import type { Session, SessionReader } from 'indelible/session'
 import { textOf, type Item, type ItemRef } from './items.ts'
@@ -132,7 +132,9 @@ export class Thread {
       const values = new Map<string, Value>()
       for (const [channel, given] of Object.entries(noted.values)) {
         const value = ownFields(given)
-        const read = 'at' in value ? this.valueAt(ns, channel, value.at) : valueIn(value, base?.values.get(channel))
+        const read = hasField(value, 'at')
+          ? this.valueAt(ns, channel, value.at)
+          : valueIn(value, base?.values.get(channel))
         if (read === undefined) continue
         values.set(channel, read)
         const version = noted.versions[channel]
@@ -145,7 +147,7 @@ export class Thread {
       const key = keyOf(noted.ns, noted.id)
       const there = this.#writes.get(key) ?? new Map<string, Write>()
       for (const [idx, channel, value] of noted.writes) {
-        const read = 'at' in value ? undefined : valueIn(value, undefined)
+        const read = hasField(value, 'at') ? undefined : valueIn(value, undefined)
         if (read !== undefined)
           there.set(writeKey(noted.task, idx), { task: noted.task, idx, path: noted.path, channel, value: read })
       }
@@ -165,8 +167,8 @@ const keyOf = (ns: string, id: string): string => `${ns}\n${id}`
 export const writeKey = (task: string, idx: number): string => `${idx}\n${task}`
 
 const valueIn = (noted: Exclude<NotedValue, { readonly at: unknown }>, base: Value | undefined): Value | undefined => {
-  if ('same' in noted) return base
-  if ('whole' in noted) return { kind: 'whole', dumped: noted.whole }
+  if (hasField(noted, 'same')) return base
+  if (hasField(noted, 'whole')) return { kind: 'whole', dumped: noted.whole }
   return {
     kind: 'list',
     base: base?.kind === 'list' ? base : undefined,

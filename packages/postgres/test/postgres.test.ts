@@ -881,7 +881,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       () => verifyLog(damaged, 'log'),
       () => verifyLog(damaged, 'log', grown.head),
     ])
-      expect(await said(call())).toMatch(/^DamagedLog: "log" is damaged at position 3: the peaks/)
+      expect(await said(call())).toMatch(/^DamagedLog: "log" is damaged at row 3: the peaks/)
     expect((await done(damaged.read('log'))).length).toBe(3)
     expect(await said(damaged.append('log', first))).toBe('went well')
     await done(damaged.close())
@@ -1028,7 +1028,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       [
         `update @row set body = 'x' where segment = 2 and position = 0`,
         `update @row set body = 'b' where segment = 2 and position = 0`,
-        /^log "b".*damaged at position 0/,
+        /^log "b".*damaged at row 0/,
       ],
       [
         'update @operation set size = 3 where log = 1',
@@ -1050,7 +1050,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       await sql(`update ${quoted(schema)}.log set ${change} where id = 'b'`)
       const { logs, damaged } = await done(store.list())
       expect([change, logs.map(({ id }) => id), damaged?.map(({ id }) => id)]).toEqual([change, ['c', 'a'], ['b']])
-      expect(await said(store.info('b'))).toMatch(/^DamagedLog: "b" is damaged at position 0: its \w+ can not be read/)
+      expect(await said(store.info('b'))).toMatch(/^DamagedLog: "b" is damaged at row 0: its \w+ can not be read/)
       const other = await open({ schema })
       const answers = await Promise.all(
         ['a', 'b'].map((id) =>

@@ -1,5 +1,6 @@
 /** Receipts of recorded calls, and the messages of a request rebuilt from one. */
 import {
+  hasField,
   ownField,
   ownFields,
   isLeft,
@@ -70,7 +71,7 @@ const entriesOf = (session: Pick<SessionReader, 'notes'>, sent: SentRuns): SentE
   const counts: number[] = []
   for (;;) {
     const [head, ...rest] = first
-    if (typeof head !== 'object' || !('note' in head)) break
+    if (typeof head !== 'object' || !hasField(head, 'note')) break
     after.push(rest)
     counts.push(count)
     first = writtenAt(session, head.note)?.sent ?? []
@@ -86,7 +87,7 @@ export const expandRuns = (sent: SentRuns): (number | BlockId)[] =>
   sent.flatMap((one): readonly (number | BlockId)[] =>
     typeof one === 'string'
       ? [one]
-      : 'note' in one
+      : hasField(one, 'note')
         ? []
         : Array.from({ length: one[1] - one[0] }, (_, offset) => one[0] + offset),
   )
@@ -177,7 +178,7 @@ export const detailsOf = (
   if (written === undefined) return undefined
   const { like, ...own } = written
   const base = like === undefined ? receipt : session.notes().at(like)
-  const alike = base === undefined || !('details' in base) ? undefined : writtenOf(base as ReceiptNote)
+  const alike = base === undefined || !hasField(base, 'details') ? undefined : writtenOf(base as ReceiptNote)
   if (alike?.api === undefined) return undefined
   const { parameters } = base as Pick<ReceiptNote, 'parameters'>
   return { ...commonOf(alike as CommonDetails), ...own, ...(parameters !== undefined && { parameters }) } as CallDetails

@@ -206,7 +206,7 @@ describe('a session that can not be read', () => {
         const { head: expected } = await ok(bare.info(id))
         return ok(bare.erase({ logs: [{ id, expected, rows: [{ position: 1, stub: 'none' }] }] }))
       },
-      /is damaged at position 1: /,
+      /is damaged at row 1: /,
     ],
   ]
 

@@ -2,7 +2,7 @@
  * Recording a call: exactly one record when it has ended, however it ended. The caller gets what it would have got
  * without the record, also where recording fails.
  */
-import { isRight, ownField, ownFields, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
+import { hasField, isRight, ownField, ownFields, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
 import type { History, Position } from 'indelible/history'
 import { classOf, encodeValue } from './encode.ts'
 import { attempt, tell, textFrom, timeFrom, within } from './guarded.ts'
@@ -158,7 +158,7 @@ const begin = <T>(log: History<CallRecord>, call: Call<T>, given: CallContext | 
   const recordOf = (outcome: Outcome<T>): CallRecord => {
     const endedAt = timeFrom(settings.now)
     const { errorMessage, ...outcomeSummary } = summaryOf(outcome, call, settings)
-    const content = 'value' in outcome && outcomeSummary.ok ? keepContent(outcome.value, settings) : {}
+    const content = hasField(outcome, 'value') && outcomeSummary.ok ? keepContent(outcome.value, settings) : {}
     return {
       ...begun,
       timestamp: isoTime(endedAt),
@@ -194,7 +194,7 @@ const begin = <T>(log: History<CallRecord>, call: Call<T>, given: CallContext | 
           historyRecordAppended: finished.appended,
           conversationHistorySize: log.len,
           ...(!finished.appended && { reason: finished.reason }),
-          ...('error' in finished && { error: finished.error }),
+          ...(hasField(finished, 'error') && { error: finished.error }),
         }),
       )
       return finished
@@ -315,7 +315,9 @@ const fieldsOf = (read: () => unknown, { limits, redact }: Settings): JsonObject
 type Summary = OutcomeSummary & { readonly errorMessage?: string }
 
 const summaryOf = <T>(outcome: Outcome<T>, call: Call<T>, settings: Settings): Summary =>
-  'value' in outcome ? summaryOfValue(outcome.value, call, settings) : summaryOfError(outcome.error, call, settings)
+  hasField(outcome, 'value')
+    ? summaryOfValue(outcome.value, call, settings)
+    : summaryOfError(outcome.error, call, settings)
 
 const summaryOfValue = <T>(value: T, call: Call<T>, settings: Settings): Summary => {
   const {

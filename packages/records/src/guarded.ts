@@ -1,4 +1,5 @@
 /** Host functions: clocks, ids, scopes and the fields of a call may throw or lie. A call is made and recorded all the same. */
+import { hasField } from 'indelible/json/kit'
 
 /** The result of a read, or `otherwise` if it throws. Default: undefined. */
 export const attempt = <T, U = undefined>(read: () => T, otherwise?: U): T | U => {
@@ -47,12 +48,12 @@ export const within = <T>(run: ((work: () => unknown) => unknown) | undefined, w
         done = { error }
       }
     }
-    if ('value' in done) return done.value
+    if (hasField(done, 'value')) return done.value
     throw done.error
   }
   if (run !== undefined) attempt(() => run(once))
   if (done === undefined) attempt(() => once())
   const ended = done as unknown as { readonly value: T } | { readonly error: unknown }
-  if ('value' in ended) return ended.value
+  if (hasField(ended, 'value')) return ended.value
   throw ended.error
 }

@@ -16,6 +16,7 @@
  * then gets the time of its import. The time is part of the root, so a `root` of such an export is not compared.
  */
 import {
+  hasField,
   isLeft,
   isObject,
   type JsonObject,
@@ -85,7 +86,7 @@ export const indelibleExport: LineFormat = {
       read: (entry, line) => {
         last = line
         if (closed) return sink.damage(line, 'stands after the head, which is the last line of an export')
-        if ('indelible' in entry) {
+        if (hasField(entry, 'indelible')) {
           if (begun) return sink.damage(line, 'is a second header')
           begun = true
           return readHeader(entry, sink)
@@ -95,7 +96,7 @@ export const indelibleExport: LineFormat = {
           return readHead(entry, rows, line, sink)
         }
         rows += 1
-        if ('note' in entry) return readNote(entry, line, sink)
+        if (hasField(entry, 'note')) return readNote(entry, line, sink)
         return readMessage(entry, line, sink)
       },
       end: () => {

@@ -4,6 +4,7 @@ import { expect } from 'vitest'
 import { mend, settle } from 'indelible'
 import { itShared, readShared } from '../../../test/shared.ts'
 import { sourceTimeOf, type Transcript } from '@indelible/transcripts'
+import { callUsageOf } from '@indelible/transcripts/kit'
 import { read } from './reading.ts'
 
 const all = (name: string): readonly Transcript[] => {
@@ -65,4 +66,23 @@ itShared('Cursor: a message a line', () => {
     sound(session)
     expect(session.messages.length).toBe(length)
   }
+})
+
+itShared('the tokens of single calls add up to what each file counts', () => {
+  for (const name of [
+    'claude-code-opus-4-5.jsonl',
+    'coding-agent.pi-session.jsonl',
+    'gemini-cli-3-pro-preview.json',
+    'opencode-claude-opus-4-6.jsonl',
+    'opencode-gpt-5-2-codex.jsonl',
+  ])
+    for (const { messages, origin } of all(name)) {
+      const sum = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
+      for (const message of messages) {
+        const usage = callUsageOf(message)?.usage
+        for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += usage?.[key] ?? 0
+      }
+      const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = origin.usage ?? {}
+      expect([name, sum]).toEqual([name, { input, output, cacheRead, cacheWrite }])
+    }
 })

@@ -1,5 +1,5 @@
 /** Which user messages begin a turn: not those that only say to go on. */
-import { ownField } from '../../json/index.ts'
+import { hasField, ownField } from '../../json/index.ts'
 import { isText, type Message } from '../../message/index.ts'
 
 /**
@@ -30,7 +30,7 @@ export const isSpoken = (message: Message): boolean =>
 
 const saysInterrupted = (message: Message): boolean => {
   const ours = ownField(message, 'meta')?.['indelible']
-  return typeof ours === 'object' && ours !== null && 'interrupted' in ours && ours['interrupted'] === true
+  return typeof ours === 'object' && ours !== null && hasField(ours, 'interrupted') && ours['interrupted'] === true
 }
 
 /** Nobody needs more than this to say go on. */

@@ -1,5 +1,5 @@
 /** Marks: what a message is to an application, said beside its content and never guessed from its text. */
-import type { JsonObject } from '../../json/index.ts'
+import { hasField, type JsonObject } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 
 /**
@@ -39,7 +39,7 @@ export type MarkOf = (message: Message) => Mark | undefined
 /** The mark under `indelible` in a message's `meta`; undefined if there is no valid one. */
 export const markInMeta: MarkOf = ({ meta }) => {
   const mark = meta?.['indelible']
-  if (typeof mark !== 'object' || mark === null || !('mark' in mark)) return undefined
+  if (typeof mark !== 'object' || mark === null || !hasField(mark, 'mark')) return undefined
   const { mark: kind, of, id } = mark as JsonObject
   if (kind === 'feedback' || kind === 'test_result' || kind === 'self_review' || kind === 'summary')
     return { mark: kind }

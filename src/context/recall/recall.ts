@@ -3,7 +3,7 @@
  * search; for the application, or as a tool for the model itself.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, optionsOf, ownFields, right } from '../../json/index.ts'
+import { hasField, isLeft, left, optionsOf, ownFields, right } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
@@ -74,7 +74,7 @@ export const recall = (
     return allowedMatches(
       view,
       request,
-      'position' in request ? [] : search.search(view, request.query, limit),
+      hasField(request, 'position') ? [] : search.search(view, request.query, limit),
       options,
     )
   } catch (cause) {
@@ -95,7 +95,7 @@ const allowedMatches = (
     return message === undefined ? undefined : { position, page: view.pages.at(index) as PageKind, message }
   }
   const mayGo = ({ position, page, message }: RecalledEntry): boolean => allow(position, page, message)
-  if ('position' in request) {
+  if (hasField(request, 'position')) {
     const entry = at(request.position)
     if (entry === undefined) return left({ _tag: 'NoMatch', request, length: endOf(view) })
     return mayGo(entry)
@@ -182,7 +182,7 @@ export const recallTool = (view: () => View<Message>, options: RecallToolOptions
       const recalled = recall(view(), request, ownFields({ ...rest, search }))
       if (isLeft(recalled)) throw new Error(recallFaultText(recalled.left))
       const [first] = recalled.right
-      return 'position' in request && first !== undefined
+      return hasField(request, 'position') && first !== undefined
         ? whole(first, request.offset ?? 0, maxCharacters)
         : list(recalled.right, maxCharacters)
     },

@@ -1,6 +1,6 @@
 /** Carries the erasures and holds of a record into the ledger of another store. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, ownField, present, right } from '../../json/index.ts'
+import { hasField, isLeft, left, ownField, present, right } from '../../json/index.ts'
 import type { ExportedHead } from '../record/exported.ts'
 import { emptyRange } from '../../proof/kit.ts'
 import type { CopiedClaim, ErasedRow, Erasure, Head, Store, StoreFaultOf } from '../../store/index.ts'
@@ -27,11 +27,11 @@ export const rowsErased = (rows: Iterable<TimedExport>, store: Store): readonly 
   for (const row of rows) {
     if (ownField(row, 'erased') !== undefined) {
       const encoded = encodedOf(row, store)
-      const index = 'message' in row ? messages : position - messages
+      const index = hasField(row, 'message') ? messages : position - messages
       if (!isLeft(encoded)) found.push({ position, index, row: encoded.right.row })
     }
     position += 1
-    if ('message' in row) messages += 1
+    if (hasField(row, 'message')) messages += 1
   }
   return found
 }

@@ -1,6 +1,6 @@
 /** Stores the rows of an exported record in a log, in pieces. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { describe, isLeft, left, right, ownFields, present } from '../../json/index.ts'
+import { hasField, describe, isLeft, left, right, ownFields, present } from '../../json/index.ts'
 import { decodeMessage, isErased, type Message, type MessageFault } from '../../message/index.ts'
 import { classify, isPageKind, pageKinds, type PageKind } from '../../pages/index.ts'
 import type { ExportedRow } from '../record/exported.ts'
@@ -96,7 +96,7 @@ export async function* storeRows(
     const stub = stubAt.get(position++)
     waiting.push(stub === undefined ? encoded.right : { ...encoded.right, row: stub })
     text += encoded.right.row.body.length + encoded.right.blocks.reduce((sum, block) => sum + block.length, 0)
-    if ('message' in row) index += 1
+    if (hasField(row, 'message')) index += 1
     else for (const id of blocksNamedBy(row.note)) named.add(id)
     if (waiting.length >= mostRows || text >= mostText) yield* flush()
   }
@@ -114,8 +114,9 @@ export const encodedOf = (
   const row = ownFields(given)
   const { at, salt, erased } = row
   const moment = { at, ...present({ salt, erased }) }
-  const encoded =
-    'note' in row ? encodedNote(row.note) : encodedMessage(row.message, row.page, erased !== undefined, hash)
+  const encoded = hasField(row, 'note')
+    ? encodedNote(row.note)
+    : encodedMessage(row.message, row.page, erased !== undefined, hash)
   return isLeft(encoded) ? encoded : right({ ...encoded.right, row: { ...encoded.right.row, ...moment } })
 }
 

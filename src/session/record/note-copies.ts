@@ -1,6 +1,6 @@
 /** Notes that repeat a message's text, and so are erased with it. */
 import type { View } from '../../history/index.ts'
-import { isArray, isLeft, isObject, parseJson } from '../../json/index.ts'
+import { hasField, isArray, isLeft, isObject, parseJson } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { isMark, type Note } from '../../notes/kit.ts'
 import { callIdsIn, stepNamed, type EndedStep } from './journal.ts'
@@ -88,7 +88,7 @@ export const subjectOf = (
 
 /** The texts of a part. A tool's name does not count: every call of the tool has it. */
 const saidIn = (part: unknown): readonly string[] =>
-  textsOf(isObject(part) && 'name' in part ? { ...part, name: undefined } : part, false)
+  textsOf(isObject(part) && hasField(part, 'name') ? { ...part, name: undefined } : part, false)
 
 /** The step of a message: the answer of a step names it, and its results follow. */
 const stepOf = (messages: View<Message>, position: number): string | undefined => {

@@ -87,7 +87,7 @@ export function* checkHeads(facts: Facts): Generator<Finding | undefined> {
         'log',
         where,
         rows.range.size < log.size
-          ? `damaged at position ${rows.range.size}: its row is missing`
+          ? `damaged at row ${rows.range.size}: its row is missing`
           : `its head is not that of its ${rows.range.size} rows`,
       )
       continue

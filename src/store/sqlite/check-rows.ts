@@ -144,6 +144,6 @@ class Walk {
   }
 
   #damaged(position: number, what: string): void {
-    this.#damage = findingsOf('row', undefined, `damaged at position ${position}: ${what}`)
+    this.#damage = findingsOf('row', undefined, `damaged at row ${position}: ${what}`)
   }
 }

@@ -2,8 +2,16 @@
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { causes, figuresOf, isDearer, sumsOf, type CallFigures, type CallSums, type Cause } from './call-figures.ts'
-import { callsOf } from './calls.ts'
+import {
+  causes,
+  figuresIn,
+  filedSums,
+  isDearer,
+  sumsOf,
+  type CallFigures,
+  type CallSums,
+  type Cause,
+} from './call-figures.ts'
 import { useLoaded } from './loaded.ts'
 import type { SessionRecord } from './record.ts'
 import { Legend } from './field.tsx'
@@ -16,19 +24,41 @@ const mostBars = 1000
 /** A bar is at most this wide, with the gap beside it, in pixels. */
 const widest = 32
 
-/** Nothing where the record has no receipt. */
-export const CallBars = ({ record }: { readonly record: SessionRecord }): VNode | null => {
+/** Nothing where no call of the record was counted. */
+export const CallBars = ({
+  record,
+  here,
+}: {
+  readonly record: SessionRecord
+  /** The call that is looked at: the bars lead from call to call. */
+  readonly here?: number
+}): VNode | null => {
   const isReady = record.whole.value || record.failed.value
   const { length } = record.notes
   // Receipts of a session that is open come one by one; while it is being read, they come by the thousand.
   const version = isReady ? record.version.value : -1
-  const figures = useMemo(() => (isReady ? figuresOf(record, callsOf(record)) : []), [record, isReady, length])
+  const figures = useMemo(() => (isReady ? figuresIn(record).figures : []), [record, isReady, length])
   const beside = useLoaded(
     (gone) => (figures.length > 0 ? besideOf(record, gone) : Promise.resolve([])),
     [record, figures.length > 0],
   )
-  if (version === -1 || figures.length === 0) return null
-  return <Bars record={record} figures={figures} beside={beside.value ?? []} fault={beside.fault} />
+  if (version === -1) return null
+  if (figures.length === 0) return here === undefined ? <Together record={record} /> : null
+  return <Bars record={record} figures={figures} beside={beside.value ?? []} fault={beside.fault} here={here} />
+}
+
+/** What a file counts of all its calls together. */
+const Together = ({ record }: { readonly record: SessionRecord }): VNode | null => {
+  const { calls, input, cached, output, dollars } = filedSums(record)
+  if (calls === 0 || input === 0) return null
+  const sums = { calls, input, cached, output, dollars, breaks: 0, failed: 0, unpriced: 0, dearest: undefined }
+  return (
+    <section class="glance" aria-label="calls at a glance">
+      <p class="glance-sums">
+        {sumsText(sums)}. The file counts its calls together: which one cost most is not recorded.
+      </p>
+    </section>
+  )
 }
 
 /** A bar: of a call, of several that follow each other, or of a session that began beside them. */
@@ -55,11 +85,13 @@ const Bars = ({
   figures,
   beside,
   fault,
+  here,
 }: {
   readonly record: SessionRecord
   readonly figures: readonly CallFigures[]
   readonly beside: readonly SessionBeside[]
   readonly fault: string | undefined
+  readonly here: number | undefined
 }): VNode => {
   const sums = useMemo(() => sumsOf(figures), [figures])
   const bars = useMemo(() => barsOf(figures, beside), [figures, beside])
@@ -68,13 +100,15 @@ const Bars = ({
   const pointed = useSignal<number | undefined>(undefined)
   const reached = useSignal(-1)
   const dearest = bars.findIndex((bar) => bar.type === 'calls' && bar.of.includes(sums.dearest as CallFigures))
-  const tabbed = reached.value === -1 ? Math.max(0, dearest) : Math.min(reached.value, bars.length - 1)
+  const current = bars.findIndex((bar) => bar.type === 'calls' && bar.of.some(({ key }) => key === here))
+  const looked = here === undefined ? dearest : current
+  const tabbed = reached.value === -1 ? Math.max(0, looked) : Math.min(reached.value, bars.length - 1)
   const scroller = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    const { current } = scroller
-    const bar = current?.querySelectorAll('a')[dearest]
-    if (current !== null && bar !== undefined) current.scrollLeft = bar.offsetLeft - current.clientWidth / 2
-  }, [dearest])
+    const { current: element } = scroller
+    const bar = element?.querySelectorAll('a')[looked]
+    if (element !== null && bar !== undefined) element.scrollLeft = bar.offsetLeft - element.clientWidth / 2
+  }, [looked])
   const move = (event: KeyboardEvent): void => {
     const to = { ArrowLeft: tabbed - 1, ArrowRight: tabbed + 1, Home: 0, End: bars.length - 1 }[event.key]
     if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return
@@ -83,7 +117,7 @@ const Bars = ({
   }
   const said = pointed.value === undefined ? undefined : bars[pointed.value]
   return (
-    <section class="glance" aria-label="calls at a glance">
+    <section class={`glance${here === undefined ? '' : ' within'}`} aria-label="calls at a glance">
       <p class="glance-sums">{sumsText(sums)}</p>
       <div class="glance-plot" style={{ width: `min(100%, ${bars.length * widest}px)` }}>
         <p class="glance-scale" aria-hidden="true">
@@ -123,6 +157,8 @@ const Bars = ({
                 bar={bar}
                 most={most}
                 isDearest={index === dearest && figures.length > 1}
+                isHere={index === current}
+                within={here !== undefined}
                 point={point}
               />
             )
@@ -131,7 +167,11 @@ const Bars = ({
       </div>
       <p class="glance-said">
         {said === undefined ? (
-          <Dearest record={record} sums={sums} />
+          here === undefined ? (
+            <Dearest record={record} sums={sums} />
+          ) : (
+            <Looked record={record} sums={sums} bar={bars[current]} />
+          )
         ) : said.type === 'beside' ? (
           besideText(said.session)
         ) : (
@@ -151,21 +191,30 @@ const CallBar = ({
   bar,
   most,
   isDearest,
+  isHere,
+  within,
   point,
 }: {
   readonly record: SessionRecord
   readonly bar: Extract<Bar, { readonly type: 'calls' }>
   readonly most: number
   readonly isDearest: boolean
+  readonly isHere: boolean
+  readonly within: boolean
   readonly point: object
 }): VNode => {
   const { shown, of } = bar
-  const states = [isDearest ? ' dearest' : '', of.some(({ failed }) => failed !== undefined) ? ' failed' : '']
+  const states = [
+    isDearest ? ' dearest' : '',
+    isHere ? ' here' : '',
+    of.some(({ failed }) => failed !== undefined) ? ' failed' : '',
+  ]
   return (
     <a
       class={`bar${states.join('')}`}
-      href={hrefOf({ view: 'saw', id: record.id, call: shown.receipt.index })}
+      href={hrefOfCall(record, shown, within)}
       aria-label={textOf(bar)}
+      aria-current={isHere ? 'true' : undefined}
       {...point}
     >
       {of.some(({ repeats }) => repeats !== undefined) ? <b class="repeats" /> : null}
@@ -183,6 +232,14 @@ const CallBar = ({
     </a>
   )
 }
+
+/** What it saw; what an imported call saw is not recorded, so that leads to its answer. */
+const hrefOfCall = (record: SessionRecord, { key, imported }: CallFigures, within: boolean): string =>
+  hrefOf(
+    imported === undefined || within
+      ? { view: 'saw', id: record.id, call: key }
+      : { view: 'session', id: record.id, at: imported },
+  )
 
 const causeNames = Object.keys(causes) as readonly Cause[]
 
@@ -207,10 +264,10 @@ const Dearest = ({ record, sums }: { readonly record: SessionRecord; readonly su
   const { dearest, dollars, calls } = sums
   if (dearest === undefined) return null
   if (calls === 1) return <>{textOf({ type: 'calls', shown: dearest, of: [dearest] })}</>
-  const { number, receipt, why } = dearest
+  const { number, why } = dearest
   return (
     <>
-      <a href={hrefOf({ view: 'saw', id: record.id, call: receipt.index })}>Call {grouped(number)}</a>
+      <a href={hrefOfCall(record, dearest, false)}>Call {grouped(number)}</a>
       {dearest.dollars === undefined
         ? ` was sent most that was not cached: ${tokensText(dearest.input - (dearest.cached ?? 0))}`
         : ` cost most: ${dollarsText(dearest.dollars)}, ${Math.round((dearest.dollars / (dollars ?? 1)) * 100)} % of all`}
@@ -219,14 +276,34 @@ const Dearest = ({ record, sums }: { readonly record: SessionRecord; readonly su
   )
 }
 
+/** The call that is looked at, and the way to the one that cost most. */
+const Looked = ({
+  record,
+  sums: { dearest },
+  bar,
+}: {
+  readonly record: SessionRecord
+  readonly sums: CallSums
+  readonly bar: Bar | undefined
+}): VNode => {
+  const isCall = bar?.type === 'calls'
+  const isDearest = dearest === undefined || (isCall && bar.shown === dearest)
+  return (
+    <>
+      {isCall ? textOf(bar) : 'No tokens of this call were counted.'}{' '}
+      {isDearest ? null : <a href={hrefOfCall(record, dearest, true)}>Call {grouped(dearest.number)} cost most.</a>}
+    </>
+  )
+}
+
 /** A bar in words. */
 const textOf = ({ shown, of }: Extract<Bar, { readonly type: 'calls' }>): string => {
-  const { number, receipt, input, output, cached, dollars, isCounted, failed, repeats, why } = shown
+  const { number, model, input, output, cached, dollars, isCounted, failed, repeats, why } = shown
   const facts = [
     of.length === 1
       ? `Call ${grouped(number)}`
       : `Calls ${grouped(of[0]?.number ?? 0)}–${grouped(of.at(-1)?.number ?? 0)}, most in call ${grouped(number)}`,
-    oneLine(receipt.note.model, 40),
+    model === '' ? [] : oneLine(model, 40),
     dollars === undefined ? [] : dollarsText(dollars),
     input === 0
       ? 'no tokens were counted'
@@ -260,7 +337,7 @@ const legendOf = (figures: readonly CallFigures[], hasBeside: boolean): Paramete
     ),
     [figures.some(({ broke }) => broke !== undefined), <b class="broke" />, 'cache break'],
     [figures.some(({ failed }) => failed !== undefined), <i class="level failed-call" />, 'failed'],
-    [figures.some(({ repeats }) => repeats !== undefined), <b class="repeats" />, 'the same request again'],
+    [figures.some(({ repeats }) => repeats !== undefined), <b class="repeats" />, 'repeats a failed call'],
     [figures.length > 1, <i class="level dearest-call" />, 'cost most'],
     [hasBeside, <i class="level beside-call" />, 'sub-agent or fork'],
   ]

@@ -5,8 +5,9 @@ import type { ReceiptNote } from 'indelible/notes/kit'
 import { hasFailed, usesOf } from 'indelible/session/kit'
 import { detailsOf, type CallDetails } from '@indelible/recorder'
 import { spendingOf } from '../../src/view/about.ts'
-import { notesOf, type ModelCall } from './calls.ts'
-import type { PlacedNote, SessionRecord } from './record.ts'
+import { CacheWatch } from '../../src/view/cache-breaks.ts'
+import { callsOf, countedIn, keyOf, notesOf, type ModelCall } from './calls.ts'
+import type { SessionRecord } from './record.ts'
 import { compact, counted, durationText, oneLine, sentence, tokensText } from './shown.ts'
 
 /**
@@ -34,7 +35,11 @@ export const causes: { readonly [cause in Cause]: string } = {
 export interface CallFigures {
   /** Its number among the calls, from 1. */
   readonly number: number
-  readonly receipt: PlacedNote & { readonly note: ReceiptNote }
+  /** What names it in an address. */
+  readonly key: number
+  /** The position of its answer, of a call without a receipt: an imported one. */
+  readonly imported: number | undefined
+  readonly model: string
   /** When it was sent: milliseconds since 1970; undefined if that is not known. */
   readonly at: number | undefined
   /** Input tokens by the provider's count; without one, by the estimate, and 0 without either. */
@@ -58,59 +63,55 @@ export interface CallFigures {
   readonly why: string
 }
 
-/** Providers cache in blocks, and nothing shorter than this: so many tokens that are sent again say nothing. */
-const smallest = 1024
-
-/** The figures of all calls with a receipt, in order. Cost: O(calls). */
+/** The figures of all calls with a receipt, in order; of an imported session, of those that its file counts. Cost: O(calls). */
 export const figuresOf = (record: SessionRecord, calls: readonly ModelCall[]): readonly CallFigures[] => {
   const session = notesOf(record)
   const figures: CallFigures[] = []
-  let last: { readonly note: ReceiptNote; readonly at: number | undefined; readonly input: number } | undefined
-  let hasCache = false
+  const cache = new CacheWatch()
+  let last: { readonly at: number | undefined } | undefined
   let broken: CallDetails['broke']
-  for (const [index, { receipt }] of calls.entries()) {
-    if (receipt === undefined) continue
-    const { note } = receipt
-    const { usage, model } = note
-    const details = detailsOf(note, session)
-    const at = details?.at ?? receipt.at
-    const input = usage?.input ?? note.estimated ?? 0
+  let digest: string | undefined
+  for (const [index, call] of calls.entries()) {
+    const { receipt, answer } = call
+    const said = receipt?.note ?? countedIn(record, call) ?? uncounted
+    const { usage, model } = said
+    const details = receipt && detailsOf(receipt.note, session)
+    const at = details?.at ?? (receipt === undefined ? record.entries[answer]?.at : receipt.at)
+    const input = usage?.input ?? receipt?.note.estimated ?? 0
     const before = figures.at(-1)
     // A call without figures passes its break on to the one that repeats it.
     broken = details?.broke ?? broken
     const parts = new Map<Cause, number>()
     const add = (cause: Cause, tokens: number): void => void (tokens > 0 && parts.set(cause, tokens))
     let broke = details?.broke && sentence(details.broke.because)
-    if (usage?.cacheRead === undefined) add('uncounted', input)
+    const sent = usage && cache.next(model, usage, broken !== undefined)
+    if (sent === undefined || usage?.cacheRead === undefined) add('uncounted', input)
     else {
-      const grown = last === undefined ? input : Math.max(0, input - last.input)
-      const again = Math.max(0, input - usage.cacheRead - grown)
-      const isOther = last !== undefined && last.note.model !== model
-      const cause = broken?.where ?? (isOther ? 'model' : details === undefined ? 'again' : 'missed')
-      const isKnown = broken !== undefined || again >= smallest
+      const cause = broken?.where ?? (sent.other !== undefined ? 'model' : details === undefined ? 'again' : 'missed')
       add('cached', Math.min(input, usage.cacheRead))
-      add('new', input - usage.cacheRead - (isKnown ? again : 0))
-      if (isKnown) add(cause, again)
+      add('new', input - usage.cacheRead - sent.again)
+      add(cause, sent.again)
       if (broken !== undefined) broke ??= sentence(broken.because)
-      else if (isKnown && hasCache && last !== undefined && again * 2 > last.input)
+      else if (sent.broke)
         broke =
-          cause === 'model'
-            ? `The call before went to ${oneLine(last.note.model, 40)}, and each model has a cache of its own.`
+          sent.other !== undefined
+            ? `The call before went to ${oneLine(sent.other, 40)}, and each model has a cache of its own.`
             : details === undefined
-              ? 'What was sent before was no longer in the cache, and the receipt does not say why.'
-              : `Nothing changed, but the provider no longer had it in its cache${waited(last.at, at)}.`
-      hasCache ||= usage.cacheRead > 0 || (usage.cacheWrite ?? 0) > 0
+              ? `What was sent before was no longer in the cache${waited(last?.at, at)}. The ${receipt === undefined ? 'file' : 'receipt'} does not say why.`
+              : `Nothing changed, but the provider no longer had it in its cache${waited(last?.at, at)}.`
     }
     const failed = failureOf(details)
     const repeats =
-      before?.failed !== undefined && before.receipt.note.contextDigest === note.contextDigest
+      before?.failed !== undefined && digest === receipt?.note.contextDigest
         ? (before.repeats ?? before.number)
         : undefined
     const prices = usage === undefined ? undefined : pricesOf(model)
     const dollars = prices === undefined || usage === undefined ? undefined : callDollars(prices, usage)
     figures.push({
       number: index + 1,
-      receipt,
+      key: keyOf(call),
+      imported: receipt === undefined ? answer : undefined,
+      model,
       at,
       input,
       output: usage?.output ?? 0,
@@ -121,14 +122,46 @@ export const figuresOf = (record: SessionRecord, calls: readonly ModelCall[]): r
       failed,
       repeats,
       dollars,
-      why: whyOf(note, parts, broke, last === undefined),
+      why: whyOf(said, parts, broke, last === undefined),
     })
     if (usage !== undefined) {
-      last = { note, at, input }
+      last = { at }
       broken = undefined
     }
+    digest = receipt?.note.contextDigest
   }
-  return figures
+  return figures.some(({ model }) => model !== '') ? figures : []
+}
+
+/** Of an imported call whose file counts nothing: where others are counted, it has its place among them. */
+const uncounted: Pick<ReceiptNote, 'model' | 'usage'> = { model: '' }
+
+interface KnownFigures {
+  /** How many rows it was worked out for. */
+  readonly rows: number
+  readonly figures: readonly CallFigures[]
+  readonly byReceipt: ReadonlyMap<number, CallFigures>
+  readonly byAnswer: ReadonlyMap<number, CallFigures>
+}
+
+const knownFigures = new WeakMap<SessionRecord, KnownFigures>()
+
+/** The figures of a record that has come whole, worked out once for each length of it. */
+export const figuresIn = (record: SessionRecord): KnownFigures => {
+  const length = record.entries.length + record.notes.length
+  const known = knownFigures.get(record)
+  if (known?.rows === length) return known
+  const isReady = record.whole.value || record.failed.value
+  const figures = isReady ? figuresOf(record, callsOf(record)) : []
+  const isImported = ({ imported }: CallFigures): boolean => imported !== undefined
+  const found = {
+    rows: length,
+    figures,
+    byReceipt: new Map(figures.filter((one) => !isImported(one)).map((one) => [one.key, one])),
+    byAnswer: new Map(figures.filter(isImported).map((one) => [one.key, one])),
+  }
+  if (isReady) knownFigures.set(record, found)
+  return found
 }
 
 const failureOf = (details: CallDetails | undefined): string | undefined => {
@@ -144,7 +177,7 @@ const waited = (before: number | undefined, at: number | undefined): string =>
 
 /** Names the largest of the three: what was cached, what was not, and the answer. */
 const whyOf = (
-  { model, usage }: ReceiptNote,
+  { model, usage }: Pick<ReceiptNote, 'model' | 'usage'>,
   parts: ReadonlyMap<Cause, number>,
   broke: string | undefined,
   isFirst: boolean,
@@ -227,6 +260,19 @@ export const spentOf = (record: SessionRecord): { readonly tokens: number; reado
     ...receipts,
   ])
   return { tokens: input + output, dollars }
+}
+
+/** The sums of the file that a session was imported from; of a fork none, whose part is not known. */
+export const filedSums = (
+  record: SessionRecord,
+): Pick<CallSums, 'calls' | 'input' | 'cached' | 'output' | 'dollars'> => {
+  const { forkedFrom, metadata } = record.info.value
+  const uses = forkedFrom === undefined ? usesOf(metadata['from']) : []
+  return {
+    ...{ dollars: undefined, ...spendingOf(uses) },
+    calls: uses.reduce((sum, { calls }) => sum + calls, 0),
+    cached: uses.reduce((sum, { usage }) => sum + (usage?.cacheRead ?? 0), 0),
+  }
 }
 
 const oneCall = { source: 'receipt', calls: 1, failed: 0 } as const

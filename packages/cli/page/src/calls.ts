@@ -1,5 +1,6 @@
 /** The model calls of a record: by their receipts; in a record without any, by its answers. */
 import { detailsOf } from '@indelible/recorder'
+import { callUsageOf, type CallUsage } from '@indelible/transcripts/kit'
 import type { ReceiptNote } from 'indelible/notes/kit'
 import type { CallPlace } from './deriving.ts'
 import type { PlacedNote, SessionRecord } from './record.ts'
@@ -12,6 +13,15 @@ export interface ModelCall {
   /** Whether its answer is recorded. */
   readonly isAnswered: boolean
   readonly receipt?: PlacedNote & { readonly note: ReceiptNote }
+}
+
+/** What names a call in an address: the index of its receipt among the notes; without one, the position of its answer. */
+export const keyOf = ({ receipt, answer }: ModelCall): number => receipt?.index ?? answer
+
+/** The tokens of an imported call: what its file says beside the answer. Undefined where there is a receipt. */
+export const countedIn = (record: SessionRecord, { receipt, answer }: ModelCall): CallUsage | undefined => {
+  const message = receipt === undefined ? record.entries[answer]?.message : undefined
+  return message && callUsageOf(message)
 }
 
 /** The calls, in order. */

@@ -5,6 +5,7 @@ import dockerfile from 'highlight.js/lib/languages/dockerfile'
 import { common, createLowlight } from 'lowlight'
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { Copy } from './copy.tsx'
 import { memo } from './memo.ts'
 import { sizeText } from './shown.ts'
 
@@ -42,6 +43,7 @@ export const Code = ({
   const part = cut < text.length ? text.slice(0, cut) : text
   return (
     <div class="code">
+      <Copy text={() => text} what={label} />
       <pre tabIndex={0} role="group" aria-label={label}>
         <code>{highlighted(part, language)}</code>
       </pre>

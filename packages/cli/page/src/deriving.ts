@@ -86,6 +86,8 @@ export interface Questions {
     readonly tokens: number
     readonly cached: number
   }
+  /** The tokens of the messages that have come, up to each and with it. */
+  readonly ends: (asked: object) => Float64Array
 }
 
 interface PolicyAt {
@@ -100,6 +102,7 @@ export class Deriver implements Questions {
   readonly #history = createHistory<Message>()
   readonly #notes: PlacedNote[] = []
   readonly #kept = new Map<string, DerivedContext>()
+  readonly #ends: number[] = []
   /** How many contexts were derived. */
   derived = 0
 
@@ -168,6 +171,13 @@ export class Deriver implements Questions {
       if (index < prefix) cached = tokens
     }
     return { tokens, cached }
+  }
+
+  ends: Questions['ends'] = () => {
+    const view = this.#history.view()
+    for (let at = this.#ends.length; at < view.length; at++)
+      this.#ends.push((this.#ends.at(-1) ?? 0) + estimateTokens(view.at(at) as Message))
+    return Float64Array.from(this.#ends)
   }
 
   /** Every call with every policy, each policy when it is done. Others are answered between two pieces of the work. */

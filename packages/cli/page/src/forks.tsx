@@ -1,5 +1,6 @@
-/** Two sessions side by side, from where they part. */
+/** Two sessions side by side: from where they part, and aligned again where they say the same. */
 import { useSignal } from '@preact/signals'
+import { diffArrays } from 'diff'
 import type { ViewedRow, ViewedSession } from '../../src/view/protocol.ts'
 import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
@@ -100,6 +101,7 @@ const Columns = ({ records: [a, b] }: { readonly records: readonly [SessionRecor
   const ready = a.whole.value && b.whole.value
   const version = a.version.value + b.version.value
   const common = useMemo(() => (ready ? commonOf(a, b) : 0), [a, b, ready, version])
+  const pairs = useMemo(() => (ready ? pairsOf(a, b, common) : []), [a, b, ready, version, common])
   const troubles = [a, b].map((record) => <Trouble record={record} />)
   if (!ready)
     return (
@@ -118,64 +120,120 @@ const Columns = ({ records: [a, b] }: { readonly records: readonly [SessionRecor
           </button>
         ))}
       </div>
-      <div class={`columns side-${side.value}`}>
-        <SourceContext.Provider value={a.source}>
-          <Column record={a} common={common} name="first session" />
-        </SourceContext.Provider>
-        <SourceContext.Provider value={b.source}>
-          <Column record={b} common={common} name="second session" />
-        </SourceContext.Provider>
+      <div class={`compared side-${side.value}`}>
+        <div class="pair-heads">
+          <Heading record={a} at={pairs[0]?.a} />
+          <Heading record={b} at={pairs[0]?.b} />
+        </div>
+        <VirtualFeed
+          label="messages of both sessions"
+          items={pairs}
+          estimate={110}
+          keyOf={(pair) => `${pair.a ?? ''} ${pair.b ?? ''}`}
+          classOf={({ isSame }) => (isSame ? 'pair common' : 'pair')}
+          render={({ a: left, b: right, diverges }) => (
+            <>
+              {diverges ? <p class="parts-here">They diverge here</p> : null}
+              <Side record={a} position={left} name="first session" />
+              <Side record={b} position={right} name="second session" />
+            </>
+          )}
+        />
       </div>
     </>
   )
 }
 
-/** The last message in common stays in sight, so that a reader knows what the two go on from. */
-const Column = ({
+/** Messages that stand beside each other: the same, or what one has in place of the other. */
+interface Pair {
+  readonly a: number | undefined
+  readonly b: number | undefined
+  readonly isSame: boolean
+  /** Whether it is the first that differs. */
+  readonly diverges: boolean
+}
+
+/** After so many differences, the rest is not aligned: it would take too long. */
+const mostDifferences = 2000
+
+/** The last message in common stays in sight, so that a reader knows what the two go on from. Cost: O(texts that are not in common) */
+const pairsOf = (a: SessionRecord, b: SessionRecord, common: number): readonly Pair[] => {
+  const tailOf = (record: SessionRecord): Tail => {
+    const all = positionsOf(record, 'all', '')
+    const parted = all.findIndex((position) => position >= common)
+    return { before: all.at((parted === -1 ? all.length : parted) - 1), rest: parted === -1 ? [] : all.slice(parted) }
+  }
+  const [left, right] = [tailOf(a), tailOf(b)]
+  const pairs: Pair[] = common === 0 ? [] : [{ a: left.before, b: right.before, isSame: true, diverges: false }]
+  const [said, other] = [left.rest.map((at) => saidIn(a, at)), right.rest.map((at) => saidIn(b, at))]
+  const changes = diffArrays(said, other, { maxEditLength: mostDifferences }) ?? [
+    { removed: true, added: false, count: said.length },
+    { removed: false, added: true, count: other.length },
+  ]
+  let [x, y] = [0, 0]
+  for (let index = 0; index < changes.length; index++) {
+    const { removed, added, count = 0 } = changes[index] as (typeof changes)[number]
+    if (!removed && !added) {
+      for (let one = 0; one < count; one++)
+        pairs.push({ a: left.rest[x++], b: right.rest[y++], isSame: true, diverges: false })
+      continue
+    }
+    const next = changes[index + 1]
+    const beside = next?.removed || next?.added ? (next.count ?? 0) : 0
+    if (beside > 0) index += 1
+    const [gone, come] = removed ? [count, beside] : [beside, count]
+    for (let one = 0; one < Math.max(gone, come); one++)
+      pairs.push({
+        a: one < gone ? left.rest[x++] : undefined,
+        b: one < come ? right.rest[y++] : undefined,
+        isSame: false,
+        diverges: one === 0,
+      })
+  }
+  return pairs
+}
+
+interface Tail {
+  readonly before: number | undefined
+  readonly rest: readonly number[]
+}
+
+const saidIn = (record: SessionRecord, position: number): string => {
+  const { message, state } = record.entries[position] as Entry
+  return JSON.stringify([state, message.role, message.content])
+}
+
+const Heading = ({ record, at }: { readonly record: SessionRecord; readonly at: number | undefined }): VNode => {
+  const info = record.info.value
+  return (
+    <h2>
+      <a href={hrefOf({ view: 'session', id: record.id, ...(at !== undefined && { at }) })} title={record.id}>
+        {shown(nameOf(record))}
+      </a>
+      {info.forkedFrom === undefined ? null : <span class="quiet"> fork at {info.forkedFrom.at}</span>}
+    </h2>
+  )
+}
+
+const Side = ({
   record,
-  common,
+  position,
   name,
 }: {
   readonly record: SessionRecord
-  readonly common: number
+  readonly position: number | undefined
   readonly name: string
-}): VNode => {
-  const version = record.version.value
-  const positions = useMemo(() => {
-    const all = positionsOf(record, 'all', '')
-    const parted = all.findIndex((position) => position >= common)
-    return all.slice(Math.max(0, (parted === -1 ? all.length : parted) - 1))
-  }, [record, version, common])
-  const info = record.info.value
-  return (
-    <section class="column" aria-label={name}>
-      <h2>
-        <a
-          href={hrefOf({ view: 'session', id: record.id, ...(positions[0] !== undefined && { at: positions[0] }) })}
-          title={record.id}
-        >
-          {shown(nameOf(record))}
-        </a>
-        {info.forkedFrom === undefined ? null : <span class="quiet"> fork at {info.forkedFrom.at}</span>}
-      </h2>
-      <VirtualFeed
-        label={`messages of the ${name}`}
-        items={positions}
-        estimate={110}
-        keyOf={(position) => position}
-        classOf={(position) => (position < common ? 'common' : '')}
-        render={(position) => (
-          <>
-            <MessageItem record={record} entry={record.entries[position] as Entry} />
-            {position < common ? <p class="parts-here">They part here</p> : null}
-          </>
-        )}
-      >
-        {positions.every((position) => position < common) ? <p class="nothing">It ends here.</p> : null}
-      </VirtualFeed>
-    </section>
-  )
-}
+}): VNode => (
+  <div class="cell" role="group" aria-label={name}>
+    {position === undefined ? (
+      <p class="quiet">nothing in its place</p>
+    ) : (
+      <SourceContext.Provider value={record.source}>
+        <MessageItem record={record} entry={record.entries[position] as Entry} />
+      </SourceContext.Provider>
+    )}
+  </div>
+)
 
 const mostOffered = 100
 

@@ -2,8 +2,12 @@
 import { pricesOf } from 'indelible/context'
 import { callDollars } from 'indelible/context/kit'
 import { isObject, type Json } from 'indelible/json/kit'
-import type { Note, ReceiptNote } from 'indelible/notes/kit'
+import type { Note, ReceiptNote, Usage } from 'indelible/notes/kit'
+import { callUsageOf } from '@indelible/transcripts/kit'
 import type { VNode } from 'preact'
+import { figuresIn } from './call-figures.ts'
+import { useLoaded } from './loaded.ts'
+import { erasedText, erasuresOf } from './overviews.ts'
 import type { Entry, PlacedNote, SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'
 import { compact, counted, dollarsText, oneLine, timeText } from './shown.ts'
@@ -15,6 +19,13 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
   const notes = notesOf(record, entry)
   const told = notes.filter(({ note }) => !quiet.has(note.type))
   const journal = notes.length - told.length
+  // A receipt says more than the file that the message was imported from.
+  const figures = record.whole.value ? figuresIn(record) : undefined
+  const broken = [
+    figures?.byAnswer.get(position)?.broke,
+    ...notes.map(({ note, index }) => (note.type === 'receipt' ? figures?.byReceipt.get(index)?.broke : undefined)),
+  ].filter((why) => why !== undefined)
+  const used = notes.some(({ note }) => note.type === 'receipt') ? undefined : callUsageOf(entry.message)
   return (
     <aside class="marks" aria-label={`notes on message ${position}`}>
       {kind === 'conversation' && !entry.tagged ? null : (
@@ -23,11 +34,21 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
         </span>
       )}
       {entry.state === 'redacted' ? <span class="badge">redacted</span> : null}
-      {entry.state === 'erased' ? <span class="badge">erased</span> : null}
+      {entry.state === 'erased' ? <Erased record={record} row={entry.row} /> : null}
       {retracted === undefined ? null : <span class="badge">retracted</span>}
+      {used === undefined ? null : (
+        <span class="note" title="as the file counts that it was imported from">
+          <Used {...used} />
+        </span>
+      )}
       {told.map(({ note, at, index }) => (
         <span class="note" title={titleOf(note, at)}>
           {note.type === 'receipt' ? <Receipt id={record.id} index={index} note={note} /> : wordsOf(note)}
+        </span>
+      ))}
+      {broken.map((why) => (
+        <span class="note">
+          <b class="broke" /> cache break: {why}
         </span>
       ))}
       {journal === 0 ? null : <span class="note quiet">{counted(journal, 'note')} of the run</span>}
@@ -61,24 +82,51 @@ const Receipt = ({
   readonly id: string
   readonly index: number
   readonly note: ReceiptNote
-}): VNode => {
+}): VNode => (
+  <a class="receipt" href={hrefOf({ view: 'saw', id, call: index })} title="What the model saw">
+    <Used model={model} usage={usage} />
+  </a>
+)
+
+/** By whom and why, as the ledger has it. */
+const Erased = ({ record, row }: { readonly record: SessionRecord; readonly row: number }): VNode => {
+  const { value: erasures } = useLoaded(async () => erasuresOf(record), [record, record.notes.length])
+  const found = erasures?.find(({ rows }) => rows.includes(row))
+  return (
+    <>
+      <span class="badge">erased</span>
+      {found === undefined ? null : <span class="note">{erasedText(found)}</span>}
+    </>
+  )
+}
+
+const Used = ({ model, usage }: { readonly model: string; readonly usage?: Usage | undefined }): VNode => {
   const prices = usage === undefined ? undefined : pricesOf(model)
   return (
-    <a class="receipt" href={hrefOf({ view: 'saw', id, call: index })} title="What the model saw">
+    <>
       {oneLine(model, 40)}
       {usage === undefined ? null : (
         <span class="receipt-figures">
-          {compact(usage.input)} in
-          {usage.cacheRead === undefined || usage.input === 0
-            ? ''
-            : `, ${Math.round((usage.cacheRead / usage.input) * 100)} % cached`}
-          , {compact(usage.output)} out
-          {prices === undefined ? '' : ` · ${dollarsText(callDollars(prices, usage))}`}
+          {usedFacts(usage, prices).map((fact, index) => (
+            <span class="fact">
+              {index === 0 ? '' : '· '}
+              {fact}{' '}
+            </span>
+          ))}
         </span>
       )}
-    </a>
+    </>
   )
 }
+
+const usedFacts = (usage: Usage, prices: ReturnType<typeof pricesOf>): readonly string[] => [
+  ...(prices === undefined ? [] : [dollarsText(callDollars(prices, usage))]),
+  `${compact(usage.input)} in`,
+  ...(usage.cacheRead === undefined || usage.input === 0
+    ? []
+    : [`${Math.floor((usage.cacheRead / usage.input) * 100)} % cached`]),
+  `${compact(usage.output)} out`,
+]
 
 /** What an application wrote, in a few words: its type, where it has one. */
 const contentWords = (content: Json): string =>

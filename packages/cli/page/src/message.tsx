@@ -1,7 +1,8 @@
 /** One message of the timeline, with what is written about it beside it. */
 import type { Message, Part } from 'indelible/message'
 import type { VNode } from 'preact'
-import { isGap } from './filter.ts'
+import { Copy } from './copy.tsx'
+import { isGap, plainText } from './filter.ts'
 import { Guarded } from './guarded.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { Markdown } from './markdown.tsx'
@@ -10,6 +11,7 @@ import { Marks } from './marks.tsx'
 import { isOpen, toggle } from './open.ts'
 import type { Entry, SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'
+import { Hits } from './searched.tsx'
 import { clockText, oneLine, shown, sizeText, timeText } from './shown.ts'
 import { Call, LoneResult } from './tool.tsx'
 
@@ -59,6 +61,7 @@ export const MessageItem = ({
             {isUntold && entry.state === 'erased' ? timeText(at) : clockText(at)}
           </time>
         )}
+        <Copy text={() => plainText(message).trim()} what={`message ${position}`} />
       </header>
       <div class="content">
         <Content record={record} entry={entry} />
@@ -211,6 +214,7 @@ const Folded = ({
       <button type="button" class="line-button" aria-expanded={open} onClick={() => toggle(name)}>
         <span class="fold-label">{label}</span>
         <span class="tool-gist">{open ? '' : oneLine(text, 160)}</span>
+        {open ? null : <Hits text={() => text} />}
         <span class="tool-answer">{sizeText(text.length)}</span>
       </button>
       {open ? <Markdown text={text} /> : null}

@@ -1,6 +1,8 @@
 /** What lists show of sessions beside their descriptions, as it comes from the server. */
 import { signal } from '@preact/signals'
 import { mostOverviews, type Overview, type ViewedSession } from '../../src/view/protocol.ts'
+import type { SessionRecord } from './record.ts'
+import { oneLine, timeText } from './shown.ts'
 import type { Source } from './source.ts'
 import { titleOf } from './title.ts'
 
@@ -29,6 +31,14 @@ export const fetchOverviews = async (source: Source, list: object, ids: readonly
     drawn = performance.now()
   }
 }
+
+/** The erasures from a session, as the ledger has them; in an exported file nobody knows of them. */
+export const erasuresOf = async ({ source, id }: SessionRecord): Promise<NonNullable<Overview['erasures']>> =>
+  (await source.overviews([id]))[0]?.erasures ?? []
+
+/** When, by whom and why, without the rows. */
+export const erasedText = ({ at, by, reason }: NonNullable<Overview['erasures']>[number]): string =>
+  `erased ${timeText(at)}${by === undefined ? '' : ` by ${oneLine(by, 80)}`}${reason === undefined ? '' : `: ${oneLine(reason, 160)}`}`
 
 /** Milliseconds. */
 const betweenDraws = 500

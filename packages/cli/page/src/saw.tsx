@@ -7,7 +7,8 @@ import { residencyReason } from '../../src/model/residency-reason.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { beside, BesideChoice, BesideMessages, Columns, Recorded } from './beside.tsx'
-import { callsOf, placeOf, type ModelCall } from './calls.ts'
+import { CallBars } from './call-bars.tsx'
+import { callsOf, countedIn, keyOf, placeOf, type ModelCall } from './calls.ts'
 import { dollarsSoFar, pricedModels } from './compare.ts'
 import { policies, type SawMessage, type Series } from './deriving.ts'
 import { Legend } from './field.tsx'
@@ -23,7 +24,7 @@ import { hrefOf, replaceRoute, route } from './route.ts'
 import { derivedContext, sentContext, type SawContext } from './saw-context.ts'
 import { recordedRange } from './sent-pairs.ts'
 import { SessionHead } from './session.tsx'
-import { compact, counted, dollarsText, grouped, sentence, shown } from './shown.ts'
+import { compact, counted, dollarsText, grouped, oneLine, sentence, shown } from './shown.ts'
 import { Strip } from './strip.tsx'
 import { VirtualFeed } from './virtual-feed.tsx'
 import { workerOf } from './worker-client.ts'
@@ -34,6 +35,12 @@ const budgets = [2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 160, 200, 256, 400
 /** The context that the call was sent, among the policies. */
 const asSent = 'as sent'
 const defaultBudget = budgets.indexOf(32_000)
+/** Of an imported call: enough for all that its file counts, whose tokens are estimated here. */
+const budgetFor = (input: number | undefined): number => {
+  if (input === undefined) return defaultBudget
+  const enough = budgets.findIndex((tokens) => tokens >= Math.max(32_000, input * 1.5))
+  return enough === -1 ? budgets.length - 1 : enough
+}
 /** So many calls are compared without being asked. */
 const fewCalls = 1500
 
@@ -72,8 +79,6 @@ const sawNothing = (record: SessionRecord): string =>
         ? 'The record is encrypted, and its key is not here.'
         : 'The record has no answer of a model.'
 
-const keyOf = (call: ModelCall): number => call.receipt?.index ?? call.answer
-
 /** The last call, unless one is named. */
 const indexOfCall = (calls: readonly ModelCall[], given: number | undefined): number => {
   const found = given === undefined ? -1 : calls.findIndex((call) => keyOf(call) === given)
@@ -92,7 +97,7 @@ const OneCall = ({
   const call = calls[index] as ModelCall
   const before = calls[index - 1]
   const policy = useSignal<string>(call.receipt === undefined ? 'paged' : asSent)
-  const budget = useSignal(defaultBudget)
+  const budget = useSignal(budgetFor(countedIn(record, call)?.usage.input))
   const chosen = useSignal<number | undefined>(undefined)
   const tokens = budgets[budget.value] as number
   const own = policy.value === asSent ? undefined : policy.value
@@ -141,10 +146,13 @@ const OneCall = ({
       <Comparison record={record} calls={calls} budget={tokens} index={index} />
     </Guarded>
   )
-  const usage = call.receipt?.note.usage
-  const model = call.receipt === undefined ? '' : ` of ${call.receipt.note.model}`
+  const { model: named } = call.receipt?.note ?? countedIn(record, call) ?? {}
+  const model = named === undefined ? '' : ` of ${oneLine(named, 40)}`
   return (
     <main class="saw">
+      <Guarded name="The calls at a glance">
+        <CallBars record={record} here={keyOf(call)} />
+      </Guarded>
       <section class="controls" aria-label="which call, and how its context is derived">
         <label>
           Call
@@ -194,6 +202,9 @@ const OneCall = ({
           </label>
         )}
         <BesideChoice hasBefore={before !== undefined} />
+        {call.receipt === undefined ? (
+          <p class="answered">What it was sent is not recorded: this is what {policy.value} would send.</p>
+        ) : null}
         <p class="answered">
           {call.isAnswered ? (
             <>
@@ -204,9 +215,6 @@ const OneCall = ({
           ) : (
             `no answer${model} was recorded`
           )}
-          {usage === undefined
-            ? ''
-            : `: ${grouped(usage.input)} tokens in by its count${usage.cacheRead === undefined ? '' : `, ${grouped(usage.cacheRead)} from its cache`}, ${grouped(usage.output)} out`}
         </p>
       </section>
       {context === undefined ? (
@@ -276,6 +284,7 @@ const Shown = ({
   const { derived, messages, prefix } = context
   const { value: sums } = useLoaded(async () => ({ of: context, ...(await context.sums()) }), [context])
   const { tokens, cached } = sums?.of === context ? sums : { tokens: undefined, cached: 0 }
+  const { value: ends } = useLoaded(() => workerOf(record).ask('ends', call.len, {}), [record, call.len])
   const cost = tokens === undefined ? 0 : cached * defaultPrices.cached + (tokens - cached) * defaultPrices.fresh
   const cachedTo = prefixEnd(messages.slice(0, prefix))
   const { usage } = call.receipt?.note ?? {}
@@ -319,6 +328,7 @@ const Shown = ({
           <Strip
             total={record.entries.length}
             len={call.len}
+            ends={ends}
             levelOf={context.levelOf}
             cachedTo={cachedTo}
             activeFrom={derived?.activeFrom}
@@ -347,7 +357,7 @@ const Shown = ({
             {reason(chosen)}
           </p>
         )}
-        {context.broke === undefined ? null : <p class="chosen">The cached prefix ended: {shown(context.broke)}.</p>}
+        {context.broke === undefined ? null : <p class="chosen">Cache break: {shown(context.broke)}.</p>}
         {context.request === undefined ? null : <BesideMessages request={context.request} before={earlier?.request} />}
         {children}
       </section>
@@ -457,9 +467,9 @@ const Sent = ({
           </>
         ) : null}
       </div>
-      <aside class="marks" aria-label="why">
+      <div class="marks" role="note" aria-label="why">
         {from === undefined ? 'not in the record' : reason(from)}
-      </aside>
+      </div>
     </div>
   )
 }
@@ -473,9 +483,9 @@ const rangeOf = (source: SawMessage['source']): readonly [from: number | undefin
 const levelWords = (source: ContextSource | { readonly type: 'foreign' }): string => {
   switch (source.type) {
     case 'clone':
-      return source.mended === true ? 'whole, mended' : 'whole'
+      return source.mended === true ? 'full, mended' : 'full'
     case 'representation':
-      return source.level === 'pointer' ? 'marker for' : source.level
+      return source.level === 'pointer' ? 'pointer to' : source.level
     case 'summary':
       return `summary by ${source.model} of`
     case 'synthetic':

@@ -5,7 +5,7 @@ import type { FoundMessage } from '../../src/view/protocol.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { onceFor } from './memo.ts'
-import { calledOf, fetchOverviews, overviews } from './overviews.ts'
+import { calledOf, erasedText, fetchOverviews, overviews } from './overviews.ts'
 import { hrefOf } from './route.ts'
 import { agoText, compact, counted, dollarsText, grouped, oneLine, sentence, shown, timeText } from './shown.ts'
 import { reasonOf, type Source } from './source.ts'
@@ -181,7 +181,7 @@ const keyOf = (line: Line | undefined): string | undefined =>
         ? `${line.hit.session}\n${line.hit.position}`
         : `\n${line.text}`
 
-const linesOf = (rows: readonly Row[], { hits, state, fault }: Found): readonly Line[] => {
+const linesOf = (rows: readonly Row[], { hits, state, fault, more }: Found): readonly Line[] => {
   const sessions = rows.map((row): Line => ({ type: 'session', row }))
   if (state === 'none') return sessions
   return [
@@ -195,7 +195,7 @@ const linesOf = (rows: readonly Row[], { hits, state, fault }: Found): readonly 
             ? 'Searching the messages…'
             : hits.length === 0
               ? 'No message has these words'
-              : 'In messages',
+              : `In ${counted(hits.length, 'message')}${more === undefined ? '' : ' and more'}`,
     },
     ...hits.map((hit): Line => ({ type: 'hit', hit })),
   ]
@@ -342,6 +342,7 @@ const SessionRow = ({
           : ` · ${overview.models.map((model) => oneLine(model, 32)).join(', ')}`}
         {overview === undefined || overview.input === 0 ? '' : ` · ${compact(overview.input + overview.output)} tokens`}
         {overview?.dollars === undefined ? '' : ` · ${dollarsText(overview.dollars)}`}
+        {overview?.breaks === undefined ? '' : ` · ${counted(overview.breaks, 'cache break')}`}
       </span>
     </a>
   )
@@ -374,7 +375,14 @@ const marksOf = (
     ...(held === undefined
       ? []
       : [['held', `It may not be erased or removed${because === '' ? '' : ` (${shown(because)})`}`] as const]),
-    ...(erased === undefined ? [] : [[`${grouped(erased)} erased`, 'The text of messages was erased'] as const]),
+    ...(erased === undefined
+      ? []
+      : [
+          [
+            `${grouped(erased)} erased`,
+            ['The text of messages was erased.', ...(overview?.erasures ?? []).map(erasedText)].join('\n'),
+          ] as const,
+        ]),
     ...(sealed === true ? [['sealed', 'It takes no more messages'] as const] : []),
   ]
 }

@@ -1,4 +1,4 @@
-/** The strip of residency: every message of the record in a row, by how much of it the call was sent. */
+/** The strip of residency: every message of the record in a row, as wide as its tokens and as high as the share of it that the call was sent. */
 import type { ResidencyLevel } from 'indelible/pages'
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -14,6 +14,7 @@ const heights: { readonly [level in ResidencyLevel]: number } = {
 export const Strip = ({
   total,
   len,
+  ends,
   levelOf,
   cachedTo,
   activeFrom,
@@ -38,10 +39,18 @@ export const Strip = ({
   useEffect(() => {
     const { current } = canvas
     if (current !== null && width > 0)
-      draw(current, width, { total, len, levelOf, cachedTo, activeFrom, epochFrom, chosen })
+      draw(current, width, { total, len, ends, levelOf, cachedTo, activeFrom, epochFrom, chosen })
   })
-  const positionAt = (x: number): number =>
-    Math.min(total - 1, Math.max(0, Math.floor((x / Math.max(1, width)) * total)))
+  const positionAt = (x: number): number => {
+    const share = shareOf({ total, ends })
+    let [low, high] = [0, Math.max(0, total - 1)]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (share(middle + 1) * width > x) high = middle
+      else low = middle + 1
+    }
+    return low
+  }
   return (
     <canvas
       key={scheme}
@@ -69,12 +78,26 @@ interface Drawn {
   /** The messages of the record now, and before the call. */
   readonly total: number
   readonly len: number
+  /** The tokens of the first messages up to each; undefined while they are counted: all are as wide then. */
+  readonly ends: Float64Array | undefined
   readonly levelOf: (position: number) => ResidencyLevel
   /** The first position that the cached prefix does not hold. */
   readonly cachedTo: number
   readonly activeFrom: number | undefined
   readonly epochFrom: number | undefined
   readonly chosen: number | undefined
+}
+
+/** Where a message begins, of 1. */
+const shareOf = ({ total, ends }: Pick<Drawn, 'total' | 'ends'>): ((position: number) => number) => {
+  const known = Math.min(ends?.length ?? 0, total)
+  const counted = ends?.[known - 1] ?? 0
+  if (ends === undefined || counted === 0) return (position) => position / Math.max(1, total)
+  // Those behind the call are as wide as these are on average.
+  const each = counted / known
+  const sum = counted + (total - known) * each
+  return (position) =>
+    position <= 0 ? 0 : ((ends[Math.min(position, known) - 1] ?? 0) + Math.max(0, position - known) * each) / sum
 }
 
 const barHeight = 44
@@ -84,7 +107,7 @@ const stripHeight = 56
 const draw = (
   canvas: HTMLCanvasElement,
   width: number,
-  { total, len, levelOf, cachedTo, activeFrom, epochFrom, chosen }: Drawn,
+  { total, len, ends, levelOf, cachedTo, activeFrom, epochFrom, chosen }: Drawn,
 ): void => {
   const ratio = devicePixelRatio
   canvas.width = width * ratio
@@ -94,20 +117,21 @@ const draw = (
   const style = getComputedStyle(canvas)
   const colour = (name: string): string => style.getPropertyValue(name)
   context.scale(ratio, ratio)
-  const xOf = (position: number): number => (position / total) * width
+  const share = shareOf({ total, ends })
+  const xOf = (position: number): number => share(position) * width
   context.fillStyle = colour('--sunken')
   context.fillRect(0, 0, width, barHeight)
   // One bar for each message, or for each pixel the fullest of its messages.
-  const step = Math.max(1, Math.floor(total / width))
-  for (let from = 0; from < len; from += step) {
+  for (let from = 0, to = 0; from < len; from = to) {
     let level: ResidencyLevel = 'pointer'
-    for (let position = from; position < Math.min(len, from + step); position++) {
-      const own = levelOf(position)
-      if (heights[own] > heights[level]) level = own
-    }
-    const height = heights[level] * barHeight
     const left = xOf(from)
-    const right = xOf(Math.min(len, from + step))
+    do {
+      const own = levelOf(to)
+      if (heights[own] > heights[level]) level = own
+      to += 1
+    } while (to < len && xOf(to) - left < 1)
+    const height = heights[level] * barHeight
+    const right = xOf(to)
     context.fillStyle = colour(`--level-${level}`)
     context.fillRect(left, barHeight - height, Math.max(0.75, right - left - (right - left > 4 ? 1 : 0)), height)
   }
@@ -122,6 +146,6 @@ const draw = (
   if (chosen !== undefined) {
     context.strokeStyle = colour('--accent')
     context.lineWidth = 2
-    context.strokeRect(xOf(chosen) - 1, 1, Math.max(3, width / total) + 2, barHeight - 2)
+    context.strokeRect(xOf(chosen) - 1, 1, Math.max(3, xOf(chosen + 1) - xOf(chosen)) + 2, barHeight - 2)
   }
 }

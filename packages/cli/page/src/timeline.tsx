@@ -8,7 +8,8 @@ import { MessageItem } from './message.tsx'
 import { openAll, toggle } from './open.ts'
 import type { Entry, SessionRecord } from './record.ts'
 import { replaceRoute, route } from './route.ts'
-import { dayText } from './shown.ts'
+import { searched } from './searched.tsx'
+import { counted, dayText, grouped, oneLine } from './shown.ts'
 import { useVirtual } from './virtual.ts'
 
 export const Timeline = ({
@@ -92,39 +93,52 @@ export const Timeline = ({
     '/': search,
   })
 
+  useEffect(() => {
+    searched.value = words
+    return () => void (searched.value = '')
+  }, [words])
   return (
-    <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label="messages of the session">
-      {positions.length === 0 && record.whole.value ? (
-        <p class="nothing">
-          {record.entries.length === 0 ? 'The session has no messages yet.' : 'No message is like that.'}
+    <>
+      {only === 'all' && words.trim() === '' ? null : (
+        <p class="found-count" role="status">
+          {counted(positions.length, 'message')} of {grouped(record.entries.length)}
+          {words.trim() === '' ? '' : ` with “${oneLine(words, 60)}”`}
+          {record.whole.value ? '' : ', so far'}
         </p>
-      ) : null}
-      <div class="feed" role="feed" aria-busy={!record.whole.value} style={{ height: `${list.height}px` }}>
-        {list.items.map(({ index, key, start }) => {
-          const entry = entryAt(index)
-          const before = index === 0 ? undefined : entryAt(index - 1)
-          let dated = index - 1
-          while (dated >= 0 && dayOf(entryAt(dated)) === undefined) dated -= 1
-          return (
-            <article
-              key={key}
-              ref={list.measure}
-              data-index={index}
-              id={`m${entry.position}`}
-              class={index === current ? 'item current' : 'item'}
-              aria-posinset={index + 1}
-              aria-setsize={record.whole.value ? positions.length : -1}
-              aria-label={`${entry.message.role}, message ${entry.position}`}
-              tabIndex={-1}
-              style={{ transform: `translateY(${start}px)` }}
-            >
-              <Day at={dayOf(entry)} before={dated < 0 ? undefined : dayOf(entryAt(dated))} />
-              <MessageItem record={record} entry={entry} continued={continues(before, entry)} />
-            </article>
-          )
-        })}
+      )}
+      <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label="messages of the session">
+        {positions.length === 0 && record.whole.value ? (
+          <p class="nothing">
+            {record.entries.length === 0 ? 'The session has no messages yet.' : 'No message is like that.'}
+          </p>
+        ) : null}
+        <div class="feed" role="feed" aria-busy={!record.whole.value} style={{ height: `${list.height}px` }}>
+          {list.items.map(({ index, key, start }) => {
+            const entry = entryAt(index)
+            const before = index === 0 ? undefined : entryAt(index - 1)
+            let dated = index - 1
+            while (dated >= 0 && dayOf(entryAt(dated)) === undefined) dated -= 1
+            return (
+              <article
+                key={key}
+                ref={list.measure}
+                data-index={index}
+                id={`m${entry.position}`}
+                class={index === current ? 'item current' : 'item'}
+                aria-posinset={index + 1}
+                aria-setsize={record.whole.value ? positions.length : -1}
+                aria-label={`${entry.message.role}, message ${entry.position}`}
+                tabIndex={-1}
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                <Day at={dayOf(entry)} before={dated < 0 ? undefined : dayOf(entryAt(dated))} />
+                <MessageItem record={record} entry={entry} continued={continues(before, entry)} />
+              </article>
+            )
+          })}
+        </div>
       </div>
-    </div>
+    </>
   )
 }
 

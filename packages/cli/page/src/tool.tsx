@@ -9,7 +9,9 @@ import type { PlacedResult } from './join.ts'
 import { jsonIn, JsonTree } from './json-tree.tsx'
 import { Media } from './media.tsx'
 import { isOpen, toggle } from './open.ts'
+import { plainText } from './filter.ts'
 import { hrefOf } from './route.ts'
+import { Hits } from './searched.tsx'
 import { oneLine, shown, sizeText } from './shown.ts'
 
 export const Call = ({
@@ -34,6 +36,7 @@ export const Call = ({
       <button type="button" class="line-button" aria-expanded={open} onClick={() => toggle(name)}>
         <span class="tool-name">{oneLine(part.name, 60)}</span>
         <span class="tool-gist">{gistOf(part, given)}</span>
+        {open ? null : <Hits text={() => wordsOf(part, result?.part)} />}
         <span class="tool-answer">
           {found === 'elsewhere'
             ? ''
@@ -67,6 +70,10 @@ export const Call = ({
   )
 }
 
+const wordsOf = (part: ToolCallPart, result: ToolResultPart | undefined): string =>
+  plainText({ role: 'assistant', content: [part] }) +
+  (result === undefined ? '' : plainText({ role: 'tool', content: [result] }))
+
 /** A result that stands alone: its call is not shown, or stands in another message. */
 export const LoneResult = ({ part, name }: { readonly part: ToolResultPart; readonly name: string }): VNode => {
   const open = isOpen(name)
@@ -76,6 +83,7 @@ export const LoneResult = ({ part, name }: { readonly part: ToolResultPart; read
       <button type="button" class="line-button" aria-expanded={open} onClick={() => toggle(name)}>
         <span class="fold-label">Result{part.name === undefined ? '' : ` of ${oneLine(part.name, 40)}`}</span>
         <span class="tool-gist">{first?.type === 'text' ? oneLine(first.text, 160) : ''}</span>
+        {open ? null : <Hits text={() => plainText({ role: 'tool', content: [part] })} />}
         <span class="tool-answer">{part.isError === true ? 'failed' : sizeOf(part)}</span>
       </button>
       {open ? (

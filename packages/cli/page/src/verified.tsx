@@ -56,7 +56,7 @@ export const Verified = ({ record }: { readonly record: SessionRecord }): VNode 
   const fault = failed.value ?? (ready || proof !== undefined ? undefined : record.fault.value)
   const [tone, words] =
     proof?.damaged !== undefined
-      ? (['bad', `Altered at row ${grouped(proof.damaged.row)}`] as const)
+      ? (['bad', `Altered at ${placeOf(record, proof.damaged.row)}`] as const)
       : typeof signed === 'string' || signed?.same === false
         ? (['bad', 'Not as signed'] as const)
         : proof !== undefined
@@ -101,6 +101,12 @@ export const Verified = ({ record }: { readonly record: SessionRecord }): VNode 
       </dialog>
     </>
   )
+}
+
+/** As the command names it: the row, which counts notes too, and the message that it is. */
+const placeOf = (record: SessionRecord, row: number): string => {
+  const entry = record.entries.find((one) => one.row === row)
+  return `row ${row}${entry === undefined ? '' : ` (message ${entry.position})`}`
 }
 
 const Compared = ({ record, proof }: { readonly record: SessionRecord; readonly proof: Proof }): VNode => {

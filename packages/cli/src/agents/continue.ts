@@ -87,7 +87,7 @@ opencode does, because it imports the session itself.`,
       `${found.title}: written for ${program} as ${native.id}, ${counted(native.turns, 'turn')}, in ${path}`,
     ])
     if (values['print'] !== true) return programEnded(command, args, terminal.env, terminal, cwd)
-    await terminal.print([`cd ${shellWord(cwd)} && ${[command, ...args].map(shellWord).join(' ')}`])
+    await terminal.printWhole([`cd ${shellWord(cwd)} && ${[command, ...args].map(shellWord).join(' ')}`])
     return 0
   },
 }
@@ -117,7 +117,7 @@ const conversationNamed = async (name: string, call: Call): Promise<Found> => {
     const program = isObject(from) && isProgram(from['program']) ? from['program'] : undefined
     return { view, title, program, isOwnProvider: false, ...(notes && { notes }) }
   }
-  const read = await source.read(0)
+  const read = await terminal.waiting(`reading ${nameOf(source.path)}`, () => source.read(0))
   if (isLeft(read)) throw new Unreadable(`${source.path}: ${faultMessage(read.left)}`)
   const age = Date.now() - source.changed
   if (age < recent)

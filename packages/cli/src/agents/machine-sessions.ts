@@ -6,7 +6,8 @@ import { firstWordsOf } from '../view/about.ts'
 import { programs, sourcesOf, type Source } from '../sources/agent-sessions.ts'
 import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
 import { projectRoot } from './native-files.ts'
-import { fit, oneLine, padEnd } from '../terminal/screen.ts'
+import { isMeantBy, shortIds } from '../sources/short-ids.ts'
+import { fit, oneLine, padEnd, widthOf } from '../terminal/screen.ts'
 
 export const sessions: Command = {
   name: 'sessions',
@@ -32,7 +33,11 @@ ${programs.join(', ')}.`,
     terminal.tell(unread)
     const listed = await Promise.all(found.slice(0, limit).map(describe))
     if (values['json'] === true) return terminal.printJson(listed)
-    await terminal.print(listed.map((one) => lineOf(one, terminal.columns)))
+    const idsOf = shortIds(
+      found.map(({ source }) => idOf(source)),
+      terminal,
+    )
+    await terminal.print(tableOf(listed, idsOf, terminal.columns))
     if (found.length === 0) terminal.tell(['no sessions of agents were found on this machine'])
     else if (found.length > listed.length)
       terminal.tell([`${found.length - listed.length} more: --limit ${found.length}`])
@@ -68,7 +73,7 @@ const idOf = ({ path }: Source): string =>
 /** The session whose id begins so; undefined if there is none. Throws Unreadable, if there are several. */
 export const sourceNamed = async (name: string, terminal: Terminal): Promise<Source | undefined> => {
   const { found } = await allSources(terminal, programs)
-  const matching = found.filter(({ source }) => idOf(source).startsWith(name) || name.startsWith(`${idOf(source)}-`))
+  const matching = found.filter(({ source }) => isMeantBy(name, idOf(source)) || name.startsWith(`${idOf(source)}-`))
   const [first, second] = matching.filter(({ source }) => idOf(source) === name).concat(matching)
   if (first !== undefined && second !== undefined && idOf(first.source) !== idOf(second.source))
     throw new Unreadable(
@@ -111,14 +116,19 @@ const projectOf = ({ origin }: Transcript, { path }: Source): string | undefined
   return typeof said === 'string' ? said : undefined
 }
 
-const lineOf = ({ changed, program, id, project, title, unreadable }: Described, columns: number): string =>
-  fit(
-    [
-      changed.slice(0, 16).replace('T', ' '),
-      padEnd(program, 11),
-      padEnd(oneLine(id), 36),
-      padEnd(oneLine(project === undefined ? '' : basename(project)), 12),
-      unreadable === undefined ? oneLine(title ?? '') : `can't be read: ${unreadable}`,
-    ].join('  '),
-    columns,
+/** Lines in columns, each as wide as it must be: the rest is for the titles. */
+const tableOf = (listed: readonly Described[], shortOf: (id: string) => string, columns: number): readonly string[] => {
+  const rows = listed.map(({ changed, program, id, project, title, unreadable }) => ({
+    cells: [
+      changed.slice(0, columns < 60 ? 10 : 16).replace('T', ' '),
+      program,
+      shortOf(id),
+      ...(columns < 60 ? [] : [fit(oneLine(project === undefined ? '' : basename(project)), 12)]),
+    ],
+    about: unreadable === undefined ? oneLine(title ?? '') : `can't be read: ${unreadable}`,
+  }))
+  const widths = rows[0]?.cells.map((_, at) => Math.max(...rows.map(({ cells }) => widthOf(cells[at] ?? '')))) ?? []
+  return rows.map(({ cells, about }) =>
+    fit([...cells.map((cell, at) => padEnd(cell, widths[at] ?? 0)), about].join('  ').trimEnd(), columns),
   )
+}

@@ -8,7 +8,7 @@ import { filterOf, whereHelp } from '../sources/list-filter.ts'
 import { marksIn, marksText, type Marks } from '../sources/marks.ts'
 import { allScopesOption, storeOption, withScopes } from '../sources/place.ts'
 import { fit, grouped, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
-import { allSessions, described, namesOf, scopesBeside } from '../sources/sessions.ts'
+import { allSessions, described, namesOf, scopesBeside, shortIdsIn } from '../sources/sessions.ts'
 
 export const list: Command = {
   name: 'list',
@@ -61,7 +61,7 @@ for the whole, but for those that can't be undone.`,
           ...damaged.map(({ store, entry }) => ({ id: entry.id, damaged: entry.reason, ...scoped(store) })),
         ])
       }
-      await printTable(listed, found, terminal, all)
+      await printTable(listed, terminal, all)
       await terminal.print(damaged.map(({ entry }) => `damaged: ${oneLine(entry.id)}: ${entry.reason}`))
       if (listed.length > 0 || damaged.length > 0) return
       if (hasSessions) return terminal.tell([limit === 0 ? '--limit 0 prints no session' : 'no session passes --where'])
@@ -136,16 +136,20 @@ class First {
 /** Up to so many, a page of the store is read that has them all; more are read with all others. */
 const mostOfFirst = 499
 
-const printTable = async (
-  listed: readonly Listed[],
-  among: readonly Listed[],
-  terminal: Terminal,
-  all: boolean,
-): Promise<void> => {
+const printTable = async (listed: readonly Listed[], terminal: Terminal, all: boolean): Promise<void> => {
   if (listed.length === 0) return
   const { columns, paint, shows } = terminal
-  const idOf = shows ? shortIds(among.map(({ info }) => info.id)) : (id: string) => id
-  const ids = listed.map(({ info }) => oneLine(idOf(info.id)))
+  const short = new Map<Store, (id: string) => string>()
+  for (const [store, those] of Map.groupBy(listed, ({ store }) => store))
+    short.set(
+      store,
+      await shortIdsIn(
+        store,
+        those.map(({ info }) => info.id),
+        terminal,
+      ),
+    )
+  const ids = listed.map(({ store, info: { id } }) => short.get(store)?.(id) ?? id)
   const widest = (least: number, most: number, texts: readonly string[]): number =>
     Math.max(least, Math.min(most, Math.max(...texts.map(widthOf))))
   const idWidth = widest(7, 36, ids)
@@ -157,14 +161,17 @@ const printTable = async (
       )
     : 0
   const timeWidth = columns < 60 ? 10 : 16 // the day alone
-  const line = (time: string, messages: string, scope: string, id: string, about: string): string => {
+  const line = (time: string, messages: string, scope: string, id: string, about: string): readonly string[] => {
     const start = `${padEnd(time, timeWidth)}  ${padStart(messages, 8)}`
     const inScope = all ? `  ${padEnd(fit(scope, scopeWidth), scopeWidth)}` : ''
-    return fit(`${start}${inScope}  ${padEnd(id, idWidth)}  ${about}`.trimEnd(), columns)
+    const facts = `${start}${inScope}  ${padEnd(id, idWidth)}`
+    // On a narrow terminal, what it is about has a line of its own.
+    if (shows && columns - widthOf(facts) < 20 && about !== '')
+      return [fit(facts.trimEnd(), columns), fit(`  ${about}`, columns)]
+    return [fit(`${facts}  ${about}`.trimEnd(), columns)]
   }
-  await terminal.print([
-    paint('dim', line(timeWidth === 10 ? 'last day' : 'last activity', 'messages', 'scope', 'session', 'about')),
-  ])
+  const heading = line(timeWidth === 10 ? 'last day' : 'last activity', 'messages', 'scope', 'session', 'about')
+  await terminal.print(heading.map((text) => paint('dim', text)))
   const bar = terminal.progress('reading first words', listed.length, 'sessions')
   for (let start = 0; start < listed.length; start += together) {
     const lines = await Promise.all(
@@ -175,7 +182,7 @@ const printTable = async (
       }),
     )
     bar.at(start)
-    await terminal.print(lines)
+    await terminal.print(lines.flat())
   }
   bar.end()
 }
@@ -189,22 +196,4 @@ const aboutOf = async (store: Store, info: SessionInfo): Promise<string> => {
   const fork = forkedFrom && `forked from ${oneLine(forkedFrom.id)} at ${forkedFrom.at}`
   if (title !== undefined) return oneLine(fork === undefined ? title : `${title}, ${fork}`)
   return fork ?? firstWords(store, info)
-}
-
-/** Long ids of random digits, shortened to a beginning that no other of these has. */
-export const shortIds = (ids: readonly string[]): ((id: string) => string) => {
-  const sorted = ids.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
-  const shared = (a: string, b: string | undefined): number => {
-    const end = Math.min(a.length, b?.length ?? 0)
-    for (let length = 0; length < end; length++) if (a[length] !== b?.[length]) return length
-    return end
-  }
-  const short = new Map(
-    sorted.map((id, index) => {
-      const least = Math.max(8, 1 + shared(id, sorted[index - 1]), 1 + shared(id, sorted[index + 1]))
-      const isRandom = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(id)
-      return [id, isRandom && least < id.length - 1 ? `${id.slice(0, least)}…` : id] as const
-    }),
-  )
-  return (id) => short.get(id) ?? id
 }

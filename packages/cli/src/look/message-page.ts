@@ -6,8 +6,8 @@ import type { pairCalls, Message, Part, ResultPart } from 'indelible/message'
 import type { Note } from 'indelible/notes/kit'
 import type { PageKind } from 'indelible/pages'
 import { sourceTimeOf } from '@indelible/transcripts'
-import type { Terminal } from '../terminal/command.ts'
-import { counted, grouped, oneLine } from '../terminal/screen.ts'
+import type { Style, Terminal } from '../terminal/command.ts'
+import { counted, grouped, oneLine, widthOf } from '../terminal/screen.ts'
 import { plainText } from '../terminal/timeline.ts'
 
 export interface MessagePage {
@@ -22,24 +22,36 @@ export interface MessagePage {
   readonly timeOf?: (position: number) => number | undefined
   /** Also what only programs read: `meta`, raw parts, base64. */
   readonly full: boolean
+  /** The width of the terminal; Infinity where there is none. */
+  readonly columns: number
   readonly paint: Terminal['paint']
 }
 
 /** The message at a position: what is known of it, then each of its parts, whole. */
 export function* messagePage(page: MessagePage): Generator<string> {
-  const { view, calls, position, left, notes, timeOf, full, paint } = page
+  const { view, calls, position, left, notes, timeOf, full, columns, paint } = page
   const message = view.at(position) as Message
   const time = sourceTimeOf(message) ?? timeOf?.(position)
   const isRetracted = left.some(({ from, to }) => from <= position && position < to)
-  yield [
-    paint('bold', `${position}`),
-    paint('bold', message.role),
-    view.pages.at(position) as PageKind,
-    counted(estimateTokens(message), 'token'),
-    ...(time === undefined ? [] : [`${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`]),
-    ...(message.name === undefined ? [] : [`name ${oneLine(message.name)}`]),
-    ...(isRetracted ? [paint('red', 'retracted')] : []),
-  ].join('  ')
+  const facts: readonly (readonly [style: Style, text: string])[] = [
+    ['bold', `${position}`],
+    ['bold', message.role],
+    ['none', view.pages.at(position) as PageKind],
+    ['none', counted(estimateTokens(message), 'token')],
+    ...(time === undefined
+      ? []
+      : [['none', `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`] as const]),
+    ...(message.name === undefined ? [] : [['none', `name ${oneLine(message.name)}`] as const]),
+    ...(isRetracted ? [['red', 'retracted'] as const] : []),
+  ]
+  const rows: (readonly [style: Style, text: string])[][] = [[]]
+  for (const fact of facts) {
+    const row = rows.at(-1) ?? []
+    const isFull = row.length > 0 && [...row, fact].reduce((sum, [, text]) => sum + widthOf(text) + 2, -2) > columns
+    if (isFull) rows.push([fact])
+    else row.push(fact)
+  }
+  for (const row of rows) yield row.map(([style, text]) => paint(style, text)).join('  ')
   for (const note of notesOn(notes, position)) yield paint('dim', `note: ${note}`)
   for (const [index, part] of message.content.entries()) {
     yield ''

@@ -11,6 +11,8 @@ import {
 } from 'indelible/search'
 import type { Store } from 'indelible/store'
 import { ageIn, Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import type { Progress } from '../terminal/progress.ts'
+import { describeSession } from 'indelible/session'
 import { keyFileOf } from '../sources/store.ts'
 import {
   allScopesOption,
@@ -21,8 +23,8 @@ import {
   withBareStore,
   withScopes,
 } from '../sources/place.ts'
-import { counted, fit, grouped, oneLine, widthOf } from '../terminal/screen.ts'
-import { sessionOrAdvice } from '../sources/sessions.ts'
+import { counted, fit, grouped, oneLine, padEnd, widthOf } from '../terminal/screen.ts'
+import { sessionOrAdvice, sessionsIn, shortIdsIn } from '../sources/sessions.ts'
 
 export const search: Command = {
   name: 'search',
@@ -73,7 +75,7 @@ search lasts milliseconds; without one, the messages are read one by one.`,
       const print = async (found: readonly Found[]): Promise<void> => {
         if (values['json'] === true)
           await terminal.printJson(found.map(({ scope, hit }) => ({ ...(all && { scope }), ...hit })))
-        else await terminal.print(found.map(({ scope, hit }) => lineOf(hit, all ? scope : undefined, terminal)))
+        else await terminal.print(linesOf(found, all, await shortIdsOf(scopes, found, terminal), terminal))
       }
       const found: Found[] = []
       for (const store of scopes)
@@ -92,6 +94,19 @@ search lasts milliseconds; without one, the messages are read one by one.`,
         throw new Unreadable(`${values['session']}: was not searched`)
     })
   },
+}
+
+const shortIdsOf = async (
+  scopes: readonly Store[],
+  found: readonly Found[],
+  terminal: Terminal,
+): Promise<(found: Found) => string> => {
+  const short = new Map<string, (id: string) => string>()
+  for (const store of scopes) {
+    const ids = found.filter(({ scope }) => scope === store.scope).map(({ hit }) => hit.session)
+    short.set(store.scope, await shortIdsIn(store, ids, terminal))
+  }
+  return ({ scope, hit: { session } }) => short.get(scope)?.(session) ?? oneLine(session)
 }
 
 /** Milliseconds after which a search without an index says that there could be one. */
@@ -163,18 +178,22 @@ const searched = async (
   const only = values['session']
   const session = typeof only === 'string' ? await sessionOrAdvice(store, only, terminal) : undefined
   const options = { ...given, ...(session !== undefined && { session }) }
-  let [after, hits]: [string | undefined, number] = [undefined, 0]
+  let [after, hits, read]: [string | undefined, number, number] = [undefined, 0, 0]
+  let bar: Progress | undefined
   do {
-    if (hits >= limit) return void (told.more = true)
-    const page: SearchPage = await terminal.waiting('searching', () =>
+    if (hits >= limit) {
+      told.more = true
+      break
+    }
+    const look = (): Promise<SearchPage> =>
       answer(
         searchStore(store, query, {
           ...options,
           limit: Math.min(1000, limit - hits),
           ...(after !== undefined && { after }),
         }),
-      ),
-    )
+      )
+    const page: SearchPage = bar === undefined ? await terminal.waiting('searching', look) : await look()
     hits += page.hits.length
     told.hits += page.hits.length
     told.behind = Math.max(told.behind, page.behind ?? 0)
@@ -183,15 +202,47 @@ const searched = async (
     for (const id of page.encrypted ?? []) told.encrypted.add(id)
     await found(page.hits)
     after = page.next
+    if (page.read === undefined || after === undefined) continue
+    bar ??= terminal.progress('searching without an index', await rowsOf(store, session), 'rows')
+    bar.at((read += page.read))
   } while (after !== undefined)
+  bar?.end()
 }
 
-/** One hit: where it is, and the text around the first of its words, as much as fits. */
-const lineOf = (hit: SearchHit, scope: string | undefined, { columns, paint }: Terminal): string => {
-  const { excerpt, session, position, retracted, role } = hit
-  const place = `${scope === undefined ? '' : `${oneLine(scope)}  `}${oneLine(session)}:${position}`
-  const beside = `${role}${hit.in === 'tool' && role !== 'tool' ? ' tool' : ''}${retracted ? ' retracted' : ''}`
-  const room = Math.max(20, columns - widthOf(place) - widthOf(beside) - 4)
+/** How many rows a search without an index reads at most. */
+const rowsOf = async (store: Store, session: string | undefined): Promise<number> => {
+  if (session !== undefined) return (await answer(describeSession(store, session))).head.size
+  return (await sessionsIn(store)).reduce((sum, { head, forkedFrom }) => sum + head.size - (forkedFrom?.at ?? 0), 0)
+}
+
+/** Hits: where each is, and the text around the first of its words, as much as fits; on a narrow terminal below it. */
+const linesOf = (
+  found: readonly Found[],
+  all: boolean,
+  idIn: (found: Found) => string,
+  { columns, paint, shows }: Terminal,
+): readonly string[] => {
+  const heads = found.map((one) => {
+    const { position, retracted, role, in: where } = one.hit
+    const scope = all ? `${oneLine(one.scope)}  ` : ''
+    const beside = `${role}${where === 'tool' && role !== 'tool' ? ' tool' : ''}${retracted ? ' retracted' : ''}`
+    return { place: `${scope}${idIn(one)}:${position}`, beside }
+  })
+  const widest = (name: 'place' | 'beside'): number => Math.max(0, ...heads.map((head) => widthOf(head[name])))
+  // In a pipe there are no columns to line up, and what reads it cuts the lines itself.
+  const [placeWidth, besideWidth] = shows ? [widest('place'), widest('beside')] : [0, 0]
+  return found.flatMap(({ hit }, index) => {
+    const { place, beside } = heads[index] as (typeof heads)[number]
+    const head = `${paint('cyan', padEnd(place, placeWidth))}  ${paint('dim', padEnd(beside, besideWidth))}`
+    const room = columns - Math.max(placeWidth, widthOf(place)) - Math.max(besideWidth, widthOf(beside)) - 4
+    if (room >= columns >> 1) return [`${head}  ${excerptOf(hit.excerpt, room, paint)}`]
+    return shows
+      ? [`${paint('cyan', place)}  ${paint('dim', beside)}`, `  ${excerptOf(hit.excerpt, columns - 2, paint)}`]
+      : [`${head}  ${excerptOf(hit.excerpt, Math.max(room, columns >> 1), paint)}`]
+  })
+}
+
+const excerptOf = (excerpt: SearchHit['excerpt'], room: number, paint: Terminal['paint']): string => {
   let rest = room
   const pieces: string[] = []
   let at = startOf(excerpt, room)
@@ -214,7 +265,7 @@ const lineOf = (hit: SearchHit, scope: string | undefined, { columns, paint }: T
   }
   if (at < excerpt.text.length) add(excerpt.text.length, 'none')
   if (excerpt.cutAfter && rest > 0) pieces.push('…')
-  return `${paint('cyan', place)}  ${paint('dim', beside)}  ${pieces.join('')}`
+  return pieces.join('')
 }
 
 /** Where the shown text begins, so that the first found word is in it. */

@@ -116,6 +116,7 @@ const showMessage = async (path: string, given: Given, call: Call): Promise<void
     left,
     notes,
     full: values['full'] === true,
+    columns: terminal.shows ? columns : Infinity,
     paint,
     ...(timeOf && { timeOf }),
   }

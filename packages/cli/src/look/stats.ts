@@ -10,9 +10,10 @@ import { isFile, sessionIn } from '../sources/conversation.ts'
 import { keyFileOf } from '../sources/store.ts'
 import { nameOf, pickOf, readTranscriptFile } from '../sources/input.ts'
 import { allScopesOption, answer, storeOption, withScopes, withStore } from '../sources/place.ts'
-import { counted, fit, grouped, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
+import { counted, fit, fitMiddle, grouped, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
 import { keyAdvice, named } from './search.ts'
 import { sessionsIn } from '../sources/sessions.ts'
+import { shortIds } from '../sources/short-ids.ts'
 
 export const stats: Command = {
   name: 'stats',
@@ -41,11 +42,12 @@ their own calls.`,
     if (others.length > 0) throw new Misuse(`stats takes one SESSION or FILE, but got ${positionals.length}`)
     pickOf(values)
     const unread = new Set<string>()
-    const spent = await spendingOf(name, call, unread)
+    const ids: string[] = []
+    const spent = await spendingOf(name, call, unread, ids)
     const left = unread.size === 0 ? [] : [`${counted(unread.size, 'encrypted session')} ${unread.size === 1 ? 'was' : 'were'} not read: ${named(unread)}; ${keyAdvice(call, unread.size)}`] // oxfmt-ignore
     const rows = tableOf(spent, by)
     if (values['json'] === true) await terminal.printJson(rows.map(({ keys, sum }) => ({ ...keyed(by, keys), ...sum })))
-    else if (spent.length > 0) await terminal.print(printed(rows, by, terminal))
+    else if (spent.length > 0) await terminal.print(printed(rows, by, shortIds(ids, terminal), terminal))
     else if (name === undefined)
       terminal.tell([`no session${left.length === 0 ? '' : ' that was read'} has figures of its calls`]) // oxfmt-ignore
     else if (left.length === 0) terminal.tell([`${name}: has no figures of its calls`])
@@ -71,7 +73,13 @@ interface Spent {
   readonly use: CallUse
 }
 
-const spendingOf = async (name: string | undefined, call: Call, unread: Set<string>): Promise<readonly Spent[]> => {
+/** The calls; into `ids` go the names of all sessions that were looked at. */
+const spendingOf = async (
+  name: string | undefined,
+  call: Call,
+  unread: Set<string>,
+  ids: string[],
+): Promise<readonly Spent[]> => {
   const { values, terminal } = call
   if (name !== undefined && isFile(name, call)) {
     const { origin, damage } = await readTranscriptFile(name, { pick: pickOf(values) }, terminal)
@@ -86,7 +94,7 @@ const spendingOf = async (name: string | undefined, call: Call, unread: Set<stri
     })
   return withScopes(call, async (scopes, all) => {
     const spent: Spent[] = []
-    for (const store of scopes) spent.push(...(await spentIn(store, all ? `${store.scope}/` : '', call, unread)))
+    for (const store of scopes) spent.push(...(await spentIn(store, all ? `${store.scope}/` : '', call, unread, ids)))
     return spent
   })
 }
@@ -108,8 +116,15 @@ const usesIn = async (
   return []
 }
 
-const spentIn = async (store: Store, before: string, call: Call, unread: Set<string>): Promise<readonly Spent[]> => {
+const spentIn = async (
+  store: Store,
+  before: string,
+  call: Call,
+  unread: Set<string>,
+  ids: string[],
+): Promise<readonly Spent[]> => {
   const sessions = await sessionsIn(store)
+  ids.push(...sessions.map(({ id }) => before + id))
   const bar = call.terminal.progress('adding up', sessions.length, 'sessions')
   const spent: Spent[] = []
   for (const [index, info] of sessions.entries()) {
@@ -161,30 +176,49 @@ const tableOf = (spent: readonly Spent[], by: readonly Field[]): readonly Row[] 
 const keyed = (by: readonly Field[], keys: readonly string[]): { readonly [field: string]: string | null } =>
   Object.fromEntries(by.map((field, index) => [field, keys[index] || null]))
 
-const printed = (rows: readonly Row[], by: readonly Field[], { columns, paint }: Terminal): readonly string[] => {
+/** Columns of a name that is cut: more than that is not taken from figures. */
+const fewest = 14
+
+const printed = (
+  rows: readonly Row[],
+  by: readonly Field[],
+  shortOf: (id: string) => string,
+  { columns, paint }: Terminal,
+): readonly string[] => {
   const total = rows.reduce<Sum>((sum, row) => added(sum, row.sum), nothing)
   const cells = [
     [...by, 'calls', 'input', 'cached', 'output', 'dollars'],
-    ...rows.map(({ keys, sum }) => [...keys.map((key) => oneLine(key) || '(unknown)'), ...figures(sum)]),
+    ...rows.map(({ keys, sum }) => [
+      ...keys.map((key, at) => (by[at] === 'session' ? shortOf(key) : oneLine(key)) || '(unknown)'),
+      ...figures(sum),
+    ]),
     ...(rows.length > 1 ? [[...by.map((_, index) => (index === 0 ? 'all' : '')), ...figures(total)]] : []),
   ]
   const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? '')))) ?? []
   const roomBeside = (): number => columns - widths.slice(by.length).reduce((sum, width) => sum + width + 2, 0)
   // On a narrow terminal, the money first, then the tokens.
+  const least = widths.slice(0, by.length).reduce((sum, width) => sum + Math.min(width, fewest) + 2, -2)
   for (const name of ['cached', 'calls', 'output', 'input'])
-    if (roomBeside() < by.length * 10) {
+    if (roomBeside() < least) {
       const column = (cells[0] ?? []).indexOf(name, by.length)
       for (const row of [widths, ...cells]) row.splice(column, 1)
     }
-  const room = roomBeside()
-  const shown = widths.map((width, column) =>
-    column < by.length ? Math.max(8, Math.min(width, Math.floor(room / by.length) - 2)) : width,
+  // The narrow ones take what they need, the others share what is left. Short ids are not cut again.
+  const shown = [...widths]
+  let room = roomBeside() + 2
+  const order = Array.from({ length: by.length }, (_, column) => column).toSorted(
+    (x, y) => Number(by[y] === 'session') - Number(by[x] === 'session') || (widths[x] ?? 0) - (widths[y] ?? 0),
   )
+  for (const [index, column] of order.entries()) {
+    const share = by[column] === 'session' ? Infinity : Math.floor(room / (order.length - index)) - 2
+    shown[column] = Math.max(8, Math.min(widths[column] ?? 0, share))
+    room -= (shown[column] ?? 0) + 2
+  }
   return cells.map((row, index) => {
     const line = row
       .map((cell, column) =>
         column < by.length
-          ? padEnd(fit(cell, shown[column] ?? 0), shown[column] ?? 0)
+          ? padEnd(fitMiddle(cell, shown[column] ?? 0), shown[column] ?? 0)
           : padStart(cell, shown[column] ?? 0),
       )
       .join('  ')

@@ -63,17 +63,17 @@ Without a key a few fixed rules answer, and say that they are not a model.`,
         const id = typeof given === 'string' ? await idMeant(store, given, terminal) : randomUUID()
         let session = await sessionThere(store, id)
         const state = session === undefined ? 'new session' : 'session'
-        terminal.say(
-          `${state} ${id} in ${name}${session === undefined ? '' : `, after ${counted(session.len, 'message')}`}\nmodel ${model.name}; tools: list, read, search\n`,
-        )
-        if (session !== undefined) tellWhatIsOpen(session, terminal)
+        await terminal.print([
+          `${state} ${id} in ${name}${session === undefined ? '' : `, after ${counted(session.len, 'message')}`}`,
+          `model ${model.name}; tools: list, read, search`,
+        ])
+        if (session !== undefined) await printWhatIsOpen(session, terminal)
         const begin = async (): Promise<Session> => (session ??= await newSession(store, id))
         const talk: Talk = { begin, model, tools, budget, terminal }
         await (demo ? play(talk) : converse(talk))
         if (session === undefined) return terminal.say('\nyou said nothing, so no session was created\n')
-        terminal.say(
-          `\n${counted(session.len, 'message')} in session ${id}; continue with: ${withPlace(`indelible chat --session ${shellWord(id)}`, values, [chat])}\n`,
-        )
+        await terminal.print(['', `${counted(session.len, 'message')} in session ${id}; continue with:`])
+        await terminal.printWhole([`  ${withPlace(`indelible chat --session ${shellWord(id)}`, values, [chat])}`])
       }),
     )
   },
@@ -126,9 +126,9 @@ const newSession = async (store: Store, id: string): Promise<Session> => {
 }
 
 /** The next turn records what a crash left open. */
-const tellWhatIsOpen = (session: Session, terminal: Terminal): void => {
+const printWhatIsOpen = async (session: Session, terminal: Terminal): Promise<void> => {
   if (session.openSteps().length > 0 || session.openCalls().length > 0)
-    terminal.say('this session was interrupted; everything that was finished is kept\n')
+    await terminal.print(['this session was interrupted; everything that was finished is kept'])
 }
 
 /** One turn: what the user says, and everything until the model has answered it. */
@@ -155,7 +155,7 @@ const turn = async (
   }
   going(undefined)
   const ended = await stream.result()()
-  terminal.say(isLeft(ended) ? `\n${faultMessage(ended.left)}\n` : '\n')
+  await terminal.print(['', ...(isLeft(ended) ? [faultMessage(ended.left)] : [])])
 }
 
 const summaryOf = (text: string): string => {

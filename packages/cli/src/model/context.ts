@@ -96,13 +96,24 @@ function* listing(context: DerivedContext, view: View<Message>, columns: number)
   const all = [...view].reduce((sum, message) => sum + estimateTokens(message), 0)
   yield `context: ${counted(context.messages.length, 'message')}, ${grouped(context.tokens)} of ${grouped(context.budget)} tokens (the record takes ${grouped(all)}); ${context.provenance.join(', ')}`
   yield ''
-  yield fit(`${padEnd('source', 22)}  ${padEnd('role', 9)}  ${padStart('tokens', 7)}  content`, columns)
-  for (const [index, message] of [...context.messages].entries()) {
-    const source = sourceText(context.sources.at(index) as ContextSource)
-    yield fit(
-      `${padEnd(source, 22)}  ${padEnd(message.role, 9)}  ${padStart(grouped(estimateTokens(message)), 7)}  ${gistOf(message)}`,
-      columns,
-    )
+  const rows = Array.from(
+    context.messages,
+    (message, index) =>
+      [
+        sourceText(context.sources.at(index) as ContextSource),
+        message.role,
+        grouped(estimateTokens(message)),
+        gistOf(message),
+      ] as const,
+  )
+  const widest = (column: 0 | 1 | 2, heading: string): number =>
+    rows.reduce((most, row) => Math.max(most, widthOf(row[column])), heading.length)
+  const [from, role, tokens] = [widest(0, 'source'), widest(1, 'role'), widest(2, 'tokens')]
+  const isBelow = columns < from + role + tokens + 6 + 30 // the content has a line of its own
+  for (const row of [['source', 'role', 'tokens', 'content'] as const, ...rows]) {
+    const facts = `${padEnd(row[0], from)}  ${padEnd(row[1], role)}  ${padStart(row[2], tokens)}`
+    yield fit(isBelow ? facts : `${facts}  ${row[3]}`, columns)
+    if (isBelow) yield fit(`  ${row[3]}`, columns)
   }
 }
 

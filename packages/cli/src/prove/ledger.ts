@@ -19,6 +19,7 @@ import { optionFile } from '../sources/input.ts'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { answer, headOfOption, headText, storeOption, withStore } from '../sources/place.ts'
 import { counted } from '../terminal/screen.ts'
+import { shortIds } from '../sources/short-ids.ts'
 import { signerMemory } from './signer-memory.ts'
 import { trustOf, trustOptions } from '../sources/trust.ts'
 
@@ -111,28 +112,32 @@ const show: Verb =
         ...Array.from(held.values(), (hold) => Object.assign({ held: true }, hold)),
         ...erasures.map((erasure) => Object.assign({ erased: true }, erasure)),
       ])
+    const idOf = shortIds([...sessions.keys(), ...held.keys(), ...erasures.map(({ id }) => id)], terminal)
     await terminal.print(
-      [...sessions.values()].map(({ id, head: { size, root }, at, removed, reason, by }) =>
+      [...sessions.values()].map(({ id, head: { size, root }, at, removed, ...why }) =>
         [
-          id,
+          idOf(id),
           counted(size, 'row'),
-          root.slice(0, 12),
-          timeText(at).trimStart(),
-          removed ? `removed${saidText({ by, reason })}` : '',
-        ]
-          .join('  ')
-          .trimEnd(),
+          ...(terminal.columns < 80 && terminal.shows ? [] : [root.slice(0, 12)]),
+          timeText(at, terminal),
+          ...(removed ? [`removed${saidText(why)}`] : []),
+        ].join('  '),
       ),
     )
     await terminal.print([
-      ...[...held.values()].map(({ id, at, ...why }) => `${id}  held${saidText(why)}${timeText(at)}`),
+      ...[...held.values()].map(({ id, at, ...why }) => `${idOf(id)}  held${saidText(why)}  ${timeText(at, terminal)}`),
       ...erasures.map(
-        ({ id, at, rows, ...why }) => `${id}  ${counted(rows.length, 'row')} erased${saidText(why)}${timeText(at)}`,
+        ({ id, at, rows, ...why }) =>
+          `${idOf(id)}  ${counted(rows.length, 'row')} erased${saidText(why)}  ${timeText(at, terminal)}`,
       ),
     ])
   }
 
-const timeText = (at: number): string => `  ${new Date(at).toISOString()}`
+/** A time: for a program whole, on a terminal to the minute. */
+const timeText = (at: number, { shows }: Terminal): string => {
+  const whole = new Date(at).toISOString()
+  return shows ? whole.slice(0, 16).replace('T', ' ') : whole
+}
 
 const saidText = ({ by, reason }: { readonly by?: string | undefined; readonly reason?: string | undefined }): string =>
   `${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : `: ${reason}`}`
@@ -144,9 +149,9 @@ const verify: Verb = ({ terminal, values }) => {
   const headsOnly = values['heads-only'] === true
   return async (store) => {
     const older = trust === undefined ? given : await signedHead(store, trust)
-    const verified = await terminal.waiting(headsOnly ? 'comparing heads' : 'verifying sessions', () =>
-      verifyLedger(store, older, { headsOnly })(),
-    )
+    const verified = headsOnly
+      ? await terminal.waiting('comparing heads', () => verifyLedger(store, older, { headsOnly })())
+      : await verifiedRows(store, older, terminal)
     if (isLeft(verified) && verified.left._tag === 'LedgerMismatch') {
       const { mismatches } = verified.left
       terminal.tell(mismatches.map(mismatchText))
@@ -162,6 +167,17 @@ const verify: Verb = ({ terminal, values }) => {
     if (older === undefined)
       terminal.tell(['the ledger was compared with itself alone: give a head that you know, or --trust'])
   }
+}
+
+/** With a bar over all rows that the ledger covers. */
+const verifiedRows = async (store: Store, older: Head | undefined, terminal: Terminal) => {
+  const known = await readLedger(store)()
+  const sessions = isLeft(known) ? [] : [...known.right.sessions.values()]
+  const rows = sessions.reduce((sum, { head, removed }) => sum + (removed ? 0 : head.size), 0)
+  const bar = terminal.progress('verifying sessions', rows, 'rows')
+  const verified = await verifyLedger(store, older, { progress: bar.at })()
+  bar.end()
+  return verified
 }
 
 /** The head that the last checkpoint says, if it counts. */
@@ -188,7 +204,7 @@ const sign: Verb = ({ terminal, values }) => {
   return async (store) => {
     const memory = places.map((place) => signerMemory(place, terminal))
     const { note } = await answer(signLedger(store, { origin, signers, memory, extensions }))
-    await terminal.print(note.trimEnd().split('\n'))
+    await terminal.printWhole(note.trimEnd().split('\n'))
   }
 }
 
@@ -209,7 +225,7 @@ const witness: Verb = ({ terminal }, rest) => {
   })
   return async (store) => {
     const { note, signedBy, refusals } = await answer(witnessLedger(store, witnesses))
-    await terminal.print(note.trimEnd().split('\n'))
+    await terminal.printWhole(note.trimEnd().split('\n'))
     terminal.tell(refusals.map(evidenceFaultMessage))
     if (refusals.length > 0) throw new Unreadable(`${signedBy.length} of ${witnesses.length} witnesses signed`)
   }

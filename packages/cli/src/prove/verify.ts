@@ -1,7 +1,7 @@
 /** `indelible verify`: whether sessions are what was appended. */
 import type { CallbackThrew } from 'indelible'
 import { isLeft } from 'indelible/json/kit'
-import { describeSession, verifySession, type SessionFault, type VerifiedSession } from 'indelible/session'
+import { describeSession, readSession, verifySession, type SessionFault, type VerifiedSession } from 'indelible/session'
 import type { DamagedEntry, Head, Store, StoreFault } from 'indelible/store'
 import { findingText } from 'indelible/store/kit'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
@@ -16,6 +16,7 @@ import {
   storeOption,
   withScopes,
 } from '../sources/place.ts'
+import { placeText } from '../sources/conversation.ts'
 import { namesOf, scopesBeside, sessionOrAdvice, sessionsIn } from '../sources/sessions.ts'
 import { counted, ranges } from '../terminal/screen.ts'
 
@@ -25,8 +26,8 @@ export const verify: Command = {
   purpose: 'check that nothing in a session was altered',
   usage: ['verify SESSION [--head SIZE:ROOT] [options]', 'verify --all [--deep] [options]'],
   about: `Reads a whole session and checks every row and attachment against the Merkle
-tree. If a row is altered, missing or moved, the command names its first such
-position in the log and exits with code 1.
+tree. If a row is altered, missing or moved, the command names the first such
+row of the log, with the message that it is, and exits with code 1.
 
 --head also checks that the record continues a head that "indelible head"
 printed earlier. This finds changes even by someone who can write to the store.`,
@@ -51,7 +52,11 @@ printed earlier. This finds changes even by someone who can write to the store.`
     await withScopes(call, async (scopes) => {
       const [store] = scopes
       if (given !== undefined && store !== undefined) {
-        const problem = await problemOf(store, await sessionOrAdvice(store, given, terminal), head, terminal)
+        const id = await sessionOrAdvice(store, given, terminal)
+        const info = await describeSession(store, id)()
+        const bar = terminal.progress(`verifying ${id}`, isLeft(info) ? undefined : info.right.head.size, 'rows')
+        const problem = await problemOf(store, id, head, terminal, bar.at)
+        bar.end()
         if (problem !== undefined) throw new Unreadable(problem)
       } else await verifyAll(call, scopes)
     })
@@ -66,17 +71,25 @@ const verifyAll = async ({ values, terminal }: Call, scopes: readonly Store[]): 
       ? await terminal.waiting('checking the tables of the store', () => answer(any.check()))
       : []
   terminal.tell(findings.map(findingText))
-  let [count, bad] = [0, 0]
+  const sessions: { readonly store: Store; readonly id: string; readonly rows: number }[] = []
   for (const store of scopes) {
     const damaged: DamagedEntry[] = []
-    for (const { id } of [...(await sessionsIn(store, damaged)), ...damaged]) {
-      count += 1
-      const problem = await problemOf(store, id, undefined, terminal)
-      if (problem === undefined) continue
-      bad += 1
-      terminal.tell([problem])
-    }
+    for (const { id, head } of await sessionsIn(store, damaged)) sessions.push({ store, id, rows: head.size })
+    for (const { id } of damaged) sessions.push({ store, id, rows: 0 })
   }
+  const count = sessions.length
+  const sum = sessions.reduce((all, { rows }) => all + rows, 0)
+  const bar = terminal.progress(`verifying ${counted(count, 'session')}`, sum, 'rows')
+  let [bad, before] = [0, 0]
+  for (const { store, id, rows } of sessions) {
+    const problem = await problemOf(store, id, undefined, terminal, (read) => bar.at(before + read))
+    before += rows
+    bar.at(before)
+    if (problem === undefined) continue
+    bad += 1
+    terminal.tell([problem])
+  }
+  bar.end()
   await terminal.print([`${counted(count, 'session')} verified, ${bad} damaged`])
   const others = values['all-scopes'] === true || any === undefined ? [] : await scopesBeside(any)
   if (others.length > 0) terminal.tell([`not verified: the sessions in ${namesOf(others)}; --all-scopes verifies all`])
@@ -93,17 +106,17 @@ const problemOf = async (
   id: string,
   head: Head | undefined,
   terminal: Terminal,
+  progress: (rows: number) => void,
 ): Promise<string | undefined> => {
-  const info = await describeSession(store, id)()
-  const bar = terminal.progress(`verifying ${id}`, isLeft(info) ? undefined : info.right.head.size, 'rows')
-  const options = { ...(head && { head }), progress: bar.at }
+  const options = { ...(head && { head }), progress }
   const read = await verifySession(store, id, options)()
   // Without its key, its bytes can still be verified.
   const bare = isLeft(read) && read.left._tag === 'NoKey' ? store.encryption?.bare : undefined
   const verified = bare === undefined ? read : await verifySession(bare, id, options)()
-  bar.end()
   if (isLeft(verified))
-    return verified.left._tag === 'NoSuchLog' ? faultText(verified.left) : `${id}: ${damageText(verified.left)}`
+    return verified.left._tag === 'NoSuchLog'
+      ? faultText(verified.left)
+      : `${id}: ${await damageText(store, verified.left)}`
   const hidden =
     verified.right.encrypted && (bare !== undefined || store.encryption === undefined)
       ? '; encrypted, and not read'
@@ -122,8 +135,13 @@ const goodText = ({ len, erased }: VerifiedSession): string =>
     ? counted(len, 'message')
     : `${erased.length} of ${counted(len, 'message')} erased (${erased.length === 1 ? 'position' : 'positions'} ${ranges(erased)})`
 
-const damageText = (fault: SessionFault | StoreFault | CallbackThrew): string => {
-  if (fault._tag === 'DamagedLog') return `damaged at position ${fault.position} of its log: ${fault.reason}`
+const damageText = async (store: Store, fault: SessionFault | StoreFault | CallbackThrew): Promise<string> => {
+  if (fault._tag === 'DamagedLog') {
+    const { id, position: row, reason } = fault
+    const read = await readSession(store, id)()
+    const damaged = isLeft(read) ? undefined : read.right.damaged.find((one) => one.row === row)
+    return `damaged at ${placeText(damaged ?? { row })}: ${reason}`
+  }
   if (fault._tag !== 'Diverged') return faultText(fault)
   const { expected, actual } = fault
   return actual.size < expected.size

@@ -150,7 +150,8 @@ export const storedConversation = async (
 
 /** Says which messages and notes of a session are not what was appended. */
 export const damageLines = (id: string, damaged: readonly DamagedRow[]): readonly string[] =>
-  damaged.map(({ row, position, reason }) => {
-    const place = position === undefined ? `row ${row} of its log` : `message ${position}`
-    return `${id}: ${place} is damaged: ${reason}`
-  })
+  damaged.map((one) => `${id}: ${placeText(one)} is damaged: ${one.reason}`)
+
+/** A place in a log as every command and the page name it: its row, which counts notes too, and the message that it is. */
+export const placeText = ({ row, position }: Pick<DamagedRow, 'row' | 'position'>): string =>
+  `row ${row}${position === undefined ? '' : ` (message ${position})`}`

@@ -3,7 +3,7 @@ import { isLeft } from 'indelible/json/kit'
 import { readRange, type SessionInfo } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { oneLine } from '../terminal/screen.ts'
-import { firstWordsOf } from '../view/about.ts'
+import { firstWordsOf, hasOwnWords } from '../view/about.ts'
 
 /** Of its first messages, as one line. Empty, where they can't be read. */
 export const firstWords = async (store: Store, { id, len }: Pick<SessionInfo, 'id' | 'len'>): Promise<string> => {
@@ -11,7 +11,7 @@ export const firstWords = async (store: Store, { id, len }: Pick<SessionInfo, 'i
     const read = len === 0 ? undefined : await readRange(store, id, 0, to)()
     if (read === undefined || isLeft(read)) return ''
     const { view } = read.right
-    if (to === 12 || to >= len || [...view].some(({ role }) => role === 'user')) return oneLine(firstWordsOf(view))
+    if (to === 12 || to >= len || hasOwnWords(view)) return oneLine(firstWordsOf(view))
   }
   return ''
 }

@@ -6,7 +6,8 @@ import type { DamagedEntry, Store } from 'indelible/store'
 import { didYouMean } from './advice.ts'
 import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { answer, headText, withStore } from './place.ts'
-import { counted, shellWord } from '../terminal/screen.ts'
+import { isLongOn, isMeantBy, shortIds } from './short-ids.ts'
+import { counted, oneLine, shellWord } from '../terminal/screen.ts'
 
 /** Every session of a scope, newest first; and into `damaged` the logs that can't be read. Pages grow from `first`. */
 export async function* allSessions(
@@ -89,10 +90,22 @@ export const sessionNamed = async (store: Store, given: string): Promise<string>
   )
 }
 
-/** The ids of a scope that begin so. A list ends a shortened id with an ellipsis. */
-export const idsFrom = async (store: Store, given: string): Promise<readonly string[]> => {
-  const beginning = given.replace(/…$/, '')
-  return (await sessionsIn(store)).map(({ id }) => id).filter((id) => id.startsWith(beginning))
+/** The ids of a scope that begin so, or that a list shortens so. */
+export const idsFrom = async (store: Store, given: string): Promise<readonly string[]> =>
+  (await sessionsIn(store)).map(({ id }) => id).filter((id) => isMeantBy(given, id))
+
+/**
+ * Shorten ids of a store. Where the output is no terminal, ids stay whole.
+ *
+ * Cost    the list of all sessions, if an id is long
+ */
+export const shortIdsIn = async (
+  store: Store,
+  ids: readonly string[],
+  terminal: Pick<Terminal, 'shows' | 'columns'>,
+): Promise<(id: string) => string> => {
+  if (!ids.some(isLongOn(terminal))) return oneLine
+  return shortIds([...(await sessionsIn(store)).map(({ id }) => id), ...ids], terminal)
 }
 
 export const severalText = (ids: readonly string[], beginning: string): string =>

@@ -57,8 +57,10 @@ export interface Terminal {
   readonly paint: (style: Style, text: string) => string
   /** Where a path that was given leads. */
   readonly path: (given: string) => string
-  /** Write lines for people to standard output, no faster than it takes them. */
+  /** Write lines for people to standard output, no faster than it takes them. On a terminal they break between words. */
   readonly print: (lines: Iterable<string>) => Promise<void>
+  /** The same for lines that are copied, or mean something as they are: on a terminal too, none is broken. */
+  readonly printWhole: (lines: Iterable<string>) => Promise<void>
   /** Write values as JSON, one a line: what is not safe to print is escaped, which changes no value. */
   readonly printJson: (values: Iterable<unknown>) => Promise<void>
   /** The same for lines that are JSON text already. */
@@ -74,9 +76,9 @@ export interface Terminal {
   /** Whether damage was told. */
   readonly hasDamage: () => boolean
   readonly tellJson: (value: unknown) => void
-  /** A bar on standard error for work of so many bytes, or of what `unit` says. Without a total: a count. */
+  /** A bar on standard error for work of so many bytes, or of what `unit` says; without a total a count. In a pipe: lines. */
   readonly progress: (label: string, total: number | undefined, unit?: string) => Progress
-  /** Do some work. On a terminal, a line on standard error says how long it has lasted. */
+  /** Do some work. Standard error says how long it has lasted. */
   readonly waiting: <T>(label: string, work: () => Promise<T>) => Promise<T>
   /** The lines of standard input, with a prompt where a person types them. */
   readonly lines: (prompt: string) => Interface

@@ -17,7 +17,7 @@ file that the shell reads when it starts:
   run: async ({ positionals: [shell = '', ...more], terminal }, commands) => {
     const script = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined
     if (script === undefined || more.length > 0) throw new Misuse('completion takes one of bash, zsh and fish')
-    return terminal.print(script(commands))
+    return terminal.printWhole(script(commands))
   },
 }
 

@@ -12,7 +12,7 @@ import { inspect } from 'node:util'
 import { Interrupted, type Style, type Terminal } from './command.ts'
 import { createProgress, type Drawing, type Progress } from './progress.ts'
 import { leftOutLine } from './report.ts'
-import { escaped, oneLine, printable } from './screen.ts'
+import { escaped, hung, oneLine, printable } from './screen.ts'
 
 /** A stream that text is written to. */
 export interface Sink extends Drawing {
@@ -32,9 +32,14 @@ export interface Surroundings {
   readonly cwd: string
   /** Tell of Ctrl-C, until what this gives is called. */
   readonly onInterrupt: (listener: () => void) => () => void
+  /** The time for progress, in milliseconds. Default: the clock. */
+  readonly now?: () => number
 }
 
-export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Surroundings): Terminal => {
+export const terminalOf = (around: Surroundings): Terminal => {
+  const { stdin, stdout, stderr, env, cwd, onInterrupt, now = () => Date.now() } = around
+  const widthOfSink = (sink: Sink): number => atLeast(30, sink.columns || Number(env['COLUMNS'])) ?? 100
+  const columns = widthOfSink(stdout)
   const colour = stdout.hasColors?.() === true && !env['NO_COLOR']
   let mark: string | undefined
 
@@ -56,12 +61,15 @@ export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Sur
       })
       .join('')
   }
-  const written = (text: string): Promise<void> =>
-    new Promise((done, failed) => void stdout.write(text, (error) => (error ? failed(error) : done())))
-  const lines = async (texts: Iterable<string>, clean: (text: string) => string): Promise<void> => {
+  const written = (text: string): Promise<void> => {
+    makeRoom()
+    return new Promise((done, failed) => void stdout.write(text, (error) => (error ? failed(error) : done())))
+  }
+  const lines = async (texts: Iterable<string>, clean: (text: string) => string, most?: number): Promise<void> => {
     let pending = ''
     for (const text of texts) {
-      pending += `${rendered(text, clean)}\n`
+      const line = rendered(text, clean)
+      pending += `${most === undefined ? line : hung(line, most).join('\n')}\n`
       if (pending.length < 1 << 16) continue
       await written(pending)
       pending = ''
@@ -70,17 +78,35 @@ export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Sur
   }
 
   // A dumb terminal can't go back in a line.
-  const drawing: Drawing = env['TERM'] === 'dumb' ? { write: () => undefined } : stderr
-  const progress = (label: string, total: number | undefined, unit?: string): Progress =>
-    createProgress(oneLine(label), total, drawing, Date.now, unit)
+  const drawing: Drawing = env['TERM'] === 'dumb' ? { write: (text) => stderr.write(text) } : stderr
+  const drawn = new Set<Progress>()
+  const progress = (label: string, total: number | undefined, unit?: string): Progress => {
+    const bar = createProgress(oneLine(label), total, drawing, now, unit)
+    drawn.add(bar)
+    return {
+      ...bar,
+      end: () => {
+        drawn.delete(bar)
+        bar.end()
+      },
+    }
+  }
+  /** Lines and a bar share a screen. */
+  const makeRoom = (): void => {
+    for (const bar of drawn) bar.pause()
+  }
 
   const tell = (texts: Iterable<string>): void => {
-    for (const text of texts) stderr.write(`${rendered(text, printable)}\n`)
+    const most = stderr.isTTY === true ? widthOfSink(stderr) : Infinity
+    for (const text of texts) {
+      makeRoom()
+      stderr.write(`${hung(rendered(text, printable), most).join('\n')}\n`)
+    }
   }
   const damaged = new Set<string>()
 
   return {
-    columns: atLeast(30, stdout.columns || Number(env['COLUMNS'])) ?? 100,
+    columns,
     env,
     shows: stdout.isTTY === true,
     watched: stdout.isTTY === true || stderr.isTTY === true,
@@ -88,7 +114,8 @@ export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Sur
     asks: stdin.isTTY === true,
     paint,
     path: (given) => (cwd === '.' ? given : resolve(cwd, given)),
-    print: (texts) => lines(texts, printable),
+    print: (texts) => lines(texts, printable, stdout.isTTY === true ? columns : undefined),
+    printWhole: (texts) => lines(texts, printable),
     page: async (texts) => {
       const all = [...texts]
       const text = all.map((line) => `${rendered(line, printable)}\n`).join('')
@@ -119,9 +146,9 @@ export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Sur
     tellJson: (value) => void stderr.write(`${escaped(JSON.stringify(value))}\n`),
     progress,
     waiting: async (label, work) => {
-      const began = Date.now()
+      const began = now()
       const bar = progress(label, undefined, 's')
-      const timer = setInterval(() => bar.at(Math.floor((Date.now() - began) / 1000)), 200)
+      const timer = setInterval(() => bar.at(Math.floor((now() - began) / 1000)), 200)
       try {
         return await work()
       } finally {

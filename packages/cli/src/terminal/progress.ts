@@ -1,8 +1,8 @@
-/** A progress bar on standard error: for work that takes a while, where a person watches. */
+/** How far long work is, on standard error: a bar where a person watches, a line now and then elsewhere. */
 import { fit, grouped, padStart } from './screen.ts'
 
 export interface Progress {
-  /** So much is done. Cheap: it draws at most ten times a second. */
+  /** So much is done. Cheap: it draws at most ten times a second, and prints a line at most every 5 seconds. */
   readonly at: (done: number) => void
   /** Take the bar away until the next step, so that lines can be printed. */
   readonly pause: () => void
@@ -17,12 +17,16 @@ export interface Drawing {
   readonly write: (text: string) => unknown
 }
 
-/** Work that is done before this many milliseconds shows no bar. */
+/** Milliseconds: work that is done before shows no bar, and how often one is drawn. */
 const patience = 400
 const between = 100
+/** The same for lines where nobody watches. */
+const betweenLines = 5000
+/** What is left is told after so many milliseconds: before that it is a guess. */
+const least = 2000
 
 /**
- * A bar for `total` bytes; without a total (a pipe), a count. Nothing is drawn where `drawing` is no terminal.
+ * A bar for `total` bytes; without a total (a pipe), a count. Where `drawing` is no terminal, a line every 5 seconds.
  *
  * @param now milliseconds. Default: the clock
  * @param unit what is counted, if not bytes: `rows`
@@ -34,14 +38,19 @@ export const createProgress = (
   now: () => number = Date.now,
   unit?: string,
 ): Progress => {
-  let next = now() + patience
+  const began = now()
+  const isBar = drawing.isTTY === true
+  let next = began + (isBar ? patience : betweenLines)
   let drawn = false
   return {
     at: (done) => {
-      if (drawing.isTTY !== true || now() < next) return
-      next = now() + between
+      const time = now()
+      if (time < next) return
+      next = time + (isBar ? between : betweenLines)
+      const facts = factsOf(done, total, unit, time - began)
+      if (!isBar) return void drawing.write(`${label}: ${facts.join(', ')}\n`)
       drawn = true
-      drawing.write(`\r${fit(barOf(label, done, total, unit), (drawing.columns || 80) - 1)}\u001b[K`)
+      drawing.write(`\r${fit(barOf(label, done, total, facts), (drawing.columns || 80) - 1)}\u001b[K`)
     },
     pause: () => {
       if (drawn) drawing.write('\r\u001b[K')
@@ -54,12 +63,42 @@ export const createProgress = (
   }
 }
 
-const barOf = (label: string, done: number, total: number | undefined, unit: string | undefined): string => {
+/** How much is done, of how much, and the time that is left at the same pace. */
+const factsOf = (
+  done: number,
+  total: number | undefined,
+  unit: string | undefined,
+  elapsed: number,
+): readonly string[] => {
   const said = (count: number): string => (unit === undefined ? bytes(count) : `${grouped(count)} ${unit}`)
-  if (total === undefined || total === 0) return `${label}  ${said(done)}`
-  const share = Math.min(1, done / total)
-  const full = Math.floor(share * width)
-  return `${label}  ${'█'.repeat(full)}${'░'.repeat(width - full)} ${padStart(String(Math.floor(share * 100)), 3)} %  ${said(done)} of ${said(total)}`
+  if (total === undefined || total === 0) return [said(done)]
+  const left = (elapsed * (total - done)) / done
+  const isKnown = elapsed >= least && done > 0 && done < total
+  return [
+    `${Math.floor(shareOf(done, total) * 100)} %`,
+    `${said(done)} of ${said(total)}`,
+    ...(isKnown ? [`${duration(left)} left`] : []),
+  ]
+}
+
+const shareOf = (done: number, total: number): number => Math.min(1, done / total)
+
+const barOf = (
+  label: string,
+  done: number,
+  total: number | undefined,
+  [first = '', ...rest]: readonly string[],
+): string => {
+  if (total === undefined || total === 0) return `${label}  ${first}`
+  const full = Math.floor(shareOf(done, total) * width)
+  return `${label}  ${'█'.repeat(full)}${'░'.repeat(width - full)} ${padStart(first, 5)}  ${rest.join('  ')}`
+}
+
+/** A time in milliseconds as people say it: 40 s, 12 min, 2.5 h. */
+const duration = (time: number): string => {
+  const seconds = Math.ceil(time / 1000)
+  if (seconds < 100) return `${seconds} s`
+  return seconds < 6000 ? `${Math.ceil(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`
 }
 
 const width = 24

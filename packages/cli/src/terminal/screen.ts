@@ -54,6 +54,38 @@ export const wrapped = (text: string, columns: number): readonly string[] => {
   return lines
 }
 
+/** A text cut in its middle: its beginning and its end tell it from others, as with names of models. */
+export const fitMiddle = (text: string, columns: number): string => {
+  if (widthOf(text) <= columns) return text
+  const characters = Array.from(graphemesOf(text), ({ segment }) => segment)
+  let end = ''
+  while (widthOf(end) + widthOf(characters.at(-1) ?? '') <= (columns - 1) >> 1) end = characters.pop() + end
+  return `${fit(characters.join(''), columns - widthOf(end))}${end}`
+}
+
+/**
+ * A line in lines of at most so many columns, broken between its words; what follows hangs below the first word. A word that
+ * is longer stays whole. Colours take no columns.
+ */
+export const hung = (line: string, columns: number, hang?: number): readonly string[] => {
+  const columnsOf = (text: string): number => widthOf(text.replace(colour, ''))
+  if (columnsOf(line) <= columns) return [line]
+  const start = line.search(/[^ ]/)
+  const indent = ' '.repeat(Math.min(hang ?? start + 2, columns >> 1))
+  const lines: string[] = []
+  let current = line.slice(0, start)
+  let isEmpty = true
+  for (const [, spaces = '', word = ''] of line.slice(start).matchAll(/( *)([^ ]+)/g)) {
+    if (isEmpty || columnsOf(current) + spaces.length + columnsOf(word) <= columns) current += spaces + word
+    else {
+      lines.push(current)
+      current = indent + word
+    }
+    isEmpty = false
+  }
+  return [...lines, current]
+}
+
 /** A text filled up with spaces to so many columns. */
 export const padEnd = (text: string, columns: number): string => text + ' '.repeat(Math.max(0, columns - widthOf(text)))
 
@@ -75,6 +107,10 @@ export const shellWord = (text: string): string =>
 // CSI, OSC and the two-character escapes, as ECMA-48 has them.
 // oxlint-disable-next-line no-control-regex
 const escapeSequence = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]/g
+
+/** A colour, as the command prints it. */
+// oxlint-disable-next-line no-control-regex
+const colour = /\u001b\[\d+m/g
 
 /** Latin letters, digits and punctuation: each is a character of one column. */
 const narrow = /^[\x20-\x7e\xa0-\xac\xae-\u02ff\u2010-\u2027\u2030-\u205e]*$/

@@ -32,8 +32,9 @@ export function* timeline(view: View<Message>, options: TimelineOptions): Genera
   const isTimed = messages.some(({ time }) => time !== undefined)
   // position, role, kind, tokens, each followed by two spaces
   const untimed = positionWidth + 2 + roleWidth + 2 + kindWidth + 2 + tokensWidth + 2
+  const half = Math.max(30, options.columns >> 1) // of the columns, for what was said
   const narrow = options.columns < untimed + 30
-  const timed = isTimed && options.columns >= untimed + timeWidth + 2 + 30
+  const timed = isTimed && options.columns >= untimed + timeWidth + 2 + half
   const gutter = untimed + (timed ? timeWidth + 2 : 0)
   const indent = narrow ? positionWidth + 2 : gutter
   const room = Math.max(10, options.columns - indent)

@@ -44,19 +44,43 @@ export const spendingOf = (uses: readonly CallUse[]): Pick<Overview, 'input' | '
 /** What programs put before the words of a user: XML-like blocks, as Claude Code and Codex write them. */
 const preamble = /^\s*<([a-z][\w-]*)(?![\w-])[^>]*>[\s\S]*?<\/\1>/i
 
+/** A text that a script gave as a JSON string, as what it says. */
+const plainOf = (text: string): string =>
+  (/\\n/.test(text) && !text.trim().includes('\n')
+    ? text
+        .trim()
+        .replace(/^["\\]+|["\\]+$/g, '')
+        .replaceAll('\\n', '\n')
+    : text
+  ).trim()
+
+/** Without what programs put before it; empty, if it is all of a program, or a /command alone. */
+const ownIn = (text: string): string => {
+  let own = text
+  while (preamble.test(own)) own = own.replace(preamble, '')
+  return /^\s*(?:<|# AGENTS\.md|\/\S+\s*$)/.test(own) || !/\p{L}/u.test(own) ? '' : own.trim()
+}
+
+/** Texts that a program writes for each session alike. */
+const alike = /^\s*(?:# AGENTS\.md|<environment_context>|\/\S+\s*$)/
+
+/** Whether the user says something in these messages that no program wrote. */
+export const hasOwnWords = (messages: Iterable<Message>): boolean =>
+  Array.from(messages).some((message) => message.role === 'user' && ownIn(plainOf(textOf(message))) !== '')
+
 /**
- * The first words of the user that no program wrote; without any, what the program wrote for the user; without a user, what
- * anybody says first. Empty, where nobody speaks.
+ * The first words of the user that no program wrote and that are more than a /command; without any, what the program wrote
+ * for the user, without its tags; without a user, what anybody says first. Empty, where nobody speaks.
  */
 export const firstWordsOf = (messages: Iterable<Message>): string => {
-  let [byProgram, byOthers] = ['', '']
+  let [byProgram, byHabit, byOthers] = ['', '', '']
   for (const message of messages) {
-    const text = textOf(message).slice(0, 20_000).trim()
-    let own = text
-    while (preamble.test(own)) own = own.replace(preamble, '')
+    const text = plainOf(textOf(message).slice(0, 20_000))
+    const own = message.role === 'user' ? ownIn(text) : ''
+    if (own !== '') return own
     if (message.role !== 'user') byOthers ||= text
-    else if (own.trim() !== '' && !/^(?:<|# AGENTS\.md)/.test(own.trim())) return own.trim()
-    else byProgram ||= text
+    else if (alike.test(text)) byHabit ||= text
+    else byProgram ||= text.replaceAll(/<\/?[a-z][\w-]*>/gi, ' ').trim()
   }
-  return byProgram || byOthers
+  return byProgram || byHabit || byOthers
 }

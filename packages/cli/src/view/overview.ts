@@ -1,11 +1,12 @@
 /** What a list shows of a session beside its description: its first words, its models, tokens, money, and what became of it. */
-import { isArray, isLeft } from 'indelible/json/kit'
+import { isArray, isLeft, present } from 'indelible/json/kit'
 import { describeSession, readRange, type SessionInfo } from 'indelible/session'
 import { usesIn } from 'indelible/session/kit'
-import type { Store, StoredRow } from 'indelible/store'
+import type { Erasure, Store, StoredRow } from 'indelible/store'
 import { ledgerContent, type LedgerContent } from 'indelible/store/kit'
 import { reasonOf } from 'indelible/task/kit'
 import { firstWordsOf, importedFrom, spendingOf } from './about.ts'
+import { CacheWatch } from './cache-breaks.ts'
 import type { Overview } from './protocol.ts'
 import { noteIn } from './viewed.ts'
 
@@ -15,7 +16,8 @@ export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<
   let erased: { readonly of: LedgerContent['erasures']; readonly rows: ErasedRows } = { of: [], rows: new Map() }
   const looked = async (id: string, ledger: Pick<LedgerContent, 'held'>, erasedRows: ErasedRows): Promise<Overview> => {
     const info = await describeSession(store, id)
-    const erased = await erasedOf(store, info, erasedRows)
+    const erasures = await erasuresFrom(store, info, erasedRows)
+    const erased = erasures.reduce((sum, { rows }) => sum + rows.length, 0)
     const state = `${info.head.root} ${erased}`
     const hold = ledger.held.get(id)
     const { reason, by } = hold ?? {}
@@ -26,7 +28,10 @@ export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<
       const notes = info.head.size === info.len ? [] : await store.read(id, { only: 'note' })
       const own = { id, words, ...callsOf(info, notes) }
       const sealed = isSealed(info, notes)
-      kept = { state, overview: { ...own, ...(erased > 0 && { erased }), ...(sealed && { sealed: true as const }) } }
+      kept = {
+        state,
+        overview: { ...own, ...(erased > 0 && { erased, erasures }), ...(sealed && { sealed: true as const }) },
+      }
     }
     known.delete(id)
     if (info.encrypted !== true) known.set(id, kept) // a key can be destroyed at any time
@@ -58,30 +63,35 @@ const together = 16
 const noLedger: Pick<LedgerContent, 'held' | 'erasures'> = { held: new Map(), erasures: [] }
 const empty: Omit<Overview, 'id'> = { words: '', models: [], input: 0, output: 0 }
 
-/** The positions of erased messages, by the identity of the log that they are of. */
-type ErasedRows = ReadonlyMap<string, ReadonlySet<number>>
+/** The erased messages, by the identity of the log that they are of: each row, and what the ledger says of it. */
+type ErasedRows = ReadonlyMap<string, ReadonlyMap<number, Erasure>>
 
 const erasedRowsIn = (erasures: LedgerContent['erasures']): ErasedRows => {
-  const found = new Map<string, Set<number>>()
-  for (const { rows } of erasures)
-    for (const { log, row, kind } of rows) {
+  const found = new Map<string, Map<number, Erasure>>()
+  for (const erasure of erasures)
+    for (const { log, row, kind } of erasure.rows) {
       if (kind !== 'entry') continue
-      const of = found.get(log) ?? new Set()
-      found.set(log, of.add(row))
+      const of = found.get(log) ?? new Map<number, Erasure>()
+      found.set(log, of.set(row, erasure))
     }
   return found
 }
 
-/** How many messages of a session were erased, also for another session that it shares rows with. */
-const erasedOf = async (store: Store, { id, head }: SessionInfo, erased: ErasedRows): Promise<number> => {
-  if (erased.size === 0) return 0
+/** The erasures of messages of a session, also for another session that it shares rows with. */
+const erasuresFrom = async (
+  store: Store,
+  { id, head }: SessionInfo,
+  erased: ErasedRows,
+): Promise<NonNullable<Overview['erasures']>> => {
+  if (erased.size === 0) return []
   const identities = await store.identities(id)
-  let count = 0
+  const found = new Map<Erasure, number[]>()
   for (const [index, { log, from }] of identities.entries()) {
     const to = identities[index + 1]?.from ?? head.size
-    for (const row of erased.get(log) ?? []) if (row >= from && row < to) count += 1
+    for (const [row, erasure] of erased.get(log) ?? [])
+      if (row >= from && row < to) found.set(erasure, [...(found.get(erasure) ?? []), row])
   }
-  return count
+  return Array.from(found, ([{ at, by, reason }, rows]) => ({ at, rows, ...present({ by, reason }) }))
 }
 
 /** Whether its last row ends it. */
@@ -113,6 +123,23 @@ const callsOf = (info: SessionInfo, notes: readonly StoredRow[]): Spending => {
   return {
     models: models.size > 0 || !isArray(named) ? [...models] : named.filter((model) => typeof model === 'string'),
     ...spendingOf(uses),
+    ...breaksIn(notes),
     ...(info.forkedFrom !== undefined && { own: spendingOf(usesIn(info, notes, { own: true })) }),
   }
+}
+
+const breaksIn = (notes: readonly StoredRow[]): Pick<Overview, 'breaks'> => {
+  const cache = new CacheWatch()
+  let [breaks, isNamed] = [0, false]
+  for (const { body } of notes) {
+    const note = body.includes('"receipt"') ? noteIn(body) : undefined
+    if (note?.type !== 'receipt') continue
+    const { model, usage, details } = note
+    const names = details?.['broke'] !== undefined
+    // A call without figures passes its break on to the one that repeats it.
+    const sent = usage && cache.next(model, usage, names || isNamed)
+    if (names || (sent?.broke === true && !isNamed)) breaks += 1
+    isNamed = usage === undefined && (names || isNamed)
+  }
+  return breaks === 0 ? {} : { breaks }
 }

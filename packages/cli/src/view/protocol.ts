@@ -90,8 +90,12 @@ export interface Overview {
   readonly own?: Pick<Overview, 'input' | 'dollars'>
   /** Present if the session is held: it may not be erased or removed. */
   readonly held?: Because
+  /** How often the provider's cache broke between its recorded calls. Absent if it did not, or nobody counted. */
+  readonly breaks?: number
   /** How many of its messages were erased; absent if none. */
   readonly erased?: number
+  /** What the ledger says of that: when, by whom, why, and the rows of this session. Absent if none was erased. */
+  readonly erasures?: readonly (Because & { readonly at: number; readonly rows: readonly number[] })[]
   /** True if it takes no more appends. */
   readonly sealed?: true
   /** Why it can't be read, in a sentence. The rest is then empty. */

@@ -64,7 +64,7 @@ describe('a file of a session', () => {
     expect(file).toContain('Forgotten.')
     writeFileSync(path, file.replace('Forgotten.', 'Remembered.'))
     const page = await fromDisk(path)
-    await page.getByText(/^Altered at row \d+$/).waitFor()
+    await page.getByText(/^Altered at row \d+ \(message \d+\)$/).waitFor()
     await page.context().close()
   })
   it('is made by the page too, of what its filter shows', async () => {

@@ -2,7 +2,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
-import { assistant, createSession, user } from 'indelible'
+import { assistant, createSession, orThrow, user } from 'indelible'
+import { importTranscript, readTranscript } from '@indelible/transcripts'
 import { looking, type Looking } from './browser.ts'
 import { fourteenCalls, recordCalls } from './recorded.ts'
 
@@ -37,6 +38,36 @@ beforeAll(async () => {
       metadata: { from: { models: ['claude-opus-4-5'], usage: { input: 50_000, output: 500 } } },
       messages: [user('a question'), assistant('an answer')],
     })
+    const uses = [{ model: 'claude-opus-4-5', calls: 7, input: 50_000, cacheRead: 40_000, output: 500 }]
+    await createSession(store, { id: 'together', metadata: { from: { uses } }, messages: [user('a'), assistant('b')] })
+    const lines = [
+      { type: 'session', id: 'from-a-file', timestamp: '2025-01-02T10:00:00.000Z', cwd: '/work' },
+      ...[
+        { content: '/mode' },
+        { usage: { input: 2000, output: 20, cacheRead: 0, cacheWrite: 6000 } },
+        { content: 'Look at the tests, please.' },
+        { usage: { input: 10, output: 20, cacheRead: 8000, cacheWrite: 1000 } },
+        { usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } },
+        { usage: { input: 10, output: 20, cacheRead: 0, cacheWrite: 9500 } },
+        { usage: { input: 10, output: 20, cacheRead: 9500, cacheWrite: 200 } },
+      ].map(({ content, usage }, index) => ({
+        type: 'message',
+        id: `${index}`,
+        parentId: index === 0 ? null : `${index - 1}`,
+        timestamp: `2025-01-02T10:${String(index * 4).padStart(2, '0')}:00.000Z`,
+        message:
+          usage === undefined
+            ? { role: 'user', content }
+            : {
+                role: 'assistant',
+                model: 'claude-sonnet-4-5',
+                content: [{ type: 'text', text: `answer ${index}` }],
+                usage,
+              },
+      })),
+    ].map((line) => JSON.stringify(line))
+    const file = orThrow(readTranscript(new TextEncoder().encode(`${lines.join('\n')}\n`)))
+    await importTranscript(store, file, { id: 'from-a-file' })
     await createSession(store, { id: 'no-calls', messages: [user('hello')] })
   })
 })
@@ -84,7 +115,7 @@ describe('the calls of a session', () => {
     expect(Math.max(...heights)).toBeCloseTo(heights[14] as number, 1)
     expect((heights[14] as number) / (heights[0] as number)).toBeCloseTo(55 / 12, 0)
     expect(await page.locator('.glance .legend').textContent()).toMatch(
-      /cached.*new.*tools changed.*messages changed.*lost from the cache.*cache break.*failed.*again.*sub-agent or fork/,
+      /cached.*new.*tools changed.*messages changed.*lost from the cache.*cache break.*failed.*repeats a failed call.*sub-agent or fork/,
     )
     await page.close()
   })
@@ -111,7 +142,7 @@ describe('the calls of a session', () => {
     await page.getByText('2 of 14').waitFor()
     await page.goBack()
     await bar(6).click()
-    await page.getByText('The cached prefix ended: the tool list changed: +search.').waitFor()
+    await page.getByText('Cache break: the tool list changed: +search.').waitFor()
     await page.getByText('7 of 14').waitFor()
     await page.goBack()
     expect(await page.locator('.beside-bar').getAttribute('aria-label')).toMatch(
@@ -140,6 +171,61 @@ describe('the calls of a session', () => {
     expect(whole).toBe(inside)
     await page.close()
   })
+  it('are those that the file counts of an imported session, which lead to its messages', async () => {
+    const page = await here.at('#/s/from-a-file')
+    await page.getByRole('heading', { name: 'Look at the tests, please.' }).waitFor()
+    const glance = page.locator('.glance')
+    expect(await glance.locator('.glance-sums').textContent()).toMatch(
+      /^5 calls · 36\.2K tokens in · 48 % cached · 80 out · \$\d\.\d+ · 1 cache break$/,
+    )
+    expect(await glance.locator('.glance-said').textContent()).toMatch(
+      /^Call 4 cost most: .* no longer in the cache, 8 min later\. The file does not say why\. 9K tokens were sent again/,
+    )
+    await page.locator('#m5 .marks').getByText('cache break: What was sent before').waitFor()
+    expect(await page.locator('#m5 .marks .receipt-figures').textContent()).toMatch(
+      /^\$0\.0\d+ · 9\.5K in · 0 % cached · 20 out/,
+    )
+    expect(await page.locator('#m4 .marks .receipt-figures').count()).toBe(0)
+    await glance.locator('.glance-said a').click()
+    await page.waitForURL(/#\/s\/from-a-file\/5$/)
+    await page.goto(page.url().replace(/#.*/, '#/saw/from-a-file'))
+    await page.getByText('What it was sent is not recorded: this is what paged would send.').waitFor()
+    expect(await page.getByText('5 of 5').count()).toBe(1)
+    await page.close()
+  })
+  it('are one sentence where a file counts them together', async () => {
+    const page = await here.at('#/s/together')
+    expect(await page.locator('.glance').textContent()).toBe(
+      '7 calls · 50K tokens in · 80 % cached · 500 out · $0.083. The file counts its calls together: which one cost most is not recorded.',
+    )
+    await page.close()
+  })
+  it('stand on what the model saw too, lead from call to call, and mark the one that is looked at', async () => {
+    for (const width of [390, 1440]) {
+      const page = await here.at(`#/saw/${encodeURIComponent(id)}`, { width })
+      const bars = page.locator('.glance-bars a')
+      await page.getByText('14 of 14').waitFor()
+      await page.locator('.beside-bar').waitFor()
+      expect(await bars.count()).toBe(15)
+      expect(await page.locator('.glance-said').textContent()).toMatch(/^Call 14 · .* Call 13 cost most\.$/)
+      await bars.nth(6).click()
+      await page.getByText('7 of 14').waitFor()
+      await page.getByText('Cache break: the tool list changed: +search.').waitFor()
+      await page.mouse.move(0, 0)
+      expect(await page.locator('.bar.here').getAttribute('aria-label')).toMatch(/^Call 7 · /)
+      expect(await page.locator('.bar[aria-current]').count()).toBe(1)
+      await page.locator('.glance-said a').click()
+      await page.getByText('13 of 14').waitFor()
+      expect(await page.locator('.glance-said').textContent()).toMatch(/^Call 13 · .* sent again\. $/)
+      const widths = await page
+        .locator('.controls > *')
+        .evaluateAll((all) =>
+          all.map((one) => [one.scrollWidth - one.clientWidth, one.getBoundingClientRect().right - innerWidth]),
+        )
+      for (const [hidden, beyond] of widths) expect([hidden, (beyond as number) <= 0]).toEqual([0, true])
+      await page.close()
+    }
+  })
   it('are not there without receipts', async () => {
     const page = await here.at('#/s/no-calls')
     await page.locator('#m0').waitFor()
@@ -159,7 +245,7 @@ describe('tokens and money of a session', () => {
   it('are in the list, where a row repeats no title, and a fork has words of its own', async () => {
     const page = await here.at('#/')
     const row = page.locator(`[href="${path()}"]`)
-    await row.getByText('407.7K tokens · $1.05').waitFor()
+    await row.getByText('407.7K tokens · $1.05 · 3 cache breaks').waitFor()
     expect(await row.locator('.session-words').textContent()).toMatch(/^… (?!Add a test)/)
     expect(await page.locator('[href*=".fork-"] .session-words').textContent()).toBe('Look into the git log.')
     await page.close()
@@ -171,6 +257,9 @@ describe.each([390, 1440])('%i pixels wide', (width) => {
     for (const [name, hash] of [
       ['calls', path()],
       ['one', '#/s/one'],
+      ['saw', `#/saw/${encodeURIComponent(id)}`],
+      ['imported', '#/s/from-a-file'],
+      ['imported-saw', '#/saw/from-a-file'],
     ] as const)
       for (const dark of [false, true]) {
         const page = await here.at(hash, { width, dark })

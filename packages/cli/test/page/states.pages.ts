@@ -28,7 +28,7 @@ beforeAll(async () => {
     await marked.append([user('first words'), user('second'), assistant('third')])
     await marked.seal()
     await forkSession(store, 'marked', { at: 2, id: 'marked-fork' })
-    await eraseMessages(store, 'marked', [1], { reason: 'a request' })
+    await eraseMessages(store, 'marked', [1], { reason: 'a request', by: 'bob' })
     await holdSession(store, 'marked', { reason: 'case 7', by: 'ann' })
   })
   await createSession(here.store, { id: 'broken', messages: [user('x')] })
@@ -55,7 +55,19 @@ describe('the list', () => {
     expect(await marks(page, 'removed')).toEqual([])
     await page.locator('[href="#/s/removed"]').getByText('line 0').waitFor()
     expect(await page.locator('[href="#/s/marked"] .badge').first().getAttribute('title')).toContain('ann: case 7')
+    const erased = page.locator('[href="#/s/marked"] .badge').nth(1)
+    expect(await erased.getAttribute('title')).toMatch(/was erased\.\nerased .* by bob: a request$/)
     await page.close()
+  })
+  it('has a message say by whom and why it was erased', async () => {
+    for (const id of ['marked', 'marked-fork']) {
+      const page = await here.at(`#/s/${id}`)
+      await page
+        .locator('#m1 .marks')
+        .getByText(/^erased .* by bob: a request$/)
+        .waitFor()
+      await page.close()
+    }
   })
   it('shows an erasure that happened after it was shown', async () => {
     const session = await createSession(here.store, {
@@ -211,7 +223,7 @@ describe('a session that can not be read', () => {
   it('shows which message, and that it was altered', async () => {
     const page = await here.at('#/s/broken')
     await page.getByText('This message can’t be read').waitFor()
-    await page.getByText('Altered at row 0').waitFor()
+    await page.getByText('Altered at row 0 (message 0)').waitFor()
     await page.close()
   })
 })

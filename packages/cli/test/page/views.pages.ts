@@ -154,18 +154,39 @@ describe('what the model saw', () => {
     expect(await page.locator('.strip, .item').count()).toBe(0)
     await choosePolicy(page)
     await page.locator('.strip').waitFor()
-    expect(await text(page, '.answered')).toMatch(
-      /message 8 of claude-opus-4-5: 12,000 tokens in by its count, 9,000 from its cache/,
-    )
+    expect(await text(page, '.answered')).toMatch(/message 8 of claude-opus-4-5/)
     expect(await text(page, '.figures')).toMatch(/messages\s*8 of 8/)
     await page.locator('.item').first().waitFor()
     expect(await text(page, '.item .marks')).toContain('the whole record fits the budget')
     await page.getByRole('slider', { name: 'budget' }).fill('0')
     await page.getByRole('combobox', { name: 'context' }).selectOption('window')
-    await page.getByText('2K tokens').waitFor()
+    await page.getByText('2K tokens', { exact: true }).waitFor()
     await page.getByText('Compare policies').click()
     await page.locator('.plots svg').nth(1).waitFor()
     expect(await page.locator('.compare tbody tr').count()).toBe(2)
+    await page.close()
+  })
+})
+
+describe('the strip of messages', () => {
+  it('has a bar for each that is as wide as its tokens', async () => {
+    const texts = ['short', 'x '.repeat(3000), 'short', 'short', 'short', 'short']
+    await createSession(here.store, {
+      id: 'widths',
+      messages: texts.map((text, at) => (at % 2 === 0 ? user(text) : assistant(text))),
+    })
+    const page = await here.at('#/saw/widths')
+    const strip = page.locator('.strip')
+    await strip.waitFor()
+    const { width } = (await strip.boundingBox()) as { readonly width: number }
+    for (const share of [0.1, 0.5, 0.8]) {
+      await expect
+        .poll(async () => {
+          await strip.click({ position: { x: width * share, y: 20 } })
+          return page.locator('.chosen a').textContent()
+        })
+        .toBe('Message 1')
+    }
     await page.close()
   })
 })
@@ -175,8 +196,60 @@ describe('forks', () => {
     const page = await here.at('#/diff/everything/a-fork')
     await page.getByText('Another way, please.').waitFor()
     expect(await text(page, '.count')).toMatch(/^8 messages in common, then 4 and \d/)
-    expect(await page.locator('.column').nth(0).getByText('The rule has three parts').isVisible()).toBe(true)
-    expect(await page.getByText('They part here').count()).toBe(2)
+    expect(await page.getByText('The rule has three parts').first().isVisible()).toBe(true)
+    expect(await page.getByText('They diverge here').count()).toBe(1)
+    await page.close()
+  })
+  it('are aligned again after a difference, which says that they diverge above it', async () => {
+    const said = ['one', 'two', 'three', 'four', 'five', 'six']
+    const messages = said.map((text, at) => (at % 2 === 0 ? user(text) : assistant(text)))
+    await createSession(here.store, { id: 'long-way', messages })
+    await createSession(here.store, {
+      id: 'short-way',
+      messages: messages.flatMap((message, at) => (at === 1 ? [assistant('zwei')] : at === 4 ? [] : [message])),
+    })
+    for (const width of [390, 1280]) {
+      const page = await here.at('#/diff/long-way/short-way', { width })
+      await page.getByText('zwei').waitFor({ state: 'attached' })
+      const rows = await page
+        .locator('.item.pair')
+        .evaluateAll((all) =>
+          all.map((row) => [
+            row.querySelector('.parts-here') !== null,
+            ...[...row.querySelectorAll('.cell')].map((cell) => cell.querySelector('.content, .quiet')?.textContent),
+          ]),
+        )
+      expect(rows).toEqual([
+        [false, 'one', 'one'],
+        [true, 'two', 'zwei'],
+        [false, 'three', 'three'],
+        [false, 'four', 'four'],
+        [true, 'five', 'nothing in its place'],
+        [false, 'six', 'six'],
+      ])
+      const shown = page.getByText('zwei')
+      expect(await shown.isVisible()).toBe(width > 390)
+      if (width === 390) {
+        await page.getByRole('button', { pressed: false }).filter({ hasText: 'one' }).click()
+        await shown.waitFor()
+      }
+      await page.close()
+    }
+  })
+  it('and messages and code can be copied; a search counts what it found, also in what is folded', async () => {
+    const page = await here.at('#/s/everything')
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.locator('#m8').waitFor()
+    const clipboard = (): Promise<string> => page.evaluate(() => navigator.clipboard.readText())
+    await page.getByRole('button', { name: 'Copy: message 1', exact: true }).click()
+    await page.getByRole('button', { name: 'Copied: message 1', exact: true }).waitFor()
+    expect(await clipboard()).toBe('Use tabs.\n\nAdd a test for **leap years**, please.')
+    await page.locator('#m8 .code .copy').click()
+    await page.locator('#m8 .code .copy').getByText('Copied').waitFor()
+    expect(await clipboard()).toBe('const isLeap = (year: number): boolean => year % 4 === 0')
+    await page.getByRole('searchbox').fill('year.ts')
+    await page.getByText('2 messages of 12 with “year.ts”').waitFor()
+    expect(await page.locator('#m2 .hits').allTextContents()).toEqual(['1 found'])
     await page.close()
   })
   it('are offered to compare with', async () => {

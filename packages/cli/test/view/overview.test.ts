@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { assistant, createSession, forkSession, memoryStore, user, type Store } from 'indelible'
 import { eraseMessages } from 'indelible/session'
 import { storeTask } from 'indelible/store/kit'
+import { firstWordsOf } from '../../src/view/about.ts'
 import { overviewsOf } from '../../src/view/overview.ts'
 
 /** A store that counts how often a log is looked up. */
@@ -53,4 +54,36 @@ it('an overview counts the erased messages that a session has, its own and those
   await store.remove('a')
   await createSession(store, { id: 'a' })
   expect(await erased()).toEqual([undefined, 1, 2])
+})
+
+it('the first words are those of a person: no /command, no text that a program writes for each session, no tags', () => {
+  const first = (...texts: readonly string[]): string => firstWordsOf(texts.map((text) => user(text)))
+  expect(first('/model', 'Fix the build.')).toBe('Fix the build.')
+  expect(
+    first('# AGENTS.md instructions\n\nBe brief.', '<environment_context>\nlinux\n</environment_context>', 'Fix it.'),
+  ).toBe('Fix it.')
+  expect(
+    first('# AGENTS.md instructions', '<context>\nThe repo is a/b.\n</context>\n<task>\nFix it.\n</task>'),
+  ).toMatch(/^The repo is a\/b\.\s+Fix it\.$/)
+  // As a script gives it: JSON in a text.
+  expect(first(String.raw`"<context>\nThe repo is a/b.\n</context>\nFix it, please."`)).toBe('Fix it, please.')
+  expect(first('/model')).toBe('/model')
+  expect(first()).toBe('')
+})
+
+it('an overview says who erased and why, and how often the cache broke', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 'calls' })
+  const call = async (cacheRead: number, input: number): Promise<unknown> => {
+    await session.append([user('more'), assistant('done')])
+    const usage = { input, output: 10, cacheRead, cacheWrite: 100 }
+    return session.note({ type: 'receipt', len: session.len - 1, contextDigest: '0'.repeat(64), model: 'm', usage })
+  }
+  for (const [cacheRead, input] of [[0, 9000], [9000, 10_000], [0, 11_000], [11_000, 12_000]] as const) await call(cacheRead, input) // oxfmt-ignore
+  const overviews = overviewsOf(store)
+  expect(await overviews(['calls'])).toMatchObject([{ breaks: 1 }])
+  await eraseMessages(store, 'calls', [2], { reason: 'a request', by: 'ann' })
+  expect(await overviews(['calls'])).toMatchObject([
+    { erased: 1, erasures: [{ by: 'ann', reason: 'a request', rows: [3], at: expect.any(Number) as number }] },
+  ])
 })

@@ -1,6 +1,6 @@
 /** What the model of a stream is sent. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, right } from 'indelible/json/kit'
+import { hasField, isLeft, right } from 'indelible/json/kit'
 import { deriveContext, manageHistory, type ContextFault, type DerivedContext } from 'indelible/context'
 import { textTokens } from 'indelible/context/kit'
 import type { View } from 'indelible/history'
@@ -27,7 +27,7 @@ export const contextOf = (view: View<Message>, { limit, tools = [] }: StreamInpu
   }
   const toolTokens = tools.length === 0 ? 0 : textTokens(JSON.stringify(tools))
   const derive = (of: View<Message>, previous: DerivedContext | undefined): Either<ContextFault, DerivedContext> =>
-    'budget' in limit
+    hasField(limit, 'budget')
       ? deriveContext(of, { toolTokens, ...host.derive, budget: limit.budget, previous })
       : right(manageHistory(of, { ...limit, previous }))
   const before = answer > 0 ? derive(view.slice(0, answer), undefined) : undefined
@@ -35,7 +35,7 @@ export const contextOf = (view: View<Message>, { limit, tools = [] }: StreamInpu
   return {
     messages: derived.messages,
     stablePrefix: derived.stablePrefix,
-    overBudget: 'overBudget' in derived && derived.overBudget === true,
+    overBudget: hasField(derived, 'overBudget') && derived.overBudget === true,
   }
 }
 

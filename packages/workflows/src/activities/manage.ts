@@ -1,4 +1,5 @@
 /** The part of the record that a prompt within a limit keeps, and the prompt as a history of refs. */
+import { hasField } from 'indelible/json/kit'
 import { manageHistory } from 'indelible/context'
 import type { Message } from 'indelible/message'
 import { createRefHistory, type MessageRef } from '../refs/index.ts'
@@ -27,7 +28,7 @@ export const manage = async (host: Host, { history, ...limit }: ManageInput): Pr
     retained,
     shown,
     size,
-    limit: 'maxTokens' in limit ? limit.maxTokens : (limit.maxChars ?? budget),
+    limit: hasField(limit, 'maxTokens') ? limit.maxTokens : (limit.maxChars ?? budget),
     overBudget,
     ...(lost > 0 && { lost }),
     history: kept.toJSON(),

@@ -1,5 +1,5 @@
 /** Streaming: a model is called on a history, what it says is told, and the answer is stored. */
-import { isLeft, right } from 'indelible/json/kit'
+import { hasField, isLeft, right } from 'indelible/json/kit'
 import { digestOf } from 'indelible/proof/kit'
 import { toolCallsOf } from 'indelible/message'
 import { growRefTree } from '../refs/index.ts'
@@ -24,13 +24,13 @@ export const streamKey = (scope: string, action: string): string => JSON.stringi
 export const streamWith = async (host: Host, streams: Streams, input: StreamInput): Promise<StreamResult> => {
   checkAction(input.action)
   const { invocation, read } = await readCall(host, input)
-  const key = 'refs' in read ? streamKey(read.refs.scope, input.action) : ''
+  const key = hasField(read, 'refs') ? streamKey(read.refs.scope, input.action) : ''
   const running = streams.get(key)
-  const same = 'refs' in read && running?.digest === read.digest
+  const same = hasField(read, 'refs') && running?.digest === read.digest
   const joins = same && (invocation.attempt ?? 1) <= running.engineAttempt // one of a later attempt does not: this one may hang
   if (same && !joins) running.supersede()
   const stream = joins ? running : new Stream(host, input, invocation, read)
-  if ('refs' in read && (same || running === undefined)) streams.set(key, stream)
+  if (hasField(read, 'refs') && (same || running === undefined)) streams.set(key, stream)
   const beat = setInterval(() => stream.beat(), host.heartbeatEvery ?? 5000)
   try {
     stream.beat()
@@ -86,7 +86,7 @@ export class Stream {
   }
 
   get digest(): string | undefined {
-    return 'refs' in this.#read ? this.#read.digest : undefined
+    return hasField(this.#read, 'refs') ? this.#read.digest : undefined
   }
 
   /** Which attempt it is to the engine. */
@@ -112,7 +112,7 @@ export class Stream {
     let opened: OpenedScope | undefined
     let result: StreamResult
     try {
-      if ('problem' in this.#read) throw this.#read.problem
+      if (hasField(this.#read, 'problem')) throw this.#read.problem
       opened = this.#host.open(this.#read.refs.scope)
       result = await this.#answer(this.#read, opened)
     } catch (error) {

@@ -6,7 +6,7 @@
  * A `PendingHistory` has content that no store has yet, so nothing gives refs of it. A `PartialHistory` has placeholders
  * for content that was not found, so it can't be continued or persisted at all.
  */
-import { isLeft, type Immutable } from 'indelible/json/kit'
+import { hasField, isLeft, type Immutable } from 'indelible/json/kit'
 import { createHistory, type History, type Position, type View } from 'indelible/history'
 import { decodeMessage, type Message } from 'indelible/message'
 import { messageFaultText } from 'indelible/message/kit'
@@ -88,7 +88,7 @@ export interface PendingOptions {
 export const createPendingHistory = ({ scope = defaultScope, session, from }: PendingOptions = {}): PendingHistory => {
   checkNames(scope, session)
   const history = createHistory<Message>()
-  const pages = from !== undefined && 'pages' in from ? from.pages : undefined
+  const pages = from !== undefined && hasField(from, 'pages') ? from.pages : undefined
   let position = 0
   for (const message of from ?? []) {
     try {

@@ -6,7 +6,7 @@
  * level.
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import { describe, isLeft, isObject, parseJson, textOfUtf8, Unexpected, type Json } from 'indelible/json/kit'
+import { hasField, describe, isLeft, isObject, parseJson, textOfUtf8, Unexpected, type Json } from 'indelible/json/kit'
 import { isBlockId, type BlockId } from 'indelible/proof/kit'
 import type { BlockStore } from 'indelible/store'
 import { fail, need, type Steps, type Task } from 'indelible/task/kit'
@@ -102,7 +102,7 @@ async function* edgeOf(store: BlockStore, { id, len }: RefTree): Steps<TreeFault
   let at = id
   for (let height = heightOf(len); ; height--) {
     const [node] = yield* nodesOf(store, [at], height)
-    if (node === undefined || 'refs' in node) return { refs: node?.refs ?? [], levels: levels.toReversed() }
+    if (node === undefined || hasField(node, 'refs')) return { refs: node?.refs ?? [], levels: levels.toReversed() }
     levels.push(node.nodes.slice(0, -1))
     at = node.nodes.at(-1) as BlockId // a node has one or more
   }
@@ -118,10 +118,10 @@ async function* readTree(
     ids.push(...level)
     const nodes = yield* nodesOf(store, level, height)
     if (height > 0) {
-      level = nodes.flatMap((node) => ('nodes' in node ? node.nodes : []))
+      level = nodes.flatMap((node) => (hasField(node, 'nodes') ? node.nodes : []))
       continue
     }
-    const refs = nodes.flatMap((node) => ('refs' in node ? node.refs : []))
+    const refs = nodes.flatMap((node) => (hasField(node, 'refs') ? node.refs : []))
     if (refs.length !== len)
       return yield* fail({ _tag: 'MalformedTree', id, reason: `has ${refs.length} refs; expected ${len}` })
     return { ids, refs }

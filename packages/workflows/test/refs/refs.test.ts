@@ -368,7 +368,7 @@ describe('bytes', () => {
       await ok(persist(sqlite, createPendingHistory({ from: messages.slice(2 * turn, 2 * turn + 2) })))
     expect(isLeft(await hydrate(sqlite, stored.refHistory())())).toBe(false)
     await ok(sqlite.close())
-    expect((statSync(file).size - empty) / JSON.stringify(messages).length).toBeLessThan(1.22) // check sums among them, and a column for what may be erased
+    expect((statSync(file).size - empty) / JSON.stringify(messages).length).toBeLessThan(1.4) // of messages of 1 kB three fit in a page; with pages of 8 kB, which fit seven, it is 1.22
     rmSync(folder, { recursive: true })
   })
 })

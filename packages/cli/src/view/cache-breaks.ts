@@ -1,0 +1,35 @@
+/** Where the provider's cached prefix broke in calls that follow each other, by the tokens that it counted. */
+import type { Usage } from 'indelible/notes/kit'
+
+/** Providers cache in blocks, and nothing shorter than this: so many tokens that are sent again say nothing. */
+const smallest = 1024
+
+/** What the counts of a call say beside those of the call before. */
+export interface SentAgain {
+  /** Tokens that were sent before and were not in the cache; 0, if they are too few to say something. */
+  readonly again: number
+  /** The model of the call before, if it is another. */
+  readonly other: string | undefined
+  /** Whether most of what the call before was sent was no longer in the cache. */
+  readonly broke: boolean
+}
+
+/** Looks at calls one after another. */
+export class CacheWatch {
+  #last: { readonly model: string; readonly input: number } | undefined
+  #hasCache = false
+
+  /** The next call whose tokens are counted. `named`: whether its recorder names a break. */
+  next(model: string, { input, cacheRead, cacheWrite }: Usage, named: boolean): SentAgain | undefined {
+    const last = this.#last
+    this.#last = { model, input }
+    if (cacheRead === undefined) return undefined
+    const grown = last === undefined ? input : Math.max(0, input - last.input)
+    const again = Math.max(0, input - cacheRead - grown)
+    const isKnown = named || again >= smallest
+    const broke = named || (isKnown && this.#hasCache && last !== undefined && again * 2 > last.input)
+    this.#hasCache ||= cacheRead > 0 || (cacheWrite ?? 0) > 0
+    const other = last === undefined || last.model === model ? undefined : last.model
+    return { again: isKnown ? again : 0, other, broke }
+  }
+}
