@@ -347,7 +347,9 @@ describe('notes', () => {
     const context = derive(view, { budget: 5600, notes: [summary] })
     expectLawful(context, view)
     expect(context.sources.toArray()).toContainEqual({ type: 'summary', from: 2, to: 30, model: 'acme-1' })
-    expect(textsOf(context)).toContain('[Summary of messages 2–29. Call recall with a position, such as {"position": 2}, to read one.]\nRead 14 files.')
+    expect(textsOf(context)).toContain(
+      '[Summary of messages 2–29. Call recall with a position, such as {"position": 2}, to read one.]\nRead 14 files.',
+    )
     const stale: Note = { ...summary, sourceDigest: '0'.repeat(64) }
     expect(JSON.stringify(derive(view, { budget: 5600, notes: [stale] }).messages)).not.toContain('Read 14 files.')
     const pinned = derive(view, { budget: 5600, notes: [summary, pin] })
