@@ -1,11 +1,12 @@
 /**
- * Sessions of five agents, each continued in each other by `indelible continue`, and some that their own agent can't
- * continue any more. A provider on loopback refuses what real ones refuse, and has to be sent exactly the conversation, but
+ * Sessions of five agents, each continued in each other by `indelible continue`, those of their sub-agents, and those of
+ * `bricks.ts`, which their own agent refuses or shortens, as is seen here first. A provider on loopback refuses what real ones refuse, and has to be sent exactly the conversation, but
  * for what each agent adds by itself. Prints JSON: a line for each continuation. Started by `run.ts` where there is no way
  * out.
  */
 import { execFile } from 'node:child_process'
-import { globSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { globSync, mkdirSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { mend, settle, type Message } from 'indelible'
@@ -14,6 +15,7 @@ import { readTranscript } from '@indelible/transcripts'
 import { readTranscriptDatabase } from '@indelible/transcripts/sqlite'
 import { providerServer, type Reply, type Request } from '../test/run/provider-server.ts'
 import { agents } from './agents.ts'
+import { bricks, standIn, type Brick } from './bricks.ts'
 import { scripted } from './scripted.ts'
 
 /** What became of one continuation. */
@@ -86,11 +88,19 @@ const sayingsOf = (messages: readonly Message[]): readonly string[] => {
         }
         case 'image':
           return ['data' in part.source ? `image ${part.source.data}` : 'image']
+        case 'provider':
+          return wordsOfAgent(part.raw)
         default:
           return []
       }
     })
   })
+}
+
+/** What an agent of Codex says to another, which is an item of its own there. */
+const wordsOfAgent = (raw: unknown): readonly string[] => {
+  const { type, content } = raw as { readonly type?: string; readonly content?: readonly { readonly text?: string }[] }
+  return type === 'agent_message' ? (content ?? []).flatMap(({ text }) => text?.trim() || []) : []
 }
 
 /** The arguments of a call. Where an agent writes no object, as Codex does, the others have it in a field of one. */
@@ -116,6 +126,8 @@ interface Program {
   readonly command: string
   readonly program: string | undefined
   readonly ask: (question: string) => readonly string[]
+  /** Its arguments for a question in the session that was the last. */
+  readonly more: (question: string) => readonly string[]
   /** Its arguments after those by which it resumes a session. */
   readonly resume: (id: string, question: string) => readonly string[]
   readonly files: string
@@ -128,7 +140,10 @@ const agentOf = (name: string): (typeof agents)[number] => {
 }
 const withAddress = (args: readonly string[]): readonly string[] =>
   args.map((arg) => arg.replace('{OPENAI_BASE_URL}', `${provider.url}/v1`))
-const asked = (name: string) => (question: string) => withAddress(agentOf(name).ask(question, false))
+const asked = (name: string) => ({
+  ask: (question: string) => withAddress(agentOf(name).ask(question, false)),
+  more: (question: string) => withAddress(agentOf(name).ask(question, true)),
+})
 const gemini = ['-m', 'gemini-2.5-pro', '--approval-mode', 'yolo', '--skip-trust', '-p']
 const codex = [
   '--skip-git-repo-check',
@@ -143,15 +158,15 @@ const programs: readonly Program[] = [
     name: 'claude-code',
     command: 'claude',
     program: agentOf('Claude Code').program(),
-    ask: asked('Claude Code'),
+    ...asked('Claude Code'),
     resume: (id, question) => ['-p', '--resume', id, question],
-    files: '.claude/projects/*/*.jsonl',
+    files: '.claude/projects/**/*.jsonl',
   },
   {
     name: 'codex',
     command: 'codex',
     program: agentOf('Codex').program(),
-    ask: asked('Codex'),
+    ...asked('Codex'),
     resume: (id, question) => ['exec', 'resume', id, ...codex, question],
     files: '.codex/sessions/*/*/*/*.jsonl',
   },
@@ -159,15 +174,15 @@ const programs: readonly Program[] = [
     name: 'gemini',
     command: 'gemini',
     program: agentOf('Gemini CLI').program(),
-    ask: asked('Gemini CLI'),
+    ...asked('Gemini CLI'),
     resume: (id, question) => ['-r', id, ...gemini, question],
-    files: '.gemini/tmp/*/chats/*.json*',
+    files: '.gemini/tmp/*/chats/**/*.json*',
   },
   {
     name: 'opencode',
     command: 'opencode',
     program: agentOf('opencode').program(),
-    ask: asked('opencode'),
+    ...asked('opencode'),
     resume: (id, question) => ['run', '-s', id, question],
     files: '.local/share/opencode/opencode.db',
   },
@@ -176,6 +191,7 @@ const programs: readonly Program[] = [
     command: 'pi',
     program: globSync(join(import.meta.dirname, 'node_modules/.bin/pi'))[0],
     ask: (question) => [...pi, question],
+    more: (question) => [...pi, '-c', question],
     resume: (id, question) => [...pi, '--session', id, question],
     files: '.pi/agent/sessions/*/*.jsonl',
   },
@@ -220,9 +236,10 @@ const env = {
 const run = (
   command: string,
   args: readonly string[],
+  cwd: string = work,
 ): Promise<{ readonly code: number; readonly out: string; readonly all: string }> =>
   new Promise((resolve) => {
-    const options = { cwd: work, env, encoding: 'utf8', timeout: 300_000, maxBuffer: 1 << 26 } as const // ends a hang
+    const options = { cwd, env, encoding: 'utf8', timeout: 300_000, maxBuffer: 1 << 26 } as const // ends a hang
     const child = execFile(command, args, options, (error, out, err) =>
       resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, all: `${out}${err}` }),
     )
@@ -234,44 +251,97 @@ interface Source {
   readonly from: string
   readonly path: string
   readonly messages: readonly Message[]
+  /** Which conversation of a database it is. */
+  readonly pick?: number
+  /** What has to be sent of it. Default: what is read of the file. */
+  readonly said?: readonly string[]
 }
 
-const sourceAt = (from: string, path: string): Source => {
-  const read = path.endsWith('.db') ? readTranscriptDatabase(path) : readTranscript(readFileSync(path))
+const sourceAt = (from: string, path: string, pick = 0): Source => {
+  const read = path.endsWith('.db') ? readTranscriptDatabase(path, { pick }) : readTranscript(readFileSync(path))
   if (isLeft(read)) throw new Error(`${path}: ${JSON.stringify(read.left)}`)
-  return { from, path, messages: mend(read.right.messages).messages as readonly Message[] }
+  return { from, path, pick, messages: mend(read.right.messages).messages as readonly Message[] }
 }
 
-/** A session of an agent that has used a tool. */
-const made = async ({ name, program, ask, files }: Program): Promise<Source> => {
-  if (program === undefined) throw new Error(`${name} is not installed`)
-  const { code, all } = await run(program, ask('Please read note.txt and tell me its second word.'))
-  const [path] = globSync(join(home, files))
-  if (code !== 0 || path === undefined) throw new Error(`${name}: exit code ${code}: ${all.slice(-1000)}`)
-  // A copy: that of opencode gets more sessions, and the others must stay as they are.
+/** How many conversations a database has. */
+const countIn = (path: string): number => {
+  const read = readTranscriptDatabase(path)
+  return isLeft(read) ? 1 : read.right.count
+}
+
+/** A copy: that of opencode gets more sessions, and the others must stay as they are. */
+const copied = (path: string, name: string): string => {
   const copy = join(folder, `${name}-${basename(path)}`)
   writeFileSync(copy, readFileSync(path))
   if (path.endsWith('.db')) for (const log of globSync(`${path}-wal`)) writeFileSync(`${copy}-wal`, readFileSync(log))
-  return sourceAt(name, copy)
+  return copy
+}
+
+/** What a program has written until now. Gemini CLI leaves a file without a conversation where it resumes one. */
+const filesOf = ({ files }: Program): readonly string[] =>
+  globSync(join(home, files)).toSorted((a, b) => statSync(b).size - statSync(a).size)
+
+const askedOrThrow = async ({ name, program }: Program, args: readonly string[]): Promise<void> => {
+  if (program === undefined) throw new Error(`${name} is not installed`)
+  const { code, all } = await run(program, args)
+  if (code !== 0) throw new Error(`${name}: exit code ${code}: ${all.slice(-1000)}`)
+}
+
+/** A session of an agent that has used a tool. Gemini CLI can't continue its own after that. */
+const made = async (program: Program): Promise<Source & { readonly own: string }> => {
+  await askedOrThrow(program, program.ask('Hello.'))
+  await askedOrThrow(program, program.more('Please read note.txt and tell me its second word.'))
+  if (program.name !== 'gemini') await askedOrThrow(program, program.more('Please read note.txt again.'))
+  const [own] = filesOf(program)
+  if (own === undefined) throw new Error(`${program.name} has left no file`)
+  return { ...sourceAt(program.name, copied(own, program.name)), own }
+}
+
+/** A session in which an agent has asked two others, and the sessions of those. */
+const withHelpers = async (program: Program): Promise<readonly Source[]> => {
+  await askedOrThrow(program, program.ask('Please let two helpers read it for you.'))
+  const all = filesOf(program).flatMap((path) => {
+    const copy = copied(path, `${program.name}-helpers`)
+    return Array.from({ length: path.endsWith('.db') ? countIn(copy) : 1 }, (_, pick) =>
+      sourceAt(program.name, copy, pick),
+    )
+  })
+  const named = (name: string, from: string): Source => {
+    const own = all.filter(({ messages }) => {
+      const text = JSON.stringify(messages)
+      return name === 'two helpers' ? text.includes(name) : text.includes(name) && !text.includes('two helpers')
+    })
+    if (own.length !== 1) throw new Error(`${program.name}: ${name} is in ${own.length} sessions`)
+    return { ...(own[0] as Source), from: `${program.name}: ${from}` }
+  }
+  return [
+    named('two helpers', 'with sub-agents'),
+    named('helper left', 'a sub-agent'),
+    named('helper right', 'another sub-agent'),
+  ]
 }
 
 let count = 0
 
-const continued = async (source: Source, { name, command, resume }: Program): Promise<Continuation> => {
+const continued = async (source: Source, { name, command, resume }: Program, cwd = work): Promise<Continuation> => {
   const begun = Date.now()
   const wrong: string[] = []
   const question = `Is there more, number ${++count}?`
   const before = readFileSync(source.path)
-  const { code, out, all } = await run(process.execPath, [main, 'continue', source.path, '--in', name, '--print'])
+  const { code, out, all } = await run(
+    process.execPath,
+    [main, 'continue', source.path, '--in', name, '--print', '--pick', String(source.pick ?? 0)],
+    cwd,
+  )
   const id = /(?:--resume|resume|-r|-s|--session) (\S+)\s*$/.exec(out)?.[1]
   if (code !== 0 || id === undefined) wrong.push(`continue: exit code ${code}: ${all.slice(-500)}`)
   else {
-    const answered = await run(join(bin, command), resume(id, question))
+    const answered = await run(join(bin, command), resume(id, question), cwd)
     if (answered.code !== 0) wrong.push(`exit code ${answered.code}: ${answered.all.slice(-500)}`)
     const sent = requests.findLast(({ body }) => JSON.stringify(body).includes(question))
     const said = sent && conversationOf(sent)
     if (said === undefined) wrong.push('the provider was not asked')
-    else wrong.push(...differences(sayingsOf(said), sayingsOf(source.messages), question))
+    else wrong.push(...differences(sayingsOf(said), source.said ?? sayingsOf(source.messages), question))
   }
   if (!readFileSync(source.path).equals(before)) wrong.push('the session that it comes from was changed')
   return { from: source.from, in: name, seconds: (Date.now() - begun) / 1000, wrong }
@@ -322,32 +392,100 @@ const many = (): Source => {
   return sourceAt('image, sub-agent, 200 calls', path)
 }
 
-/** Sessions that their own agent can't continue: written by it, and then damaged. */
-const damaged = (sources: readonly Source[]): readonly Source[] => {
-  const lines = (from: string, change: (lines: readonly string[]) => readonly string[], what: string): Source => {
-    const source = sources.find((one) => one.from === from) as Source
-    const path = join(folder, `${what.replaceAll(/\W/g, '-')}-${basename(source.path)}`)
-    writeFileSync(path, change(readFileSync(source.path, 'utf8').split('\n')).join('\n'))
-    return sourceAt(`${from}: ${what}`, path)
-  }
-  return [
-    lines(
-      'claude-code',
-      (all) => all.map((line) => line.replace(/"parentUuid":"[^"]*"/, '"parentUuid":null')),
-      'no parents',
-    ),
-    lines('claude-code', (all) => all.filter((line) => !line.includes('"tool_result"')), 'a result is missing'),
-    lines('codex', ([first = '', ...rest]) => [first.slice(0, 50), ...rest], 'torn header'),
-    lines('pi', (all) => all.map((line, index) => (index === 3 ? line.slice(0, 40) : line)), 'torn line'),
-  ]
+/** The text of a session as its program reads it, and how it is put where the program looks. */
+interface Own {
+  readonly text: string
+  /** Gives the id by which the program resumes it, and how it is taken away. */
+  readonly put: (text: string) => Promise<{ readonly id: string; readonly remove: () => void }>
 }
 
+const ownOf = async ({ name, command }: Program, { own, path }: Source & { readonly own: string }): Promise<Own> => {
+  if (name !== 'opencode') {
+    const text = readFileSync(path, 'utf8')
+    const id =
+      /"sessionId":"([^"]+)"/.exec(text)?.[1] ?? /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(own)?.[0] ?? ''
+    const put = async (changed: string) => {
+      const other = `${randomUUID().slice(0, 8)}${id.slice(8)}`
+      const place = join(dirname(own), basename(own).replace(id.slice(0, 8), other.slice(0, 8)))
+      writeFileSync(place, changed.replaceAll(id, other))
+      return { id: other, remove: () => rmSync(place, { force: true }) }
+    }
+    return { text, put }
+  }
+  const { out: text } = await run(join(bin, command), ['export', idIn(own)])
+  const put = async (changed: string) => {
+    // Other ids: an import under those of a session is merged with it.
+    const id = `ses_${randomUUID().replaceAll('-', '').slice(0, 26)}`
+    const file = join(folder, `${id}.json`)
+    writeFileSync(file, changed.replaceAll(/ses_\w+/g, id).replaceAll(/\b((?:msg|prt)_\w+)/g, `$1${id.slice(4, 8)}`))
+    const { code, all } = await run(join(bin, command), ['import', file])
+    if (code !== 0) throw new Error(`opencode import: ${all.slice(-500)}`)
+    return { id, remove: () => undefined }
+  }
+  return { text, put }
+}
+
+const idIn = (database: string): string => {
+  const read = readTranscriptDatabase(database)
+  return isLeft(read) ? '' : (read.right.origin.id ?? '')
+}
+
+/** Whether a program itself answers a session with all that was said in it. */
+const continuesItself = async (id: string, { command, resume }: Program, said: readonly string[]): Promise<boolean> => {
+  const question = `Do you remember it, number ${++count}?`
+  const { code } = await run(join(bin, command), resume(id, question))
+  const sent = requests.findLast((one) => JSON.stringify(one.body).includes(question) && refusal(one) === undefined)
+  const heard = sent && sayingsOf(conversationOf(sent) ?? [])
+  if (code !== 0 || heard === undefined) return false
+  let at = 0 // all of it, in its order
+  for (const one of heard) if (one === said[at] || said[at]?.endsWith(standIn)) at++
+  return at === said.length
+}
+
+/** A session that breaks: whether its own program refuses or shortens it, and its continuation there by us. */
+const broken = async (brick: Brick, source: Source, own: Own, program: Program): Promise<readonly Continuation[]> => {
+  const from = `${brick.in}: ${brick.what}`
+  const begun = Date.now()
+  const text = brick.change(own.text)
+  const all = sayingsOf(source.messages)
+  const said = brick.left?.(all) ?? all
+  const { id, remove } = await own.put(text)
+  const goesOn = await continuesItself(id, program, said)
+  remove()
+  const wrong =
+    goesOn === (brick.isWhole ?? false)
+      ? []
+      : [goesOn ? 'its own program answers it whole' : 'its own program does not answer it whole']
+  const alone = { from, in: 'its own, alone', seconds: (Date.now() - begun) / 1000, wrong }
+  const path = join(folder, `${from.replaceAll(/\W+/g, '-')}.${program.name === 'opencode' ? 'json' : 'jsonl'}`)
+  writeFileSync(path, text)
+  return [alone, await continued({ from, path, messages: source.messages, said }, program)]
+}
+
+/** As long as paths are that Claude Code doesn't make a folder's name of as they are. */
+const long = join(work, ...Array.from({ length: 5 }, (_, index) => `${index}`.repeat(60)))
+mkdirSync(long, { recursive: true })
+
 const made5 = await Promise.all(programs.map(made))
+const helpers = await Promise.all(programs.filter(({ name }) => name !== 'pi').map(withHelpers))
 const results: Continuation[] = []
+const failed = (from: string, error: unknown): Continuation => ({ from, in: '', seconds: 0, wrong: [String(error)] })
 await Promise.all(
   programs.map(async (program) => {
-    const sources = [...made5, many(), ...damaged(made5).filter(({ from }) => from.startsWith(`${program.name}:`))]
-    for (const source of sources) results.push(await continued(source, program))
+    for (const source of [...made5, many()]) results.push(await continued(source, program))
+    for (const source of helpers.flat())
+      if (source.from.startsWith(program.name) || (program.name === 'pi' && source.from.endsWith('with sub-agents')))
+        results.push(await continued(source, program))
+    const source = made5.find(({ from }) => from === program.name) as (typeof made5)[number]
+    if (program.name === 'claude-code')
+      results.push(await continued({ ...source, from: 'in a folder with a long path' }, program, long))
+    const own = await ownOf(program, source)
+    for (const brick of bricks.filter((one) => one.in === program.name))
+      results.push(
+        ...(await broken(brick, source, own, program).catch((error: unknown) => [
+          failed(`${brick.in}: ${brick.what}`, error),
+        ])),
+      )
   }),
 )
 /** What is wrong with the files that an agent has written by now: damage that reading them finds. */
@@ -360,11 +498,6 @@ const unclean = ({ files }: Program): readonly string[] =>
       return damage.map((one) => `${basename(path)}: ${JSON.stringify(one)}`)
     }).flat()
   })
-
-const countIn = (path: string): number => {
-  const read = readTranscriptDatabase(path)
-  return isLeft(read) ? 1 : read.right.count
-}
 
 for (const program of programs)
   results.push({ from: program.name, in: 'its files, read', seconds: 0, wrong: unclean(program) })

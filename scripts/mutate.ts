@@ -23,6 +23,9 @@ import { root } from './run.ts'
 
 /** The tests of a room, where they are not just those of the folder with its name. */
 const testsOf: { readonly [room: string]: readonly string[] } = {
+  codecs: ['test/codecs/**/*', 'packages/transcripts/test/every-leaf'],
+  encryption: ['packages/encryption/test/*', 'test/session/failing-store'],
+  evidence: ['packages/evidence/test/*', 'test/session/failing-store'],
   json: ['test/json/*', 'test/history/{values,history}'],
   sequence: ['test/sequence/*', 'test/history/{history,chunks}', 'test/session/writer'],
   pages: ['test/pages/*', 'test/history/restore'],
@@ -184,7 +187,7 @@ const mutateRoom = async (room: string): Promise<string> => {
   while (places.length < 3 * count && all.length > 0) places.push(...all.splice(draw(all.length), 1))
 
   const named = testsOf[room] ?? [`${sourcesOf(room).replace(/^src|src$/, 'test')}/**/*`]
-  const tests = filesIn(values.tests?.split(',') ?? named.map((one) => `${one}.test.ts`)).filter(
+  const tests = filesIn(values.tests?.split(',') ?? [...named, 'test/frozen'].map((one) => `${one}.test.ts`)).filter(
     (path) => values.tests !== undefined || !leftOut.test(path),
   )
   const { failed, took, reaching } = await runUnchanged(tests, codes, places)

@@ -17,6 +17,7 @@ import {
 import { isSubstantive } from '../../src/context/kit.ts'
 import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 import { rounds } from '../rounds.ts'
+import { Outputs } from '../outputs.ts'
 
 const budgets = fc.oneof(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 400, max: 6000 }))
 const policies: fc.Arbitrary<Policy> = fc.constantFrom(paged(), paged({ lowWater: 0.25 }), window)
@@ -33,14 +34,17 @@ const jsonOf = (context: DerivedContext | undefined): string =>
   JSON.stringify(context && [context.messages, context.sources, context.residency])
 
 it('every context keeps every law, whatever the record, the tags, the budget and the policy', () => {
+  const outputs = new Outputs()
   fc.assert(
     fc.property(conversations({ damaged: true }), tags, budgets, policies, (messages, tags, budget, policy) => {
       const view = recordOf(messages, tags)
       const context = derive(view, { budget, policy })
+      outputs.add(jsonOf(context), context?.tokens, context?.stableTokens, context?.dropped)
       if (context !== undefined) expectLawful(context, view)
     }),
     { numRuns: rounds(60, 1000) },
   )
+  outputs.expectToBe('5c4e9e6a2cf5ede0')
 })
 
 it('the tokens of a context are those of its messages', () => {

@@ -208,7 +208,7 @@ it('what a view leaves out and what is sliced are what an array leaves out and s
           expect(view.at(index)).toBe(array.at(index)?.value)
           expect(view.positionAt(index)).toBe(array.at(index)?.position)
         }
-        for (let position = -1; position < 30; position++)
+        for (let position = -1; position < 30; position += 0.5)
           expect(view.before(position)).toBe(array.filter((one) => one.position < position).length)
       }
       check()

@@ -1,8 +1,8 @@
 /** Base64 as text and as bytes. */
-import { Buffer } from 'node:buffer'
+import { Buffer, isUtf8 } from 'node:buffer'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { base64Of, bytesOfBase64 } from '../../src/json/index.ts'
+import { base64Of, bytesOfBase64, textOfUtf8, utf8Of } from '../../src/json/index.ts'
 
 it('law: bytes are given back, in the base64 that Node writes', () => {
   fc.assert(
@@ -12,6 +12,19 @@ it('law: bytes are given back, in the base64 that Node writes', () => {
       expect(bytesOfBase64(text)).toEqual(bytes)
     }),
   )
+})
+
+it('law: texts and their UTF-8 are those of Node', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.uint8Array(), (text, bytes) => {
+      expect(Buffer.from(utf8Of(text))).toEqual(Buffer.from(text))
+      expect(textOfUtf8(utf8Of(text))).toBe(text.toWellFormed())
+      const isText = isUtf8(bytes)
+      if (isText) expect(textOfUtf8(bytes)).toBe(Buffer.from(bytes).toString())
+      else expect(() => textOfUtf8(bytes)).toThrow(TypeError)
+    }),
+  )
+  expect(textOfUtf8(utf8Of('\ufeffa'))).toBe('\ufeffa')
 })
 
 it.each(['a', 'aGk', 'aGk=aGk=', 'a-k=', 'aGl=', ' aGk', 'aGk\n'])('no bytes are read from %j', (text) => {

@@ -2,7 +2,7 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { createHistory } from 'indelible'
-import { ownSnapshot, snapshot } from '../../src/json/index.ts'
+import { formatPath, ownSnapshot, snapshot } from '../../src/json/index.ts'
 
 const nested = (levels: number, wrap: (inner: unknown) => unknown): unknown => {
   let value: unknown = 'core'
@@ -112,6 +112,14 @@ describe('what cannot be recorded throws a TypeError that names the path', () =>
       '[0][0][0][0][0][0]…[0][0][0][0][0] is a function',
     )
   })
+  it.each([11, 12, 13, 14])('a path of %i steps is whole up to 12', (steps) => {
+    const path = formatPath(Array.from({ length: steps }, (_, index) => index))
+    expect(path).toBe(
+      steps <= 12
+        ? Array.from({ length: steps }, (_, index) => `[${index}]`).join('')
+        : `[0][1][2][3][4][5]…${[5, 4, 3, 2, 1].map((one) => `[${steps - one}]`).join('')}`,
+    )
+  })
   it('a trap that throws passes its own error through, and nothing is recorded', () => {
     const history = createHistory<unknown>()
     const hostile = new Proxy(
@@ -169,6 +177,10 @@ describe('what is plain JSON data is recorded as it is', () => {
     const outer = wrap(inner, 500)
     expect(snapshot([many, inner, outer])).toEqual([many, inner, outer])
     expect(() => snapshot([many, inner, outer, wrap(outer, 500)])).toThrow('is nested deeper than 1000 levels')
+    // What stands beside something deep is not deep.
+    const flat = [1]
+    expect(snapshot([wrap([], 800), flat, wrap(flat, 900)])).toEqual([wrap([], 800), flat, wrap(flat, 900)])
+    expect(() => snapshot([flat, wrap(flat, 1000)])).toThrow('is nested deeper than 1000 levels')
   })
   it('objects without a prototype, of another realm, and frozen ones', () => {
     const bare = Object.assign(Object.create(null) as object, { a: 1 })

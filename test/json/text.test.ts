@@ -3,6 +3,7 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { parseJson } from '../../src/json/index.ts'
 import { rounds } from '../rounds.ts'
+import { Outputs } from '../outputs.ts'
 
 const problem = (text: string): string => {
   const answer = parseJson(text)
@@ -51,9 +52,11 @@ describe('parseJson names the place of the first error', () => {
         ([text, at, removed, added]) =>
           text.slice(0, at % (text.length + 1)) + added + text.slice((at % (text.length + 1)) + removed),
       )
+    const outputs = new Outputs()
     fc.assert(
       fc.property(fc.oneof(damaged, fc.string({ unit: fc.constantFrom(...'[]{},:"\\ntrue01-.eE \n') })), (text) => {
         const answer = parseJson(text)
+        outputs.add(answer)
         if (isLeft(answer)) {
           expect(answer.left.expected).not.toMatch(/JSON/) // those would be the engine's words, for want of our own
           // What stands before the error can be continued to JSON; what is there can't.
@@ -62,6 +65,7 @@ describe('parseJson names the place of the first error', () => {
       }),
       { numRuns: rounds(300, 3000) },
     )
+    outputs.expectToBe('e97912563590809b')
   })
   it('reads nesting of any depth without recursion', () =>
     expect(problem(`${'['.repeat(1_000_000)}x`)).toBe('1:1000001 expected a value, found "x"'))

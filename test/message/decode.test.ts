@@ -3,6 +3,7 @@ import { isLeft, isRight, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { decodeMessage, faultMessage } from 'indelible'
 import { conversation, everyPart } from '../messages.ts'
+import { Outputs } from '../outputs.ts'
 
 const said = (input: unknown): string => {
   const answer = decodeMessage(input)
@@ -147,12 +148,15 @@ describe('decodeMessage', () => {
       },
       { requiredKeys: [] },
     )
+    const outputs = new Outputs()
     fc.assert(
       fc.property(near, (input) => {
         const answer = decodeMessage(input)
+        outputs.add(answer)
         if (isRight(answer)) expect(answer.right).toEqual(input)
         else expect(answer.left.path.length).toBeGreaterThan(0)
       }),
     )
+    outputs.expectToBe('c20c9c3e32a3b18d')
   })
 })

@@ -21,6 +21,7 @@ import { conversation } from '../messages.ts'
 import { itShared, readShared } from '../shared.ts'
 import { rounds } from '../rounds.ts'
 import { readTranscript } from '@indelible/transcripts'
+import { Outputs } from '../outputs.ts'
 
 const call = (id: string) => toolCall(id, 'f', '{}')
 const problems = (messages: readonly Message[]): readonly PairingProblem[] => {
@@ -191,9 +192,11 @@ describe('mend', () => {
       role: fc.constantFrom('user' as const, 'assistant' as const, 'tool' as const),
       content: fc.array(part, { maxLength: 4 }),
     })
+    const outputs = new Outputs()
     fc.assert(
       fc.property(fc.array(message, { maxLength: 12 }), (messages) => {
         const { messages: mended, repairs } = mend(messages)
+        outputs.add([...mended], repairs, settle(messages))
         expect(problems([...mended])).toEqual([])
         expect(mend(mended).messages).toBe(mended)
         expect(repairs.map(({ problem }) => problem)).toEqual(problems(messages))
@@ -211,6 +214,7 @@ describe('mend', () => {
       }),
       { numRuns: rounds(100, 500) },
     )
+    outputs.expectToBe('2cec9060f0f58145')
   })
   it('100,000 messages with 10,000 parallel calls are one pass', () => {
     const many = Array.from({ length: 10_000 }, (_, index) => call(`c${index}`))

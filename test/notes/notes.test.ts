@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createHistory, faultMessage, type Message } from 'indelible'
 import { decodeNote, foldPages, rangeDigest, type Note } from '../../src/notes/kit.ts'
 import { conversation } from '../messages.ts'
+import { Outputs } from '../outputs.ts'
 
 const digest = 'ab'.repeat(32)
 
@@ -22,6 +23,17 @@ const notes: readonly Note[] = [
   },
   { type: 'tool_started', callId: 'c1', name: 'run' },
   { type: 'application', namespace: 'com.example', content: [1, null] },
+]
+
+const moreNotes: readonly object[] = [
+  { type: 'retraction', from: 0, to: 2 },
+  { type: 'input', id: 'i', state: 'queued', message: { role: 'user', content: [] } },
+  { type: 'input', id: 'i', state: 'failed', reason: 'no' },
+  { type: 'journal', step: 's', lease: 1, said: [{ index: 0, text: 'a' }], answer: {}, results: [{}] },
+  { type: 'receipt', len: 1, contextDigest: digest, details: { a: 1 }, usage: { input: 0, output: 0, cacheWrite: 1 } },
+  { type: 'tool_started', callId: 'c', name: 'n', arguments: '{}' },
+  { type: 'erased', was: 'summary' },
+  { type: 'seal' },
 ]
 
 const said = (input: unknown): string => {
@@ -67,6 +79,22 @@ describe('decodeNote', () => {
     expect(said({ type: 'application', namespace: 'a', content: new Date() })).toMatch(
       /content should be plain JSON data/,
     )
+  })
+  it('says where a value can not be read, or is no JSON', () => {
+    expect(said({ type: 'application', namespace: 'n', content: { a: [() => 1] } })).toContain('content.a[0]')
+    const refuse = (): never => {
+      throw new Error('no')
+    }
+    const trap = new Proxy({}, { ownKeys: refuse, getPrototypeOf: refuse, get: refuse })
+    expect(said(trap)).toBe('not a note: it should be plain JSON data (it could not be read)')
+  })
+  it('says of each note with another field what it said before', () => {
+    const outputs = new Outputs()
+    const odd = [undefined, null, '', 'x', digest, -1, 0, 0.5, 2 ** 53, true, [], ['a'], {}, { a: 1 }]
+    for (const note of [...notes, ...moreNotes])
+      for (const name of [...Object.keys(note), 'other'])
+        for (const value of odd) outputs.add(decodeNote({ ...note, [name]: value }))
+    outputs.expectToBe('8f467a20ab64a20b')
   })
   it('never throws', () => {
     fc.assert(fc.property(fc.anything(), (value) => void decodeNote(value)))

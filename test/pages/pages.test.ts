@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { classify, createHistory, degradationPath, minFidelity } from 'indelible'
 import { isPageKind, pageKinds, residencyLevels } from 'indelible/pages'
@@ -28,6 +29,16 @@ describe('page kinds and residency', () => {
       expect(Object.isFrozen(degradationPath(kind))).toBe(true)
     }
     expect([Object.isFrozen(pageKinds), Object.isFrozen(residencyLevels)]).toEqual([true, true])
+  })
+  it('the kinds of a view are a dead end for whoever holds them', () => {
+    const { pages } = createHistory({ from: conversation() }).view()
+    expect([Object.isFrozen(pages), 'constructor' in pages, /^Pages\(\d+\) \[/.test(inspect(pages))]).toEqual([
+      true,
+      false,
+      true,
+    ])
+    for (let of: object | null = pages; of !== null; of = Object.getPrototypeOf(of) as object | null)
+      expect([Object.isFrozen(of), Object.hasOwn(of, 'constructor')]).toEqual([true, false])
   })
   it('names are told from what is none', () => {
     expect([...pageKinds, ...residencyLevels].map(isPageKind)).toEqual([

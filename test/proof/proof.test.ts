@@ -12,10 +12,12 @@ import {
   nodeHash,
   peakEnds,
   rootOf,
+  rowLeaf,
   treeRoot,
   verifyConsistency,
   verifyInclusion,
 } from '../../src/proof/kit.ts'
+import { bytesOfHex, hexOf } from '../../src/proof/hex.ts'
 import { itShared, readShared } from '../shared.ts'
 
 const sha256 = (bytes: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(bytes).digest())
@@ -253,6 +255,32 @@ describe('a proof of something else never verifies', () => {
       }),
     )
   })
+})
+
+it('law: bytes are given back from their hexadecimal digits, which are those of Node', () => {
+  fc.assert(
+    fc.property(fc.uint8Array(), (bytes) => {
+      expect(hexOf(bytes)).toBe(hex(bytes))
+      expect(bytesOfHex(hexOf(bytes))).toEqual(bytes)
+    }),
+  )
+})
+
+it('the leaf of a row is the digest of its kind, time, salt and body, or what is kept of an erased one', () => {
+  const at = 5 * 2 ** 32 + 6
+  const time = [0, 0, 0, 5, 0, 0, 0, 6]
+  for (const [row, mark, salt] of [
+    [{ kind: 'entry' }, 2, []],
+    [{ kind: 'note' }, 3, []],
+    [{ kind: 'entry', salt: 'ab'.repeat(16) }, 6, Array<number>(16).fill(0xab)],
+    [{ kind: 'note', salt: 'ab'.repeat(16) }, 7, Array<number>(16).fill(0xab)],
+  ] as const)
+    for (const body of ['', 'ä🙂', 'x'.repeat(100_000)]) {
+      const expected = hex(sha256(Buffer.from([0, mark, ...time, ...salt, ...Buffer.from(body)])))
+      expect(hex(rowLeaf({ ...row, at, body }, sha256))).toBe(expected)
+      expect(hex(rowLeaf({ ...row, at, body: 'decrypted', stored: body }, sha256))).toBe(expected)
+      expect(hex(rowLeaf({ ...row, at, body, erased: 'cd'.repeat(32) }, sha256))).toBe('cd'.repeat(32))
+    }
 })
 
 it.each([

@@ -35,11 +35,12 @@ it.each([
 ])('is the same where there is %s', async (_, globals) => {
   vi.resetModules()
   for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value)
-  const { portableSha256: inJavaScript } = await import('../../src/proof/sha256.ts')
+  const { digestOf: digestInJavaScript, portableSha256: inJavaScript } = await import('../../src/proof/sha256.ts')
   vi.unstubAllGlobals()
   expect(inJavaScript).not.toBe(portableSha256)
   vi.spyOn(crypto, 'hash').mockImplementation(() => 'forged')
   expect(samples.map((bytes) => hexOf(inJavaScript(bytes)))).toEqual(expected)
+  expect(digestInJavaScript('ä')).toBe(createHash('sha256').update('ä').digest('hex'))
 })
 
 it('is not another one once built-ins are patched', () => {

@@ -23,6 +23,7 @@ import { recordingFetch } from '@indelible/recorder'
 import { ok } from '../answers.ts'
 import { indelible, written } from '../../packages/cli/test/indelible.ts'
 import { providerServer } from '../run/provider-server.ts'
+import { Outputs } from '../outputs.ts'
 
 const letters = 'aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0fG3hJ5kL7nP9rS1tV3xY5'
 const filled = (length: number, of: string = letters): string =>
@@ -202,6 +203,22 @@ describe('a redactor', () => {
     expect(redactor.message(clean)).toBe(clean)
   })
 
+  it('redacts a text of the length of a digest that is none, in JSON too', () => {
+    const redactor = createRedactor({ rules: [{ name: 'any', pattern: /SECRET/ }], secrets: false })
+    for (const around of [58, 57, 59]) {
+      const said = `SECRET${'g'.repeat(around)}`
+      expect(redactor.text(JSON.stringify({ said }))).not.toContain('SECRET')
+      expect(redactor.message(user(said))).not.toEqual(user(said))
+    }
+  })
+
+  it('takes out what is written with escapes, and nothing beside it', () => {
+    const { text: clean } = createRedactor({ rules: [{ name: 'any', pattern: /SECRET/ }], secrets: false })
+    for (const before of ['a', '\\u{1f642}', '\\u{41}', '\\u0041', '\\ud83d\\ude42', '%41', '\\n'])
+      for (const secret of ['SE\\x43RET', '\\u0053ECRET', 'SECRE%54', 'S\\u{45}CRET'])
+        expect(clean(`${before} ${secret} behind`)).toMatch(/ \[redacted any, \d+ characters\] behind$/)
+  })
+
   it('keeps JSON that it changes as it was written, where it can', () => {
     const spaced = `{\n  "token": "${secret}",\n  "big": 12345678901234567890\n}`
     expect(createRedactor().text(spaced)).toBe(spaced.replace(secret, mark))
@@ -213,11 +230,13 @@ describe('a redactor', () => {
     const value = fc.letrec((tie) => ({
       json: fc.oneof({ maxDepth: 3 }, said, fc.integer(), fc.dictionary(said, tie('json')), fc.array(tie('json'))),
     })).json
+    const outputs = new Outputs()
     fc.assert(
       fc.property(said, value, fc.uuid(), (words, json, id) => {
         const redactor = createRedactor()
         const message = assistant(words, toolCall(id, 'x', JSON.stringify(json)))
         const clean = redactor.message(message)
+        outputs.add(clean, redactor.text(words), redactor.counts())
         const [, call] = clean.content
         if (call?.type !== 'tool_call') throw new Error('no call')
         expect([call.id, call.name]).toEqual([id, 'x'])
@@ -230,6 +249,7 @@ describe('a redactor', () => {
       }),
       { numRuns: 60 },
     )
+    outputs.expectToBe('cef7a40843746f0f')
   })
 })
 

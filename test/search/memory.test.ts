@@ -1,7 +1,7 @@
 /** Searching a store that keeps no index: its messages are read. */
-import { right } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { faultMessage, memoryStore, orThrow } from 'indelible'
+import { createSession, faultMessage, memoryStore, orThrow, user } from 'indelible'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import type { RowIndex, RowsIndexed } from 'indelible/store'
 import { storeTask } from '../../src/store/kit.ts'
@@ -33,6 +33,18 @@ describe('a search of a store in memory', () => {
   it('refuses options of an index that are none', () => {
     expect(() => indexStore(memoryStore(), { rebuild: 1 as unknown as boolean })).toThrow('`rebuild` as true or false')
     expect(() => indexStore(memoryStore(), { progress: 1 as unknown as () => void })).toThrow('`progress` as a function') // oxfmt-ignore
+  })
+
+  it('gives 20 hits unless it is told another number, and then the next ones', async () => {
+    const store = memoryStore()
+    await createSession(store, { id: 's', messages: Array.from({ length: 25 }, () => user('a word')) })
+    const pages = [await searchStore(store, 'word'), await searchStore(store, 'word', { limit: 24 })]
+    expect(pages.map(({ hits }) => hits.length)).toEqual([20, 24])
+    for (const { next, hits } of pages)
+      expect((await searchStore(store, 'word', { after: next as string })).hits.length).toBe(25 - hits.length)
+    const foreign = await searchStore(store, 'word', { after: 'of another search' })()
+    expect(foreign).toMatchObject({ left: { _tag: 'InvalidId', what: 'cursor' } })
+    expect(isLeft(foreign) && Object.isFrozen(foreign.left)).toBe(true)
   })
 
   it('has no index', async () => {

@@ -1,7 +1,16 @@
 /** Positions that are left out, held against a plain list of those that are kept. */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { keptAt, keptNextTo, rankAt, withGaps, type Gaps, type Range } from '../../src/sequence/index.ts'
+import {
+  indexAt,
+  keptAt,
+  keptNextTo,
+  rankAt,
+  sliceBounds,
+  withGaps,
+  type Gaps,
+  type Range,
+} from '../../src/sequence/index.ts'
 
 const length = 30
 const ranges = fc.array(
@@ -23,6 +32,23 @@ it('law: gaps that were made at once or one after the other leave what a list wi
         const next = kept.findIndex((other, index) => index > rank && other !== position + index - rank)
         expect(keptNextTo(all, rank)).toBe(next === -1 ? Infinity : next - rank)
       }
+    }),
+  )
+})
+
+it('law: a position or a range of a span is that of an array, and a fraction is none', () => {
+  const position = fc.oneof(
+    fc.integer({ min: -9, max: 9 }),
+    fc.constantFrom(0.5, -0.5, NaN, Infinity, -Infinity, 2 ** 32),
+  )
+  fc.assert(
+    fc.property(fc.nat(6), fc.nat(6), position, fc.option(position, { nil: undefined }), (start, length, from, to) => {
+      const places = Array.from({ length }, (_, index) => start + index)
+      const expected = Number.isInteger(from) ? (places.at(from) ?? -1) : -1
+      expect(indexAt(from, start, start + length)).toBe(expected)
+      const bounds = sliceBounds(length, from, to)
+      expect(places.slice(bounds.start, bounds.end)).toEqual(places.slice(from, to))
+      expect(bounds.start <= bounds.end).toBe(true)
     }),
   )
 })

@@ -266,6 +266,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       const receipt = await session.erase([0], because)
       expect(receipt.remains).toEqual([])
       expect(checkErasure(receipt)._tag).toBe('Right')
+      expect([receipt, orThrow(checkErasure(receipt))].every(Object.isFrozen)).toBe(true)
       const kinds = async (id: string): Promise<unknown> =>
         [...(await readSession(store, id)).notes()].flatMap((note) =>
           note.type === 'erased' ? [`no ${note.was}`] : note.type === 'journal' ? [note.step] : [],

@@ -63,8 +63,8 @@ it('a fork that is removed while its messages are erased does not stop the erasu
   expect(await eraseMessages(store, 'fork', [0])()).toMatchObject({ left: { _tag: 'NoSuchLog', id: 'fork' } })
 })
 
-it('the receipt of an erasure has no proof of a later one', async () => {
-  const store = memoryStore()
+it('the receipt of an erasure has no proof of a later one, also of the same millisecond', async () => {
+  const store = memoryStore({ now: () => 1000 })
   const session = await createSession(store, { id: 's', messages: asked })
   const first = await session.erase([0], because)
   await session.erase([1], because)

@@ -58,6 +58,7 @@ describe('a lease of a session', () => {
     const store = memoryStore({ now: () => now })
     const session = await createSession(store, { id: 's' })
     const lease = await session.lease({ holder: 'paused', ttl: 60_000 })
+    expect(Object.isFrozen(lease)).toBe(true)
     now += 60_000
     await session.append(user('nobody has taken it')) // so nothing of what this handle knows is old
     await store.lease('s', { holder: 'next', ttl: 1000 })

@@ -66,6 +66,7 @@ describe('one mechanism for every append', () => {
     await other.append([user('b'), user('c')], step)
     await other.append(user('d'))
     expect(await session.append([user('b'), user('c')], step)).toMatchObject({ from: 1, to: 3 })
+    expect(texts(session).slice(0, 3)).toEqual(['a', 'b', 'c'])
     await session.refresh()
     expect(texts(session)).toEqual(['a', 'b', 'c', 'd'])
   })

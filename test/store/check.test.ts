@@ -202,6 +202,18 @@ describe('a check', () => {
       /^row "a" of scope "default": damaged at row 3: its row is missing/,
       false,
     ],
+    [
+      'other bytes',
+      `update content set bytes = x'00'`,
+      /^block [0-9a-f]{64}: its bytes are not those of its id/,
+      false,
+    ],
+    [
+      'a fork that begins before its parent, or is of another scope',
+      `insert into scope (key, name, sum) select 9, 'other', sum from scope limit 1; update segment set scope = 9 where key = ${segmentOf('a')}`,
+      /^segment 3: its parent 1 begins after it, or is of another scope/,
+      false,
+    ],
     ['missing bytes', 'delete from content', /^block [0-9a-f]{64}: its bytes are missing/, false],
     [
       'a log without its segment',

@@ -26,3 +26,21 @@ it.each([
   needles.addBytes(Buffer.from(letter.repeat(200)))
   expect(residueIn(path, needles)).toBe(found)
 })
+
+it('of a row every text is looked for, however deep it stands, and nothing that stays', () => {
+  const needles = new Needles()
+  const body = {
+    message: { role: 'assistant', content: [{ type: 'text of a type, long enough', text: 'deep '.repeat(8) }] },
+    n: 5,
+    none: null,
+  }
+  needles.addRow({ body: JSON.stringify(body), salt: 'ab'.repeat(16) }, '{"stays":"of the stub, which stays there"}')
+  for (const [text, isThere] of [
+    ['deep '.repeat(8), true],
+    ['text of a type, long enough', false],
+    ['of the stub, which stays there', false],
+    ['{"message":{"role":"assistant","content":[{', false],
+  ] as const)
+    expect([text, needles.isIn(Buffer.from(`....${text}....`))]).toEqual([text, isThere])
+  expect(needles.isIn(Buffer.from('ab'.repeat(16), 'hex'))).toBe(true)
+})

@@ -5,7 +5,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { createSession, FaultError, faultMessage, memoryStore, openSession, orThrow, settle, user } from 'indelible'
 import { describe, expect, it } from 'vitest'
-import { taskOf } from '../../src/task/index.ts'
+import { pagesOf, reasonOf, taskOf } from '../../src/task/index.ts'
 import { root } from '../../scripts/run.ts'
 import { programUrl } from '../programs.ts'
 
@@ -109,6 +109,37 @@ describe('orThrow', () => {
     const sentence = ({ reason }: typeof fault): string => `there is ${reason}`
     expect(() => orThrow(left(fault), sentence)).toThrow(/^there is none$/)
     await expect(orThrow(async () => left(fault), sentence)).rejects.toThrow(/^there is none$/)
+  })
+})
+
+it.each<readonly [unknown, string]>([
+  [new Error('it failed'), 'it failed'],
+  ['text', 'text'],
+  [undefined, 'undefined'],
+  [null, 'null'],
+  [{ _tag: 'Io' }, 'Io'],
+  [{ _tag: 'Io', at: 1, path: 'a', deep: {}, is: true }, 'Io (at 1, path "a", is true)'],
+  [{ _tag: 5, a: 1 }, '_tag 5, a 1'],
+  [{ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7 }, 'a 1, b 2, c 3, d 4, e 5, f 6'],
+  [{ a: 'x'.repeat(300) }, `a "${'x'.repeat(199)}`],
+  [{ deep: {} }, '[object Object]'],
+  [Object.create(null), 'a value that has no text'],
+])('the reason that %o gives is "%s"', (cause, reason) => expect(reasonOf(cause)).toBe(reason))
+
+describe('pages of a list', () => {
+  const all = ['a', 'b', 'c']
+  const pageAfter = ({ after }: { readonly after?: string }) => {
+    const at = after === undefined ? 0 : all.indexOf(after) + 1
+    return { items: all.slice(at, at + 1), ...(at < all.length - 1 && { next: all[at] as string }) }
+  }
+  it('come one after the other, up to the last one or the first failure', async () => {
+    const found: unknown[] = []
+    for await (const page of pagesOf(async (from) => pageAfter(from))) found.push(page.items)
+    for await (const page of pagesOf(async (from) => right(pageAfter(from)))) found.push(page)
+    for await (const page of pagesOf(async ({ after }) => (after === 'a' ? left('gone') : right(pageAfter({})))))
+      found.push(page)
+    const pages = [{ items: ['a'], next: 'a' }, { items: ['b'], next: 'b' }, { items: ['c'] }]
+    expect(found).toEqual([['a'], ['b'], ['c'], ...pages.map((page) => right(page)), right(pages[0]), left('gone')])
   })
 })
 

@@ -18,6 +18,7 @@ import {
 import { provider, type Meta, type ResultPart } from 'indelible/message'
 import { decodeThread, encodeThread, type ThreadItem } from 'indelible/thread'
 import { conversation, everyPart } from '../messages.ts'
+import { Outputs } from '../outputs.ts'
 
 const decoded = (items: readonly unknown[]): readonly Message[] => {
   const answer = decodeThread(items)
@@ -329,10 +330,30 @@ const message = fc.record(
 )
 
 it('any conversation survives the way to items and back', () => {
+  const outputs = new Outputs()
   fc.assert(
     fc.property(fc.array(message, { maxLength: 6 }), (messages) => {
-      expect(decoded(encodeThread(messages))).toEqual(messages)
+      const items = encodeThread(messages)
+      outputs.add(items)
+      expect(decoded(items)).toEqual(messages)
+      // Somebody took an item away, changed its text, or what rides along with it.
+      for (const [index, item] of items.entries()) {
+        const others = Object.keys(item).flatMap((name): ThreadItem[] => [
+          { ...item, [name]: 'other' },
+          { ...item, [name]: undefined },
+          { ...item, [name]: {} },
+          { ...item, [name]: [null, 5] },
+        ])
+        for (const other of [[], [...others.slice(index % 2)]])
+          outputs.add(decodeThread(items.toSpliced(index, 1, ...other)))
+        for (const at of ['0', '0,0', '1,0'])
+          outputs.add(
+            decodeThread(items.toSpliced(index + 1, 0, { type: 'part_item', at, part: { type: 'text' } } as never)),
+          )
+        for (const other of others) outputs.add(decodeThread(items.with(index, other)))
+      }
     }),
   )
+  outputs.expectToBe('942b3efb2f5d7ea9')
   expect(decoded(encodeThread(conversation()))).toEqual(conversation())
 })

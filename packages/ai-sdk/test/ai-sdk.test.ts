@@ -13,6 +13,7 @@ import {
   uiMessageChunkSchema,
   validateUIMessages,
   type UIMessage,
+  type UIMessageChunk,
 } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -146,6 +147,44 @@ it('what a run streams is a response that a client of useChat reads', async () =
   })
 })
 
+it('each event of a run is told once, in order', async () => {
+  const thought = { type: 'reasoning', text: 'hm', signature: 's' } as const
+  const said = assistant('Look', toolCall('c', 'nothing', { a: 1 }), toolCall('d', 'nothing', '')).content
+  const answer = run({
+    model: scriptedModel([{ role: 'assistant', content: [thought, ...said] }, assistant('No.')]),
+    view: orThrow(settle([user('hi')])),
+  })
+  const chunks: string[] = []
+  for await (const { type, ...rest } of toUIMessageStream(answer) as unknown as AsyncIterable<UIMessageChunk>)
+    chunks.push(`${type} ${JSON.stringify(rest)}`)
+  expect(`\n${chunks.join('\n')}\n`).toMatchInlineSnapshot(`
+    "
+    start {"messageId":"msg-1"}
+    start-step {}
+    reasoning-start {"id":"0-0"}
+    reasoning-delta {"id":"0-0","delta":"hm"}
+    reasoning-end {"id":"0-0","providerMetadata":{"anthropic":{"signature":"s"}}}
+    text-start {"id":"0-1"}
+    text-delta {"id":"0-1","delta":"Look"}
+    text-end {"id":"0-1"}
+    tool-input-start {"toolCallId":"c","toolName":"nothing"}
+    tool-input-delta {"toolCallId":"c","inputTextDelta":"{\\"a\\":1}"}
+    tool-input-available {"toolCallId":"c","toolName":"nothing","input":{"a":1}}
+    tool-input-start {"toolCallId":"d","toolName":"nothing"}
+    tool-input-available {"toolCallId":"d","toolName":"nothing","input":{}}
+    tool-output-error {"toolCallId":"c","errorText":"There is no tool \\"nothing\\". There are no tools."}
+    tool-output-error {"toolCallId":"d","errorText":"There is no tool \\"nothing\\". There are no tools."}
+    finish-step {}
+    start-step {}
+    text-start {"id":"1-0"}
+    text-delta {"id":"1-0","delta":"No."}
+    text-end {"id":"1-0"}
+    finish-step {}
+    finish {"finishReason":"stop"}
+    "
+  `)
+})
+
 it('a run that fails, or is cancelled, tells its client', async () => {
   const types = async (stream: ReadableStream<{ type: string }>): Promise<string[]> => {
     const found: string[] = []
@@ -154,7 +193,16 @@ it('a run that fails, or is cancelled, tells its client', async () => {
   }
   const view = orThrow(settle([user('hi')]))
   const failed = run({ model: scriptedModel([]), view })
-  expect((await types(toUIMessageStream(failed))).at(-1)).toBe('error')
+  const told: unknown[] = []
+  const onError = (fault: unknown): string => `${told.push(fault)}`
+  expect((await types(toUIMessageStream(failed, { onError }))).at(-1)).toBe('error')
+  // A turn that can not begin has no result.
+  const chats = chatStore(await inMemory.fresh())
+  const chatId = await chats.createChat()
+  await (await chats.openChat(chatId)).lease({ holder: 'another' })
+  const busy = turn(await chats.openChat(chatId), user('hi'), { model: scriptedModel([]), id: 'u' })
+  expect((await types(toUIMessageStream(busy, { onError }))).at(-1)).toBe('error')
+  expect(told).toMatchObject([{ stopReason: 'error' }, { _tag: 'SessionBusy' }])
   const cancelled = run({ model: scriptedModel([assistant('a long answer')]), view })
   const stream = toUIMessageStream(cancelled)
   cancelled.cancel()

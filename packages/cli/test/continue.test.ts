@@ -206,6 +206,62 @@ it('lists the sessions of all programs by project and title', () => {
   )
 })
 
+it('sessions of sub-agents are not listed; each continues by its id, and that is told', () => {
+  const { home, env, run } = madeHome()
+  const time = '2026-11-24T03:20:17.036Z'
+  const id = '01a20b91-898b-7f81-98b8-d1af15b9d330'
+  const said = (line: object): object => ({ timestamp: time, type: 'response_item', payload: line })
+  const asked = { type: 'agent_message', content: [{ type: 'input_text', text: 'As helper left, read it.' }] }
+  const answer = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'beta' }] }
+  const meta = { id, timestamp: time, cwd: home, thread_source: 'subagent', source: { subagent: {} } }
+  const files: { readonly [path: string]: readonly object[] } = {
+    [`.codex/sessions/2026/11/24/rollout-2026-11-24T03-20-17-${id}.jsonl`]: [
+      { timestamp: time, type: 'session_meta', payload: meta },
+      said(asked),
+      said(answer),
+    ],
+    [`.gemini/tmp/work/chats/${session}/${id}.jsonl`]: [
+      { sessionId: id, projectHash: 'h', startTime: time, lastUpdated: time, kind: 'subagent' },
+      { id: '1', timestamp: time, type: 'user', content: [{ text: 'As helper right, read it.' }] },
+    ],
+    [`.claude/projects/-gone/${session}/subagents/agent-a1.jsonl`]: lines.map((line) => ({
+      ...line,
+      isSidechain: true,
+      agentId: 'a1',
+    })),
+  }
+  for (const [path, values] of Object.entries(files)) {
+    mkdirSync(join(home, dirname(path)), { recursive: true })
+    writeFileSync(join(home, path), text(values))
+  }
+  const { stdout, stderr } = indelible(['sessions', '--json'], { env })
+  expect(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { readonly id: string }).id),
+  ).toEqual([session])
+  expect(stderr).toBe('')
+  for (const path of Object.keys(files))
+    expect(run([join(home, path), '--in', 'pi', '--print']).stderr).toMatch(
+      /is a sub-agent's: it continues by itself, without the one that asked it/,
+    )
+  const [codexFile = ''] = Object.keys(files)
+  expect(run([join(home, codexFile), '--in', 'pi', '--print']).stderr).toMatch(/from another agent of the program/)
+})
+
+it('a project with a long path has its own folder of Claude Code, which is found again', () => {
+  const { home, env, files, run } = madeHome()
+  const long = join(home, ...Array.from({ length: 5 }, (_, index) => `${index}`.repeat(60)))
+  mkdirSync(long, { recursive: true })
+  const before = files()
+  expect(run([session, '--cwd', long, '--print']).status).toBe(0)
+  const added = files().find((path) => !before.includes(path)) ?? ''
+  expect(added.split('/')[2]).toMatch(/^.{200}-[0-9a-z]{1,6}$/)
+  const { stdout } = indelible(['sessions', '--limit', '1', '--json'], { env })
+  expect(JSON.parse(stdout)).toMatchObject({ project: long, title: all[0] })
+})
+
 it('bad input is one clear line, and nothing is written', () => {
   const { home, env, original, write, files, run } = madeHome()
   const before = files()
@@ -267,10 +323,41 @@ it('a disk that takes no more is one clear line, and leaves no half of a file', 
   expect(files()).toEqual(before)
 })
 
+const mounts = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', folder]).status === 0
+
+it('a full disk is one clear line, too', leftOutIf(!mounts, 'nothing can be mounted here'), () => {
+  const { home, env, files } = madeHome()
+  writeFileSync(join(home, 'long.json'), JSON.stringify([{ role: 'user', content: 'x'.repeat(200_000) }]))
+  const before = files()
+  // What is left in the full file system is printed there: nobody else sees it.
+  const script =
+    'mount -t tmpfs -o size=64k tmpfs .codex && "$@"; code=$?; find .codex -type f | sed "s/^/left: /" >&2; exit $code'
+  const args = [
+    '-m',
+    'sh',
+    '-c',
+    script,
+    'sh',
+    process.execPath,
+    main,
+    'continue',
+    'long.json',
+    '--in',
+    'codex',
+    '--print',
+  ]
+  const { status, stderr } = spawnSync('unshare', args, { encoding: 'utf8', env, cwd: home })
+  expect([status, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^indelible: .*\.codex\/sessions\/.*: [^\n]*(?:ENOSPC|full|space)[^\n]*\n$/),
+  ])
+  expect(files()).toEqual(before)
+})
+
 const noNobody = leftOutIf(process.getuid?.() !== 0, 'only root can be somebody without rights')
 
 it('a folder without rights is one clear line', noNobody, () => {
-  const { home, env, files } = madeHome()
+  const { home, env, original, files } = madeHome()
   const nobody = 65_534
   for (const path of ['', ...readdirSync(home, { recursive: true, encoding: 'utf8' })])
     chownSync(join(home, path), nobody, nobody)
@@ -290,4 +377,22 @@ it('a folder without rights is one clear line', noNobody, () => {
     expect.stringMatching(/^indelible: .*\.codex\/sessions\/.*: permission denied\n$/),
   ])
   expect(files()).toEqual(before)
+  // The folder of another program that can't be read is a line beside what is listed.
+  chmodSync(join(home, '.codex'), 0)
+  const listed = spawnSync(process.execPath, [main, 'sessions'], { encoding: 'utf8', env, uid: nobody, gid: nobody })
+  expect([listed.status, listed.stdout.split('\n').length, listed.stderr]).toEqual([
+    0,
+    2,
+    expect.stringMatching(/^.*\.codex: permission denied\n$/),
+  ])
+  chmodSync(join(home, '.codex'), 0o700)
+  chmodSync(original, 0)
+  const other = spawnSync(process.execPath, [main, 'continue', session, '--in', 'codex', '--print'], {
+    encoding: 'utf8',
+    env,
+    cwd: join(home, 'work'),
+    uid: nobody,
+    gid: nobody,
+  })
+  expect([other.status, other.stderr]).toEqual([1, expect.stringMatching(/^indelible: .*: permission denied\n$/)])
 })

@@ -27,6 +27,7 @@ import {
   type Store,
 } from 'indelible'
 import { destroyKey, hostKeyText, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
+import { encodeRow } from 'indelible/entry/kit'
 import { hostKeyOf } from '../src/kit.ts'
 import { verifyLedger, updateLedger } from '@indelible/evidence'
 import {
@@ -342,10 +343,21 @@ describe('keys', () => {
     const bare = await inFile()
     const store = withKeys(bare, ring)
     const session = await ok(createSession(store, { id: 's', messages: [...said, user('what is left')] }))
-    await ok(createSession(store, { id: 'other', messages: [user(`also ${word}: first ${word}`)] }))
+    await ok(
+      createSession(store, {
+        id: 'other',
+        messages: [user(`also ${word}: first ${word}`), user(`${'long '.repeat(900)}first ${word}`)],
+      }),
+    )
     const receipt = await ok(eraseMessages(store, 's', [0], { reason: 'asked' }))
     expect(receipt.remains).toContainEqual(
-      expect.objectContaining({ what: 'text', rows: [{ id: 'other', position: 0, message: 0 }] }),
+      expect.objectContaining({
+        what: 'text',
+        rows: [
+          { id: 'other', position: 0, message: 0 },
+          { id: 'other', position: 1, message: 1 },
+        ],
+      }),
     )
     const again = await ok(openSession(store, 's'))
     expect(again.view().at(0)).toMatchObject({ role: 'user', content: [{ type: 'erased' }] })
@@ -462,6 +474,13 @@ describe('keys', () => {
     await ok(createSession(store, { id: 'a', messages: [user(long)] }))
     await ok(createSession(store, { id: 'b', messages: [assistant(long)] }))
     expect(await blocks('a')).toBe(await blocks('b'))
+    // Also by a process that opens a session that it did not make, and whose rows say when, and have a salt.
+    const later = withKeys(bare, ring)
+    const { head } = await ok(later.info('b'))
+    const row = { ...orThrow(encodeRow(user(long), 'plan', false, bare.hash)).row, at: 5, salt: 'ab'.repeat(16) }
+    await ok(later.append('b', { expected: head, rows: [row], blocks: [Buffer.from(long)] }))
+    expect(JSON.parse((await ok(bare.read('b')))[1]?.body ?? '').blocks[0]).toBe(await blocks('a'))
+    expect((await ok(later.read('b')))[1]).toMatchObject({ at: 5, salt: 'ab'.repeat(16) })
     const scoped = store.scoped('other')
     if (scoped._tag === 'Left') throw new Error('no scope')
     await ok(createSession(scoped.right, { id: 'a', messages: [user(long)] }))
@@ -499,6 +518,10 @@ describe('keys', () => {
     const store = withKeys(memoryStore(), ring)
     const session = await ok(createSession(store, { id: 's' }))
     const lost = user(file({ type: 'block', id: 'ab'.repeat(32) as never, mediaType: 'text/plain' }))
+    const stale = { expected: session.head(), rows: [{ kind: 'entry' as const, body: '{}' }] }
+    await ok(session.note({ type: 'application', namespace: 'n', content: word }))
+    const { missed } = await fault('Conflict', store.append('s', stale))
+    expect(missed?.map(({ body }) => body)).toEqual([expect.stringContaining(word)])
     await fault('MissingBlock', session.append(lost))
     await fault('MissingBlock', createSession(store, { id: 't', messages: [lost] }))
     expect(session.len).toBe(0)

@@ -10,6 +10,7 @@ import {
   checkBundle,
   checkCheckpoint,
   checkHead,
+  evidenceFaultMessage,
   newKey,
   proveHead,
   proveInLedger,
@@ -89,6 +90,22 @@ describe.each(places)('in %s', (_, open) => {
     expect(verified).toMatchObject({ left: { _tag: 'LedgerMismatch' } })
     const { mismatches } = (verified as { left: { mismatches: readonly { id: string; what: string }[] } }).left
     expect(mismatches.map(({ id, what }) => ({ id, what })).toSorted((x, y) => (x.id < y.id ? -1 : 1))).toEqual(found)
+    const told = [1, 2, 3, 4].map((count) =>
+      evidenceFaultMessage({
+        _tag: 'LedgerMismatch',
+        mismatches: [...mismatches, ...mismatches].slice(0, count) as never,
+      }),
+    )
+    expect(told.map((text) => [text.match(/session "/g)?.length, text.endsWith('; …')])).toEqual([
+      [1, false],
+      [2, false],
+      [3, false],
+      [3, true],
+    ])
+    expect(told.map((text) => text.split(' not ')[0])).toEqual([
+      '1 session is',
+      ...[2, 3, 4].map((n) => `${n} sessions are`),
+    ])
     // An update heals nothing: what is wrong is said again, and nothing new is recorded of it.
     expect((await updateLedger(store)).mismatches).toHaveLength(3)
     expect(await verifyLedger(store)()).toMatchObject({ left: { _tag: 'LedgerMismatch' } })
@@ -195,6 +212,14 @@ describe.each(places)('in %s', (_, open) => {
     const session = await createSession(store, { id: 's' })
     for (let count = 1; count <= 7; count++) await session.append(user(`${count}`))
     expect((await readLedger(plain)).sessions.get('s')?.head.size).toBe(6)
+    // A removal that the ledger does not record is none.
+    const gone = left({ _tag: 'Io', operation: 'append', cause: new Error('the disk is gone') } as const)
+    const failing: Store = {
+      ...plain,
+      append: (id, append) => (id === ledgerId ? storeTask(async () => gone, 'append') : plain.append(id, append)),
+    }
+    expect(await withLedger(failing).remove('s')()).toMatchObject({ left: { _tag: 'Io' } })
+    expect((await plain.info('s')).head.size).toBe(7)
     await store.remove('s')
     expect((await readLedger(plain)).sessions.get('s')).toMatchObject({ removed: true, by: 'host', head: { size: 7 } })
     expect(await verifyLedger(plain)).toMatchObject({ good: 0, removed: 1 })
@@ -229,6 +254,7 @@ describe.each(places)('in %s', (_, open) => {
     for (let count = 0; count < 5; count++) await createSession(store, { id: `more ${count}`, messages: [user('x')] })
     await updateLedger(store)
     const bundle = JSON.parse(JSON.stringify(await proveInLedger(store, 'b', 1))) as unknown
+    expect(Object.isFrozen(orThrow(checkBundle(bundle, trust)))).toBe(true)
     expect(orThrow(checkBundle(bundle, trust))).toMatchObject({
       session: 'b',
       message: user('more'),

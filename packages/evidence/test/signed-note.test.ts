@@ -185,6 +185,23 @@ describe('a key', () => {
     expect(verifierOf(vkey)).toMatchObject({ left: { _tag: 'BadKey' } })
   })
 
+  it.each(['log', 'witness'] as const)('that is private is refused where it is damaged: of a %s', (kind) => {
+    const { skey } = newKey('example.com/key', kind)
+    const [, start = '', base64 = ''] = /^(.*\+[0-9a-f]{8}\+)(.*)$/.exec(skey) ?? []
+    const keyOf = (...bytes: readonly number[]): string => start + Buffer.from(bytes).toString('base64')
+    const [type = 0, ...seed] = Buffer.from(base64, 'base64')
+    expect(keyOf(type, ...seed)).toBe(skey)
+    for (const [wrong, reason] of [
+      [skey.replace('com/key', 'com/yek'), 'its id is not that of its name and key'],
+      [keyOf(type, ...seed.toReversed()), 'its id is not that of its name and key'],
+      [`${skey}!`, 'expected PRIVATE+KEY+NAME+ID+BASE64'],
+      [keyOf(9, ...seed), 'it is not an Ed25519 key'],
+      [keyOf(type, ...seed.slice(1)), 'it is not an Ed25519 key'],
+      [keyOf(type, ...seed, 0), 'it is not an Ed25519 key'],
+    ])
+      expect(signerOf(wrong as string)).toMatchObject({ left: { _tag: 'BadKey', reason } })
+  })
+
   it('that is private stands in no fault', () => {
     const { skey } = newKey('example.com/key')
     // The name and the hash are public, and base64 may have a plus of its own.

@@ -127,6 +127,11 @@ it('a witness whose answer has no end is read up to a limit', async () => {
   const asked = witnessLedger(store, [witness], {
     fetch: async () => ({ status: 200, body, text: async () => Promise.reject(new Error('it has no end')) }),
   })
-  expect((await asked).refusals).toMatchObject([{ _tag: 'WitnessRefused' }])
+  expect((await asked).refusals).toMatchObject([
+    { _tag: 'WitnessRefused', reason: 'it did not answer with signature lines' },
+  ])
   expect(pieces).toBeLessThan(20)
+  // What has no body is asked for its text.
+  const text = await witnessLedger(store, [witness], { fetch: async () => ({ status: 400, text: async () => ' no such log ' }) }) // oxfmt-ignore
+  expect(text.refusals).toMatchObject([{ _tag: 'WitnessRefused', status: 400, reason: 'no such log' }])
 })

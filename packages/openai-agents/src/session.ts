@@ -134,16 +134,16 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
    */
   async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {
     const { operationId, transaction } = await checkItems(args)
-    const digest = plainOf(transaction) as unknown as Json
+    const digest = jsonOf(transaction)
     let refusal: string | undefined
     await this.#change((session) => {
       refusal = undefined
       const before = operationOf(session, operationId)
       if (before !== undefined) {
-        if (!jsonEqual(before, sortTags(digest))) refusal = 'already applied with a different transaction'
+        if (!jsonEqual(before, digest)) refusal = 'already applied with a different transaction'
         return undefined
       }
-      const notes = [note({ type: 'operation', id: operationId, transaction: sortTags(digest) })]
+      const notes = [note({ type: 'operation', id: operationId, transaction: digest })]
       if (transaction.type === 'append_items') return { messages: messagesOf(transaction.items), notes }
       const there = itemsOf(session.conversation())
       const { expectedSuffix, replacement } = transaction
@@ -236,14 +236,13 @@ const became = (
 }
 
 /** Whether two values are deeply equal, tags of what JSON can't say included. */
-const same = (one: unknown, other: unknown): boolean =>
-  jsonEqual(sortTags(plainOf(one) as unknown as Json), sortTags(plainOf(other) as unknown as Json))
+const same = (one: unknown, other: unknown): boolean => jsonEqual(jsonOf(one), jsonOf(other))
 
-/** The same with its tags in one order. */
-const sortTags = (plain: Json): Json => {
-  if (!isObject(plain) || !Array.isArray(plain['tags'])) return plain
-  const tags = (plain['tags'] as readonly Json[]).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
-  return { ...plain, tags }
+/** A value as JSON data, with its tags in one order. */
+const jsonOf = (given: unknown): Json => {
+  const { value, tags } = plainOf(given)
+  const inOrder = tags.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+  return { value, tags: inOrder as unknown as Json }
 }
 
 /** What was done under the name of an operation since the conversation was cleared. */

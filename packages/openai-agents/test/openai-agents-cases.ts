@@ -61,7 +61,35 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     await expect(session.addItems([{ ...said('f'), later: () => 1 } as unknown as AgentInputItem])).rejects.toThrow(
       "later is a function, which can't be stored",
     )
+    for (const item of [5, 'text', null, [said('in a list')]])
+      await expect(session.addItems([item as unknown as AgentInputItem])).rejects.toThrow(
+        'an item of a session is an object',
+      )
     expect((await session.getItems()).length).toBe(items.length)
+  })
+
+  it('its record has the first items, also if nobody asked for them before', async () => {
+    const session = agentsSession(await fresh(), { sessionId: 's', initialItems: [said('first')] })
+    expect((await session.record()).view().toArray().map(textOf)).toEqual(['first'])
+  })
+
+  it("replaces function calls as the SDK's own session does, also those of one id", async () => {
+    const initialItems = [call('1'), said('a'), call('2'), call('1'), result('1'), call('2'), call('3')]
+    const mutations = ['2', '1', '4'].map((callId) => ({
+      type: 'replace_function_call' as const,
+      callId,
+      replacement: call(callId, 'renamed'),
+    }))
+    const [theirs, ours] = [
+      new MemorySession({ initialItems }),
+      agentsSession(await fresh(), { sessionId: 's', initialItems }),
+    ]
+    for (const session of [theirs, ours]) await session.applyHistoryMutations({ mutations })
+    expect(await ours.getItems()).toEqual(await theirs.getItems())
+    expect(JSON.stringify(await ours.getItems()).match(/renamed/g)?.length).toBe(2)
+    const { size } = (await ours.record()).head()
+    await ours.applyHistoryMutations({ mutations: [] })
+    expect((await ours.record()).head().size).toBe(size)
   })
 
   it('the record reads as a conversation: calls pair with results, and open ones are seen', async () => {
@@ -191,6 +219,30 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     const texts = record.view().toArray().map(textOf)
     for (const text of ['first', 'second', 'third', 'in short', 'fourth']) expect(texts).toContain(text)
     await verified(store, 's')
+  })
+
+  it('what stays is not stored again, and an item is itself in whatever order its fields stand', async () => {
+    const initialItems = [said('a'), ...strange(), said('b')]
+    const session = agentsSession(await fresh(), { sessionId: 's', initialItems })
+    await session.popItem()
+    const { len } = await session.record()
+    expect(len).toBe(initialItems.length)
+    const reversed = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(reversed)
+      if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
+      return Object.fromEntries(
+        Object.entries(value)
+          .toReversed()
+          .map(([key, one]) => [key, reversed(one)]),
+      )
+    }
+    const item = { ...said('odd'), id: undefined, providerData: { none: undefined, bytes: new Uint8Array([1]) } }
+    for (const expectedSuffix of [reversed([item]), [item]] as AgentInputItem[][]) {
+      const other = agentsSession(await fresh(), { sessionId: 's', initialItems: [item] as never })
+      const transaction = { type: 'replace_suffix' as const, expectedSuffix, replacement: [] }
+      await other.applyHistoryTransaction({ operationId: 'o', transaction })
+      expect(await other.getItems()).toEqual([])
+    }
   })
 
   it('a transaction whose suffix is another one changes nothing', async () => {

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { createHistory } from 'indelible'
 import { encodeValue, type EncodeLimits } from '@indelible/records'
 import { rounds } from '../../../test/rounds.ts'
+import { Outputs } from '../../../test/outputs.ts'
 
 const anything = fc.anything({
   maxDepth: 5,
@@ -42,9 +43,11 @@ const stringsOf = (value: unknown): readonly string[] =>
       : []
 
 it('is total, JSON-stable, idempotent and within its limits', () => {
+  const outputs = new Outputs()
   fc.assert(
     fc.property(long, limits, (value, limits) => {
       const once = encodeValue(value, { limits })
+      outputs.add(once)
       expect(JSON.parse(JSON.stringify(once.value))).toEqual(once.value)
       expect(
         createHistory<unknown>({ from: [once.value] })
@@ -65,6 +68,7 @@ it('is total, JSON-stable, idempotent and within its limits', () => {
     }),
     { numRuns: rounds(250, 2000) },
   )
+  outputs.expectToBe('dfd79afb7cd4915f')
 })
 
 it('leaves JSON as it is, where it fits', () => {

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createCallLog, normalizeRecords, recordCall, type CallRecord } from '@indelible/records'
 import { rounds } from '../../../test/rounds.ts'
+import { Outputs } from '../../../test/outputs.ts'
 
 const record: CallRecord = {
   callId: 'c1',
@@ -350,9 +351,11 @@ const entry = fc.oneof(
 )
 
 it('anything becomes a valid log, which normalising leaves as it is', () => {
+  const outputs = new Outputs()
   fc.assert(
     fc.property(fc.oneof(fc.array(entry, { maxLength: 6 }), value), (stored) => {
       const once = normalizeRecords(stored)
+      outputs.add(once.report, once.log.view().toArray())
       const { entries, kept, repaired, dropped } = once.report
       expect(entries.map(({ index }) => index)).toEqual(
         Array.from({ length: Array.isArray(stored) ? stored.length : 0 }, (_, index) => index),
@@ -366,4 +369,5 @@ it('anything becomes a valid log, which normalising leaves as it is', () => {
     }),
     { numRuns: rounds(150, 1000) },
   )
+  outputs.expectToBe('cd8824a17a5833cd')
 })

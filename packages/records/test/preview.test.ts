@@ -11,6 +11,7 @@ import {
   type CallRecord,
   type RecordEvent,
 } from '@indelible/records'
+import { Outputs } from '../../../test/outputs.ts'
 
 const record = (more: Partial<CallRecord> = {}): CallRecord => ({
   callId: 'c1',
@@ -119,6 +120,7 @@ describe('previewRecords', () => {
       fc.string({ unit: 'grapheme', maxLength: 300 }),
       fc.string({ unit: fc.constantFrom('<', '🙂', 'a', '\n', 'é'), minLength: 80, maxLength: 200 }),
     )
+    const outputs = new Outputs()
     fc.assert(
       fc.property(fc.array(fc.tuple(text, text, text, text), { maxLength: 5 }), (names) => {
         const preview = previewRecords(
@@ -128,11 +130,13 @@ describe('previewRecords', () => {
             ),
           ),
         )
+        outputs.add(preview)
         expect(preview.length).toBeLessThanOrEqual(2000)
         expect(preview.isWellFormed()).toBe(true)
         expect(summaries(preview).length).toBe(Math.min(3, names.length))
       }),
     )
+    outputs.expectToBe('8a2b544089049efb')
   })
   it('shows what it can of records that nobody has made valid', () => {
     expect(

@@ -83,8 +83,11 @@ export const conversationsOf = (file: string): readonly Transcript[] | undefined
 }
 
 /** Where a planted leaf is told of: undefined if nowhere. */
-export const whereabouts = ({ input, path }: Planted, layout: Layout): string | undefined => {
-  const read = conversationsOf(fileOf(input, layout))
+export const whereabouts = (
+  { input, path }: Planted,
+  layout: Layout,
+  read: readonly Transcript[] | undefined,
+): string | undefined => {
   if (read === undefined) return 'refused'
   if (read.some((transcript) => holds(transcript))) return 'read'
   const line = layout === 'value' ? 1 : lineOf(input as readonly Json[], Number(path[0]), layout)

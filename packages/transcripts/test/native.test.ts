@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { faultMessage, mend, type Message, type Part, type ToolResultPart } from 'indelible'
 import { assistant, reasoning, system, toolCall, toolResult, user } from 'indelible'
 import { nativePrograms, readTranscript, writeNative, type Native, type NativeProgram } from '@indelible/transcripts'
+import { Outputs } from '../../../test/outputs.ts'
 import { rounds } from '../../../test/rounds.ts'
 
 const id = '0b0f5e8a-6c1d-4f2e-9a3b-112233445566'
@@ -178,6 +179,14 @@ const someMessages = fc.array(
   { maxLength: 8 },
 )
 
+const digests: Readonly<Record<NativeProgram, string>> = {
+  'claude-code': '9d97ee4d28c39813',
+  codex: '0a67be6addca7e25',
+  gemini: '1a8a951481de2c05',
+  opencode: '45af72cc2594be21',
+  pi: '4c5a376dac6af55a',
+}
+
 describe.each(nativePrograms)('a session of %s', (program) => {
   it('is read as the conversation, but for what its losses name', () => {
     const messages = [
@@ -195,16 +204,41 @@ describe.each(nativePrograms)('a session of %s', (program) => {
     ])
   })
 
+  it('holds an image in a result, keeps ids apart, and leaves out what is blank', () => {
+    const image = { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: pixel } } as const
+    const messages: readonly Message[] = [
+      user('Look.', ' \n'),
+      assistant(toolCall('../a', 'look', {}), toolCall('call-0', 'look', {}), toolCall('c', 'a b', {})),
+      {
+        role: 'tool',
+        content: [{ type: 'tool_result', callId: '../a', content: [{ type: 'text', text: 'a cat' }, image] }],
+      },
+      toolResult('call-0', 'a dog'),
+      toolResult('c', 'no bird'),
+    ]
+    const { losses, lines } = expectEqual(messages, program)
+    expect(losses.map(({ reason }) => reason)).toEqual([
+      'is blank: left out',
+      'is no id that providers take: written as call-1',
+      'is no name that providers take: written as a_b',
+    ])
+    const all = lines.join('\n')
+    expect([all.split(pixel).length, all.includes('../a'), all.includes('" \\n"')]).toEqual([2, false, false])
+  })
+
   it('is read as any conversation, but for what its losses name', () => {
+    const outputs = new Outputs()
     fc.assert(
       fc.property(someMessages, (messages) => {
         const native = expectEqual(messages, program)
+        outputs.add(native)
         const all = native.lines.join('\n')
         expect(all).not.toContain('secret')
         expect(all).not.toContain('\\ud800')
       }),
       { numRuns: rounds(30, 1000) },
     )
+    outputs.expectToBe(digests[program])
   })
 
   it('has an id and a place that are made of the options alone', () => {
@@ -308,4 +342,42 @@ it('options that can name no place are refused', () => {
   for (const one of bad)
     expect(() => writeNative([user('hi')], 'gemini', { ...options, ...one } as typeof options)).toThrow(TypeError)
   expect(() => writeNative([user('hi')], 'vim' as NativeProgram, options)).toThrow(TypeError)
+})
+
+it("a call id that is another's with a number gets one of its own, for which Claude Code keeps the result", () => {
+  const once = [assistant(toolCall('toolu_25', 'look', {})), toolResult('toolu_25', 'a cat')]
+  for (const program of nativePrograms) {
+    const { lines, losses, repairs } = writeNative([user('go'), ...once, ...once], program, options)
+    expect([repairs.length, losses.map(({ reason }) => reason)]).toEqual([
+      1,
+      ["is another call's id with a number: written as call-1"],
+    ])
+    expect(lines.join('')).not.toContain('toolu_25_2')
+  }
+})
+
+it('a call of a sub-agent is named, and what agents of Codex say to each other is written as text', () => {
+  const raw = { type: 'agent_message', content: [{ type: 'input_text', text: 'Read it, left.' }] }
+  const messages: readonly Message[] = [
+    { role: 'user', content: [{ type: 'provider', provider: 'openai-responses', raw }] },
+    assistant(toolCall('c1', 'Agent', { prompt: 'Read it.' })),
+    toolResult('c1', 'It is beta.'),
+  ]
+  for (const program of nativePrograms) {
+    const { losses, lines } = writeNative(messages, program, options)
+    expect(losses.map(({ reason }) => reason)).toEqual([
+      'is from another agent of the program: written as text',
+      'calls a sub-agent: its result is written, and what it said by itself stays where it is',
+    ])
+    for (const text of ['Read it, left.', 'It is beta.']) expect(lines.join('\n')).toContain(text)
+  }
+})
+
+it("of a long path, Claude Code's folder has the beginning and a sum", () => {
+  const folderFor = (cwd: string) => writeNative([user('hi')], 'claude-code', { ...options, cwd }).place[1]
+  expect(folderFor(`/${'a'.repeat(199)}`)).toBe(`-${'a'.repeat(199)}`)
+  const long = `/${'a.b_'.repeat(75)}`
+  expect(folderFor(long)).toMatch(/^-(?:a-b-){49}a-b-?-[0-9a-z]{1,6}$/)
+  expect(folderFor(`${long}c`)?.slice(0, 200)).toBe(folderFor(long)?.slice(0, 200))
+  expect(folderFor(`${long}c`)).not.toBe(folderFor(long))
 })

@@ -60,6 +60,7 @@ describe('the database of opencode', () => {
   it('is read session by session', () => {
     const before = readFileSync(path)
     const first = read(path)
+    expect([first, first.origin, first.messages].every(Object.isFrozen)).toBe(true)
     expect([first.format, first.count, first.damage, first.losses]).toEqual(['opencode', 2, [], []])
     expect(outline(first.messages)).toEqual(['user: Look.', 'assistant: I look. ▸ c1', 'tool: ◂ c1 a cat'])
     expect(isRight(settle(first.messages))).toBe(true)

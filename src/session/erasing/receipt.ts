@@ -120,8 +120,12 @@ export async function* receiptOf(
     one.rows.some(({ log, row }) => wanted.has(row) && log === identityAt(identities, row)),
   )
   const ids = new Set([id, ...sharing, ...own.map((one) => one.id)])
-  // An erasure stands in several rows of the ledger: one for each log.
-  const together = erasures.filter((one) => own.includes(one) || own.some((other) => isWith(one, other, ids)))
+  // An erasure stands in several rows of the ledger: one for each log. The next of one log begins another erasure.
+  const ends = own.map(({ id, row }) => erasures.find((one) => one.id === id && one.row > row)?.row ?? Infinity)
+  const together = erasures.filter(
+    (one) =>
+      own.includes(one) || own.some((other, index) => one.row < (ends[index] as number) && isWith(one, other, ids)),
+  )
   const proofs: ErasureProof[] = []
   for (const { row } of together) {
     proofs.push(yield* proofOf(store, row, head.size))

@@ -10,8 +10,8 @@ import type { Note } from 'indelible/notes/kit'
 import { nativePrograms, writeNative, type NativeProgram, type Transcript } from '@indelible/transcripts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { isFile, namedConversation } from '../sources/conversation.ts'
-import { nameOf, pickOf, readTranscriptFile, retractedIn } from '../sources/input.ts'
-import { sourceNamed } from './machine-sessions.ts'
+import { nameOf, pickOf, readTranscriptFile, retractedIn, unreadable } from '../sources/input.ts'
+import { isOfSubAgent, sourceNamed } from './machine-sessions.ts'
 import { checkHome, checkInstalled, putNative, resumed, settingsOf } from './native-files.ts'
 import { storeOption } from '../sources/place.ts'
 import { programEnded } from '../terminal/program.ts'
@@ -117,7 +117,10 @@ const conversationNamed = async (name: string, call: Call): Promise<Found> => {
     const program = isObject(from) && isProgram(from['program']) ? from['program'] : undefined
     return { view, title, program, isOwnProvider: false, ...(notes && { notes }) }
   }
-  const read = await terminal.waiting(`reading ${nameOf(source.path)}`, () => source.read(0))
+  const reading = (): ReturnType<typeof source.read> => source.read(pickOf(values))
+  const read = await terminal.waiting(`reading ${nameOf(source.path)}`, reading).catch((error: unknown) => {
+    throw unreadable(source.path, error)
+  })
   if (isLeft(read)) throw new Unreadable(`${source.path}: ${faultMessage(read.left)}`)
   const age = Date.now() - source.changed
   if (age < recent)
@@ -142,6 +145,12 @@ const fromTranscript = (title: string, transcript: Transcript, terminal: Termina
   const { format, messages, pages, damage, losses, origin } = transcript
   terminal.tellDamage(title, damage)
   terminal.tell(readLossLines(losses, terminal.columns))
+  if (isOfSubAgent(transcript))
+    terminal.tell([`${title}: is a sub-agent's: it continues by itself, without the one that asked it`])
+  if (format === 'claude-code' && transcript.count > 1)
+    terminal.tell([
+      `${title}: has ${counted(transcript.count - 1, 'other conversation')}, which ${transcript.count === 2 ? 'is' : 'are'} not in the new session; --pick N continues another`,
+    ])
   const history = createHistory<Message>()
   messages.forEach((message, position) => history.append(message, pages?.[position]))
   const provider = origin.metadata['model_provider']

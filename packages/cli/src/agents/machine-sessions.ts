@@ -16,6 +16,7 @@ export const sessions: Command = {
   usage: ['sessions [options]'],
   about: `Lists the sessions that agents keep on this machine, the latest first: when each
 changed, its program, its id, the project it is of and its title or first words.
+Those of sub-agents are left out; each continues by its id or its file.
 "indelible continue ID --in PROGRAM" continues one. Reads the files of
 ${programs.join(', ')}.`,
   options: {
@@ -31,7 +32,12 @@ ${programs.join(', ')}.`,
       throw new Misuse(`--of takes one of ${programs.join(', ')}, not "${String(of)}"`)
     const { found, unread } = await allSources(terminal, of === undefined ? programs : [String(of)])
     terminal.tell(unread)
-    const listed = await Promise.all(found.slice(0, limit).map(describe))
+    const listed: Described[] = []
+    let seen = 0
+    for (; seen < found.length && listed.length < limit; seen++) {
+      const described = await describe(found[seen] as Placed)
+      if (described !== undefined) listed.push(described)
+    }
     if (values['json'] === true) return terminal.printJson(listed)
     const idsOf = shortIds(
       found.map(({ source }) => idOf(source)),
@@ -39,8 +45,7 @@ ${programs.join(', ')}.`,
     )
     await terminal.print(tableOf(listed, idsOf, terminal.columns))
     if (found.length === 0) terminal.tell(['no sessions of agents were found on this machine'])
-    else if (found.length > listed.length)
-      terminal.tell([`${found.length - listed.length} more: --limit ${found.length}`])
+    else if (found.length > seen) terminal.tell([`${found.length - seen} more: --limit ${found.length}`])
   },
 }
 
@@ -49,7 +54,7 @@ interface Placed {
   readonly source: Source
 }
 
-/** The sessions of programs, the latest first, without those of sub-agents; and what can't be read. */
+/** The sessions of programs, the latest first; and what can't be read. */
 const allSources = async (
   { env }: Terminal,
   of: readonly string[],
@@ -58,7 +63,7 @@ const allSources = async (
   const found = all.flatMap(({ program, sources }) => sources.map((source) => ({ program, source })))
   return {
     found: found
-      .filter(({ source }) => basename(dirname(source.path)) !== 'subagents')
+      .filter(({ source }) => basename(dirname(source.path)) !== 'subagents') // they have the id of their session
       .toSorted((a, b) => b.source.changed - a.source.changed),
     unread: all.flatMap(({ unread }) => unread),
   }
@@ -96,11 +101,13 @@ interface Described {
   readonly unreadable?: string
 }
 
-const describe = async ({ program, source }: Placed): Promise<Described> => {
+/** Undefined of a sub-agent's. */
+const describe = async ({ program, source }: Placed): Promise<Described | undefined> => {
   const known = { changed: new Date(source.changed).toISOString(), program, id: idOf(source), path: source.path }
   try {
     const read = await source.read(0)
     if (isLeft(read)) return { ...known, unreadable: read.left._tag }
+    if (isOfSubAgent(read.right)) return undefined
     const project = projectOf(read.right, source)
     const title = read.right.origin.title ?? oneLine(firstWordsOf(read.right.messages)).slice(0, 200)
     const messages = read.right.messages.length
@@ -109,6 +116,13 @@ const describe = async ({ program, source }: Placed): Promise<Described> => {
     return { ...known, unreadable: (error as NodeJS.ErrnoException).code ?? String(error) }
   }
 }
+
+/** Whether a program that asked another agent has kept what that one said. */
+export const isOfSubAgent = ({ origin: { metadata } }: Transcript): boolean =>
+  metadata['isSidechain'] === true ||
+  metadata['thread_source'] === 'subagent' ||
+  metadata['kind'] === 'subagent' ||
+  typeof (metadata['parent_id'] ?? metadata['parentID']) === 'string'
 
 const projectOf = ({ origin }: Transcript, { path }: Source): string | undefined => {
   const { cwd, directory } = origin.metadata

@@ -18,7 +18,7 @@ export const claudeCode: Writer = {
     isOwn: ({ signature, text }, message) =>
       signature !== undefined && text !== '' && modelOf(message)?.startsWith('claude-') === true,
   },
-  place: ({ cwd, id }) => ['projects', cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), `${id}.jsonl`],
+  place: ({ cwd, id }) => ['projects', folderFor(cwd), `${id}.jsonl`],
   idOf: ({ id }) => id,
   write: ({ turns, id, now, cwd }) => {
     const lines: object[] = []
@@ -42,6 +42,18 @@ export const claudeCode: Writer = {
     return lines
   },
 }
+
+/** The name of the folder for a project: of a long path its beginning, and a sum of all of it. */
+const folderFor = (cwd: string): string => {
+  const name = cwd.replaceAll(/[^a-zA-Z0-9]/g, '-')
+  if (name.length <= longest) return name
+  let sum = 0
+  for (let index = 0; index < cwd.length; index++) sum = (Math.imul(sum, 31) + cwd.charCodeAt(index)) | 0
+  return `${name.slice(0, longest)}-${Math.abs(sum).toString(36)}`
+}
+
+/** In characters. */
+const longest = 200
 
 /** The version whose files are written. */
 const version = '2.1.330'

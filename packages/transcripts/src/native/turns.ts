@@ -183,6 +183,12 @@ class Gathering {
     const args = isObject(valueOf(part.arguments)) ? (valueOf(part.arguments) as JsonObject) : undefined
     if (args === undefined && !this.#holds.anyArguments)
       this.#lose(position, [...path, 'arguments'], 'is no JSON object: written as the field "input" of one')
+    if (subAgents.has(part.name))
+      this.#lose(
+        position,
+        path,
+        'calls a sub-agent: its result is written, and what it said by itself stays where it is',
+      )
     const isError = result.isError === true
     const holds = isError && !this.#holds.imagesInErrors ? onlyText : this.#holds
     const said = result.content.flatMap(
@@ -203,10 +209,21 @@ class Gathering {
   #idOf(id: string, position: number, path: Path): string {
     const known = this.#ids.get(id)
     if (known !== undefined) return known
+    // Claude Code 2.1.330 takes such an id for the other call's, and drops the result.
+    const isOfOther = this.#taken.has(/^(.*)_\d+$/.exec(id)?.[1] ?? '')
     let written = id
-    for (let number = this.#ids.size; !fits(written) || (written !== id && this.#taken.has(written)); number++)
-      written = `call_${number}`
-    if (written !== id) this.#lose(position, [...path, 'id'], `is no id that providers take: written as ${written}`)
+    for (
+      let number = this.#ids.size;
+      !fits(written) || (written === id ? isOfOther : this.#taken.has(written));
+      number++
+    )
+      written = `call-${number}`
+    if (written !== id)
+      this.#lose(
+        position,
+        [...path, 'id'],
+        `is ${isOfOther ? "another call's id with a number" : 'no id that providers take'}: written as ${written}`,
+      )
     this.#ids.set(id, written)
     this.#taken.add(written)
     return written
@@ -255,6 +272,11 @@ class Gathering {
   #held(part: ResultPart, position: number, path: Path, holds: Holding = this.#holds): Text | Media | Link | undefined {
     if (part.type === 'text') return this.#text(part.text, position, path)
     if (part.type === 'provider') {
+      const words = wordsOfAgent(part.raw)
+      if (words !== '') {
+        this.#lose(position, path, 'is from another agent of the program: written as text')
+        return this.#text(words, position, path)
+      }
       this.#lose(position, path, `is known only to ${part.provider}: left out`)
       return undefined
     }
@@ -275,6 +297,17 @@ class Gathering {
     )
     return this.#text(`[${what}: ${placeOf(source)}]`, position, path)
   }
+}
+
+/** The tools by which agents ask another. Source: Claude Code, Codex, Gemini CLI and opencode, their tool lists (2026-11) */
+const subAgents: ReadonlySet<string> = new Set(['Agent', 'Task', 'task', 'spawn_agent', 'invoke_agent'])
+
+/** What an item of Codex has that one of its agents says to another; else nothing. */
+const wordsOfAgent = (raw: Json): string => {
+  if (!isObject(raw) || raw['type'] !== 'agent_message' || !Array.isArray(raw['content'])) return ''
+  return raw['content']
+    .flatMap((one) => (isObject(one) && typeof one['text'] === 'string' ? [one['text']] : []))
+    .join('\n')
 }
 
 type Holding = Pick<Holds, 'pdfs' | 'links'> & { readonly images?: false }

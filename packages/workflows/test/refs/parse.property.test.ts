@@ -4,6 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { parseHistoryJson } from '@indelible/workflows/refs'
 import { id } from './saved.ts'
+import { Outputs } from '../../../../test/outputs.ts'
 import { rounds } from '../../../../test/rounds.ts'
 
 describe('whatever a saved history says', () => {
@@ -155,6 +156,7 @@ describe('whatever a saved history says', () => {
   })
   it('is in what it is read as, or named as a loss, or the history is refused', () => {
     const kinds = new Map<string, number>()
+    const outputs = new Outputs()
     fc.assert(
       fc.property(document, fc.boolean(), (shape, asText) => {
         const texts = new Map<string, readonly (string | number)[]>()
@@ -172,12 +174,14 @@ describe('whatever a saved history says', () => {
         const parsed = parseHistoryJson(asText ? JSON.stringify(saved) : saved)
         const kind = isLeft(parsed) ? 'refused' : parsed.right.kind
         kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+        outputs.add(isLeft(parsed) ? parsed : parsed.right.losses)
         if (isLeft(parsed)) return
         const { history, losses } = parsed.right
         const said = JSON.stringify([
           parsed.right.kind === 'messages' ? parsed.right.history.view() : parsed.right.history.refs(),
           Object.values(history).filter((value) => typeof value === 'string'),
         ])
+        outputs.add(said)
         const starts = (path: readonly (string | number)[], start: readonly (string | number)[]) =>
           start.every((step, index) => path[index] === step)
         for (const [name, path] of texts) {
@@ -190,6 +194,7 @@ describe('whatever a saved history says', () => {
       }),
       { numRuns: rounds(300, 4000) },
     )
+    outputs.expectToBe('d31248d2679ae58b')
     for (const kind of ['messages', 'keyed', 'refs', 'refused'])
       expect(kinds.get(kind), kind).toBeGreaterThan(rounds(5, 200))
   })

@@ -26,6 +26,17 @@ const ref = (index: number): MessageRef => ({
 })
 const some = Array.from({ length: 2200 }, (_, index) => ref(index))
 
+it('a node without refs is none, and one with a single ref is', async () => {
+  const store = keyValueBlocks(keyValueMap())
+  const tree = (await ok(growRefTree(store, undefined, some.slice(0, 1)))) as RefTree
+  expect(await ok(refsOfTree(store, tree))).toEqual(some.slice(0, 1))
+  for (const none of [{ refs: [] }, { refs: {} }, { nodes: [] }, [], 'x']) {
+    const [id] = await ok(store.putBlocks([Buffer.from(JSON.stringify(none))]))
+    const read = await refsOfTree(store, { ...tree, id: id as BlockId })()
+    expect(JSON.stringify(read)).toContain('should have 1 to 32 refs, found')
+  }
+})
+
 describe('a tree of refs', () => {
   it('has the refs of the list, and is the same however they were added', async () => {
     await assert(

@@ -1,0 +1,94 @@
+/** What commands print, whole, in screens.txt: of one conversation in a file, and of what is done with it in a store. */
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { root } from '../../../scripts/run.ts'
+import { folder, indelible, written } from './indelible.ts'
+
+const example = join(root, 'examples/coding-agent.json')
+
+it('every command prints what it printed before', async () => {
+  const store = ['--store', join(folder, 'screens.db')]
+  const small = written('small.json', '[{"role":"user","content":"hi"},{"role":"assistant","content":"a needle"}]')
+  const other = written('other.json', '[{"role":"user","content":"hi"},{"role":"assistant","content":"hay"}]')
+  const calls = written(
+    'calls.jsonl',
+    '{"callId":"1","methodName":"m","programSource":"history.filter((one) => one)"}\n',
+  )
+  const damaged = written('damaged.jsonl', '{"type":"session","id":"s","timestamp":"t","cwd":"/"}\n{"nothing\n')
+  const lines: readonly (readonly string[])[] = [
+    ['show', example],
+    ['show', example, '--kind', 'evidence', '--from', '3', '--to', '8'],
+    ['show', example, '2'],
+    ['show', example, '3', '--full'],
+    ['show', example, '1-4'],
+    ['show', example, '99'],
+    ['stats', example],
+    ['diff', small, other],
+    ['diff', small, small],
+    ['check', example],
+    ['check', damaged],
+    ['convert', small, '--to', 'anthropic'],
+    ['convert', example, '--to', 'openai-responses', '--out', join(folder, 'screens-out.json')],
+    ['records', calls],
+    ['context', example, '--budget', '1200', '--explain'],
+    ['context', example, '--budget', '60'],
+    ['replay', example, '--budget', '1k,4k'],
+    ['replay', example, '--budget', '1k', '--policy', 'window'],
+    ['replay', example, '--budget', '1k', '--policy', 'best'],
+    ['import', example, ...store],
+    ['import', small, '--id', 's', ...store],
+    ['import', small, '--id', 's', ...store],
+    ['append', 's', 'and more', ...store],
+    ['append', 's', 'a plan', '--page', 'plan', ...store],
+    ['note', 's', 'a note', ...store],
+    ['pin', 's', '1', ...store],
+    ['retag', 's', '0', 'constraint', ...store],
+    ['rename', 's', 'A title', ...store],
+    ['fork', 's', '--at', '1', '--id', 'f', ...store],
+    ['rewind', 's', '--to', '3', ...store],
+    ['list', ...store],
+    ['list', '--limit', '1', ...store],
+    ['scopes', ...store],
+    ['tree', 's', ...store],
+    ['show', 's', ...store],
+    ['show', 's', '0', ...store],
+    ['show', 's', '0-', '--json', ...store],
+    ['stats', 's', ...store],
+    ['diff', 's', 'f', ...store],
+    ['search', 'needle', ...store],
+    ['search', 'nothing of it', ...store],
+    ['index', ...store],
+    ['search', 'needle OR more', '--limit', '2', ...store],
+    ['verify', 's', ...store],
+    ['verify', '--all', '--deep', ...store],
+    ['hold', 's', '--reason', 'a case', ...store],
+    ['remove', 's', '--yes', ...store],
+    ['release', 's', ...store],
+    ['ledger', 'update', ...store],
+    ['ledger', 'verify', ...store],
+    ['ledger', 'show', ...store],
+    ['erase', 'f', '0', '--yes', ...store],
+    ['repair', ...store],
+    ['compact', ...store],
+    ['copy', 's', '--from', join(folder, 'screens.db'), '--to', join(folder, 'screens-copy.db')],
+    ['remove', 'f', '--yes', ...store],
+    ['show', 'nobody', ...store],
+    ['shwo', 'nobody'],
+  ]
+  const screens = lines.map((line) => {
+    const { status, stdout, stderr } = indelible(line)
+    return `$ indelible ${line.join(' ')}\n${stdout}${stderr}= ${status}\n`
+  })
+  const text = screens
+    .join('\n')
+    .replaceAll(folder, 'FOLDER')
+    .replaceAll(root, 'ROOT')
+    .replaceAll(/ +[\d.,]+ [nµm]?s\b/g, ' SOME')
+    .replaceAll(/ +median +p99/g, ' median p99')
+    .replaceAll(/\d+ bytes before, \d+ after/g, 'SOME bytes before and after')
+    .replaceAll(/\b[0-9a-f]{8,}(?:…|\b)/g, 'HASH')
+    .replaceAll(/"at": ?\d+/g, '"at":TIME')
+    .replaceAll(/\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?Z?)?/g, 'TIME')
+    .replaceAll(/\d\d:\d\d:\d\d/g, 'TIME')
+  await expect(text).toMatchFileSnapshot('screens.txt')
+})

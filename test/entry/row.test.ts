@@ -1,0 +1,271 @@
+/** Messages as rows: what is taken out of them, which texts are rows, and what may stand for an erased one. */
+import { createHash } from 'node:crypto'
+import * as fc from 'fast-check'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { expect, it } from 'vitest'
+import {
+  createHistory,
+  file,
+  image,
+  memoryStore,
+  orThrow,
+  text,
+  toolCall,
+  toolResult,
+  user,
+  type Message,
+} from 'indelible'
+import {
+  againstStub,
+  attachedTo,
+  decodeRow,
+  encodeRow,
+  erasedBody,
+  isPlaceholder,
+  isRowText,
+  lacking,
+  messageIn,
+  placeholderOf,
+  readRow,
+  Recording,
+  takeRow,
+  termsOf,
+  textsOf,
+  wordsIn,
+} from '../../src/entry/kit.ts'
+import { pageKinds } from 'indelible/pages'
+import { aMessage } from '../codecs/any-message.ts'
+import { Outputs } from '../outputs.ts'
+import { rowLeaf, type BlockId } from '../../src/proof/kit.ts'
+
+const hash = (bytes: Uint8Array): Uint8Array => createHash('sha256').update(bytes).digest()
+const idOf = (bytes: Uint8Array): BlockId => Buffer.from(hash(bytes)).toString('hex') as BlockId
+
+const base64 = (bytes: number): string => Buffer.alloc(bytes, 7).toString('base64')
+const attached = 'a'.repeat(64) as BlockId
+const long: Message = {
+  role: 'user',
+  id: 'm',
+  content: [
+    text('ä'.repeat(4096)),
+    text('b'.repeat(4095)),
+    image({ type: 'base64', mediaType: 'image/png', data: base64(768) }),
+    image({ type: 'base64', mediaType: 'image/png', data: base64(765) }),
+    file({ type: 'block', id: attached, mediaType: 'application/pdf' }),
+    toolCall('c', 'f', 'x y '.repeat(1024)),
+    toolResult('c', [text('c '.repeat(2048)), text('ä'.repeat(4096))]).content[0] as never,
+  ],
+}
+
+it('a row has the texts from 4,096 characters and the base64 from 1,024 on as blocks, and its message comes back', () => {
+  const { row, blocks, attachments } = orThrow(encodeRow(long, 'evidence', true, hash))
+  const decoded = orThrow(decodeRow(row.body))
+  expect(decoded.blocks.map(({ path, as }) => `${path.join('.')} ${as}`)).toEqual([
+    'content.0.text utf8',
+    'content.2.source.data base64',
+    'content.5.arguments utf8',
+    'content.6.content.0.text utf8',
+    'content.6.content.1.text utf8',
+  ])
+  expect([decoded.page, decoded.tagged, isRowText(row.body, decoded)]).toEqual(['evidence', true, true])
+  expect(blocks.map(idOf)).toEqual(decoded.blocks.map(({ id }) => id))
+  const [first, second, third, fourth] = decoded.blocks.map(({ id }) => id)
+  expect([row.kind, row.blocks, attachments]).toEqual([
+    'entry',
+    [first, second, third, fourth, first, attached],
+    [attached],
+  ])
+  const history = createHistory<Message>()
+  const bytes = new Map(blocks.map((block) => [idOf(block), block]))
+  const content = { ...row, at: 5, salt: 'ab'.repeat(16) }
+  expect(orThrow(takeRow(history, orThrow(readRow(content)), bytes, hash))).toEqual(rowLeaf(content, hash))
+  expect([history.view().toArray(), history.view().pages.toArray()]).toEqual([[long], ['evidence']])
+  // Each block is looked at, also the first and the last one.
+  for (const [id, block] of bytes) {
+    const other = new Map(bytes).set(id, Buffer.concat([block, block]))
+    expect(takeRow(history, orThrow(readRow(content)), other, hash)).toMatchObject({
+      left: `block ${id} is not what was appended`,
+    })
+  }
+  expect(history.len).toBe(1)
+  // Data that is no text where the row says so.
+  const binary = Buffer.from([0xff, 0xfe])
+  const body = row.body.replace(first as string, idOf(binary))
+  expect(
+    takeRow(history, orThrow(readRow({ ...content, body })), new Map(bytes).set(idOf(binary), binary), hash),
+  ).toMatchObject({
+    left: 'a block of the row is not the text that it stands for',
+  })
+})
+
+it('what is short is in the body as it was appended', () => {
+  const message = user('short')
+  const { row, blocks, attachments } = orThrow(encodeRow(message, 'plan', false, hash))
+  expect([row, blocks, attachments]).toEqual([
+    { kind: 'entry', body: `{"page":"plan","message":${JSON.stringify(message)}}`, blocks: [] },
+    [],
+    [],
+  ])
+  expect(decodeRow(row.body)).toMatchObject({ right: { page: 'plan', tagged: false, blocks: [] } })
+  const placeholder = placeholderOf(user('a'), { ids: [attached], reason: 'gone' })
+  expect(encodeRow(placeholder, 'plan', false, hash)).toMatchObject({
+    left: { _tag: 'UnexpectedShape', path: ['meta', 'indelible', 'missing'] },
+  })
+})
+
+it.each([
+  '',
+  '{}',
+  '"message":',
+  '{"page":"plan","message":{}]',
+  '{"page":"nothing","message":{}}',
+  '{"message":{}}',
+  '{"page":"plan",,"message":{}}',
+  '{"page":"plan","blocks":{},"message":{}}',
+  '{"page":"plan","blocks":[null],"message":{}}',
+  '{"page":"plan","blocks":["text"],"message":{}}',
+  ...[
+    { path: 'text' },
+    { path: [null] },
+    { path: ['a', true] },
+    { id: 'b'.repeat(63) },
+    { id: 5 },
+    { as: 'utf16' },
+    { key: 5 },
+    { key: null },
+  ].map((wrong) => {
+    const block = { path: ['content', 0, 'text'], id: attached, as: 'utf8', key: 'k', ...wrong }
+    return `{"page":"plan","blocks":[${JSON.stringify(block)}],"message":{}}`
+  }),
+])('%s is no row', (body) => {
+  expect(decodeRow(body)).toEqual({ _tag: 'Left', left: 'is not a stored message' })
+})
+
+it('a row that says more than encodeRow writes can be read, and is known', () => {
+  for (const body of [
+    '{"page":"plan","blocks":[],"message":{}}',
+    '{"page":"plan","more":1,"blocks":[],"message":{}}',
+  ]) {
+    const decoded = orThrow(decodeRow(body))
+    expect([decoded.page, decoded.text, isRowText(body, decoded)]).toEqual(['plan', '{}', false])
+  }
+})
+
+it.each<readonly [string, readonly unknown[], readonly unknown[]]>([
+  [
+    'message',
+    [
+      { role: 'user', content: [] },
+      {
+        role: 'tool',
+        content: [
+          { type: 'erased', callId: 'c' },
+          { type: 'erased', id: 'c' },
+        ],
+      },
+    ],
+    [
+      null,
+      [],
+      { role: 'nobody', content: [] },
+      { role: 'user', content: {} },
+      { role: 'user', content: [], id: 'm' },
+      { role: 'user', content: [{ type: 'erased' }, { type: 'text', text: 'a' }] },
+      { role: 'user', content: ['erased'] },
+      { role: 'user', content: [{ type: 'erased', id: 1 }] },
+      { role: 'user', content: [{ type: 'erased', callId: 1 }] },
+      { role: 'user', content: [{ type: 'erased', id: 'c', more: '' }] },
+    ],
+  ],
+  [
+    'note',
+    [
+      { type: 'erased', was: 'summary' },
+      { type: 'erased', was: 'a'.repeat(40) },
+    ],
+    [
+      null,
+      { type: 'erased' },
+      { type: 'erased', was: 5 },
+      { type: 'erased', was: 'a'.repeat(41) },
+      { type: 'erased', was: 'A b' },
+      { type: 'summary', was: 'summary' },
+      { type: 'erased', was: 'summary', more: 1 },
+    ],
+  ],
+])('for an erased %s stands what an erasure writes, and nothing that says more', (kind, stubs, others) => {
+  const judged = (value: unknown): string | undefined =>
+    kind === 'note'
+      ? againstStub('note', JSON.stringify(value))
+      : againstStub('entry', `{"page":"plan","message":${JSON.stringify(value)}}`)
+  expect(stubs.map(judged)).toEqual(stubs.map(() => undefined))
+  expect(others.map(judged)).toEqual(others.map(() => `says more than what stands for an erased ${kind}`))
+  expect(againstStub(kind === 'note' ? 'note' : 'entry', 'no JSON')).toBeDefined()
+  const block = { path: ['content'], id: attached, as: 'utf8' }
+  const withBlock = `{"page":"plan","blocks":[${JSON.stringify(block)}],"message":{"role":"user","content":[]}}`
+  expect(againstStub('entry', withBlock)).toBeDefined()
+})
+
+it('a recording has its messages in order, with the contents of their blocks', () => {
+  const recording = new Recording()
+  for (const message of [user('a'), long, user('b')])
+    expect(isLeft(Recording.add(recording, message, 'plan', true, hash))).toBe(false)
+  const { rows, blocks } = Recording.rowsOf(recording)
+  expect(rows.map(({ body }) => orThrow(decodeRow(body)).tagged)).toEqual([true, true, true])
+  expect([Recording, ...rows].every(Object.isFrozen)).toBe(true)
+  expect(blocks.length).toBe(5)
+  const history = createHistory<Message>()
+  Recording.addTo(recording, history)
+  expect([history.view().toArray(), history.view().pages.toArray()]).toEqual([
+    [user('a'), long, user('b')],
+    ['plan', 'plan', 'plan'],
+  ])
+})
+
+it('any message is found by the terms that it was found by before', () => {
+  const outputs = new Outputs()
+  fc.assert(
+    fc.property(aMessage, fc.string({ unit: 'grapheme' }), fc.constantFrom(...pageKinds), (message, said, page) => {
+      const whole = {
+        ...message,
+        content: [...message.content, text(`${said} Grüße, Straße 東京です ${'x'.repeat(70)}`)],
+      }
+      const encoded = orThrow(encodeRow(whole, page, said.length % 2 === 0, hash))
+      const blocks = new Map(encoded.blocks.map((block) => [idOf(block), block]))
+      const row = { kind: 'entry' as const, body: encoded.row.body }
+      outputs.add(
+        encoded.row,
+        textsOf(whole),
+        termsOf(row, (id) => blocks.get(id)),
+        [...wordsIn(said)],
+        attachedTo(whole),
+      )
+      outputs.add(erasedBody(whole, { page, tagged: false }), isPlaceholder(whole), decodeRow(encoded.row.body))
+    }),
+  )
+  for (const body of ['{"type":"retraction","from":0}', '{"type":"pin"}', '"retraction"', '{"retraction"'])
+    outputs.add(termsOf({ kind: 'note', body }, () => undefined))
+  const { row } = orThrow(encodeRow(long, 'evidence', true, hash))
+  outputs.add(
+    termsOf({ kind: 'entry', body: row.body }, () => undefined),
+    messageIn(row.body, () => undefined) ?? 'none',
+  )
+  outputs.expectToBe('9bbdb1d9f1ae9b9f')
+})
+
+it('the blocks that a store lacks are read from another one, or are named', async () => {
+  const [here, there] = [memoryStore(), memoryStore()]
+  const bytes = ['a', 'b', 'c'].map((one) => Buffer.from(one))
+  const ids = bytes.map(idOf)
+  await here.putBlocks(bytes.slice(0, 1))
+  await there.putBlocks(bytes.slice(0, 2))
+  const taken = orThrow(await lacking(here, ids.slice(0, 2), there))
+  expect(taken.map((one) => Buffer.from(one).toString())).toEqual(['b'])
+  for (const [wanted, from, missing] of [
+    [ids, there, ids.slice(2)],
+    [ids, undefined, ids.slice(1)],
+    [ids, here, ids.slice(1)],
+  ] as const)
+    expect(await lacking(here, wanted, from)).toMatchObject({ left: { _tag: 'MissingBlock', ids: missing } })
+  for (const none of [[], ids.slice(0, 1)]) expect(orThrow(await lacking(here, none, undefined))).toEqual([])
+})
