@@ -62,6 +62,10 @@ for (const page of sources) {
 for (const name of readdirSync(join(root, 'docs')))
   if (name.endsWith('.png')) cpSync(join(root, 'docs', name), join(pages, 'docs', name))
 
+// Files at the root of the site.
+mkdirSync(join(pages, 'public'), { recursive: true })
+cpSync(join(site, 'favicon.svg'), join(pages, 'public/favicon.svg'))
+
 if (missing.length > 0) fail(`links to files that do not exist:\n${missing.join('\n')}`)
 
 writeFileSync(

@@ -67,8 +67,8 @@ export const faultMessage = (fault: Fault): string => sentenceOf(sentences, faul
 
 /**
  * The value of an `Either` or of a task; a fault is thrown as a {@link FaultError} whose message is the fault's
- * sentence.
- * Use it for synchronous results (`settle`, `deriveContext`, codecs), and for the pipelines that `pipe` makes of tasks.
+ * sentence. Use it for synchronous results (`settle`, `deriveContext`, codecs), and for the pipelines that `pipe` makes
+ * of tasks.
  *
  * @param outcome an `Either`, or a `TaskEither`, which is run once
  * @param sentence the sentence of a fault that `faultMessage` does not know. Default: its tag and its plain fields

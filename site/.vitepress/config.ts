@@ -85,6 +85,7 @@ if (unlisted.length > 0) throw new Error(`pages that the sidebar does not list: 
 export default defineConfig({
   title: 'Indelible',
   description: 'The append-only record of an agent conversation',
+  head: [['link', { rel: 'icon', type: 'image/svg+xml', href: '/favicon.svg' }]],
   srcDir: '.cache/pages',
   outDir: 'dist',
   metaChunk: true, // once for the site instead of in each page
@@ -96,7 +97,23 @@ export default defineConfig({
       { text: 'Reference', link: '/api/' },
     ],
     sidebar: { ...referenceSidebars, '/': guide },
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      // Guides come before the names of the reference, and before figures and changes. VitePress sends the text of this
+      // function to the browser, so it can't use anything outside itself.
+      options: {
+        // Of the reference only the names are searched: its texts would be most of what a browser has to load.
+        _render: (text, env, markdown) =>
+          markdown.render(env.relativePath.startsWith('api/') ? (text.match(/^#.*$/gm) ?? []).join('\n\n') : text, env),
+        miniSearch: {
+          searchOptions: {
+            combineWith: 'AND',
+            boostDocument: (id: string) =>
+              id.includes('/api/') ? 0.05 : /\/(?:API|CHANGELOG|CONTRIBUTING|RESULTS)\b/.test(id) ? 0.2 : 1,
+          },
+        },
+      },
+    },
     outline: [2, 3],
   },
 })

@@ -2,7 +2,7 @@
 import { isObject, type Path } from '../json/index.ts'
 import type { ResultPart, ToolResultPart } from '../message/index.ts'
 
-/** Parts as a wire has them: one plain text as a string, unless it stood as a part. */
+/** Parts in wire form: one plain text as a string, unless it was read from a part. */
 export const asContent = <Part>(parts: Part[], asParts: boolean, type = 'text'): string | Part[] => {
   const [only] = parts
   return !asParts &&
@@ -23,7 +23,7 @@ export const answersOf = <Written>(
 ): Written[] =>
   content.map((answer, index) => write(answer, [...path, 'content', index])).filter((written) => written !== undefined)
 
-/** The JSON that a text is; undefined if it is none. */
+/** The parsed JSON of a text; undefined if it is not JSON. */
 export const jsonIn = (text: string): unknown => {
   try {
     return JSON.parse(text)

@@ -24,7 +24,7 @@ export class ItemReading<Call> {
   }
 
   end(): readonly Message[] {
-    if (this.#said.length > 0) this.#messages.push(spoken('assistant', this.#said))
+    if (this.#said.length > 0) this.#messages.push(messageOf('assistant', this.#said))
     this.#said = []
     return this.#messages
   }
@@ -65,7 +65,7 @@ export type KeptMeta = { readonly meta?: Meta }
 export const text = (value: string, kept: KeptMeta = {}): TextPart => freeze({ type: 'text', text: value, ...kept })
 
 /** A message. */
-export const spoken = (role: Role, content: readonly Part[], kept: KeptMeta = {}): Message =>
+export const messageOf = (role: Role, content: readonly Part[], kept: KeptMeta = {}): Message =>
   freeze({ role, content: freeze(content), ...kept })
 
 /** What differs between the formats: the name under which things are kept. */

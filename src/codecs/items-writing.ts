@@ -1,12 +1,12 @@
 /** Lists of items, as OpenAI Responses and the Agents SDK have them: how both are written. */
-import { isObject, type Path, own } from '../json/index.ts'
+import { isObject, type Path, ownField } from '../json/index.ts'
 import type { ToolResultPart } from '../message/index.ts'
 import type { Writing } from './losses.ts'
 import { asContent as partsOrText } from './content.ts'
 import { restore, type Fresh, type Kept } from './residual.ts'
 import type { Resolved } from './source.ts'
 
-/** One plain text as a string, unless it stood as a part; nothing as the empty string. */
+/** One plain text as a string, unless it was read from a part; no text as the empty string. */
 export const asContent = (parts: Fresh[], asParts: boolean): unknown =>
   parts.length === 0 && !asParts ? '' : partsOrText(parts, asParts, 'input_text')
 
@@ -18,8 +18,8 @@ interface Both {
 /** An item and a part with what was kept beside them. What somebody else put in their place is no part of a wire. */
 export const both = <T extends Both>(written: T, kept: Kept | undefined): T => {
   if (kept === undefined) return written
-  const item = kept.fields && own(kept.fields, 'item')
-  const part = kept.fields && own(kept.fields, 'part')
+  const item = kept.fields && ownField(kept.fields, 'item')
+  const part = kept.fields && ownField(kept.fields, 'part')
   return restore(written, {
     ...kept,
     fields: { ...(isObject(item) && written.item && { item }), ...(isObject(part) && written.part && { part }) },
@@ -27,7 +27,7 @@ export const both = <T extends Both>(written: T, kept: Kept | undefined): T => {
 }
 
 /** The text of a result, where its kind takes nothing else. */
-export const said = (part: ToolResultPart, writing: Writing, path: Path): string =>
+export const resultText = (part: ToolResultPart, writing: Writing, path: Path): string =>
   part.content
     .map((each, index) => {
       if (each.type === 'text') return each.text
@@ -36,7 +36,7 @@ export const said = (part: ToolResultPart, writing: Writing, path: Path): string
     })
     .join('')
 
-/** What a computer answers with: one screenshot. The rest is lost. Undefined if there is none. */
+/** The answer of a computer call: one screenshot; the rest is lost. Undefined if there is none. */
 export const pictureOf = (part: ToolResultPart, writing: Writing, path: Path): Resolved | undefined => {
   const picture = part.content.find(({ type }) => type === 'image')
   part.content.forEach(

@@ -5,12 +5,12 @@
  * It is kept where it belongs (message or part) and holds no content, so that it stays true when a text is shortened
  * or a call gets another id.
  */
-import { difference, isObject, own, type Json, type JsonObject } from '../json/index.ts'
+import { difference, isObject, ownField, type Json, type JsonObject } from '../json/index.ts'
 import type { Message, Meta, Part } from '../message/index.ts'
 
 /** A codec's entry in `meta`. */
 export interface Kept {
-  /** Fields that stood in the wire and would not be written otherwise, or not so. Objects are merged into what is written. */
+  /** Fields of the wire that the message model lacks, or writes differently. Objects are merged into the written form. */
   readonly fields?: JsonObject | undefined
   /** Fields that would be written, but did not stand there: their paths. */
   readonly absent?: readonly (readonly string[])[] | undefined
@@ -44,9 +44,9 @@ export const keep = (
 /** Put back what was kept. Changes and returns `written`, which must be the caller's own. */
 export const restore = <T extends object>(written: T, kept: Kept | undefined): T => {
   if (kept === undefined) return written
-  const fields = own(kept, 'fields')
+  const fields = ownField(kept, 'fields')
   if (fields !== undefined) merge(written as Fresh, fields)
-  for (const path of own(kept, 'absent') ?? []) remove(written as Fresh, path)
+  for (const path of ownField(kept, 'absent') ?? []) remove(written as Fresh, path)
   return written
 }
 
@@ -72,13 +72,13 @@ const remove = (target: Fresh, path: readonly string[]): void => {
   else if (isObject(there)) remove(there as Fresh, rest)
 }
 
-/** What a codec kept with a message or part. Whatever somebody else put under its name is ignored, not trusted. */
+/** The data that a codec kept with a message or part. Data of another shape under its name is ignored. */
 export const keptBy = (format: string, owner: { readonly meta?: Meta }): Kept | undefined => {
-  const meta = own(owner, 'meta')
+  const meta = ownField(owner, 'meta')
   if (meta === undefined || !Object.hasOwn(meta, format)) return undefined
   const kept = meta[format]
   if (!isObject(kept)) return undefined
-  const [fields, absent, as] = [own(kept, 'fields'), own(kept, 'absent'), own(kept, 'as')]
+  const [fields, absent, as] = [ownField(kept, 'fields'), ownField(kept, 'absent'), ownField(kept, 'as')]
   return {
     fields: isObject(fields) ? fields : undefined,
     absent: Array.isArray(absent)
@@ -96,13 +96,13 @@ export const foreignFields = (
   owner: Message | Part,
   understood: { readonly [format: string]: readonly string[] } = {},
 ): readonly string[] => {
-  const meta = own(owner, 'meta')
+  const meta = ownField(owner, 'meta')
   return meta === undefined
     ? none
     : Object.keys(meta).filter((name) => {
         if (name === format || !formats.has(name)) return false
         return Object.keys(keptBy(name, owner)?.fields ?? {}).some(
-          (field) => own(understood, name)?.includes(field) !== true,
+          (field) => ownField(understood, name)?.includes(field) !== true,
         )
       })
 }

@@ -1,6 +1,6 @@
 /** Sources of images and files as most formats spell them: a URL, or a data URL that holds the bytes. */
-import { isLeft, type Path, own } from '../json/index.ts'
-import { called } from '../task/index.ts'
+import { isLeft, type Path, ownField } from '../json/index.ts'
+import { callCallback } from '../task/index.ts'
 import type { EncodeFault } from './fault.ts'
 import type { EncodeOptions } from './codec.ts'
 import type { Source } from '../message/index.ts'
@@ -25,7 +25,7 @@ const dataUrl = /^data:([^;,]+);base64,/
 export const urlOf = (source: Resolved): string =>
   source.type === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`
 
-/** What `encode` throws to itself when there is no content for a stored block; the codec's border makes a fault of it. */
+/** Thrown inside `encode` when a stored block has no content. The codec turns it into a fault. */
 export class BlockMissing {
   readonly fault: EncodeFault
 
@@ -44,8 +44,8 @@ export const resolve = (
 ): Resolved => {
   if (source.type !== 'block') return source
   const { id } = source
-  const block = own(options, 'block')
-  const found = called('block', () => block?.(id))
+  const block = ownField(options, 'block')
+  const found = callCallback('block', () => block?.(id))
   if (isLeft(found)) throw new BlockMissing(found.left)
   const content = found.right
   if (content === undefined) throw new BlockMissing({ _tag: 'UnresolvedBlock', format, position, path, id })

@@ -4,7 +4,7 @@ import type { SummaryNote } from '../notes/kit.ts'
 import { reasonOf, sentencesOf, taskOf, type Sentences, type TaskOf } from '../task/index.ts'
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
 import type { WindowParts } from './deriving/budget.ts'
-import { grouped } from './showing/shorten.ts'
+import { groupThousands } from './showing/shorten.ts'
 
 /** What can go wrong while a context is derived. */
 export type ContextFault = {
@@ -53,16 +53,16 @@ export type SummaryFault = {
 /** A sentence for each of them. */
 export const contextSentences: Sentences<ContextFault | SummaryFault> = {
   MinimumDoesNotFit: (fault) =>
-    `the smallest context that may be sent takes ${grouped(fault.needed)} tokens, but the budget is ${grouped(fault.budget)}${madeOf(fault)}${largest(fault.pages[0])}; ${wayOut(fault.pages)}`,
+    `the smallest context that may be sent takes ${groupThousands(fault.needed)} tokens, but the budget is ${groupThousands(fault.budget)}${madeOf(fault)}${largest(fault.pages[0])}; ${wayOut(fault.pages)}`,
   SummarizerFailed: (fault) =>
-    `the summarizer failed on positions ${fault.from}–${fault.to - 1}: ${reasonOf(fault.cause)}; ${made(fault.done.length)}`,
+    `the summarizer failed on positions ${fault.from}–${fault.to - 1}: ${reasonOf(fault.cause)}; ${whatToDo(fault.done.length)}`,
 }
 
 /** A context fault as a sentence for people. */
 export const contextFaultText: (fault: ContextFault | SummaryFault) => string = sentencesOf(contextSentences)
 
 /** What is to be done with the summaries that were made before one failed. */
-const made = (count: number): string =>
+const whatToDo = (count: number): string =>
   count === 0
     ? 'no summary was made: call prepareSummaries again'
     : `append the ${count === 1 ? 'summary' : `${count} summaries`} in \`done\`, and call prepareSummaries again for the rest`
@@ -74,13 +74,13 @@ const madeOf = ({ window, reserved, factor }: ContextFault): string => {
     ...(window === undefined
       ? []
       : [
-          `${grouped(Math.ceil(window.answer))} for the answer`,
-          `${grouped(window.providers)} for the tokens that providers add`,
+          `${groupThousands(Math.ceil(window.answer))} for the answer`,
+          `${groupThousands(window.providers)} for the tokens that providers add`,
         ]),
-    ...(reserved === undefined ? [] : [`${grouped(reserved)} for tools and system prompt`]),
+    ...(reserved === undefined ? [] : [`${groupThousands(reserved)} for tools and system prompt`]),
   ]
   if (others.length === 0) return counted
-  return ` (${window === undefined ? 'after' : `a window of ${grouped(window.window)}, less`} ${others.join(', ')}${window === undefined ? '' : ', and a tenth for estimation errors'})${counted}`
+  return ` (${window === undefined ? 'after' : `a window of ${groupThousands(window.window)}, less`} ${others.join(', ')}${window === undefined ? '' : ', and a tenth for estimation errors'})${counted}`
 }
 
 /** What can be done about it: advice to unpin helps only where something is held as a rule. */
@@ -95,7 +95,7 @@ const wayOut = (pages: readonly MinimumPage[]): string => {
 const largest = (page: MinimumPage | undefined): string => {
   if (page === undefined) return ''
   const where = page.to - page.from === 1 ? `position ${page.from}` : `positions ${page.from}–${page.to - 1}`
-  return `; the largest part, ${grouped(page.tokens)}, is ${where} (${page.kinds.join(', ')}, ${page.level})`
+  return `; the largest part, ${groupThousands(page.tokens)}, is ${where} (${page.kinds.join(', ')}, ${page.level})`
 }
 
 /** What to recall: a position, or a query. */
@@ -114,14 +114,15 @@ export type RecallFault =
 export const recallSentences: Sentences<RecallFault> = {
   NoMatch: ({ request, length }) =>
     hasField(request, 'position')
-      ? `there is no ${asked(request)}: the record has ${length} ${length === 1 ? 'entry' : 'entries'}, from position 0`
-      : `nothing in the record matches ${asked(request)}; try other words, or a position that a marker names`,
-  Denied: ({ request }) => `recalling the entries found for ${asked(request)} is not allowed; ask for something else`,
+      ? `there is no ${requestText(request)}: the record has ${length} ${length === 1 ? 'entry' : 'entries'}, from position 0`
+      : `nothing in the record matches ${requestText(request)}; try other words, or a position that a marker names`,
+  Denied: ({ request }) =>
+    `recalling the entries found for ${requestText(request)} is not allowed; ask for something else`,
   SearchFailed: ({ request, cause }) =>
-    `the search for ${asked(request)} failed: ${reasonOf(cause)}; you can still recall a message by its position`,
+    `the search for ${requestText(request)} failed: ${reasonOf(cause)}; you can still recall a message by its position`,
 }
 
-const asked = (request: RecallRequest): string =>
+const requestText = (request: RecallRequest): string =>
   hasField(request, 'position') ? `position ${request.position}` : `"${request.query}"`
 
 /** A recall fault as a sentence, for people and models. */

@@ -17,7 +17,7 @@ export { degrade } from './policies/degrade.ts'
 export type { ContextFault, MinimumPage, RecallFault, RecallRequest, SummaryFault } from './fault.ts'
 export { manageHistory, type ManagedView, type ManageOptions } from './policies/manage.ts'
 export type { Range } from '../sequence/index.ts'
-export { marked, type Mark, type MarkOf } from './policies/marks.ts'
+export { markMessage, type Mark, type MarkOf } from './policies/marks.ts'
 export { modelPrices, pricesOf, type ModelPrices, type ModelRates, type Rates } from './counting/model-prices.ts'
 export type { OfferedTool } from './deriving/offered.ts'
 export { paged, type PagedOptions } from './policies/paged.ts'
@@ -35,7 +35,7 @@ export {
   type RecallToolOptions,
 } from './recall/recall.ts'
 export { replay, type Replay, type ReplayOptions } from './replay/replay.ts'
-export { lexicalSearch, type Found, type RecallSearch } from './recall/search.ts'
+export { lexicalSearch, type RecallMatch, type RecallSearch } from './recall/search.ts'
 export type { ContextSource } from './deriving/source.ts'
 export type { Span } from './deriving/span.ts'
 

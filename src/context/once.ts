@@ -1,4 +1,4 @@
-/** What is found out once for each object: only where the answer can't change. */
+/** A function that remembers its answer for each object. The answer must not change. */
 export const once = <Key extends WeakKey, Value>(find: (key: Key) => Value): ((key: Key) => Value) => {
   const known = new WeakMap<Key, Value>()
   return (key) => {

@@ -24,4 +24,4 @@ export {
   textsOf,
   unreadTerm,
 } from './terms.ts'
-export { type Unit, addTerms, termOf, unitsIn } from './units.ts'
+export { type Word, addTerms, termOf, wordsIn } from './words.ts'

@@ -1,5 +1,5 @@
 /** Placeholders: what `hydratePartial` gives for messages whose content was not found. To look at, and never stored. */
-import { describe, isObject, own, type Immutable } from '../json/index.ts'
+import { describe, isObject, ownField, type Immutable } from '../json/index.ts'
 import type { BlockId } from '../proof/kit.ts'
 import { text, type Message, type MessageFault } from '../message/index.ts'
 
@@ -45,7 +45,7 @@ export const againstStoring = (message: Message): MessageFault | undefined => {
 }
 
 const missingOf = (message: Message | Immutable<Message>): unknown => {
-  const meta = own(message, 'meta')
-  const ours = meta === undefined ? undefined : own(meta, 'indelible')
-  return isObject(ours) ? own(ours, 'missing') : undefined
+  const meta = ownField(message, 'meta')
+  const ours = meta === undefined ? undefined : ownField(meta, 'indelible')
+  return isObject(ours) ? ownField(ours, 'missing') : undefined
 }

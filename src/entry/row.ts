@@ -22,7 +22,7 @@ import {
   filterEach,
   freeze,
   freezeParsed,
-  Given,
+  ReturnsArgument,
   indexIn,
   isArray,
   isLeft,
@@ -31,14 +31,14 @@ import {
   keysOf,
   left,
   mapEach,
-  own,
+  ownField,
   OwnMap,
   OwnSet,
   parseText,
   type Path,
   right,
   sliceText,
-  taken,
+  bindMethod,
   textOfJson,
   textOfUtf8,
   utf8Of,
@@ -88,8 +88,7 @@ export interface TakenOut {
 
 /**
  * The number of characters from which a text becomes a block. For a shorter one the reference would cost more than
- * sharing
- * saves.
+ * sharing saves.
  */
 export const longText = 4096
 
@@ -172,9 +171,9 @@ export const decodeRow = (body: string): Either<string, DecodedRow> => {
   } catch {
     return left('is not a stored message')
   }
-  const tag = own(found, 'tag')
-  const kind = tag ?? own(found, 'page')
-  const blocks = own(found, 'blocks')
+  const tag = ownField(found, 'tag')
+  const kind = tag ?? ownField(found, 'page')
+  const blocks = ownField(found, 'blocks')
   if (!isPageKind(kind) || !isArray(blocks)) return left('is not a stored message')
   for (let index = 0; index < blocks.length; index++)
     if (!isTakenOut(blocks[index])) return left('is not a stored message')
@@ -271,13 +270,20 @@ export const takeRow = (
 }
 
 /** The private name of what `readRow` gives: the row that it was decoded from, as it was then. */
-class ReadRow extends Given {
+class ReadRow extends ReturnsArgument {
   readonly #content: RowContent
 
   private constructor(decoded: object, row: RowContent) {
     super(decoded)
     const { kind, body, at } = row
-    this.#content = { kind, body, at, salt: own(row, 'salt'), erased: own(row, 'erased'), stored: own(row, 'stored') }
+    this.#content = {
+      kind,
+      body,
+      at,
+      salt: ownField(row, 'salt'),
+      erased: ownField(row, 'erased'),
+      stored: ownField(row, 'stored'),
+    }
   }
 
   static stamp(decoded: DecodedRow, row: RowContent): DecodedRow {
@@ -293,7 +299,7 @@ class ReadRow extends Given {
 const messageKey = '"message":'
 
 const noBlocks: readonly TakenOut[] = freeze([])
-const getFrom: <Key, Value>(map: ReadonlyMap<Key, Value>, key: Key) => Value | undefined = taken(Map.prototype.get)
+const getFrom: <Key, Value>(map: ReadonlyMap<Key, Value>, key: Key) => Value | undefined = bindMethod(Map.prototype.get)
 
 const plainEnvelopes = new OwnMap<string, Pick<DecodedRow, 'page' | 'tagged'>>()
 for (const tagged of [false, true])
@@ -301,10 +307,10 @@ for (const tagged of [false, true])
 
 const isTakenOut = (value: unknown): value is TakenOut => {
   if (typeof value !== 'object' || value === null) return false
-  const path: unknown = own(value as TakenOut, 'path')
-  const id: unknown = own(value as TakenOut, 'id')
-  const as: unknown = own(value as TakenOut, 'as')
-  const key: unknown = own(value as TakenOut, 'key')
+  const path: unknown = ownField(value as TakenOut, 'path')
+  const id: unknown = ownField(value as TakenOut, 'id')
+  const as: unknown = ownField(value as TakenOut, 'as')
+  const key: unknown = ownField(value as TakenOut, 'key')
   if (!isArray(path) || !isBlockId(id) || (as !== 'base64' && as !== 'utf8')) return false
   if (key !== undefined && typeof key !== 'string') return false
   for (let index = 0; index < path.length; index++)
@@ -314,7 +320,7 @@ const isTakenOut = (value: unknown): value is TakenOut => {
 
 type Take = (path: Path, as: TakenOut['as'], bytes: Uint8Array) => void
 
-/** The value with an empty string for each text that is handed to `take`; where there is none, the value itself. */
+/** The value with an empty string in place of each text that `take` received; the value itself if there were none. */
 const takeOut = (value: Json, path: Path, take: Take): Json => {
   if (typeof value === 'string') {
     if (value.length < longBase64) return value

@@ -1,4 +1,4 @@
-/** The shape of what stands for an erased row. Nobody can say anything with it: roles, ids of calls, types of notes. */
+/** The shape of an erased row's stub. It can't hold text: only roles, call ids and note types. */
 import { isArray, isLeft, isObject, parseJson } from '../json/index.ts'
 import { isRole } from '../message/kit.ts'
 import type { RowKind } from '../store/index.ts'

@@ -1,11 +1,11 @@
 /** The terms by which a search finds a stored row: those of the texts of its message, its role, and its kind of content. */
-import { base64Of, define, isLeft, isObject, own, textOfUtf8, type Immutable, type Path } from '../json/index.ts'
+import { base64Of, define, isLeft, isObject, ownField, textOfUtf8, type Immutable, type Path } from '../json/index.ts'
 import type { Message, Part, Role } from '../message/index.ts'
 import { isRole } from '../message/kit.ts'
 import type { BlockId } from '../proof/kit.ts'
 import type { TermsOf } from '../store/index.ts'
 import { decodeRow } from './row.ts'
-import { addTerms } from './units.ts'
+import { addTerms } from './words.ts'
 
 /** A text of a message that a search looks at. */
 export interface SearchText {
@@ -63,14 +63,14 @@ const addTexts = (part: Part, of: SearchText['of'], found: SearchText[]): void =
       return add(part.text)
     case 'reasoning':
       add(part.text)
-      for (const summary of listOf(own(part, 'summary'))) add(summary)
+      for (const summary of listOf(ownField(part, 'summary'))) add(summary)
       return
     case 'file':
-      return add(own(part, 'name'))
+      return add(ownField(part, 'name'))
     case 'tool_call':
       return add(`${part.name} ${plainArguments(String(part.arguments))}`, 'tool')
     case 'tool_result':
-      add(own(part, 'name'), 'tool')
+      add(ownField(part, 'name'), 'tool')
       for (const each of listOf(part.content)) if (isObject(each)) addTexts(each as unknown as Part, 'tool', found)
       return
     case 'provider':
@@ -137,17 +137,17 @@ export const messageIn = (
   }
 }
 
-/** Put a text back where it stood. */
+/** Put a text back in its place. */
 const fill = (message: unknown, path: Path, text: string): boolean => {
   let owner: unknown = message
-  for (const step of path.slice(0, -1)) owner = own(owner as { readonly [step: string]: unknown }, String(step))
+  for (const step of path.slice(0, -1)) owner = ownField(owner as { readonly [step: string]: unknown }, String(step))
   const last = path.at(-1)
   if (last === undefined || typeof owner !== 'object' || owner === null) return false
   define(owner as { [step: string]: unknown }, String(last), text)
   return true
 }
 
-/** As much of a message as a search reads. The rest is checked where a session is opened. */
+/** The part of a message that a search reads. The rest is checked when a session is opened. */
 const isReadable = (value: unknown): value is Immutable<Message> =>
   isObject(value) && isRole(value['role']) && Array.isArray(value['content'])
 

@@ -1,5 +1,5 @@
 /** New histories: empty, from a view, or from messages. */
-import { create, freeze, isArray, joinPaths, NotJson, own, type Recordable, optionsOf } from '../json/index.ts'
+import { create, freeze, isArray, joinPaths, NotJson, ownField, type Recordable, optionsOf } from '../json/index.ts'
 import { classify as classifyMessage } from '../pages/index.ts'
 import type { Classify, History } from './history.ts'
 import { append, continueFrom, emptyLog, handleOf, type Log } from './log.ts'
@@ -28,8 +28,8 @@ export interface HistoryOptions<M> {
  */
 export const createHistory = <M extends Recordable<M>>(options: HistoryOptions<M> = none): History<M> => {
   optionsOf('createHistory', options, known)
-  const from = own(options, 'from')
-  const classify = own(options, 'classify') ?? classifyMessage
+  const from = ownField(options, 'from')
+  const classify = ownField(options, 'classify') ?? classifyMessage
   const log = emptyLog<M>(classify)
   if (from !== undefined) fill(log, from)
   return handleOf(log)

@@ -12,7 +12,7 @@ import {
   jsonEqual,
   left,
   NotJson,
-  own,
+  ownField,
   right,
   snapshot,
 } from '../json/index.ts'
@@ -72,7 +72,7 @@ export const applyDelta = <M>(
   delta: HistoryDelta<M>,
   options: DeltaOptions = none,
 ): Either<DeltaFault, 'applied' | 'duplicate'> => {
-  const resume = own(options, 'resume') === true
+  const resume = ownField(options, 'resume') === true
   const log = logOf(history)
   if (log === undefined)
     throw new TypeError('applyDelta needs a history that was made by createHistory or restoreHistory')

@@ -1,4 +1,4 @@
-/** What can be wrong with saved state or a delta, as data. */
+/** Faults of saved state and deltas, as data. */
 import { callbackFaultText, type CallbackThrew, type Sentences } from '../task/index.ts'
 import { formatPath, type Path } from '../json/index.ts'
 import { pageKinds } from '../pages/index.ts'
@@ -57,7 +57,7 @@ export const historySentences = (
   UnrecordableMessage: (fault) =>
     `the message at position ${fault.position} can't be recorded: ${formatPath(fault.path) || 'it'} ${fault.reason}; nothing was appended`,
   TooManyPages: (fault) =>
-    `there are ${fault.pages} page kinds for ${fault.messages} messages: from position ${fault.position} on they have no message; restore them with the messages that were saved with them`,
+    `there are ${fault.pages} page kinds for ${fault.messages} messages, so position ${fault.position} has a page kind and no message; restore the page kinds with the messages that they were saved with`,
   UnknownPage: (fault) =>
     `${fault.found} at position ${fault.position} is not a page kind; expected one of ${pageKinds.join(', ')}; a newer version may have written it`,
   NotADelta: (fault) => `${formatPath(fault.path, 'delta')} should be ${fault.expected}; nothing was appended`,

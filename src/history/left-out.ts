@@ -1,11 +1,10 @@
-/** What a view of a record has not. */
+/** Positions that a view leaves out of its record. */
 import type { Range } from '../sequence/index.ts'
 import type { View } from './view.ts'
 
 /**
  * The ranges of positions that a view leaves out before its end. `without` of the whole history and these ranges gives
- * the
- * view again. Cost: O(length).
+ * the view again. Cost: O(length).
  *
  * @param view a view, often one that `without` made
  * @returns the ranges, in order

@@ -2,13 +2,13 @@
  * The log: where the entries of a record live, private to this folder. Handles and views reach it through private
  * names, which no key, symbol, prototype, Proxy or patched built-in does.
  */
-import { emptyList, freeze, Given, snapshot, type Immutable } from '../json/index.ts'
+import { emptyList, freeze, ReturnsArgument, snapshot, type Immutable } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { codeOf, kindOfCode } from '../pages/kit.ts'
 import { inspectKey, keptAt, rankAt, seclude, shownInConsole } from '../sequence/index.ts'
 import type { Classify, History } from './history.ts'
 import { viewOf, type Part } from './read.ts'
-import { chunkLength, codeOfKindAt, emptyContent, firstOf, lenOf, messageAt, sealed, type Content } from './state.ts'
+import { chunkLength, codeOfKindAt, emptyContent, firstOf, lenOf, messageAt, sealTail, type Content } from './state.ts'
 import type { Position, View } from './view.ts'
 
 /** The storage of one history. */
@@ -53,7 +53,7 @@ export const kindOf = <M>(log: Log<M>, message: Immutable<M>): PageKind => {
  */
 export const record = <M>(log: Log<M>, message: Immutable<M>, page: PageKind): Position => {
   const code = codeOf(page)
-  if (log.content.tail.messages.length === chunkLength) log.content = sealed(log.content)
+  if (log.content.tail.messages.length === chunkLength) log.content = sealTail(log.content)
   const { state, tail } = log.content
   const index = tail.messages.length
   tail.messages[index] = message
@@ -98,10 +98,10 @@ export const handleOf = <M>(log: Log<M>): History<M> => {
   return freeze(Handle.stamp(handle, log)) as unknown as History<M>
 }
 
-/** The log behind a handle; undefined if the value is none of ours. */
+/** The log behind a handle; undefined if the value is not one of our handles. */
 export const logOf = <M>(history: History<M>): Log<M> | undefined => Handle.log(history) as Log<M> | undefined
 
-/** What handles inherit: how they print. Immer does not take one for a draft. */
+/** The prototype of handles: it prints them, and tells Immer that they are not drafts. */
 const printing = {
   /** `History(5)` */
   [Symbol.toPrimitive](this: unknown): string {
@@ -117,7 +117,7 @@ const printing = {
 }
 seclude(printing)
 
-class Handle extends Given {
+class Handle extends ReturnsArgument {
   readonly #log: Log<unknown>
 
   private constructor(target: object, log: Log<unknown>) {

@@ -28,7 +28,7 @@ import type { Position, View } from './view.ts'
 export interface Part<M> {
   /** Where they are. */
   readonly content: Content<M>
-  /** What is left out. It may reach beyond the range. */
+  /** The positions that are left out. They may reach beyond the range. */
   readonly gaps: Gaps | undefined
   /** The first position. */
   readonly start: number
@@ -45,8 +45,7 @@ export const partOf = <M>(view: unknown): Part<M> | undefined => RecordView.part
 
 /**
  * A view without the messages at some positions of its history. The given view stays as it is. Nothing leads from the
- * new
- * view back to the messages that it leaves out.
+ * new view back to the messages that it leaves out.
  *
  * Cost    O(n log n) in the ranges, independent of the length
  *

@@ -9,7 +9,7 @@ import {
   isLeft,
   left,
   NotJson,
-  own,
+  ownField,
   type Path,
   type Recordable,
   right,
@@ -17,7 +17,7 @@ import {
   stringify,
   optionsOf,
 } from '../json/index.ts'
-import { called } from '../task/index.ts'
+import { callCallback } from '../task/index.ts'
 import { classify as classifyMessage, isPageKind, type PageKind } from '../pages/index.ts'
 import type { HistoryFaultOf, RestoreFault } from './fault.ts'
 import type { Classify, History } from './history.ts'
@@ -37,8 +37,7 @@ export interface Restored<M> {
  * Make a history from saved messages and page kinds, as `view.toArray()` and `view.pages.toArray()` gave them.
  *
  * If page kinds are missing at the end, only the messages that lack one are classified. Too many page kinds or an
- * unknown
- * kind is a fault. All or nothing.
+ * unknown kind is a fault. All or nothing.
  *
  * Cost    O(messages)
  *
@@ -59,8 +58,8 @@ export const restoreHistory = <M extends Recordable<M>>(
 ): Either<RestoreFault, Restored<M>> => {
   optionsOf('restoreHistory', options, known)
   if (typeof saved !== 'object' || saved === null) return left(notSaved([], 'an object with messages and pages'))
-  const messages: unknown = own(saved, 'messages')
-  const given: unknown = own(saved, 'pages')
+  const messages: unknown = ownField(saved, 'messages')
+  const given: unknown = ownField(saved, 'pages')
   const pages = given === undefined ? none : given
   if (!isArray(messages)) return left(notSaved(['messages'], 'an array of messages'))
   if (!isArray(pages)) return left(notSaved(['pages'], 'an array of page kinds'))
@@ -73,11 +72,11 @@ export const restoreHistory = <M extends Recordable<M>>(
   if (kinds.length > messages.length)
     return left({ _tag: 'TooManyPages', position: messages.length, messages: messages.length, pages: kinds.length })
 
-  const log = emptyLog<M>(own(options, 'classify') ?? classifyMessage)
+  const log = emptyLog<M>(ownField(options, 'classify') ?? classifyMessage)
   const encoded = emptyList<unknown>() // what `decode` does to the saved array changes nothing
   for (let position = 0; position < messages.length; position++) encoded[position] = elementOf(messages, position)
   for (let position = 0; position < encoded.length; position++) {
-    const answer = called('decode', () => decode(encoded[position]))
+    const answer = callCallback('decode', () => decode(encoded[position]))
     if (isLeft(answer)) return answer
     const decoded = answer.right
     if (isLeft(decoded)) return left({ _tag: 'UndecodableMessage', position, cause: decoded.left })

@@ -58,7 +58,7 @@ export const emptyContent = <M>(): Content<M> => freeze({ state: emptyState, tai
 export const lenOf = ({ state, tail }: Content<unknown>): number => state.len + tail.messages.length
 
 /** The content whose full tail is a chunk. The tail's list becomes the chunk's: it is frozen and not copied. */
-export const sealed = <M>({ state: { len, groups }, tail: { messages, codes } }: Content<M>): Content<M> => {
+export const sealTail = <M>({ state: { len, groups }, tail: { messages, codes } }: Content<M>): Content<M> => {
   const chunk = freeze({ messages: freeze(messages), kinds: fromCodes(codes) })
   const last = groups[groups.length - 1]
   const open = last !== undefined && last.length < groupLength
@@ -73,8 +73,8 @@ export const sealed = <M>({ state: { len, groups }, tail: { messages, codes } }:
 /** The first messages of a content, up to `end`. It shares all full chunks, and copies at most `chunkLength - 1` messages. */
 export const firstOf = <M>(content: Content<M>, end: number): Content<M> => {
   const { state } = content
-  if (end === state.len + chunkLength) return sealed(content)
-  const shared = end < state.len ? shortened(state, end >>> chunkBits) : state
+  if (end === state.len + chunkLength) return sealTail(content)
+  const shared = end < state.len ? firstChunks(state, end >>> chunkBits) : state
   const rest = emptyTail<M>()
   for (let position = shared.len; position < end; position++) {
     rest.messages[position - shared.len] = messageAt(content, position)
@@ -83,7 +83,7 @@ export const firstOf = <M>(content: Content<M>, end: number): Content<M> => {
   return freeze({ state: shared, tail: rest })
 }
 
-const shortened = <M>({ groups }: State<M>, chunks: number): State<M> => {
+const firstChunks = <M>({ groups }: State<M>, chunks: number): State<M> => {
   const full = chunks >>> groupBits
   const more = chunks & groupMask
   const group = groups[full] as readonly Chunk<M>[]

@@ -9,7 +9,7 @@ import {
   type Immutable,
   left,
   NotJson,
-  own,
+  ownField,
   parseText,
   type Path,
   right,
@@ -29,7 +29,7 @@ export interface Fill {
   readonly text: string
 }
 
-/** What the JSON text of a message does not contain. */
+/** Fields of a message that its JSON text lacks. */
 export interface TextOptions {
   /** The page kind of the message. Default: the history's `classify` decides. */
   readonly page?: PageKind | undefined
@@ -46,8 +46,7 @@ export interface TextOptions {
 
 /**
  * Append a message that is given as JSON text. The result equals `history.append(JSON.parse(text))`. Nobody else holds
- * the
- * parsed value, so it is frozen in place instead of copied.
+ * the parsed value, so it is frozen in place instead of copied.
  *
  * Cost    little more than `JSON.parse` (bench: sessions)
  *
@@ -66,9 +65,9 @@ export const appendText = <M>(
   if (log === undefined)
     throw new TypeError('appendText needs a history that was made by createHistory or restoreHistory')
   const position = lenOf(log.content)
-  const page = own(options, 'page')
-  const fills = own(options, 'fills') ?? noFills
-  const check = own(options, 'check')
+  const page = ownField(options, 'page')
+  const fills = ownField(options, 'fills') ?? noFills
+  const check = ownField(options, 'check')
   const unrecordable = (path: Path, reason: string): Either<HistoryFaultOf<'UnrecordableMessage'>, never> =>
     left({ _tag: 'UnrecordableMessage', position, path, reason })
   let message: unknown
@@ -81,7 +80,7 @@ export const appendText = <M>(
     const { path, text: filling } = fills[index] as Fill
     // Anything but a text would be recorded as it is, alive.
     if (typeof filling !== 'string') return unrecordable(path, 'is to be filled with something that is no text')
-    if (!filled(message, path, filling)) return unrecordable(path, 'is no place for a text that was taken out')
+    if (!fillText(message, path, filling)) return unrecordable(path, 'is no place for a text that was taken out')
   }
   try {
     freezeParsed(message)
@@ -105,8 +104,8 @@ export const appendText = <M>(
 const none: object = freeze(create(null))
 const noFills: readonly Fill[] = freeze([])
 
-/** Put a text in its place. False, if there is no empty string. */
-const filled = (message: unknown, path: Path, text: string): boolean => {
+/** Put a text at its path. False if the path does not lead to an empty string. */
+const fillText = (message: unknown, path: Path, text: string): boolean => {
   const last = path.length - 1
   let place: unknown = message
   for (let index = 0; index < last; index++) place = member(place, path[index])

@@ -1,4 +1,4 @@
-/** What can be read of a record: positions in it, and views of it. */
+/** The readable side of a record: positions and views. */
 import type { Immutable } from '../json/index.ts'
 import type { Pages } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
@@ -14,14 +14,12 @@ declare class ViewBrand {
 
 /**
  * A prefix or range of a history, or what `without` leaves of one. It is a value: its content never changes, whatever
- * is
- * appended later. Its size is constant, and it is deeply readonly. Branded: only a history gives one.
+ * is appended later. Its size is constant, and it is deeply readonly. Branded: only a history gives one.
  */
 export interface View<M> extends ViewBrand, Sequence<Immutable<M>> {
   /**
    * The messages as an array, made when it is first read. It is frozen, and enumerable beside `pages`: two views are
-   * deeply
-   * equal if their messages and page kinds are, and `{ ...view }` and `structuredClone(view)` have both.
+   * deeply equal if their messages and page kinds are, and `{ ...view }` and `structuredClone(view)` have both.
    */
   readonly messages: readonly Immutable<M>[]
   /** How many messages the view has. It never changes. */
@@ -52,8 +50,7 @@ export interface View<M> extends ViewBrand, Sequence<Immutable<M>> {
   readonly positionAt: (index: number) => Position | undefined
   /**
    * The number of messages in the view that stand before a position of the history. `slice(before(from), before(to))`
-   * has
-   * the messages from one position up to another. Cost: O(log ranges).
+   * has the messages from one position up to another. Cost: O(log ranges).
    *
    * @param position a position of the history
    * @returns the number of messages

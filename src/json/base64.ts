@@ -1,5 +1,5 @@
 /** Base64 and UTF-8, both ways, with what browsers and Node have in common. */
-import { codeAt, exec, fromCodes, lengthOfBytes, taken } from './builtins.ts'
+import { codeAt, exec, fromCodes, lengthOfBytes, bindMethod } from './builtins.ts'
 import { emptyList } from './list.ts'
 
 interface Encoder {
@@ -21,8 +21,8 @@ const toBase64 = typeof btoa === 'undefined' ? undefined : btoa
 const encoder = typeof TextEncoder === 'undefined' ? undefined : new TextEncoder()
 const decoder =
   typeof TextDecoder === 'undefined' ? undefined : new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-const encode: ((encoder: Encoder, text: string) => Uint8Array) | undefined = encoder && taken(encoder.encode)
-const decode: ((decoder: Decoder, bytes: Uint8Array) => string) | undefined = decoder && taken(decoder.decode)
+const encode: ((encoder: Encoder, text: string) => Uint8Array) | undefined = encoder && bindMethod(encoder.encode)
+const decode: ((decoder: Decoder, bytes: Uint8Array) => string) | undefined = decoder && bindMethod(decoder.decode)
 const Bytes = Uint8Array
 
 /**

@@ -5,13 +5,13 @@
  *
  * Syntax calls built-ins too. What records therefore does without: `for…of`, spread and patterns over arrays (they call
  * the array iterator), arrays that grow by index or `push` (a setter on `Array.prototype` would run: `emptyList`),
- * objects that get new keys by assignment (`define`), and fields that may be absent read from `Object.prototype` (`own`).
+ * objects that get new keys by assignment (`define`), and fields that may be absent read from `Object.prototype` (`ownField`).
  */
 
 const { call } = Function.prototype
 
 /** A method as a function of its object. */
-export const taken = <Taken>(method: (...given: never) => unknown): Taken => call.bind(method) as Taken
+export const bindMethod = <Taken>(method: (...given: never) => unknown): Taken => call.bind(method) as Taken
 
 export const create: (prototype: object | null) => object = Object.create
 export const freeze: <T>(value: T) => Readonly<T> = Object.freeze
@@ -43,27 +43,27 @@ export const parseText: (text: string) => unknown = JSON.parse
 /** `JSON.stringify`, which asks prototypes for `toJSON`: for strings, and for what `textOfJson` has looked at. */
 export const stringify: (value: unknown) => string = JSON.stringify
 
-export const isWellFormed: (text: string) => boolean = taken(String.prototype.isWellFormed)
-export const toWellFormed: (text: string) => string = taken(String.prototype.toWellFormed)
-export const sliceText: (text: string, from: number, to?: number) => string = taken(String.prototype.slice)
-export const indexIn: (text: string, wanted: string, from?: number) => number = taken(String.prototype.indexOf)
-export const trimmed: (text: string) => string = taken(String.prototype.trim)
-export const codeAt: (text: string, index: number) => number = taken(String.prototype.charCodeAt)
+export const isWellFormed: (text: string) => boolean = bindMethod(String.prototype.isWellFormed)
+export const toWellFormed: (text: string) => string = bindMethod(String.prototype.toWellFormed)
+export const sliceText: (text: string, from: number, to?: number) => string = bindMethod(String.prototype.slice)
+export const indexIn: (text: string, wanted: string, from?: number) => number = bindMethod(String.prototype.indexOf)
+export const trim: (text: string) => string = bindMethod(String.prototype.trim)
+export const codeAt: (text: string, index: number) => number = bindMethod(String.prototype.charCodeAt)
 export const fromCodes = (codes: readonly number[]): string => apply(fromCharCode, undefined, codes)
 /** Not `test`, which asks the expression for its `exec`. */
-export const exec: (expression: RegExp, text: string) => RegExpExecArray | null = taken(RegExp.prototype.exec)
+export const exec: (expression: RegExp, text: string) => RegExpExecArray | null = bindMethod(RegExp.prototype.exec)
 
 /** How many bytes there are. `bytes.length` would ask a getter that everybody shares. */
-export const lengthOfBytes: (bytes: Uint8Array) => number = taken(
+export const lengthOfBytes: (bytes: Uint8Array) => number = bindMethod(
   Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), 'length')?.get as never,
 )
 
 const { fromCharCode } = String
 const { __lookupGetter__: lookupGetter } = Object.prototype as { readonly __lookupGetter__?: never }
 /** The getter that a property is read by, own or inherited. A descriptor would tell as well, and allocates. */
-export const getterOf: (value: object, key: PropertyKey) => unknown = taken(lookupGetter as never)
+export const getterOf: (value: object, key: PropertyKey) => unknown = bindMethod(lookupGetter as never)
 
-/** Give an object a property, whatever setter a prototype has under that name. `__proto__` too is data. */
+/** Define a property on an object without calling a prototype's setter. `__proto__` is data, too. */
 export const define = (target: object, key: PropertyKey, value: unknown): void => {
   defineProperty(target, key, {
     __proto__: null,
@@ -74,12 +74,12 @@ export const define = (target: object, key: PropertyKey, value: unknown): void =
   } as PropertyDescriptor)
 }
 
-/** A field that may be absent. `Object.prototype` gives none, whatever somebody has put there. */
-export const own = <T extends object, Key extends keyof T>(value: T, key: Key): T[Key] | undefined =>
+/** A field that may be absent. Fields that somebody added to `Object.prototype` do not count. */
+export const ownField = <T extends object, Key extends keyof T>(value: T, key: Key): T[Key] | undefined =>
   hasOwn(value, key) || !hasOwn(objectPrototype, key) ? value[key] : undefined
 
 const { ownKeys } = Reflect
-/** What `Object.prototype` has in every runtime. */
+/** The members of `Object.prototype` in every runtime. */
 const standard = create(null) as { [name: PropertyKey]: true }
 for (const name of [
   ...[

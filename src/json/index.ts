@@ -7,7 +7,7 @@ export { eachRight, isLeft, isRight, left, mapRight, right } from './either.ts'
 export { jsonEqual } from './equal.ts'
 export { inspectJson, type Finding, type Inspected } from './inspect.ts'
 export { freezeParsed } from './freeze.ts'
-export { Given } from './given.ts'
+export { ReturnsArgument } from './returns-argument.ts'
 export { formatPath, joinPaths, type Path } from './path.ts'
 export { textOfJson } from './written.ts'
 export { arrayOf, build, emptyList, filterEach, mapEach } from './list.ts'
@@ -28,7 +28,7 @@ export {
   isSafeInteger,
   keysOf,
   lengthOfBytes,
-  own,
+  ownField,
   ownFields,
   OwnMap,
   OwnSet,
@@ -36,7 +36,7 @@ export {
   setPrototypeOf,
   sliceText,
   stringify,
-  taken,
+  bindMethod,
 } from './builtins.ts'
 export {
   aList,

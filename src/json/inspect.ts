@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from './either.ts'
-import { indexIn, trimmed } from './builtins.ts'
+import { indexIn, trim } from './builtins.ts'
 import type { Json } from './json.ts'
 import type { Path } from './path.ts'
 import { textOfJson } from './written.ts'
@@ -12,7 +12,7 @@ import { parseJson, type JsonTextProblem } from './text.ts'
 
 /** Parsed JSON text. */
 export interface Inspected {
-  /** What `JSON.parse` makes of it. */
+  /** The value that `JSON.parse` returns for it. */
   readonly value: unknown
   /** Mostly empty; never more than `mostFindings` and one that says that there are more. */
   readonly findings: readonly Finding[]
@@ -48,7 +48,7 @@ const none: readonly Finding[] = Object.freeze([])
 /** Whether writing the value gives the text. Half a surrogate pair would: it is written as an escape. */
 const writesBack = (value: unknown, text: string): boolean => {
   try {
-    return textOfJson(value as Json) === trimmed(text) && indexIn(text, '\\ud') === -1
+    return textOfJson(value as Json) === trim(text) && indexIn(text, '\\ud') === -1
   } catch {
     return false // nested deeper than the engine's stack
   }

@@ -37,7 +37,7 @@ export {
   mapRight,
   objectAt,
   optionsOf,
-  own,
+  ownField,
   ownFields,
   parseJson,
   present,

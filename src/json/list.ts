@@ -28,7 +28,7 @@ export const build = <T>(length: number, make: (index: number) => T): readonly T
   }
 }
 
-/** A frozen array of what `make` makes of each item. */
+/** A frozen array of the results of `make` for each item. */
 export const mapEach = <T, U>(items: readonly T[], make: (item: T, index: number) => U): readonly U[] =>
   build(items.length, (index) => make(items[index] as T, index))
 

@@ -1,5 +1,5 @@
 /** Reading a foreign value field by field. What is not as expected is thrown as `Unexpected` and becomes a fault where the codec begins. */
-import { define, isArray, keysOf, own, sliceText, stringify } from './builtins.ts'
+import { define, isArray, keysOf, ownField, sliceText, stringify } from './builtins.ts'
 import type { Json, JsonObject } from './json.ts'
 import { joinPaths, type Path } from './path.ts'
 
@@ -38,7 +38,7 @@ export const readEach = <T>(list: readonly Json[], read: (item: Json, index: num
 /** Read what stands at `key`. What is unexpected in it is told with the key. */
 export const readIn = <T>(owner: JsonObject, key: string, read: (value: Json | undefined) => T): T => {
   try {
-    return read(own(owner, key))
+    return read(ownField(owner, key))
   } catch (error) {
     throw error instanceof Unexpected ? error.within(key) : error
   }
@@ -104,13 +104,13 @@ export const describe = (value: unknown): string => {
     const names = keysOf(value)
     let shown = ''
     for (let index = 0; index < names.length && index < 4; index++)
-      shown += `${index === 0 ? '' : ', '}${quoted(names[index])}`
+      shown += `${index === 0 ? '' : ', '}${quoteValue(names[index])}`
     return names.length === 0 ? 'an empty object' : `an object with ${shown}${names.length > 4 ? ', …' : ''}`
   }
-  return quoted(value)
+  return quoteValue(value)
 }
 
-const quoted = (value: unknown): string => {
+const quoteValue = (value: unknown): string => {
   const text =
     typeof value === 'bigint'
       ? `${value}n`

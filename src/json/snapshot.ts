@@ -22,11 +22,11 @@ import {
   keysOf,
   namesOf,
   objectPrototype,
-  own,
+  ownField,
   OwnMap,
   symbolsOf,
 } from './builtins.ts'
-import { Given } from './given.ts'
+import { ReturnsArgument } from './returns-argument.ts'
 import type { Immutable } from './immutable.ts'
 import { build, emptyList } from './list.ts'
 import { formatPath, type Path } from './path.ts'
@@ -57,23 +57,25 @@ export const maxDepth = 1000
  * Cost    one pass; about three times a copy-and-freeze that checks nothing (bench: append)
  * Throws  NotJson (a TypeError) naming the path of the first thing that is not JSON; the input is never changed
  */
-export const snapshot = <T>(value: T): Immutable<T> => (OwnSnapshot.is(value) ? value : copied(value, false)) as never
+export const snapshot = <T>(value: T): Immutable<T> =>
+  (OwnSnapshot.is(value) ? value : copyFrozen(value, false)) as never
 
 /**
  * A snapshot that both functions know again and give back as it is, if it is an object: what was decoded is recorded
  * without a second copy. What is only recorded is not marked: that takes a fifth of the time of a small append.
  */
-export const ownSnapshot = <T>(value: T): Immutable<T> => (OwnSnapshot.is(value) ? value : copied(value, true)) as never
+export const ownSnapshot = <T>(value: T): Immutable<T> =>
+  (OwnSnapshot.is(value) ? value : copyFrozen(value, true)) as never
 
 /** A snapshot of a foreign value: its objects have no prototype where `Object.prototype` has what it should not have. */
 export const foreignSnapshot = <T>(value: T): Immutable<T> =>
   isPolluted() ? withoutPrototypes(value) : snapshot(value)
 
 /** A snapshot whose objects have no prototype. */
-export const withoutPrototypes = <T>(value: T): Immutable<T> => copied(value, false, true)
+export const withoutPrototypes = <T>(value: T): Immutable<T> => copyFrozen(value, false, true)
 
 /** The one cast: what `copy` returns is a frozen structural copy of `value`. */
-const copied = <T>(value: T, marked: boolean, bare = false): Immutable<T> => {
+const copyFrozen = <T>(value: T, marked: boolean, bare = false): Immutable<T> => {
   try {
     return copy(value, 1, { marked, bare, objects: 0, deepest: 0, copies: undefined }) as Immutable<T>
   } catch (error) {
@@ -86,7 +88,7 @@ const copied = <T>(value: T, marked: boolean, bare = false): Immutable<T> => {
  * The private name of what `ownSnapshot` gives, if it is an object: no copy, no Proxy and no heir of it has the name, and
  * nobody else can give it. A WeakSet would know them too, at the price of another snapshot of a small message.
  */
-class OwnSnapshot extends Given {
+class OwnSnapshot extends ReturnsArgument {
   readonly #own = true
 
   /** Before it has any key: the engine then takes the same path for all of them. */
@@ -105,11 +107,11 @@ interface Walk {
   readonly bare: boolean
   objects: number
   deepest: number
-  copies: Map<object, Copied> | undefined
+  copies: Map<object, CopiedObject> | undefined
 }
 
 /** A copy, and how many levels it has below its own. */
-interface Copied {
+interface CopiedObject {
   readonly copy: object
   readonly levels: number
 }
@@ -247,7 +249,7 @@ const isPlain = (value: object): boolean => {
 /** What a value is, for a person: `Date`, `Map`, the name of a class. Reads no property of the value itself. */
 const describe = (value: object): string => {
   const prototype = getPrototypeOf(value)
-  const found = prototype === null ? undefined : own(descriptorOf(prototype, 'constructor') ?? nothing, 'value')
+  const found = prototype === null ? undefined : ownField(descriptorOf(prototype, 'constructor') ?? nothing, 'value')
   const name: unknown = typeof found === 'function' ? found.name : ''
   return typeof name !== 'string' || name === '' || found === Object
     ? 'an object with a prototype of its own'

@@ -1,4 +1,4 @@
-/** JSON data as text: what `JSON.stringify` writes, whatever `toJSON` somebody has put on a prototype since. */
+/** JSON data as text, as `JSON.stringify` writes it, without calling a `toJSON` that somebody added to a prototype. */
 import { arrayPrototype, getPrototypeOf, hasOwn, isArray, keysOf, objectPrototype, stringify } from './builtins.ts'
 import type { Json } from './json.ts'
 

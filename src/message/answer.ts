@@ -1,7 +1,7 @@
 /** Messages that are made of an answer: what is recorded of one that was cut, and the results of its calls. */
 import { text } from './construct.ts'
 import { decodeMessage } from './decode.ts'
-import { hasOwn, isLeft, isObject, own, type JsonObject } from '../json/index.ts'
+import { hasOwn, isLeft, isObject, ownField, type JsonObject } from '../json/index.ts'
 import type { Message, Meta, Part, ToolCallPart, ToolResultPart } from './message.ts'
 
 /** What a marked answer ends with, for the model to read; `meta.indelible.interrupted` says it to programs. */
@@ -83,15 +83,15 @@ export const callsOf = ({ content }: Message): readonly ToolCallPart[] => {
 
 /** What this library notes of a message, under `meta.indelible`. */
 export const oursIn = (message: Partial<Message>): JsonObject => {
-  const meta = own(message, 'meta')
-  const ours = meta && own(meta, 'indelible')
+  const meta = ownField(message, 'meta')
+  const ours = meta && ownField(meta, 'indelible')
   return isObject(ours) ? ours : {}
 }
 
 /** Whether an answer was cut. */
 export const isCut = (message: Message): boolean => hasOwn(oursIn(message), 'interrupted')
 
-/** A value as a message; undefined if it is none. */
+/** A value as a message; undefined if it is not one. */
 export const messageIn = (value: unknown): Message | undefined => {
   const decoded = decodeMessage(value)
   return isLeft(decoded) ? undefined : decoded.right

@@ -55,7 +55,7 @@ export type MetResult<Call, Answer> =
       readonly type: 'orphan'
     }
 
-/** A walk over calls and results in the order in which they were made, in whatever form they stand. */
+/** A walk over calls and results in the order in which they were made, in any form. */
 export interface Pairing<Call, Answer> {
   /**
    * A call, in the item at a position. With an `answer`, the result is known before it comes, and the call does not wait.

@@ -6,7 +6,7 @@
  *         Anthropic Messages ("tool_use ids were found without tool_result blocks immediately after"), 2026-11
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { arrayOf, emptyList, freeze, left, mapEach, OwnMap, OwnSet, right, taken } from '../json/index.ts'
+import { arrayOf, emptyList, freeze, left, mapEach, OwnMap, OwnSet, right, bindMethod } from '../json/index.ts'
 import { itemAt, type Sequence } from '../sequence/index.ts'
 import { noResult, toolResult } from './construct.ts'
 import { standIn } from './erased.ts'
@@ -59,9 +59,8 @@ export const settle = <V extends Sequence<Message>>(messages: V): Either<Pairing
 
 /**
  * Derive a settled conversation from one that may be damaged. A call without a result gets an error result, a result in
- * the
- * wrong place moves to its call, orphan and duplicate results are left out, and a call with a used id gets a new id. A
- * settled sequence is returned as it is.
+ * the wrong place moves to its call, orphan and duplicate results are left out, and a call with a used id gets a new
+ * id. A settled sequence is returned as it is.
  *
  * If a record only ends in open calls, append `interruptedResults` instead: `mend` is for damage in the middle.
  *
@@ -160,14 +159,14 @@ const pair = (
     const call = latest.get(place.id)
     note(call === undefined ? { _tag: 'OrphanResult', ...place } : { _tag: 'ResultBeforeCall', ...place, call })
   }
-  return { calls, problems: freeze(sorted(problems, (a, b) => a.position - b.position || a.part - b.part)) }
+  return { calls, problems: freeze(sortInPlace(problems, (a, b) => a.position - b.position || a.part - b.part)) }
 }
 
 /** V8 assigns the only item of a list instead of defining it, so that a setter on a prototype would run. */
-const sorted = <T>(list: T[], compare: (a: T, b: T) => number): readonly T[] =>
+const sortInPlace = <T>(list: T[], compare: (a: T, b: T) => number): readonly T[] =>
   list.length < 2 ? arrayOf(list) : toSorted(list, compare)
 
-const toSorted: <T>(list: readonly T[], compare: (a: T, b: T) => number) => T[] = taken(Array.prototype.toSorted)
+const toSorted: <T>(list: readonly T[], compare: (a: T, b: T) => number) => T[] = bindMethod(Array.prototype.toSorted)
 
 /** An id of its own for every call whose id an earlier call has. */
 const uniqueIds = (calls: readonly Call[]): ReadonlyMap<Call, string> => {

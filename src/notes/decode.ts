@@ -1,14 +1,13 @@
 /** From unknown data to a `Note`, or a fault that names the place. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, NotJson, ownSnapshot, type Path, right, own } from '../json/index.ts'
+import { left, NotJson, ownSnapshot, type Path, right, ownField } from '../json/index.ts'
 import { isPageKind, pageKinds } from '../pages/index.ts'
 import type { NoteFault } from './fault.ts'
 import type { Note } from './note.ts'
 
 /**
  * Decode one note. The result is a frozen copy. Unknown fields are refused, not dropped; an application's own data
- * belongs
- * in an `application` note. It never throws.
+ * belongs in an `application` note. It never throws.
  *
  * @param input any value
  * @returns the note; or `NotANote` with the path and the expected shape
@@ -152,7 +151,7 @@ const fieldsOf = (value: { readonly [key: string]: unknown }, shape: Shape, but?
       return { path: [name], expected: `one of the fields ${Object.keys(shape).join(', ')}` }
   for (const name of Object.keys(shape)) {
     const [expected, holds] = shape[name] as Field
-    if (!holds(own(value, name))) return { path: [name], expected }
+    if (!holds(ownField(value, name))) return { path: [name], expected }
   }
   return undefined
 }

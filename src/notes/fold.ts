@@ -69,8 +69,7 @@ export const retractedBy = (note: Note, len: number): Range | undefined =>
 
 /**
  * The digest of a run of entries: SHA-256 over their JSON, one line each. A summary carries the digest of its source,
- * so
- * that a reader can check whether it still fits these entries.
+ * so that a reader can check whether it still fits these entries.
  *
  * Cost    O(bytes of the entries)
  *

@@ -58,8 +58,7 @@ export interface SummaryNote {
 /**
  * From here on the messages from `from` up to, not including, `to` are no longer part of the conversation: they were
  * popped, cleared, rewound or replaced. The record keeps them. A range may reach beyond the messages before the note;
- * the
- * rest of it has no effect.
+ * the rest of it has no effect.
  */
 export interface RetractionNote {
   /** Names the note. */
@@ -142,7 +141,7 @@ export interface JournalNote {
   readonly results?: readonly JsonObject[]
   /** The ids of the calls that wait for an approval. */
   readonly waiting?: readonly string[]
-  /** Nothing of the step is missing in the record from here on. */
+  /** From here on the record has the whole step. */
   readonly closed?: true
 }
 

@@ -4,7 +4,7 @@
  * Constraint, plan and preference are promises that context derivation keeps, so they are never inferred: only an
  * explicit tag at append gives them.
  */
-import { isArray, own } from '../json/index.ts'
+import { isArray, ownField } from '../json/index.ts'
 import type { PageKind } from './kind.ts'
 
 /**
@@ -21,10 +21,10 @@ import type { PageKind } from './kind.ts'
  */
 export const classify = (message: unknown): PageKind => {
   if (typeof message !== 'object' || message === null) return 'conversation'
-  const role = own(message as Shape, 'role')
+  const role = ownField(message as Shape, 'role')
   if (role === 'system' || role === 'developer') return saysInterrupted(message) ? 'conversation' : 'bootstrap'
   if (role === 'tool') return 'evidence'
-  const content = own(message as Shape, 'content')
+  const content = ownField(message as Shape, 'content')
   if (isArray(content))
     for (let index = 0; index < content.length; index++) if (isToolResult(content[index])) return 'evidence'
   return 'conversation'
@@ -40,10 +40,10 @@ interface Shape {
 }
 
 const isToolResult = (part: unknown): boolean =>
-  typeof part === 'object' && part !== null && own(part as Shape, 'type') === 'tool_result'
+  typeof part === 'object' && part !== null && ownField(part as Shape, 'type') === 'tool_result'
 
 const saysInterrupted = (message: object): boolean => {
-  const meta = own(message as Shape, 'meta')
-  const ours = typeof meta === 'object' && meta !== null ? own(meta as Shape, 'indelible') : undefined
-  return typeof ours === 'object' && ours !== null && own(ours as Shape, 'interrupted') === true
+  const meta = ownField(message as Shape, 'meta')
+  const ours = typeof meta === 'object' && meta !== null ? ownField(meta as Shape, 'indelible') : undefined
+  return typeof ours === 'object' && ours !== null && ownField(ours as Shape, 'interrupted') === true
 }

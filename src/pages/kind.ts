@@ -12,10 +12,8 @@ Object.freeze(pageKinds) // kinds are read by their code from here
 
 /**
  * The kind of an entry for memory management: `bootstrap` the instructions that everything rests on, `constraint` a
- * rule
- * that must stay in force, `plan` the steps done and left, `preference` how the user wants it done, `evidence` the
- * output
- * of a tool, `conversation` everything else.
+ * rule that must stay in force, `plan` the steps done and left, `preference` how the user wants it done, `evidence` the
+ * output of a tool, `conversation` everything else.
  */
 export type PageKind = (typeof pageKinds)[number]
 

@@ -23,8 +23,7 @@ export const emptyRange: CompactRange = freeze({ size: 0, peaks: freeze([]) })
  * Append a leaf to a tree.
  *
  * The last peak of the result is the root of the largest perfect subtree that ends with this leaf. Keep it beside the
- * leaf
- * to find the peaks of every smaller tree again: they end at `peakEnds(size)`.
+ * leaf to find the peaks of every smaller tree again: they end at `peakEnds(size)`.
  *
  * Cost    amortised one hash; as many as the size has trailing 1 bits
  *

@@ -30,8 +30,7 @@ export const consistencyProof = (
 
 /**
  * The subtrees whose roots prove that a tree of `size` leaves extends the tree of its first `oldSize`. Use it if you
- * keep
- * roots, and don't want to read every leaf.
+ * keep roots, and don't want to read every leaf.
  *
  * @param oldSize the number of leaves of the older tree
  * @param size the number of leaves of the newer tree
@@ -75,8 +74,7 @@ export interface Consistency {
 
 /**
  * Whether a proof shows that the tree with `root` extends the tree with `oldRoot`. It never throws. An empty older tree
- * is
- * refused, because every tree extends it.
+ * is refused, because every tree extends it.
  *
  * @param consistency the two trees and the proof
  * @param hash the hash function. Default: `portableSha256`

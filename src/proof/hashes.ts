@@ -3,10 +3,10 @@
  *
  * Source  RFC 6962 §2.1
  */
-import { lengthOfBytes, taken } from '../json/index.ts'
+import { lengthOfBytes, bindMethod } from '../json/index.ts'
 import { portableSha256, type Hash } from './sha256.ts'
 
-/** The byte that a leaf's content is hashed behind. */
+/** The byte that precedes a leaf's content in its hash. */
 export const leafMark = 0
 
 /**
@@ -68,7 +68,7 @@ export const areHashes = (hashes: readonly Uint8Array[], length: number): boolea
   length > 0 && hashes.every((hash) => hash.length === length)
 
 const Bytes = Uint8Array // taken when this module loads
-const put: (bytes: Uint8Array, part: Uint8Array, at: number) => void = taken(Uint8Array.prototype.set)
+const put: (bytes: Uint8Array, part: Uint8Array, at: number) => void = bindMethod(Uint8Array.prototype.set)
 
 /** A mark and two SHA-256: the bytes of one node after the other are written here, which takes half of the time. */
 const nodeLength = 65

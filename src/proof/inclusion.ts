@@ -35,8 +35,7 @@ export interface Subtree {
 
 /**
  * The subtrees whose roots prove the leaf at `position` of a tree, bottom up. Use it if you keep roots, and don't want
- * to
- * read every leaf.
+ * to read every leaf.
  *
  * @param position the position of the leaf, from 0
  * @param size the number of leaves

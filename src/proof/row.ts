@@ -2,7 +2,7 @@
  * The rows of a log as leaves of its tree. The leaf of a message is computed here before ordinary code has the row, and
  * again when the row is read, so nothing in between can change the message without a trace.
  */
-import { arrayOf, emptyList, freeze, Given, own, taken } from '../json/index.ts'
+import { arrayOf, emptyList, freeze, ReturnsArgument, ownField, bindMethod } from '../json/index.ts'
 import { addLeaf, rootOf, type CompactRange } from './compact-range.ts'
 import { leafMark } from './hashes.ts'
 import { bytesOfHex, hexOf } from './hex.ts'
@@ -42,9 +42,9 @@ export interface RowContent {
  */
 export const rowLeaf = (row: RowContent, hash: Hash): Uint8Array => {
   const { kind, at } = row
-  const salt = own(row, 'salt')
-  const erased = own(row, 'erased')
-  const body = own(row, 'stored') ?? row.body
+  const salt = ownField(row, 'salt')
+  const erased = ownField(row, 'erased')
+  const body = ownField(row, 'stored') ?? row.body
   if (erased !== undefined) return bytesOfHex(erased)
   const start = salt === undefined ? 10 : 26
   const length = start + body.length * 3 // a character of a string is at most three bytes of UTF-8
@@ -80,11 +80,11 @@ export interface HashedRow<Id extends string = string> {
 }
 
 /** The private name of what `hashRow` gives: nobody else can give it, so the leaf is that of the body. */
-class Hashed extends Given {
+class HashMark extends ReturnsArgument {
   readonly #own = true
 
   static mark<T extends object>(row: T): Readonly<T> {
-    return freeze(new Hashed(row) as unknown as T)
+    return freeze(new HashMark(row) as unknown as T)
   }
 
   static is(row: unknown): boolean {
@@ -106,7 +106,7 @@ export const hashRow = <Id extends string>(
   hash: Hash,
 ): HashedRow<Id> => {
   const leaf = rowLeaf({ kind, body, at, salt, erased, stored: undefined }, hash)
-  return Hashed.mark({ kind, body, at, salt, erased, blocks, leaf })
+  return HashMark.mark({ kind, body, at, salt, erased, blocks, leaf })
 }
 
 /** A log after rows that `hashRow` gave. */
@@ -125,7 +125,7 @@ export class GrownRows {
     const leaves = emptyList<Uint8Array>()
     for (let index = 0; index < rows.length; index++) {
       const row = rows[index] as HashedRow
-      if (!Hashed.is(row)) throw new TypeError('a row was changed after it was checked')
+      if (!HashMark.is(row)) throw new TypeError('a row was changed after it was checked')
       own[index] = row
       leaves[index] = row.leaf
     }
@@ -148,7 +148,7 @@ export class GrownRows {
 freeze(GrownRows)
 
 /** A tree after more leaves. */
-export interface Grown {
+export interface GrownTree {
   /** The tree with the new leaves. */
   readonly range: CompactRange
   /**
@@ -165,7 +165,7 @@ export interface Grown {
  * @param hash the hash function: SHA-256
  * @returns the tree after them, and a node for each
  */
-export const grow = (range: CompactRange, leaves: readonly Uint8Array[], hash: Hash): Grown => {
+export const grow = (range: CompactRange, leaves: readonly Uint8Array[], hash: Hash): GrownTree => {
   const nodes = emptyList<Uint8Array>()
   const peaks = emptyList<Uint8Array>()
   for (let index = 0; index < range.peaks.length; index++) peaks[index] = range.peaks[index] as Uint8Array
@@ -187,12 +187,12 @@ declare const TextEncoder: {
 const Encoder = typeof TextEncoder === 'undefined' ? (undefined as never) : TextEncoder
 let encoder: Encoding | undefined
 const encodeInto: (encoder: Encoding, text: string, into: Uint8Array) => { readonly written: number } =
-  typeof TextEncoder === 'undefined' ? (undefined as never) : taken(TextEncoder.prototype.encodeInto)
+  typeof TextEncoder === 'undefined' ? (undefined as never) : bindMethod(TextEncoder.prototype.encodeInto)
 
 const { floor } = Math
 const Bytes = Uint8Array
 const Buffer = ArrayBuffer
-const put: (bytes: Uint8Array, part: Uint8Array, at: number) => void = taken(Uint8Array.prototype.set)
+const put: (bytes: Uint8Array, part: Uint8Array, at: number) => void = bindMethod(Uint8Array.prototype.set)
 const putWord = (bytes: Uint8Array, start: number, word: number): void => {
   bytes[start] = word >>> 24
   bytes[start + 1] = word >>> 16

@@ -5,7 +5,7 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
-import { taken } from '../json/index.ts'
+import { bindMethod } from '../json/index.ts'
 
 /**
  * A hash function with 32 bytes of output.
@@ -29,7 +29,7 @@ const nodeHash = ((): NodeHash | undefined => {
 })()
 
 const Bytes = Uint8Array
-const codeAt: (text: string, index: number) => number = taken(String.prototype.charCodeAt)
+const codeAt: (text: string, index: number) => number = bindMethod(String.prototype.charCodeAt)
 
 /**
  * The default `Hash`: the SHA-256 of Node where there is one, and one in JavaScript elsewhere.

@@ -1,14 +1,14 @@
 /** What is to change in a text or in JSON: a mark for each secret, so that JSON stays JSON. */
 import { isBlockId } from '../proof/kit.ts'
 import {
-  clipped,
+  clipSpan,
   isFound,
   jsonEscapes,
-  merged,
-  placed,
-  replaced,
+  mergeSpans,
+  spansInEscaped,
+  replaceSpans,
   search,
-  shifted,
+  shiftSpan,
   spanOfBase64,
   type Pattern,
   type Span,
@@ -33,12 +33,12 @@ export class Finder {
     const spans = search(text, strings === undefined ? this.#all : this.#known)
     if (strings === undefined && !spans.some(isFound)) return []
     const inside = strings ?? stringsOf(text)
-    return inside === undefined ? merged(spans) : this.#inStrings(text, inside, spans)
+    return inside === undefined ? mergeSpans(spans) : this.#inStrings(text, inside, spans)
   }
 
   /** What to change in a text that is the beginning of another, or a piece of one. */
   inPiece(text: string): readonly Span[] {
-    return merged(search(text, this.#all))
+    return mergeSpans(search(text, this.#all))
   }
 
   /** What to change in the text of JSON. Beside content, fields of providers' formats that pair or sign stay. */
@@ -57,7 +57,7 @@ export class Finder {
 
   /** Known formats may say before a string what it is; a rule of a user sees each string by itself. */
   #inStrings(text: string, strings: readonly WrittenString[], spans: readonly Span[], beside = false): readonly Span[] {
-    const outer = merged(spans)
+    const outer = mergeSpans(spans)
     let next = 0
     const found = strings.map((string): readonly Span[] => {
       const { start, end } = string
@@ -66,18 +66,18 @@ export class Finder {
       const body = text.slice(start, end)
       if (beside && string.name === 'data') {
         const bytes = spanOfBase64(body, this.#all)
-        if (bytes !== undefined) return [shifted(bytes, start)]
+        if (bytes !== undefined) return [shiftSpan(bytes, start)]
       }
       const across: Span[] = []
       for (let at = next; at < outer.length && (outer[at] as Span).start < end; at++)
-        across.push(clipped(outer[at] as Span, start, end) as Span)
+        across.push(clipSpan(outer[at] as Span, start, end) as Span)
       if (this.#own.length === 0 && !across.some(isFound)) return []
       const said = readString(body)
       const isJson = stringsOf(said) !== undefined
-      const inside = placed(isJson ? this.inText(said) : search(said, this.#own, this.#all), body, jsonEscapes)
+      const inside = spansInEscaped(isJson ? this.inText(said) : search(said, this.#own, this.#all), body, jsonEscapes)
       const whole = across.filter((span) => !isJson || (span.start === start && span.end === end))
-      const all = [...inside.map((span) => shifted(span, start)), ...whole]
-      const spans = merged([...all.filter(isFound), ...all.filter((span) => !isFound(span))]) // of equal ones, the found
+      const all = [...inside.map((span) => shiftSpan(span, start)), ...whole]
+      const spans = mergeSpans([...all.filter(isFound), ...all.filter((span) => !isFound(span))]) // of equal ones, the found
       return said === body ? spans : spans.map((span) => saidLong(span, text))
     })
     return withDistinctKeys(text, strings, found)
@@ -107,9 +107,9 @@ const withDistinctKeys = (
     const spans = found[index] as readonly Span[]
     const taken = isKey ? changed.get(within) : undefined
     if (taken === undefined) return spans
-    const { text: written } = replaced(
+    const { text: written } = replaceSpans(
       text.slice(start, end),
-      spans.map((span) => shifted(span, -start)),
+      spans.map((span) => shiftSpan(span, -start)),
     )
     let name = written
     let number = taken.get(written) ?? 1 // the last that was tried
@@ -122,7 +122,7 @@ const withDistinctKeys = (
 }
 
 /** Fields of providers' formats that pair or sign, and digests. */
-const kept: ReadonlySet<string> = new Set([
+const keptFields: ReadonlySet<string> = new Set([
   'id',
   'callId',
   'call_id',
@@ -145,5 +145,5 @@ const kept: ReadonlySet<string> = new Set([
 ])
 
 const isKept = ({ start, end, name, within }: WrittenString, text: string): boolean =>
-  (name !== undefined && kept.has(name) && !within.isForeign) ||
+  (name !== undefined && keptFields.has(name) && !within.isForeign) ||
   (end - start === 64 && isBlockId(text.slice(start, end)))

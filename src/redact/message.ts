@@ -1,5 +1,5 @@
 /** Redaction of messages and notes: what people, models and tools said, and never what pairs or signs it. */
-import { hasOwn, own, ownFields, isObject, type JsonObject, present } from '../json/index.ts'
+import { hasOwn, ownField, ownFields, isObject, type JsonObject, present } from '../json/index.ts'
 import type { Message, Part, ResultPart, Source } from '../message/index.ts'
 import { oursIn } from '../message/kit.ts'
 import type { Note } from '../notes/kit.ts'
@@ -50,7 +50,7 @@ const redactorWith = (inner: InnerRedactor, quiet?: Redactor): Redactor => {
   const part = partRedactor(inner)
   const message = (whole: Message): Message => {
     const { result, found } = inner.finding(() => messageWith(whole, part, inner))
-    return result === whole ? whole : marked(result, found)
+    return result === whole ? whole : markMessage(result, found)
   }
   const redactor: Redactor = {
     text,
@@ -71,33 +71,33 @@ type RedactPart = <P extends Part>(part: P) => P
 
 const messageWith = (message: Message, part: RedactPart, inner: InnerRedactor): Message => {
   const content = message.content.map(part)
-  const stored = own(message, 'meta')
+  const stored = ownField(message, 'meta')
   const meta = stored === undefined ? undefined : inner.beside(stored)
   if (meta === stored && content.every((one, index) => one === message.content[index])) return message
   return { ...message, content, ...present({ meta }) }
 }
 
-const marked = (message: Message, found: readonly Redacted[]): Message => {
+const markMessage = (message: Message, found: readonly Redacted[]): Message => {
   const redacted: { [rule: string]: number } = {}
   const ours = oursIn(message)
   const before = ours['redacted']
   if (isObject(before))
     for (const [rule, count] of Object.entries(before)) if (typeof count === 'number') redacted[rule] = count
   for (const { rule } of found) redacted[rule] = (redacted[rule] ?? 0) + 1
-  return { ...message, meta: { ...own(message, 'meta'), indelible: { ...ours, redacted } } }
+  return { ...message, meta: { ...ownField(message, 'meta'), indelible: { ...ours, redacted } } }
 }
 
 const partRedactor = (inner: InnerRedactor): RedactPart => {
   const { text } = inner
   const redact = (part: Part | ResultPart): Part | ResultPart => {
-    const stored = own(part, 'meta')
+    const stored = ownField(part, 'meta')
     const meta = stored === undefined ? {} : { meta: inner.beside(stored) }
     switch (part.type) {
       case 'text':
       case 'refusal':
         return { ...part, text: text(part.text), ...meta }
       case 'reasoning': {
-        const before = own(part, 'summary')
+        const before = ownField(part, 'summary')
         const summary = before?.map(text)
         const clean = { ...part, text: text(part.text), ...(summary && { summary }), ...meta }
         const said = clean.text === part.text && summary?.every((one, index) => one === before?.[index]) !== false
@@ -112,7 +112,7 @@ const partRedactor = (inner: InnerRedactor): RedactPart => {
       case 'image':
         return { ...part, source: sourceWith(part.source, inner), ...meta }
       case 'file': {
-        const name = own(part, 'name')
+        const name = ownField(part, 'name')
         return {
           ...part,
           source: sourceWith(part.source, inner),

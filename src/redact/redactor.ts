@@ -4,7 +4,7 @@ import { isBlockId } from '../proof/kit.ts'
 import { Finder } from './find.ts'
 import type { Redacted } from './mark.ts'
 import { keyBegin, secretRules, type RedactRule } from './rule.ts'
-import { clipped, replaced, shifted, type Pattern, type Span } from './search.ts'
+import { clipSpan, replaceSpans, shiftSpan, type Pattern, type Span } from './search.ts'
 
 /** How texts are redacted. */
 export interface RedactOptions {
@@ -91,7 +91,7 @@ export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactO
     }
   }
   const changed = (given: string, spans: readonly Span[]): string => {
-    const { text: clean, found } = replaced(given, spans)
+    const { text: clean, found } = replaceSpans(given, spans)
     found.forEach(note)
     return clean
   }
@@ -99,7 +99,9 @@ export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactO
   const textFrom = (given: string, from: number): string => {
     if (from === 0) return text(given)
     const before = Math.max(0, from - mostBefore)
-    const spans = finder.inPiece(given.slice(before)).map((span) => clipped(shifted(span, before - from), 0, Infinity))
+    const spans = finder
+      .inPiece(given.slice(before))
+      .map((span) => clipSpan(shiftSpan(span, before - from), 0, Infinity))
     return changed(
       given.slice(from),
       spans.filter((span) => span !== undefined),

@@ -37,11 +37,11 @@ const cleanOf = ({ start, end, rule, length = end - start, clean }: Span): Clean
 export const isFound = ({ rule, clean }: Span): boolean => rule !== undefined || clean !== undefined
 
 /** A span further on. */
-export const shifted = (span: Span, by: number): Span =>
+export const shiftSpan = (span: Span, by: number): Span =>
   by === 0 ? span : { ...span, start: span.start + by, end: span.end + by }
 
 /** The part of a span that stands between two places; undefined if there is none. */
-export const clipped = (span: Span, from: number, to: number): Span | undefined => {
+export const clipSpan = (span: Span, from: number, to: number): Span | undefined => {
   const [start, end] = [Math.max(span.start, from), Math.min(span.end, to)]
   if (start >= end) return undefined
   if (start === span.start && end === span.end) return span
@@ -50,19 +50,19 @@ export const clipped = (span: Span, from: number, to: number): Span | undefined 
 }
 
 /** Spans in order, without overlaps: together they cover what they covered before. Of equal ones the first is left. */
-export const merged = (spans: readonly Span[]): readonly Span[] => {
+export const mergeSpans = (spans: readonly Span[]): readonly Span[] => {
   const result: Span[] = []
   for (const span of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
     const last = result.at(-1)
     if (last !== undefined && span.end <= last.end) continue
-    if (last !== undefined && span.start < last.end) result[result.length - 1] = clipped(last, 0, span.start) as Span
+    if (last !== undefined && span.start < last.end) result[result.length - 1] = clipSpan(last, 0, span.start) as Span
     result.push(span)
   }
   return result
 }
 
 /** A text with marks in place of spans, which are in order and do not overlap. */
-export const replaced = (text: string, spans: readonly Span[]): Clean => {
+export const replaceSpans = (text: string, spans: readonly Span[]): Clean => {
   const pieces: string[] = []
   const found: Redacted[] = []
   let at = 0
@@ -106,7 +106,7 @@ const placesIn = (text: string, of: RegExp): readonly number[] => {
 }
 
 /** Spans of a text without its escapes, as they stand in the text. */
-export const placed = (spans: readonly Span[], text: string, of: RegExp = escapes): readonly Span[] => {
+export const spansInEscaped = (spans: readonly Span[], text: string, of: RegExp = escapes): readonly Span[] => {
   if (spans.length === 0) return spans
   const places = placesIn(text, of)
   return spans.map((span) => ({ ...span, start: places[span.start] as number, end: places[span.end] as number }))
@@ -127,7 +127,10 @@ export const search = (
     const layer = layers.at(-1) as string
     const next = layer.replaceAll(escapes, meaning)
     if (next === layer) break
-    for (const span of layers.reduceRight((found, outer) => placed(found, outer), spansIn(next, rules, ofBase64)))
+    for (const span of layers.reduceRight(
+      (found, outer) => spansInEscaped(found, outer),
+      spansIn(next, rules, ofBase64),
+    ))
       spans.push(span)
     layers.push(next)
   }
@@ -139,7 +142,7 @@ const spansIn = (text: string, rules: readonly Pattern[], ofBase64: readonly Pat
   if (text.includes(';base64,'))
     for (const { 0: data, index } of text.matchAll(/(?<=;base64,)[\w+/=-]+/g)) {
       const span = spanOfBase64(data, ofBase64)
-      if (span !== undefined) spans.push(shifted(span, index))
+      if (span !== undefined) spans.push(shiftSpan(span, index))
     }
   return spans
 }
@@ -153,7 +156,7 @@ const bytes = /^[A-Za-z0-9+/]{64,}={0,2}$/
  */
 export const spanOfBase64 = (data: string, rules: readonly Pattern[]): Span | undefined => {
   const inside = textOfBase64(data.replaceAll('-', '+').replaceAll('_', '/'))
-  const clean = inside === undefined ? undefined : replaced(inside, merged(search(inside, rules)))
+  const clean = inside === undefined ? undefined : replaceSpans(inside, mergeSpans(search(inside, rules)))
   const whole = { start: 0, end: data.length }
   if (clean !== undefined && clean.found.length > 0)
     return { ...whole, clean: { ...clean, text: base64OfText(clean.text) } }

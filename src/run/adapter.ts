@@ -1,4 +1,4 @@
-/** What the adapters of all providers share: requests from records, answers through a codec. */
+/** The common part of all providers' adapters: requests from records, answers through a codec. */
 import { isLeft } from '../json/index.ts'
 import { type Codec, type Loss } from '../codecs/index.ts'
 import { codecFaultText } from '../codecs/fault.ts'
@@ -27,7 +27,7 @@ export const wireOf = <Wire>(codec: Codec<Wire>, { messages }: ModelRequest, { o
   return encoded.right.wire
 }
 
-/** What the provider said, as messages. Throws, if it is nothing the codec knows. */
+/** The provider's answer as messages. Throws if the codec can't read it. */
 export const messagesOf = (codec: Codec<unknown>, wire: unknown): readonly Message[] => {
   const decoded = codec.decode(wire)
   if (isLeft(decoded)) throw new Error(codecFaultText(decoded.left))
@@ -35,7 +35,7 @@ export const messagesOf = (codec: Codec<unknown>, wire: unknown): readonly Messa
 }
 
 /** An answer as one message, also where its provider ran tools in between and their results stand among its parts. */
-export const joined = (messages: readonly Message[]): Message => {
+export const joinMessages = (messages: readonly Message[]): Message => {
   const [only, ...more] = messages
   if (only !== undefined && more.length === 0 && only.role === 'assistant') return only
   return { role: 'assistant', content: messages.flatMap(({ content }) => content) }

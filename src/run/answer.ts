@@ -4,14 +4,14 @@ import { isLeft, left, right } from '../json/index.ts'
 import { decodeMessage, type Part, type ToolCallPart } from '../message/index.ts'
 import { withOwnCallId } from '../message/kit.ts'
 import { messageFaultText } from '../message/fault.ts'
-import { overspent, type Limits, type Reached, type Spent } from './limits.ts'
+import { overspent, type Limits, type ReachedLimit, type SpentSoFar } from './limits.ts'
 import type { ModelResponse } from './response.ts'
 
 /**
  * The answer as it can be recorded: calls with ids of their own, none whose arguments were cut off. Or why it can't be.
  * `callIds` are those that there are; the answer's own are added.
  */
-export const admitted = (answer: ModelResponse, callIds: Set<string>): Either<string, ModelResponse> => {
+export const admitAnswer = (answer: ModelResponse, callIds: Set<string>): Either<string, ModelResponse> => {
   const decoded = decodeMessage(answer.message)
   if (isLeft(decoded)) return left(messageFaultText(decoded.left))
   const message = decoded.right
@@ -35,19 +35,19 @@ export const admitted = (answer: ModelResponse, callIds: Set<string>): Either<st
 export const whyNot = (
   calls: readonly ToolCallPart[],
   { reason }: ModelResponse,
-  spent: Spent,
+  spent: SpentSoFar,
   toolCalls: number,
   limits: Limits,
-): Reached | undefined => {
+): ReachedLimit | undefined => {
   if (calls.length === 0) return undefined
   if (reason === 'max_tokens')
-    return { reason: 'Not run: the answer was cut at the limit of its length.', stop: 'max_tokens' }
+    return { reason: 'Not run: the answer was cut off at its length limit.', stop: 'max_tokens' }
   const { maxToolCalls } = limits
   const over = overspent(spent, limits)
   if (over !== undefined) return over
   if (toolCalls + calls.length > maxToolCalls)
     return {
-      reason: `Not run: the limit of ${maxToolCalls} tool ${maxToolCalls === 1 ? 'call' : 'calls'} for this run is reached.`,
+      reason: `Not run: this run has reached its limit of ${maxToolCalls} tool ${maxToolCalls === 1 ? 'call' : 'calls'}.`,
       stop: 'max_tool_calls',
     }
   return undefined

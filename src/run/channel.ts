@@ -33,7 +33,7 @@ export class Channel<T> implements AsyncIterable<T> {
     return true
   }
 
-  /** Let the writer go on though nobody has read: the run is to end. */
+  /** Let the writer continue without a reader, because the run is to end. */
   release(): void {
     this.#read = false
     this.#writer?.()

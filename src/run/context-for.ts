@@ -1,4 +1,4 @@
-/** What each call of a run is sent in place of the whole record. */
+/** The context that each call of a run gets instead of the whole record. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   deriveContext,
@@ -60,7 +60,7 @@ export interface RunDerive extends Omit<
   readonly states?: ContextStates | undefined
 }
 
-/** What the caller of a run says of its contexts. */
+/** The context options of a run. */
 export interface ContextOptions {
   /**
    * The tokens of each call, or the model's window and the tokens of its answer: each call is then sent a context within
@@ -73,16 +73,16 @@ export interface ContextOptions {
   readonly context?: ContextFor
 }
 
-/** What the loop asks before each call. */
+/** The function that the loop calls before each model call. */
 export interface Deriving {
   (view: View<Message>, previous: ModelContext | undefined): Either<unknown, ModelContext>
   /** Before the first call: read what an earlier run has kept. */
   readonly begin?: () => Promise<void>
-  /** After the last one: what is to be kept is stored. */
+  /** Called after the last context, to store what should be kept. */
   readonly end?: () => Promise<void>
 }
 
-/** Throws TypeError, on a budget that is none, or one beside a function that derives. */
+/** Throws TypeError if the budget is invalid, or is given beside a deriving function. */
 export const derivingOf = (
   { budget, derive = {}, context }: ContextOptions,
   tools: readonly OfferedTool[],

@@ -1,4 +1,4 @@
-/** What comes from outside while a run goes on: interrupts, its end, its time limits. The loop asks for it where it can stop. */
+/** Outside signals during a run: interrupts, cancellation, time limits. The loop checks them where it can stop. */
 import type { Message } from '../message/index.ts'
 import { after, type Timer } from '../task/index.ts'
 import type { InterruptBehavior } from './event.ts'
@@ -7,9 +7,9 @@ import type { StopReason } from './result.ts'
 /** A reason to cut what is going on. */
 export interface Interrupt {
   readonly behavior: InterruptBehavior
-  /** What the user says instead; the run goes on with it. */
+  /** The user's new message; the run continues with it. */
   readonly message: Message | undefined
-  /** What the results of calls that were not run to their end say. */
+  /** The text in the results of calls that did not finish. */
   readonly reason: string
   /** Why the run ends with it, unless it goes on. */
   readonly stop: StopReason | undefined
@@ -23,7 +23,7 @@ export class Control {
   readonly #runTimer: Timer
   readonly #released: () => void
   readonly #outside: AbortSignal | undefined
-  /** Called once when something comes in, by whoever waits for that and for something else. */
+  /** Called once at the next signal. */
   onCut: (() => void) | undefined
   readonly #onOutside = (): void =>
     void this.interrupt({
@@ -41,7 +41,7 @@ export class Control {
     else outside?.addEventListener('abort', this.#onOutside) // Node reads options from prototypes, too
   }
 
-  /** The signal of what goes on now: the model's stream, the tools. */
+  /** The abort signal for the current work: the model's stream or the tools. */
   get signal(): AbortSignal {
     return this.#abort.signal
   }
@@ -70,12 +70,12 @@ export class Control {
     this.#stepTimer?.cancel()
   }
 
-  /** What came in and was not asked for yet. */
+  /** Signals that the loop has not taken yet. */
   get pending(): Interrupt | undefined {
     return this.#cut
   }
 
-  /** What came in since it was last asked. */
+  /** The signals since the last check. */
   cut(): Interrupt | undefined {
     const cut = this.#cut
     this.#cut = undefined

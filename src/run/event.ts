@@ -1,4 +1,4 @@
-/** What happens in a run, told as it happens: one flat union with stable names, in the order of `seq`. */
+/** The events of a run as they happen: one flat union with stable names, in `seq` order. */
 import type { DerivedBy } from '../context/index.ts'
 import type { HistoryDelta } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
@@ -11,45 +11,45 @@ import type { RunResult } from './result.ts'
 /** An event of a run. `seq` counts them from 0. */
 export type RunEvent =
   /** A step begins: the model is about to be called. `step` counts from 0; `len` is how many messages the record has. */
-  | (Told & { readonly type: 'step_start'; readonly step: number; readonly len: number })
+  | (EventOrder & { readonly type: 'step_start'; readonly step: number; readonly len: number })
   /** Something the model streamed. */
-  | (Told & { readonly type: 'model_event'; readonly step: number; readonly event: ModelEvent })
+  | (EventOrder & { readonly type: 'model_event'; readonly step: number; readonly event: ModelEvent })
   /** A tool is about to be run; handlers have finished with this event before it is. */
-  | (Told & { readonly type: 'tool_call_start'; readonly step: number; readonly call: ToolCallPart })
-  /** What a tool answered, in the order in which tools finish. */
-  | (Told & {
+  | (EventOrder & { readonly type: 'tool_call_start'; readonly step: number; readonly call: ToolCallPart })
+  /** A tool's result, in the order in which tools finish. */
+  | (EventOrder & {
       readonly type: 'tool_result'
       readonly step: number
       readonly result: ToolResultPart
       readonly milliseconds: number
     })
   /** The step is over: the model's whole response, and the results of its calls in call order. */
-  | (Told & {
+  | (EventOrder & {
       readonly type: 'step_complete'
       readonly step: number
       readonly response: ModelResponse
       readonly results: readonly ToolResultPart[]
-      readonly sent?: Sent
+      readonly sent?: SentRequest
     })
-  /** What the record is to be extended by. Every message of the run comes in exactly one of these. */
-  | (Told & { readonly type: 'history_delta'; readonly step: number } & HistoryDelta<Message>)
+  /** Messages to append to the record. Every message of the run is in exactly one of these. */
+  | (EventOrder & { readonly type: 'history_delta'; readonly step: number } & HistoryDelta<Message>)
   /** An answer was cut: what there was of its text, and what becomes of it (in the delta that follows, if anything does). */
-  | (Told & {
+  | (EventOrder & {
       readonly type: 'interrupted'
       readonly step: number
       readonly partialText: string
       readonly behavior: InterruptBehavior
-      readonly sent?: Sent
+      readonly sent?: SentRequest
     })
   /** Calls wait for an approval, and all others of the answer have their results: the run ends. Nothing of the step is in a delta. */
-  | (Told & { readonly type: 'approval'; readonly step: number; readonly open: OpenAnswer })
+  | (EventOrder & { readonly type: 'approval'; readonly step: number; readonly open: OpenAnswer })
   /** The run could not start: its only event. `fault` is the fault of its result. */
-  | (Told & { readonly type: 'run_failed'; readonly fault: { readonly _tag: string } })
+  | (EventOrder & { readonly type: 'run_failed'; readonly fault: { readonly _tag: string } })
   /** The end: the last event of every run that started, also of one that failed (`stopReason` is `error`) or was cancelled. */
-  | (Told & { readonly type: 'run_complete'; readonly result: RunResult })
+  | (EventOrder & { readonly type: 'run_complete'; readonly result: RunResult })
 
 /** The request of a model call, if the run has `receipts`. */
-export interface Sent {
+export interface SentRequest {
   /** The number of messages in the record. */
   readonly len: number
   /** The `rangeDigest` of the messages that were sent, which is the `digest` of a derived context. */
@@ -64,14 +64,13 @@ export interface Sent {
   readonly derivedBy?: DerivedBy
 }
 
-interface Told {
-  /** Counts from 0, without gaps, but for `model_event`s that nobody was there to read, and a delta that a handler refused. */
+interface EventOrder {
+  /** Counts from 0. Gaps are only `model_event`s that no reader was there for, and a delta that a handler refused. */
   readonly seq: number
 }
 
 /**
  * What happens to an answer that is interrupted while it streams. `discard`: nothing of it is recorded. `savePartial`:
- * its
- * text and finished calls are recorded. `saveMarked`: they are, with a mark that people and models can read.
+ * its text and finished calls are recorded. `saveMarked`: they are, with a mark that people and models can read.
  */
 export type InterruptBehavior = 'discard' | 'savePartial' | 'saveMarked'

@@ -1,8 +1,8 @@
-/** What can go wrong in a run, as data. */
+/** Faults of a run, as data. */
 import { contextSentences } from '../context/fault.ts'
 import { historySentences } from '../history/fault.ts'
 import { pairingFaultText, pairingSentences, type PairingFault } from '../message/fault.ts'
-import { own } from '../json/index.ts'
+import { ownField } from '../json/index.ts'
 import { type AnySentences, reasonOf, sentencesOf, type Sentences } from '../task/index.ts'
 import type { LeaseSessionFault, SessionFault } from '../session/index.ts'
 import { sessionFaultText, sessionSentences } from '../session/fault.ts'
@@ -12,7 +12,7 @@ import type { RunResult } from './result.ts'
 /** Why a run ended without a result. `partial` has the messages and the usage up to there. */
 export type RunFault = NoModel | RunFailure
 
-/** Why a run failed after it had begun. `partial` has the result up to there. */
+/** Why a run failed after its start. `partial` has the result so far. */
 export type RunFailure =
   /** The model's client threw. `status` is the HTTP status, if there was a response; `partialText` is the text streamed so far. */
   | {
@@ -103,11 +103,12 @@ export const runSentences: Sentences<RunFault> = {
     `${fault.name} needs a key of ${fault.type}${fault.keyFrom === undefined ? '' : `; set ${fault.keyFrom}`}`,
 }
 
-/** The sentence of what a context or a handler gave as its failure; where it is no fault of ours, what it says of itself. */
+/** The sentence for a failure of a context or handler; for a foreign error, its own message. */
 const sentenceOfCause = (cause: unknown): string => {
   const tag =
-    typeof cause === 'object' && cause !== null ? own(cause as { readonly _tag?: unknown }, '_tag') : undefined
-  const sentence = typeof tag === 'string' ? (own(causes, tag) as ((fault: unknown) => string) | undefined) : undefined
+    typeof cause === 'object' && cause !== null ? ownField(cause as { readonly _tag?: unknown }, '_tag') : undefined
+  const sentence =
+    typeof tag === 'string' ? (ownField(causes, tag) as ((fault: unknown) => string) | undefined) : undefined
   try {
     return sentence?.(cause) ?? reasonOf(cause)
   } catch {
@@ -134,7 +135,7 @@ export interface InputMismatch {
   readonly id: string
 }
 
-/** Why a turn or a resumed run has no result. Where the run had begun, `partial` has the result up to there. */
+/** Why a turn or a resumed run has no result. If the run had started, `partial` has the result so far. */
 export type TurnFault = RunFailure | LeaseSessionFault | PairingFault | InputMismatch
 
 /** A sentence for each fault of a turn. */

@@ -1,4 +1,4 @@
-/** What a run asks of the functions that it tells its events to. */
+/** The contract of event handlers. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { HistoryDelta } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
@@ -12,7 +12,7 @@ import type { RunResult } from './result.ts'
  * run with the fault `HandlerFailed`.
  */
 export interface RunHandler {
-  /** Told of an event, and of what the run knows that it will tell next. */
+  /** Receives an event, and what the run already knows of the next ones. */
   (event: RunEvent, ahead: Ahead): HandlerAnswer | Promise<HandlerAnswer>
   /**
    * Asked before the run begins: a `Left` keeps it from beginning. `stop` ends the run as `cancelled`. If the run is
@@ -28,20 +28,20 @@ export interface RunHandler {
   readonly lookAhead?: number
 }
 
-/** What a handler may return: nothing, or an `Either`, whose `Left` ends the run. */
+/** A handler's answer: nothing, or an `Either` whose `Left` ends the run. */
 export type HandlerAnswer = Either<unknown, unknown> | void
 
-/** What a run knows while it tells an event: a handler can write several things at once. */
+/** What a run already knows when it emits an event, so that a handler can write several things at once. */
 export interface Ahead {
   /** The id of the delta that this step becomes. */
   readonly id: string
   /** Whether the results of the step will be one message. */
   readonly together: boolean
-  /** What the model has streamed by now and is told next. */
+  /** Streamed events that are emitted next. */
   readonly events: readonly ModelEvent[]
-  /** The whole answer as it will be recorded: there, when `finish` is told or among `events`. */
+  /** The whole answer as it will be recorded; present once `finish` is emitted or among `events`. */
   readonly response?: ModelResponse
-  /** The delta of this step, once nothing is missing from it. It is told later, as it is here. */
+  /** The delta of this step, once it is complete. It is emitted later, unchanged. */
   readonly delta?: HistoryDelta<Message>
   /** Whether the run ends with this delta, unless something is said meanwhile. Default: false. */
   readonly last?: boolean

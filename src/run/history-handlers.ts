@@ -7,21 +7,19 @@ import { createRedactor, type Redact } from '../redact/index.ts'
 import type { RunEvent } from './event.ts'
 
 /** The result of a handler: `ignored` for every event but a delta. */
-export type Kept = 'applied' | 'duplicate' | 'ignored'
+export type DeltaOutcome = 'applied' | 'duplicate' | 'ignored'
 
 /**
  * A handler that appends the messages of each delta to a history or to an array of yours. You may append to it
- * meanwhile;
- * the next delta then comes after your messages.
+ * meanwhile; the next delta then comes after your messages.
  *
  * Each delta is appended once, however many handlers there are and however often they get it. All handlers of one
  * history or array share the ids of applied deltas. A delta whose id is not known is appended, whatever stands at its
  * place: with `resume`, it is first compared with what a restored target has.
  *
  * A delta beyond the end (`DeltaGap`), or a known id with other messages (`DeltaMismatch`), ends the run. The target
- * may
- * begin with fewer messages than the record, or with none: the handler learns the length of the record from the first
- * event (`seq` 0).
+ * may begin with fewer messages than the record, or with none: the handler learns the length of the record from the
+ * first event (`seq` 0).
  *
  * @param target a history, or an array
  * @param options what is taken out of messages
@@ -33,7 +31,7 @@ export type Kept = 'applied' | 'duplicate' | 'ignored'
 export const historyHandler = (
   target: History<Message> | Message[],
   options: HistoryHandlerOptions = {},
-): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
+): ((event: RunEvent) => Either<DeltaFault, DeltaOutcome>) => {
   const { redact, resume = false, strict = false } = optionsOf('historyHandler', options, known)
   const redactor = redact === undefined ? undefined : createRedactor(redact)
   const keep = strict
@@ -50,7 +48,7 @@ export const historyHandler = (
     )
 }
 
-/** What a handler does with messages before it keeps them. */
+/** How a handler prepares messages before it keeps them. */
 export interface HistoryHandlerOptions {
   /**
    * True: the target was restored, so the ids of deltas that it has are not known. Equal messages at `expectedLen` then
@@ -87,13 +85,13 @@ const look = (place: Place, event: RunEvent, len: number): void => {
   place.missing = Math.max(0, length - len)
 }
 
-type Keep = (event: RunEvent) => Either<DeltaFault, Kept>
+type Keep = (event: RunEvent) => Either<DeltaFault, DeltaOutcome>
 
 /** Each delta once, in `target`. @param add appends a delta at its place there */
 const once = (
   target: object,
   len: () => number,
-  add: (delta: HistoryDelta<Message>) => Either<DeltaFault, Kept>,
+  add: (delta: HistoryDelta<Message>) => Either<DeltaFault, DeltaOutcome>,
 ): Keep => {
   const taken = takenBy.get(target) ?? new Map<string, HistoryDelta<Message>>()
   takenBy.set(target, taken)

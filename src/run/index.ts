@@ -1,6 +1,6 @@
 export type { BlockType, Model, ModelEvent, ModelRequest, ToolDefinition } from './model.ts'
 export type { FinishReason, ModelResponse } from './response.ts'
-export type { InterruptBehavior, RunEvent, Sent } from './event.ts'
+export type { InterruptBehavior, RunEvent, SentRequest } from './event.ts'
 export {
   sessionHandler,
   type RecordingSession,
@@ -8,7 +8,7 @@ export {
   type SessionHandlerOptions,
 } from './session-handler.ts'
 export type { RunLeaseOptions } from './run-lease.ts'
-export { historyHandler, type HistoryHandlerOptions, type Kept } from './history-handlers.ts'
+export { historyHandler, type HistoryHandlerOptions, type DeltaOutcome } from './history-handlers.ts'
 
 export type { Limits, LimitState } from './limits.ts'
 export type { ContextFor, ModelCall, ModelContext, RunDerive } from './context-for.ts'

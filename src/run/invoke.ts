@@ -1,4 +1,4 @@
-/** Running tools: whatever happens in one becomes its result. */
+/** Running tools: a return value, an error or an abort becomes the tool's result. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, parseJson, right } from '../json/index.ts'
 import { decodeMessage, text, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
@@ -9,8 +9,8 @@ import { ToolOutput, type Tool } from './tool.ts'
 
 /**
  * Run the tool that a call asks for. Never rejects: a throw, a timeout, an interrupt, arguments that are wrong, a tool
- * that is
- * unknown and an output that can't be recorded each become an error result that tells the model what to do about it.
+ * that is unknown and an output that can't be recorded each become an error result that tells the model what to do
+ * about it.
  *
  * @param tools the tools, by name
  * @param signal ends the call when aborted
@@ -23,7 +23,7 @@ export const invoke = async (
 ): Promise<ToolResultPart> => {
   const found = tools.get(call.name)
   if (found === undefined)
-    return failed(
+    return errorResult(
       call,
       `There is no tool ${JSON.stringify(call.name)}. ${tools.size === 0 ? 'There are no tools.' : `The tools are: ${[...tools.keys()].join(', ')}.`}`,
     )
@@ -35,17 +35,17 @@ export const invoke = async (
   const given = AbortSignal.any([signal, limit.signal])
   let begun = false
   try {
-    const input = await Promise.race([aborted(given), checked(call, found)])
-    if (isLeft(input)) return failed(call, input.left)
+    const input = await Promise.race([rejectOnAbort(given), checked(call, found)])
+    if (isLeft(input)) return errorResult(call, input.left)
     begun = true
     const output = await Promise.race([
-      aborted(given),
+      rejectOnAbort(given),
       (async () => found.run(input.right as never, { call, signal: given }))(),
     ])
     return resultOf(call, output)
   } catch (error) {
-    if (!given.aborted) return failed(call, `The tool failed: ${reasonOf(error)}`)
-    return failed(call, begun ? reasonOf(given.reason) : notRun(reasonOf(given.reason)))
+    if (!given.aborted) return errorResult(call, `The tool failed: ${reasonOf(error)}`)
+    return errorResult(call, begun ? reasonOf(given.reason) : notRun(reasonOf(given.reason)))
   } finally {
     timer.cancel()
   }
@@ -68,21 +68,21 @@ export const waitsForApproval = async (
     return !isLeft(input) && (needs === true || (await needs(input.right)))
   }
   try {
-    return await Promise.race([aborted(signal), asked()])
+    return await Promise.race([rejectOnAbort(signal), asked()])
   } catch {
     return true
   }
 }
 
 /** An error result for a call that was not run, or not to its end. */
-export const failed = ({ id, name }: ToolCallPart, reason: string): ToolResultPart =>
+export const errorResult = ({ id, name }: ToolCallPart, reason: string): ToolResultPart =>
   toolResultPart(id, [text(reason.toWellFormed())], { name, isError: true })
 
-/** What the result of a call says that was never begun. */
+/** The text in the result of a call that was never started. */
 export const notRun = (reason: string): string => `Not run. ${reason}`
 
 /** Rejects as soon as the signal is aborted. */
-export const aborted = (signal: AbortSignal): Promise<never> =>
+export const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     const stop = (): void => reject(signal.reason as Error)
     if (signal.aborted) stop()
@@ -115,7 +115,7 @@ const resultOf = (call: ToolCallPart, output: unknown): ToolResultPart => {
   const result = toolResultPart(id, output.content, { name, ...(output.isError && { isError: true }) })
   const recordable = decodeMessage({ role: 'tool', content: [result] })
   return isLeft(recordable)
-    ? failed(call, `The tool's output can't be recorded.`)
+    ? errorResult(call, `The tool's output can't be recorded.`)
     : (recordable.right.content[0] as ToolResultPart)
 }
 

@@ -1,5 +1,5 @@
 /** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
-export { type AdapterOptions, joined, messagesOf, partOf, wireOf } from './adapter.ts'
+export { type AdapterOptions, joinMessages, messagesOf, partOf, wireOf } from './adapter.ts'
 export { type RunFault, runSentences } from './fault.ts'
 export type { BlockType, Model, ModelEvent, ModelRequest } from './model.ts'
 export type { FinishReason } from './response.ts'

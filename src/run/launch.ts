@@ -24,7 +24,7 @@ import { limitsOf, type Limits } from './limits.ts'
 import { derivingOf, type ContextOptions } from './context-for.ts'
 import { Loop } from './loop.ts'
 import type { Model } from './model.ts'
-import { tellOnly } from './telling.ts'
+import { tellOnly } from './ask-handler.ts'
 import { decisionsOf, type Decisions, type OpenAnswer } from './open-answer.ts'
 import { dollarsBy } from './prices.ts'
 import type { RunResult } from './result.ts'
@@ -58,8 +58,7 @@ export interface RunOptions extends ContextOptions, Decisions {
   readonly parameters?: JsonObject
   /**
    * Whether events have the digest of each context that was sent, so that `sessionHandler` writes receipts. Cost:
-   * O(context) a
-   * call. Default: false.
+   * O(context) a call. Default: false.
    */
   readonly receipts?: boolean
   /** Receive each event, in order, before the run continues. Default: none. */
@@ -121,7 +120,7 @@ export interface Start {
   /** A step to continue first. */
   readonly open?: OpenAnswer | undefined
   readonly decisions?: Decisions | undefined
-  /** Handlers beside those of the caller, told before them. */
+  /** Handlers that are called before the caller's. */
   readonly handlers?: readonly RunHandler[]
 }
 
@@ -160,7 +159,7 @@ export type Begin<F> = (control: Control) => Promise<Either<F, Start | Over>>
  * @param begin the start, or gives it; the run can be cancelled while it is at it
  * @param after done when the run is over; gives its result
  */
-export const launched = <F extends { readonly _tag: string }>(
+export const launchRun = <F extends { readonly _tag: string }>(
   options: RunSettings,
   begin: Begin<F> | Start,
   faultText: (fault: F | RunFailure) => string,
@@ -189,7 +188,7 @@ export const launched = <F extends { readonly _tag: string }>(
     toolConcurrency,
     limits,
     dollarsOf: dollarsBy(options.prices, model, limits),
-    parameters: frozen(options.parameters ?? {}),
+    parameters: frozenParameters(options.parameters ?? {}),
     context: derivingOf(options, options.tools ?? [], model.name),
     receipts: options.receipts ?? false,
     now: options.now ?? (() => performance.now()),
@@ -223,7 +222,7 @@ export const launched = <F extends { readonly _tag: string }>(
     interrupt: ({ behavior = 'saveMarked', message }: InterruptOptions = {}) =>
       control.interrupt({
         behavior,
-        message: injected(message),
+        message: injectedMessage(message),
         reason: 'Interrupted by the user before it was finished.',
         stop: message === undefined ? 'cancelled' : undefined,
       }),
@@ -233,8 +232,8 @@ export const launched = <F extends { readonly _tag: string }>(
   })
 }
 
-/** What a user says instead, as it is recorded. Throws TypeError, on what would not be that. */
-const injected = (message: string | Message | undefined): Message | undefined => {
+/** The user's new message as it is recorded. Throws TypeError if it is not a user message. */
+const injectedMessage = (message: string | Message | undefined): Message | undefined => {
   if (message === undefined) return undefined
   if (message === '') throw new TypeError('interrupt: the message says nothing')
   const decoded = decodeMessage(typeof message === 'string' ? user(message) : message)
@@ -245,7 +244,7 @@ const injected = (message: string | Message | undefined): Message | undefined =>
 }
 
 /** A copy of the parameters: every call of the run gets the same. Throws TypeError, on what is not plain JSON data. */
-const frozen = (parameters: JsonObject): JsonObject => {
+const frozenParameters = (parameters: JsonObject): JsonObject => {
   try {
     return snapshot(parameters)
   } catch (error) {

@@ -1,5 +1,5 @@
 /** When a run ends though the model would go on. */
-import { own, present } from '../json/index.ts'
+import { ownField, present } from '../json/index.ts'
 import type { Usage } from '../notes/kit.ts'
 import { amount, type Amount } from '../task/index.ts'
 import type { RunStep, StopReason } from './result.ts'
@@ -15,8 +15,7 @@ export interface Limits {
   readonly maxToolCalls: number
   /**
    * The most input and output tokens of all steps, as the provider counts them; checked after each answer. An
-   * interrupted
-   * answer counts nothing, because its provider has not reported its tokens. Default: no limit.
+   * interrupted answer counts nothing, because its provider has not reported its tokens. Default: no limit.
    */
   readonly maxTokens: number
   /** The most US dollars of all steps, by `prices` or `modelPrices`; checked after each answer. Default: no limit. */
@@ -46,14 +45,14 @@ export interface LimitState {
   readonly dollars: number | undefined
 }
 
-/** What the answers of a run have used. */
-export interface Spent {
+/** The tokens and dollars that a run has used. */
+export interface SpentSoFar {
   readonly usage: Usage
   readonly dollars: number | undefined
 }
 
 /** A limit that is reached: what the results of calls say that are not run for it, and why the run ends. */
-export interface Reached {
+export interface ReachedLimit {
   readonly reason: string
   readonly stop: StopReason
 }
@@ -75,10 +74,10 @@ export const limitsOf = (given: Partial<Limits> = {}): Limits => {
   if (unknown !== undefined)
     throw new TypeError(`limits.${unknown} is no limit of a run; there are ${names.join(', ')}`)
   const limit = (name: keyof typeof amounts): number => {
-    const value = own(given, name)
+    const value = ownField(given, name)
     return value === undefined ? amounts[name].usually : amount(`limits.${name}`, value, amounts[name])
   }
-  const stopWhen = own(given, 'stopWhen')
+  const stopWhen = ownField(given, 'stopWhen')
   if (stopWhen !== undefined && typeof stopWhen !== 'function') throw new TypeError('limits.stopWhen is no function')
   return Object.freeze({
     maxSteps: limit('maxSteps'),
@@ -93,10 +92,13 @@ export const limitsOf = (given: Partial<Limits> = {}): Limits => {
 }
 
 /** Whether what was used is more than a run may use. */
-export const overspent = ({ usage, dollars }: Spent, { maxTokens, maxDollars }: Limits): Reached | undefined => {
+export const overspent = (
+  { usage, dollars }: SpentSoFar,
+  { maxTokens, maxDollars }: Limits,
+): ReachedLimit | undefined => {
   if (usage.input + usage.output > maxTokens)
-    return { reason: `Not run: the limit of ${maxTokens} tokens for this run is reached.`, stop: 'max_tokens' }
+    return { reason: `Not run: this run has reached its limit of ${maxTokens} tokens.`, stop: 'max_tokens' }
   if (dollars !== undefined && dollars > maxDollars)
-    return { reason: `Not run: the limit of $${maxDollars} for this run is reached.`, stop: 'max_dollars' }
+    return { reason: `Not run: this run has reached its limit of $${maxDollars}.`, stop: 'max_dollars' }
   return undefined
 }

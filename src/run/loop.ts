@@ -5,7 +5,7 @@
  * recorded leaves it as a delta. At every moment at which it can end, the deltas so far make a settled record.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, snapshot, own, hasOwn, present } from '../json/index.ts'
+import { isLeft, left, right, snapshot, ownField, hasOwn, present } from '../json/index.ts'
 import type { HistoryDelta, View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import {
@@ -19,16 +19,16 @@ import {
 } from '../message/index.ts'
 import { callsOf, resultMessages, withOwnCallId } from '../message/kit.ts'
 import { rangeDigest } from '../notes/kit.ts'
-import { admitted, whyNot } from './answer.ts'
+import { admitAnswer, whyNot } from './answer.ts'
 import type { Channel } from './channel.ts'
 import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
-import type { RunEvent, Sent } from './event.ts'
+import type { RunEvent, SentRequest } from './event.ts'
 import type { RunFailure } from './fault.ts'
 import { reasonOf } from '../task/index.ts'
 import type { Ahead, RunHandler } from './handler.ts'
-import { aborted, failed, invoke, notRun, waitsForApproval } from './invoke.ts'
-import { overspent, type Limits, type Spent } from './limits.ts'
+import { rejectOnAbort, errorResult, invoke, notRun, waitsForApproval } from './invoke.ts'
+import { overspent, type Limits, type SpentSoFar } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
 import { eventOf } from './model-event.ts'
 import { approvalOf, denialOf, waitingCall, type Decisions, type OpenAnswer } from './open-answer.ts'
@@ -38,7 +38,7 @@ import type { ModelResponse } from './response.ts'
 import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
 import type { Tool } from './tool.ts'
-import { askHandler, tellOnly } from './telling.ts'
+import { askHandler, tellOnly } from './ask-handler.ts'
 import { workingCopy, type WorkingCopy } from './working-copy.ts'
 
 /** A loop's options, with every default filled in. */
@@ -65,7 +65,7 @@ type Untold = RunEvent extends infer Event ? (Event extends RunEvent ? Omit<Even
 type Problem = RunFailure extends infer Fault ? (Fault extends RunFailure ? Omit<Fault, 'partial'> : never) : never
 
 /** What ends a run from within. Not an Error: it never leaves the loop. */
-class Failed {
+class RunEnded {
   readonly problem: Problem
 
   constructor(problem: Problem) {
@@ -88,10 +88,10 @@ export class Loop {
   #deltas = 0
   #toolCalls = 0
   #interrupts = 0
-  #spent: Spent = { usage: noUsage, dollars: 0 }
+  #spent: SpentSoFar = { usage: noUsage, dollars: 0 }
   #context: ModelContext | undefined
   /** What the last call was sent, if that is to be told. */
-  #sent: Sent | undefined
+  #sent: SentRequest | undefined
   /** A step that is gone on with; then one that waits for an approval. */
   #open: OpenAnswer | undefined
   readonly #lookAhead: number
@@ -122,7 +122,7 @@ export class Loop {
     } catch (error) {
       // What is no Failed was thrown by a function of the caller's; the run ends as every run does.
       outcome = left(
-        error instanceof Failed
+        error instanceof RunEnded
           ? error.problem
           : { _tag: 'HandlerFailed', step: this.#step, event: 'step_complete', cause: error },
       )
@@ -137,7 +137,7 @@ export class Loop {
     try {
       await this.#tell({ type: 'run_complete', result })
     } catch (error) {
-      if (error instanceof Failed && !isLeft(ended)) ended = left({ ...error.problem, partial: result } as RunFailure)
+      if (error instanceof RunEnded && !isLeft(ended)) ended = left({ ...error.problem, partial: result } as RunFailure)
     }
     this.#channel.close()
     return ended
@@ -158,7 +158,7 @@ export class Loop {
         this.#told = this.#options.handlers.slice(0, index)
         return
       }
-      if (refused !== undefined) throw new Failed(notBegun(refused.cause))
+      if (refused !== undefined) throw new RunEnded(notBegun(refused.cause))
       begun.push(handler)
     }
   }
@@ -192,7 +192,8 @@ export class Loop {
         : this.#stepMessages(
             left.response,
             callsOf(left.response.message).map(
-              (call) => results.get(call.id) ?? failed(call, notRun('Something else was said instead of an approval.')),
+              (call) =>
+                results.get(call.id) ?? errorResult(call, notRun('Something else was said instead of an approval.')),
             ),
           )
     await this.#record(this.#deltaOf(messages, cut.message))
@@ -217,8 +218,8 @@ export class Loop {
       const spent = this.#with(response)
       this.#spent = spent
       const refusal = left === undefined ? whyNot(calls, response, spent, this.#toolCalls, limits) : undefined
-      const refused = refusal && Object.freeze(calls.map((call) => failed(call, refusal.reason)))
-      let announced: Announced | undefined
+      const refused = refusal && Object.freeze(calls.map((call) => errorResult(call, refusal.reason)))
+      let announced: AnnouncedDelta | undefined
       const announce = (results: readonly ToolResultPart[]): HistoryDelta<Message> => {
         const cut = this.#control.pending
         announced = { delta: this.#deltaOf(this.#stepMessages(response, results), cut?.message), cut }
@@ -255,7 +256,7 @@ export class Loop {
   }
 
   /** What is spent with one more answer. */
-  #with(response: ModelResponse): Spent {
+  #with(response: ModelResponse): SpentSoFar {
     const { usage, dollars } = this.#spent
     const cost = dollars === undefined ? undefined : this.#options.dollarsOf(response)
     return {
@@ -276,7 +277,7 @@ export class Loop {
    * The model's whole answer, and the events at its end that are not told yet. `cut` if it was interrupted before.
    * A stream that breaks off leaves what it gave, marked, as a delta.
    */
-  async #ask(partial: PartialAnswer): Promise<Asked | 'cut'> {
+  async #ask(partial: PartialAnswer): Promise<FinishedAnswer | 'cut'> {
     const { model, tools, parameters, receipts } = this.#options
     const definitions = [...tools.values()]
     const { messages, stablePrefix, estimated, derivedBy: by } = this.#derive()
@@ -309,7 +310,7 @@ export class Loop {
         }
         coming = undefined
         if (next.done === true)
-          throw new Failed({ _tag: 'StreamEndedEarly', model: model.name, step, partialText: partial.text })
+          throw new RunEnded({ _tag: 'StreamEndedEarly', model: model.name, step, partialText: partial.text })
         const event = this.#copyOf(next.value)
         partial.take(event)
         held.push(event)
@@ -320,7 +321,7 @@ export class Loop {
       await this.#tellHeld(held)
     } catch (error) {
       const problem: Problem | undefined =
-        error instanceof Failed
+        error instanceof RunEnded
           ? error.problem
           : signal.aborted
             ? undefined
@@ -335,7 +336,7 @@ export class Loop {
               }
       await this.#tellHeld(held)
       if (problem?._tag === 'ModelFailed' || problem?._tag === 'StreamEndedEarly') await this.#keep(partial)
-      if (problem !== undefined) throw new Failed(problem)
+      if (problem !== undefined) throw new RunEnded(problem)
     } finally {
       // Not awaited: a stream that hangs would hold up the end.
       Promise.resolve(events?.return?.()).catch(() => undefined)
@@ -368,7 +369,7 @@ export class Loop {
     const message = partial.empty ? undefined : partial.message('saveMarked')
     if (message === undefined) return
     const response = this.#admitted({ message, reason: 'other', usage: noUsage })
-    const results = callsOf(response.message).map((call) => failed(call, notRun('The answer broke off.')))
+    const results = callsOf(response.message).map((call) => errorResult(call, notRun('The answer broke off.')))
     await this.#record(this.#deltaOf(this.#stepMessages(response, results)))
   }
 
@@ -393,15 +394,15 @@ export class Loop {
   /** What the model gave out, as nobody can change it. Throws Failed, if it is no event. */
   #copyOf(given: unknown): ModelEvent {
     const event = eventOf(given)
-    if (isLeft(event)) throw new Failed({ _tag: 'InvalidAnswer', ...this.#called(), reason: event.left })
+    if (isLeft(event)) throw new RunEnded({ _tag: 'InvalidAnswer', ...this.#called(), reason: event.left })
     return this.#withOwnId(event.right)
   }
 
   /** A call has an id of its own from its first event on: readers are told the id that is recorded. */
   #withOwnId(event: ModelEvent): ModelEvent {
-    const callId = event.type === 'block_start' ? own(event, 'callId') : undefined
+    const callId = event.type === 'block_start' ? ownField(event, 'callId') : undefined
     if (event.type === 'block_start' && callId !== undefined) {
-      const { id } = withOwnCallId(toolCall(callId, own(event, 'name') ?? '', ''), this.#callIds)
+      const { id } = withOwnCallId(toolCall(callId, ownField(event, 'name') ?? '', ''), this.#callIds)
       this.#given.set(event.index, id)
       return id === callId ? event : Object.freeze({ ...event, callId: id })
     }
@@ -421,12 +422,12 @@ export class Loop {
     const step = this.#step
     if (context !== undefined) {
       const derived = derivedBy(context, view, this.#context)
-      if (isLeft(derived)) throw new Failed({ _tag: 'NoContext', step, cause: derived.left })
+      if (isLeft(derived)) throw new RunEnded({ _tag: 'NoContext', step, cause: derived.left })
       this.#context = derived.right
       return derived.right
     }
     const settled = settle(view)
-    if (isLeft(settled)) throw new Failed({ _tag: 'ContextUnsettled', step, cause: settled.left })
+    if (isLeft(settled)) throw new RunEnded({ _tag: 'ContextUnsettled', step, cause: settled.left })
     const stablePrefix = this.#context?.messages.length ?? 0
     return (this.#context = { messages: settled.right, stablePrefix })
   }
@@ -435,8 +436,8 @@ export class Loop {
   #admitted(answer: ModelResponse): ModelResponse {
     for (const id of this.#given.values()) this.#callIds.delete(id) // the answer's calls get the same ids
     this.#given.clear()
-    const admissible = admitted(answer, this.#callIds)
-    if (isLeft(admissible)) throw new Failed({ _tag: 'InvalidAnswer', ...this.#called(), reason: admissible.left })
+    const admissible = admitAnswer(answer, this.#callIds)
+    if (isLeft(admissible)) throw new RunEnded({ _tag: 'InvalidAnswer', ...this.#called(), reason: admissible.left })
     return admissible.right
   }
 
@@ -459,10 +460,10 @@ export class Loop {
     const todo = calls.filter((call) => !results.has(call.id) && !waiting.has(call))
     const resultOf = async (call: ToolCallPart): Promise<ToolResultPart> => {
       const denial = this.#open && denialOf(approvalOf(this.#open.step, call), this.#options.decisions)
-      if (denial !== undefined) return failed(call, denial)
-      if (signal.aborted) return failed(call, notRun(reasonOf(signal.reason)))
+      if (denial !== undefined) return errorResult(call, denial)
+      if (signal.aborted) return errorResult(call, notRun(reasonOf(signal.reason)))
       await this.#tell({ type: 'tool_call_start', step, call })
-      return signal.aborted ? failed(call, notRun(reasonOf(signal.reason))) : invoke(call, tools, signal)
+      return signal.aborted ? errorResult(call, notRun(reasonOf(signal.reason))) : invoke(call, tools, signal)
     }
     const queue = todo.values()
     let stopped: unknown
@@ -497,7 +498,7 @@ export class Loop {
       await this.#tell({ type: 'approval', step, open: this.#open })
       return 'approval'
     }
-    for (const call of waiting) results.set(call.id, failed(call, notRun(reasonOf(signal.reason))))
+    for (const call of waiting) results.set(call.id, errorResult(call, notRun(reasonOf(signal.reason))))
     return inOrder()
   }
 
@@ -518,7 +519,7 @@ export class Loop {
     const message = partial.message(cut.behavior)
     const kept =
       message === undefined ? undefined : this.#admitted({ message, reason: 'other', usage: noUsage }).message
-    const results = kept === undefined ? [] : callsOf(kept).map((call) => failed(call, notRun(cut.reason)))
+    const results = kept === undefined ? [] : callsOf(kept).map((call) => errorResult(call, notRun(cut.reason)))
     await this.#tellCut(cut, partial.text, this.#sent)
     await this.#record(
       this.#deltaOf([...(kept === undefined ? [] : [kept]), ...resultMessages(results, this.#together)], cut.message),
@@ -526,7 +527,7 @@ export class Loop {
     return cut.stop
   }
 
-  async #tellCut(cut: Interrupt, partialText: string, sent?: Sent): Promise<void> {
+  async #tellCut(cut: Interrupt, partialText: string, sent?: SentRequest): Promise<void> {
     this.#interrupts += 1
     await this.#tell({
       type: 'interrupted',
@@ -562,10 +563,10 @@ export class Loop {
     const told = Object.freeze({ seq: this.#seq++, ...event }) as RunEvent
     const known = Object.freeze({ id: this.#deltaId, together: this.#together, events: none, ...ahead })
     const refusal = await this.#handle(told, known)
-    if (refusal !== undefined && event.type === 'history_delta') throw new Failed(refusal)
+    if (refusal !== undefined && event.type === 'history_delta') throw new RunEnded(refusal)
     done?.()
     await this.#channel.push(told, event.type === 'model_event')
-    if (refusal !== undefined) throw new Failed(refusal)
+    if (refusal !== undefined) throw new RunEnded(refusal)
   }
 
   /** Why a handler will not have the event. Those after it are not told. */
@@ -595,16 +596,16 @@ const none: readonly ModelEvent[] = Object.freeze([])
 
 /** Resolves when the run is cut; what answers in the same turn of the event loop comes first. */
 const cutOff = (signal: AbortSignal): Promise<'cut'> =>
-  aborted(signal).catch(() => new Promise<'cut'>((resolve) => void setTimeout(() => resolve('cut'), 0)))
+  rejectOnAbort(signal).catch(() => new Promise<'cut'>((resolve) => void setTimeout(() => resolve('cut'), 0)))
 
 /** The end of an answer: the whole of it as it can be recorded, and the events that are not told yet. */
-interface Asked {
+interface FinishedAnswer {
   readonly response: ModelResponse
   readonly held: ModelEvent[]
 }
 
 /** A delta that handlers know of before it is told, and the interrupt whose message is in it. */
-interface Announced {
+interface AnnouncedDelta {
   readonly delta: HistoryDelta<Message>
   readonly cut: Interrupt | undefined
 }

@@ -1,6 +1,6 @@
 /** What a model gives out, as the run goes on with it: a frozen copy of its known fields, so that it stays what it was. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { define, formatPath, freeze, isLeft, left, NotJson, right, snapshot, own } from '../json/index.ts'
+import { define, formatPath, freeze, isLeft, left, NotJson, right, snapshot, ownField } from '../json/index.ts'
 import type { Usage } from '../notes/kit.ts'
 import type { ModelEvent } from './model.ts'
 
@@ -12,8 +12,8 @@ import type { ModelEvent } from './model.ts'
  */
 export const eventOf = (given: unknown): Either<string, ModelEvent> => {
   try {
-    if (typeof given !== 'object' || given === null) return left(`it streamed ${shown(given)}, which is no event`)
-    return copied(given as { readonly [field: string]: unknown })
+    if (typeof given !== 'object' || given === null) return left(`it streamed ${quoteValue(given)}, which is no event`)
+    return copyEvent(given as { readonly [field: string]: unknown })
   } catch {
     return left('it streamed an event that could not be read') // a getter, or a Proxy whose traps throw
   }
@@ -21,7 +21,7 @@ export const eventOf = (given: unknown): Either<string, ModelEvent> => {
 
 type Fields = { readonly [field: string]: unknown }
 
-const copied = (given: Fields): Either<string, ModelEvent> => {
+const copyEvent = (given: Fields): Either<string, ModelEvent> => {
   const { type } = given
   switch (type) {
     case 'text_delta':
@@ -34,9 +34,9 @@ const copied = (given: Fields): Either<string, ModelEvent> => {
     case 'block_end':
       return of(given, { block: 'string', part: 'json' })
     case 'finish':
-      return finished(of(given, { message: 'json', reason: 'string', usage: 'json', model: 'string?' }, []))
+      return checkFinish(of(given, { message: 'json', reason: 'string', usage: 'json', model: 'string?' }, []))
     default:
-      if (typeof type !== 'string') return left(`it streamed an event whose type is ${shown(type)}`)
+      if (typeof type !== 'string') return left(`it streamed an event whose type is ${quoteValue(type)}`)
       return jsonOf(given, 'an event that it streamed') as Either<string, ModelEvent> // one that this version does not know
   }
 }
@@ -52,28 +52,28 @@ const of = (
   const type = given['type'] as string
   const event: { [field: string]: unknown } = { type }
   for (const [field, kind] of [...common, ...Object.entries(fields)]) {
-    const value = own(given, field)
+    const value = ownField(given, field)
     if (kind === 'json') {
       const copy = jsonOf(value, `the ${field} of its ${type}`)
       if (isLeft(copy)) return copy
       define(event, field, copy.right)
     } else if (value === undefined && kind === 'string?') continue
     else if (typeof value === kind.replace('?', '')) define(event, field, value)
-    else return left(`${field} of its ${type} is ${shown(value)}; expected a ${kind.replace('?', '')}`)
+    else return left(`${field} of its ${type} is ${quoteValue(value)}; expected a ${kind.replace('?', '')}`)
   }
   return right(freeze(event) as unknown as ModelEvent) // its fields were looked at above; the loop decodes messages and parts
 }
 
 /** An answer with counts that can be added up and compared with limits. */
-const finished = (event: Either<string, ModelEvent>): Either<string, ModelEvent> => {
+const checkFinish = (event: Either<string, ModelEvent>): Either<string, ModelEvent> => {
   if (isLeft(event) || event.right.type !== 'finish') return event
   const usage = event.right.usage as Partial<Usage> | null
-  if (typeof usage !== 'object' || usage === null) return left(`the usage of its finish is ${shown(usage)}`)
+  if (typeof usage !== 'object' || usage === null) return left(`the usage of its finish is ${quoteValue(usage)}`)
   for (const field of ['input', 'output', 'cacheRead', 'cacheWrite'] as const) {
-    const count: unknown = own(usage, field)
+    const count: unknown = ownField(usage, field)
     if (count === undefined && (field === 'cacheRead' || field === 'cacheWrite')) continue
     if (typeof count !== 'number' || !(count >= 0))
-      return left(`usage.${field} of its finish is ${shown(count)}; expected a number of tokens`)
+      return left(`usage.${field} of its finish is ${quoteValue(count)}; expected a number of tokens`)
   }
   return event
 }
@@ -88,7 +88,7 @@ const jsonOf = (value: unknown, name: string): Either<string, unknown> => {
   }
 }
 
-const shown = (value: unknown): string =>
+const quoteValue = (value: unknown): string =>
   typeof value === 'string'
     ? JSON.stringify(value.slice(0, 40))
     : typeof value === 'object' && value !== null

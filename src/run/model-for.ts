@@ -39,13 +39,14 @@ export type ModelRegistry = { readonly [Type in ModelType]?: ModelProvider } & {
  * modelFor({ name: 'claude-opus-5' }, { anthropic: { apiKey, model } })
  */
 export const modelFor = ({ name, type }: ModelConfig, registry: ModelRegistry): Either<NoModel, Model> => {
-  if (name === undefined || name === '') return left({ _tag: 'UnspecifiedModel', configured: configured(registry) })
+  if (name === undefined || name === '')
+    return left({ _tag: 'UnspecifiedModel', configured: configuredPrefixes(registry) })
   const wanted = type ?? typeOf(name)
   const provider = wanted !== undefined && Object.hasOwn(registry, wanted) ? registry[wanted] : undefined
   if (wanted === undefined || (provider === undefined && !isModelType(wanted)))
     return left({ _tag: 'UnknownModelType', name, ...(wanted !== undefined && { type: wanted }) })
   if (provider === undefined)
-    return left({ _tag: 'UnconfiguredModel', name, type: wanted, configured: configured(registry) })
+    return left({ _tag: 'UnconfiguredModel', name, type: wanted, configured: configuredPrefixes(registry) })
   if (provider.apiKey === undefined)
     return left({
       _tag: 'MissingKey',
@@ -56,7 +57,7 @@ export const modelFor = ({ name, type }: ModelConfig, registry: ModelRegistry): 
   return right(provider.model(name))
 }
 
-const configured = (registry: ModelRegistry): readonly string[] =>
+const configuredPrefixes = (registry: ModelRegistry): readonly string[] =>
   Object.keys(registry).filter((type) => registry[type] !== undefined)
 
 const isModelType = (type: string): type is ModelType => (modelTypes as readonly string[]).includes(type)

@@ -23,7 +23,7 @@ export interface OpenAnswer {
   readonly started?: readonly string[]
 }
 
-/** What was decided about calls that wait: the tokens (`approval`) of the calls in `open` of a result. */
+/** Decisions about waiting calls: the tokens (`approval`) of the calls in `open` of a result. */
 export interface Decisions {
   /** Tokens of calls that may be run now. A token of another step decides nothing. Default: none. */
   readonly approve?: readonly string[]
@@ -35,7 +35,7 @@ export interface Decisions {
 export interface Denial {
   /** The token of the call. */
   readonly approval: string
-  /** What the model reads. Default: that somebody decided against it. */
+  /** The reason that the model reads. Default: only that the call was denied. */
   readonly reason?: string
 }
 
@@ -62,11 +62,11 @@ export const decisionsOf = ({ approve = [], deny = [] }: Decisions): Required<De
   return { approve: [...approve], deny: [...deny] }
 }
 
-/** What the model reads of a call that was denied; undefined: it was not. */
+/** The text that the model reads for a denied call; undefined if it was not denied. */
 export const denialOf = (token: string, { deny = [] }: Decisions): string | undefined => {
   const found = deny.find((one) => (typeof one === 'string' ? one : one.approval) === token)
   if (found === undefined) return undefined
   return typeof found === 'object' && found.reason !== undefined
-    ? `Not run: it was denied. ${found.reason}`
-    : 'Not run: it was denied.'
+    ? `Not run: this call was denied. Reason: ${found.reason}`
+    : 'Not run: this call was denied.'
 }

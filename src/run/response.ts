@@ -1,4 +1,4 @@
-/** What a model answered, whole. */
+/** A model's complete answer. */
 import type { Message } from '../message/index.ts'
 import type { Usage } from '../notes/kit.ts'
 

@@ -1,5 +1,5 @@
 /** What a run came to. */
-import { own } from '../json/index.ts'
+import { ownField } from '../json/index.ts'
 import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
 import type { Usage } from '../notes/kit.ts'
 import type { OpenAnswer } from './open-answer.ts'
@@ -59,9 +59,9 @@ export const noUsage: Usage = Object.freeze({ input: 0, output: 0 })
 
 export const addUsage = (left: Usage, right: Usage): Usage => {
   const optional = (key: 'cacheRead' | 'cacheWrite'): Partial<Usage> =>
-    own(left, key) === undefined && own(right, key) === undefined
+    ownField(left, key) === undefined && ownField(right, key) === undefined
       ? {}
-      : { [key]: (own(left, key) ?? 0) + (own(right, key) ?? 0) }
+      : { [key]: (ownField(left, key) ?? 0) + (ownField(right, key) ?? 0) }
   return Object.freeze({
     input: left.input + right.input,
     output: left.output + right.output,

@@ -4,7 +4,7 @@ import { isLeft, optionsOf, right, type OptionNames } from '../json/index.ts'
 import type { Session } from '../session/index.ts'
 import type { Control } from './control.ts'
 import { turnFaultText, type TurnFault } from './fault.ts'
-import { launched, type Over, type RunStream, type Start } from './launch.ts'
+import { launchRun, type Over, type RunStream, type Start } from './launch.ts'
 import { decisionsOf, type Decisions } from './open-answer.ts'
 import { defaultTtl } from './run-lease.ts'
 import { knownOfSessionRun, runSettings, type SessionRunOptions } from './turn.ts'
@@ -48,7 +48,7 @@ export const resume = (session: Session, given: ResumeOptions): RunStream<TurnFa
     if (isLeft(start)) return start
     return right(start.right ?? turns.over('end_turn'))
   }
-  return launched(settings, begin, turnFaultText, (ended) => turns.finish(ended))
+  return launchRun(settings, begin, turnFaultText, (ended) => turns.finish(ended))
 }
 
 const known: OptionNames<ResumeOptions> = { ...knownOfSessionRun, whenBusy: true, approve: true, deny: true }

@@ -11,7 +11,7 @@ export interface RunLeaseOptions {
   readonly holder?: string
   /** Milliseconds after which others may take over from a process that died. It is renewed after a third. Default: 10,000. */
   readonly ttl?: number
-  /** What to do where somebody else holds it: `fail` with `SessionBusy`, or `wait`. Default: `fail`. */
+  /** What to do if another process holds it: `fail` with `SessionBusy`, or `wait`. Default: `fail`. */
   readonly whenBusy?: 'fail' | 'wait'
   /** Milliseconds to wait at most. Default: for ever. */
   readonly wait?: number
@@ -25,7 +25,7 @@ type LeaseLost = Extract<LeaseSessionFault, { readonly _tag: 'LeaseLost' }>
 export interface RunLease {
   /** Its fencing number. */
   readonly number: number
-  /** Somebody else has the session: what the run knows is old, and it must write nothing more. */
+  /** Another process has the session. The run's state is stale, and it must not write again. */
   readonly lost: boolean
   /** What is answered then. */
   readonly fault: () => Either<LeaseLost, never>

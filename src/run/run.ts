@@ -1,16 +1,14 @@
-/** `run`: a model and tools over a settled view, told event by event. */
+/** `run`: a model and tools over a settled view, as a stream of events. */
 import { optionsOf, type OptionNames } from '../json/index.ts'
 import { runFaultText } from './fault.ts'
-import { knownOfSettings, launched, type RunOptions, type RunStream } from './launch.ts'
+import { knownOfSettings, launchRun, type RunOptions, type RunStream } from './launch.ts'
 
 /**
  * Run a model and its tools until the model has finished, a limit is reached, or you end it.
  *
  * The run begins at once. Read its events with `for await` (leaving the loop cancels the run), or await `result()`, or
- * do
- * both. A slow reader slows the run down. Without a reader the run continues, and only `model_event`s beyond `buffer`
- * are
- * dropped. The events can be read once: a second loop over them throws.
+ * do both. A slow reader slows the run down. Without a reader the run continues, and only `model_event`s beyond
+ * `buffer` are dropped. The events can be read once: a second loop over them throws.
  *
  * Cost    per step one pass over the view (to settle it), and a copy of each message that is added (bench: run)
  *
@@ -23,7 +21,7 @@ import { knownOfSettings, launched, type RunOptions, type RunStream } from './la
 export const run = (given: RunOptions): RunStream => {
   const options = optionsOf('run', given, known)
   const { view, callIds, open } = options
-  return launched<never>(options, { view, callIds, open, decisions: options }, runFaultText)
+  return launchRun<never>(options, { view, callIds, open, decisions: options }, runFaultText)
 }
 
 const known: OptionNames<RunOptions> = {

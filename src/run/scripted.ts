@@ -1,4 +1,4 @@
-/** A model without a provider: it says what it is told to. For demonstrations, and for tests of what is built on `run`. */
+/** A model without a provider: it answers from a script. For demonstrations, and for tests of code on `run`. */
 import { hasField, ownFields } from '../json/index.ts'
 import { textOf, type Message, type Part } from '../message/index.ts'
 import { amount, longestTimer } from '../task/index.ts'

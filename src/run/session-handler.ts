@@ -48,29 +48,25 @@ type Answer = Either<WriteFault, unknown>
 export type SessionHandler = ((event: RunEvent, ahead?: Ahead) => Promise<Answer>) &
   Required<Pick<RunHandler, 'begin' | 'end' | 'lookAhead'>>
 
-/** What the handler needs of a session: one without `lease` is not held. */
+/** The part of a session that the handler needs. Without `lease` the session is not held. */
 export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'> &
   Partial<Pick<Session, 'id' | 'lease' | 'held' | 'openSteps'>>
 
 /**
  * Records a run in a session, so that a process that dies loses nothing that was finished. The run holds the session
- * (its
- * lease) while it goes on: a second one is `SessionBusy`, and `store.requestStop(id)` of any process ends it as
+ * (its lease) while it goes on: a second one is `SessionBusy`, and `store.requestStop(id)` of any process ends it as
  * `cancelled`.
  *
  * Each delta is durable before the next step starts. A delta that comes twice, after a retry or a crash, is stored
- * once: its
- * id is the operation. Between the deltas, notes (`journal`) are durable before their events are told: each block that
- * the
- * model has ended, each call before its tool runs, each result. Of text that streams at most the last second is
- * missing.
+ * once: its id is the operation. Between the deltas, notes (`journal`) are durable before their events are told: each
+ * block that the model has ended, each call before its tool runs, each result. Of text that streams at most the last
+ * second is missing.
  *
  * Where another writer has appended, the run ends with the conflict. What the step had finished stays in the journal:
  * `session.interrupted()` and `resume` give it.
  *
  * Of a run with `receipts` each model call leaves a note of what it was sent (`receipt`), one that was cut off too. It
- * has
- * the head of the record at that moment: `session.at(receipt.head)` gives what the context was derived from.
+ * has the head of the record at that moment: `session.at(receipt.head)` gives what the context was derived from.
  *
  * Cost    an answer with text only: one append. With calls: one for the answer, one for the calls that start together,
  *         one
@@ -107,7 +103,7 @@ const handlerOf = (recording: Recording): SessionHandler =>
 /** Milliseconds: blocks that end within it of each other are one note. Nobody sees such a delay. */
 const lookAhead = 25
 
-/** What waits to be written to the journal, as one note. */
+/** The pending journal entries, to be written as one note. */
 interface Entry {
   readonly said: JournalBlock[]
   answer?: JsonObject
@@ -168,7 +164,7 @@ class Recording {
   #step: Step | undefined
   #entry = emptyEntry()
   #writing: Promise<Answer> | undefined
-  /** What went wrong while nobody waited for it. */
+  /** A failure that no caller was waiting for. */
   #failed: Answer | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #flushed = 0
@@ -257,7 +253,7 @@ class Recording {
     this.#flushed = performance.now()
   }
 
-  /** What the model said, and what is known to come right behind it. */
+  /** The model's output, and the events that are known to follow it. */
   async #said(event: Extract<RunEvent, { type: 'model_event' }>['event'], ahead: Ahead | undefined): Promise<Answer> {
     const step = this.#step
     if (step === undefined || ahead === undefined) return right(undefined)
@@ -339,7 +335,7 @@ class Recording {
     return this.#redactor?.message({ role: 'assistant', content: [part] }).content[0] ?? part
   }
 
-  /** What goes wrong while nobody waits is said with the next event. */
+  /** A failure that no caller waits for is reported with the next event. */
   async #unasked(writing: Promise<Answer>): Promise<void> {
     const answer = await writing
     if (isLeft(answer)) this.#failed ??= answer

@@ -1,4 +1,4 @@
-/** What a run on a session starts from: what dead runs left is settled first. The session is held meanwhile. */
+/** The starting point of a run on a session. First it settles what dead runs left, while it holds the session. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, ownFields, right } from '../json/index.ts'
 import { developer, interruptedResults, settle, text, type Message, type ToolCallPart } from '../message/index.ts'
@@ -24,7 +24,7 @@ export type Unfinished = 'retry' | 'tell' | 'ask'
 /** A function that chooses for each call. */
 export type UnfinishedPolicy = Unfinished | ((call: ToolCallPart, tool: Tool | undefined) => Unfinished)
 
-/** How a session is gone on with. */
+/** The parts of a run that continuing a session needs. */
 export interface Continuation {
   readonly tools: readonly Tool[]
   readonly unfinished: UnfinishedPolicy
@@ -39,7 +39,7 @@ interface Rows {
 
 type Fault = WriteFault | PairingFault
 
-/** Somebody else was quicker: what comes next is to be decided anew. */
+/** Another writer was first, so the next step is decided again. */
 export type Anew = 'anew'
 
 /** Append rows to the record as it is. */
@@ -54,8 +54,8 @@ const append = async (session: Session, lease: RunLease, rows: Rows): Promise<Ei
 const closing = (steps: readonly OpenStep[]): readonly JournalNote[] =>
   steps.map(({ step }) => ({ type: 'journal', step, closed: true }))
 
-/** What was left open, as messages, and the end of its journals: all steps but those that are gone on with. */
-const settled = (session: Session, steps: readonly OpenStep[]): Rows => {
+/** The messages that settle open steps, and the end of their journals; the step that is continued is left out. */
+const settleSteps = (session: Session, steps: readonly OpenStep[]): Rows => {
   const callIds = steps.length === 0 ? new Set<string>() : callIdsIn(session.view())
   return {
     messages: [
@@ -79,7 +79,7 @@ export const startTurn = async (
   said: Message,
   id: string | undefined,
 ): Promise<Either<Fault, Start | Anew>> => {
-  const open = settled(session, session.openSteps())
+  const open = settleSteps(session, session.openSteps())
   const at = session.len + open.messages.length
   const appended = await append(session, lease, {
     messages: [...open.messages, said],
@@ -98,8 +98,8 @@ export const startAgain = async (
   { tools, unfinished, decisions }: Continuation,
   input: Input | undefined,
 ): Promise<Either<Fault, Start | Anew | undefined>> => {
-  const kept = continued(session)
-  const rows = settled(
+  const kept = stepToContinue(session)
+  const rows = settleSteps(
     session,
     session.openSteps().filter(({ step }) => step !== kept?.step),
   )
@@ -120,7 +120,7 @@ export const startAgain = async (
   return input === undefined && isOver ? right(undefined) : startOf(session)
 }
 
-/** What the model is told before it is called again: that its answer was cut, or which message it has not answered. */
+/** The message to the model before the next call: its answer was cut off, or a message is unanswered. */
 const reminderFor = (
   session: Session,
   settling: Message | undefined,
@@ -150,12 +150,12 @@ export const openAnswer = (
   session: Session,
   { tools, unfinished, decisions }: Continuation,
 ): OpenAnswer | undefined => {
-  const step = continued(session)
+  const step = stepToContinue(session)
   return step === undefined ? undefined : again(step, tools, unfinished, decisions).open
 }
 
-/** The step that is gone on with: the last one, if its answer is whole and calls tools. */
-const continued = (session: Session): OpenStep | undefined => {
+/** The step to continue: the last one, if its answer is whole and calls tools. */
+const stepToContinue = (session: Session): OpenStep | undefined => {
   const last = session.openSteps().at(-1)
   return last?.answer !== undefined && callsOf(last.answer).length > 0 ? last : undefined
 }
@@ -194,7 +194,7 @@ const again = (
 }
 
 /** Write down what became of an input, as far as the record is known. */
-export const noted = async (
+export const noteInput = async (
   session: Session,
   note: InputNote,
   lease?: RunLease,

@@ -85,8 +85,7 @@ export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
 
 /**
  * Make a tool. The model reads the return value of `run`: a string as it is, anything else as JSON, parts (an image,
- * for
- * example) through `toolOutput`. An error that `run` throws becomes an error result.
+ * for example) through `toolOutput`. An error that `run` throws becomes an error result.
  *
  * @param options name, parameters and function
  * @throws TypeError if the schema can't give a JSON Schema and `parameters` is missing, or the timeout is not a number

@@ -15,20 +15,20 @@ import { turnFaultText, type InputMismatch, type RunFailure, type TurnFault } fr
 import type { RunHandler } from './handler.ts'
 import { nextOf } from './inputs/decide.ts'
 import { answerTo, inputsIn, type Input } from './inputs/input.ts'
-import { launched, type Over, type RunSettings, type RunStream, type Start } from './launch.ts'
+import { launchRun, type Over, type RunSettings, type RunStream, type Start } from './launch.ts'
 import { noUsage, type RunResult, type StopReason } from './result.ts'
 import { heldBy, type RunLease, type RunLeaseOptions } from './run-lease.ts'
 import { recordingUnder, type SessionHandlerOptions } from './session-handler.ts'
-import { noted, openAnswer, startAgain, startTurn, type Anew, type Continuation } from './starting.ts'
+import { noteInput, openAnswer, startAgain, startTurn, type Anew, type Continuation } from './starting.ts'
 
-/** Why nothing was begun. */
+/** Why nothing was started. */
 export type StartFault = LeaseSessionFault | PairingFault | InputMismatch
 
 /** How a session is held and written to. */
 export interface Taking
   extends Pick<SessionHandlerOptions, 'journalEvery'>, Pick<RunLeaseOptions, 'holder' | 'ttl' | 'clock'> {}
 
-/** Milliseconds between two looks at a session that somebody else holds. */
+/** Milliseconds between two checks of a session that another process holds. */
 const glance = 100
 
 /** How often to decide anew where writers that hold no lease come between. */
@@ -46,7 +46,7 @@ export class TurnTaking {
   #going: Pick<RunStream, 'cancel'> | undefined
   /** The id of the input that the run of the turn answers. */
   #input: string | undefined
-  /** Whether the run of the turn has begun. */
+  /** Whether the run of the turn has started. */
   #isRunning = false
   #stopped = false
   #lost: Either<LostFault, never> | undefined
@@ -174,7 +174,7 @@ export class TurnTaking {
     return { ...start, handlers: [recordingUnder(this.#session, this.#taking.journalEvery, lease, input), finishing] }
   }
 
-  /** Do what is decided for the record as it is; again, where somebody else was quicker. */
+  /** Carry out the decision for the current record; decide again if another writer was first. */
   async #decided<T>(work: () => Promise<Either<StartFault, T | Anew>>): Promise<Either<StartFault, T>> {
     for (let count = 1; ; count++) {
       const done = await work()
@@ -191,7 +191,7 @@ export class TurnTaking {
     const start = await this.begin(input, input.message as Message, input.id) // one without a place was queued with its message
     if (isLeft(start) || start.right === 'anew') return start as Either<StartFault, Anew>
     const handlers = [recordingUnder(this.#session, this.#taking.journalEvery, this.#lease as RunLease, input.id)]
-    const going = launched<never>({ ...this.#settings, handlers: [] }, { ...start.right, handlers }, turnFaultText)
+    const going = launchRun<never>({ ...this.#settings, handlers: [] }, { ...start.right, handlers }, turnFaultText)
     this.#going = going
     const ended = await going.result()()
     this.#going = undefined
@@ -211,7 +211,7 @@ export class TurnTaking {
   }
 
   note(note: InputNote): Promise<Either<WriteFault, Anew | void>> {
-    return noted(this.#session, note, this.#lease)
+    return noteInput(this.#session, note, this.#lease)
   }
 
   /** Put an input into the queue. */

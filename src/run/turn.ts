@@ -9,9 +9,9 @@ import { redactorOf } from '../session/kit.ts'
 import type { Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
 import { turnFaultText, type TurnFault } from './fault.ts'
-import { decide, type Asked } from './inputs/decide.ts'
+import { decide, type AskedInput } from './inputs/decide.ts'
 import { saysSame, type Input } from './inputs/input.ts'
-import { knownOfSettings, launched, type Over, type RunSettings, type RunStream, type Start } from './launch.ts'
+import { knownOfSettings, launchRun, type Over, type RunSettings, type RunStream, type Start } from './launch.ts'
 import type { SessionHandlerOptions } from './session-handler.ts'
 import type { Anew, Continuation, UnfinishedPolicy } from './starting.ts'
 import { TurnTaking, type StartFault } from './turn-taking.ts'
@@ -76,10 +76,10 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
   const { settings, continuation } = runSettings(session, options)
   const turns = new TurnTaking(session, settings, continuation, options)
   const own = (): Input | undefined => turns.inputs().find((known) => known.id === id)
-  const asked: Asked = { id, denies: whenBusy !== 'queue' }
+  const asked: AskedInput = { id, denies: whenBusy !== 'queue' }
   const recorded = redactorOf(session)?.message(message) ?? message
 
-  /** What became of this input, where another run has dealt with it. */
+  /** The state of this input, if another run has handled it. */
   const done = (): Either<StartFault, Over | undefined> => {
     const known = id === undefined ? undefined : own()
     if (known === undefined) return right(undefined)
@@ -112,7 +112,7 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
     const waited = await turns.hold(control, wait, look)
     return isLeft(waited) && waited.left._tag === 'SessionBusy' ? right(turns.over('queued')) : waited
   }
-  /** The turn was cancelled before its run began: nobody answers its input, unless another run is at it. */
+  /** The turn was cancelled before its run started. Its input stays unanswered, unless another run answers it. */
   const withdrawn = async (control: Control): Promise<Either<StartFault, Over>> => {
     for (;;) {
       const known = own()
@@ -173,7 +173,7 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
       await turns.letGo()
     }
   }
-  return launched(settings, begin, turnFaultText, (ended) => turns.finish(ended))
+  return launchRun(settings, begin, turnFaultText, (ended) => turns.finish(ended))
 }
 
 /** The options of every run on a session. */

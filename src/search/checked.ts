@@ -2,24 +2,24 @@
 import { describe, optionsOf, type OptionNames } from '../json/index.ts'
 
 /** What an option must be: a test, and its words. */
-export interface Expected {
+export interface ExpectedOption {
   readonly is: (value: unknown) => boolean
   readonly words: string
 }
 
-export const aFlag: Expected = { is: (value) => typeof value === 'boolean', words: 'true or false' }
-export const aText: Expected = { is: (value) => typeof value === 'string', words: 'a text' }
-export const aFunction: Expected = { is: (value) => typeof value === 'function', words: 'a function' }
+export const aFlag: ExpectedOption = { is: (value) => typeof value === 'boolean', words: 'true or false' }
+export const aText: ExpectedOption = { is: (value) => typeof value === 'string', words: 'a text' }
+export const aFunction: ExpectedOption = { is: (value) => typeof value === 'function', words: 'a function' }
 /** As far as a `Date` reaches. */
-export const aTime: Expected = {
+export const aTime: ExpectedOption = {
   is: (value) => typeof value === 'number' && Math.abs(value) <= 8.64e15,
   words: 'a time in milliseconds since 1970',
 }
-export const wholeFrom = (least: number, most: number): Expected => ({
+export const wholeFrom = (least: number, most: number): ExpectedOption => ({
   is: (value) => Number.isInteger(value) && (value as number) >= least && (value as number) <= most,
   words: `a whole number from ${least} to ${most}`,
 })
-export const oneOf = (known: readonly string[]): Expected => ({
+export const oneOf = (known: readonly string[]): ExpectedOption => ({
   is: (value) => known.includes(value as string),
   words: `one of ${known.map((each) => `'${each}'`).join(', ')}`,
 })
@@ -29,10 +29,10 @@ export const oneOf = (known: readonly string[]): Expected => ({
  *
  * @throws TypeError that names the option
  */
-export const checked = <T extends object>(
+export const checkOptions = <T extends object>(
   call: string,
   given: T,
-  expected: { readonly [name in keyof T]-?: Expected },
+  expected: { readonly [name in keyof T]-?: ExpectedOption },
 ): T => {
   const options = optionsOf(call, given, expected as unknown as OptionNames<T>) // of this only the names count
   for (const [name, value] of Object.entries(options)) {

@@ -31,7 +31,7 @@ export type IndexFault = MediumFault | StoreFaultOf<'NoFullText'> | CallbackThre
 /** A sentence for it. */
 export const searchSentences: Sentences<SearchOnlyFault> = {
   EmptyQuery: ({ query }) =>
-    `the query ${describe(query)} has no word to look for: give at least one word, "some words" or begin*; -word only leaves messages out, and a dash in a text is not looked for`,
+    `the query ${describe(query)} has no word to look for: give at least one word, "some words" or begin*; -word only excludes messages, and dashes are not searched for`,
 }
 
 /** Makes tasks whose faults have these sentences. */

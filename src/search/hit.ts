@@ -78,14 +78,13 @@ export interface SearchPage {
   /** Sessions that could not be read, and were passed over: verify them. Absent if there are none. */
   readonly damaged?: readonly string[]
   /**
-   * Sessions that were not searched, because the store has no key for them: none was given, or it is destroyed. On a store
-   * with keys also those without one, which `withKeys` refuses by default (`plain`).
-   * With an index, the first page names all of them; without one, each page those that it passed over. Absent if there are
-   * none.
+   * Sessions that were not searched, because the store has no key for them: none was given, or it is destroyed. On a
+   * store with keys also those without one, which `withKeys` refuses by default (`plain`). With an index, the first
+   * page names all of them; without one, each page those that it passed over. Absent if there are none.
    */
   readonly encrypted?: readonly string[]
 }
 
 /** A search as it is carried out: options with their defaults. */
-export type Wanted = Required<Pick<SearchOptions, 'in' | 'retracted' | 'limit' | 'sort'>> &
+export type SearchPlan = Required<Pick<SearchOptions, 'in' | 'retracted' | 'limit' | 'sort'>> &
   Pick<SearchOptions, 'session' | 'role' | 'since' | 'until' | 'after'>

@@ -2,9 +2,9 @@
 import { right } from '../json/index.ts'
 import { termsOf } from '../entry/kit.ts'
 import { checkStore } from '../session/kit.ts'
-import { aFlag, aFunction, checked } from './checked.ts'
+import { aFlag, aFunction, checkOptions } from './checked.ts'
 import type { Store, StoreFaultOf } from '../store/index.ts'
-import { called, fail, need, type Task } from '../task/index.ts'
+import { callCallback, fail, need, type Task } from '../task/index.ts'
 import { searchSteps, searchTask, type IndexFault } from './fault.ts'
 
 /** How to index a store. */
@@ -36,7 +36,7 @@ const piece = 2000
  */
 export const indexStore = (store: Store, options: IndexOptions = {}): Task<IndexFault, number> => {
   checkStore('indexStore', store)
-  const { rebuild = false, progress } = checked('indexStore', options, {
+  const { rebuild = false, progress } = checkOptions('indexStore', options, {
     rebuild: aFlag,
     progress: aFunction,
   })
@@ -50,7 +50,7 @@ export const indexStore = (store: Store, options: IndexOptions = {}): Task<Index
       const added = yield* need(index.add(termsOf, piece))
       rows += added.rows
       encrypted += added.encrypted ?? 0
-      yield* need(called('progress', () => progress?.(rows, rows + added.behind)))
+      yield* need(callCallback('progress', () => progress?.(rows, rows + added.behind)))
       if (added.behind === 0 || added.rows === 0) return rows - encrypted
     }
   }, 'indexStore')

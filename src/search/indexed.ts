@@ -6,8 +6,8 @@ import { describeSession } from '../session/index.ts'
 import type { FoundRow, RowIndex, RowQuery, RowsFound, Store, WantedTerm } from '../store/index.ts'
 import { fail, need, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
-import type { SearchHit, SearchPage, Wanted } from './hit.ts'
-import { blocksFor, isIn, judged, retractionsIn, type Judged } from './judge.ts'
+import type { SearchHit, SearchPage, SearchPlan } from './hit.ts'
+import { blocksFor, isIn, judgeRow, retractionsIn, type HitInRow } from './judge.ts'
 import { isOneTerm, termsOfPhrase, type Query } from './query.ts'
 import { inRank, mostRanked, noCursor, rankCursor, rankCursorIn, type RankCursor } from './rank.ts'
 
@@ -23,7 +23,7 @@ interface Search {
   readonly store: Store
   readonly index: RowIndex
   readonly query: Query
-  readonly wanted: Wanted
+  readonly wanted: SearchPlan
   readonly asked: RowQuery
   readonly sessions: Map<string, boolean>
   readonly retractions: Map<string, readonly Range[]>
@@ -42,7 +42,7 @@ export async function* searchIndex(
   store: Store,
   index: RowIndex,
   query: Query,
-  wanted: Wanted,
+  wanted: SearchPlan,
 ): Steps<SearchFault, SearchPage | undefined> {
   const cursor = wanted.sort === 'time' ? { from: wanted.after } : rankCursorIn(wanted.after)
   if (cursor === undefined) return yield* fail(noCursor)
@@ -82,7 +82,7 @@ export async function* searchIndex(
 async function* damagedIn(
   store: Store,
   index: RowIndex,
-  { unread, wanted }: { readonly unread: ReadonlySet<string>; readonly wanted: Wanted },
+  { unread, wanted }: { readonly unread: ReadonlySet<string>; readonly wanted: SearchPlan },
 ): Steps<SearchFault, readonly string[]> {
   const logs = new Set(unread)
   const query = { all: [{ term: unreadTerm }], limit: 1000, count: false }
@@ -118,7 +118,7 @@ async function* latest(search: Search, hits: SearchHit[]): Next {
 /** The best hits of the newest matches, up to so many; of those, from a cursor on. */
 async function* best(search: Search, hits: SearchHit[], cursor: RankCursor): Next {
   const { limit } = search.wanted
-  const all: Matched[] = []
+  const all: MatchedRow[] = []
   do {
     const matched = yield* someMatches(search, mostRanked - all.length)
     if (matched === undefined) return undefined
@@ -159,7 +159,7 @@ async function* encryptedIn({ index, wanted: { session } }: Search): Steps<Searc
 const encryptedOf = new WeakMap<RowIndex, { readonly ids: readonly string[]; readonly until: number }>()
 
 /** What an index is asked: a message that has all that is wanted has these terms. */
-const rowQuery = ({ wanted: phrases, unwanted }: Query, wanted: Wanted): RowQuery => {
+const rowQuery = ({ wanted: phrases, unwanted }: Query, wanted: SearchPlan): RowQuery => {
   const { session, role, since, until } = wanted
   const kind = wanted.in === 'all' ? [] : [{ term: kindTerm(wanted.in === 'tools' ? 'tool' : 'message') }]
   const all: readonly WantedTerm[] = [
@@ -186,12 +186,12 @@ async function* upToDate(index: RowIndex, query: RowQuery, first: boolean): Step
 }
 
 /** A row that has what the query asks for. */
-interface Matched extends FoundRow {
-  readonly found: Judged
+interface MatchedRow extends FoundRow {
+  readonly found: HitInRow
 }
 
 /** Rows that match, up to so many, of the next rows that the index proposes. Undefined: there is no index. */
-async function* someMatches(search: Search, most: number): Steps<SearchFault, readonly Matched[] | undefined> {
+async function* someMatches(search: Search, most: number): Steps<SearchFault, readonly MatchedRow[] | undefined> {
   const { store, index, query, wanted, asked, after } = search
   const first = search.looked === 0
   const limit = Math.min(1000, Math.max(16, most * (first ? 1 : 10)))
@@ -199,7 +199,7 @@ async function* someMatches(search: Search, most: number): Steps<SearchFault, re
   if (found === undefined) return undefined
   const { rows, next, behind } = found
   if (first) search.behind = behind
-  const matched: Matched[] = []
+  const matched: MatchedRow[] = []
   let seen = 0
   while (seen < rows.length && matched.length < most) {
     const piece = rows.slice(seen, seen + together)
@@ -210,7 +210,7 @@ async function* someMatches(search: Search, most: number): Steps<SearchFault, re
     for (const row of piece) {
       if (matched.length === most) break
       seen += 1
-      const judgement = judged(row.row, blocks, query, wanted)
+      const judgement = judgeRow(row.row, blocks, query, wanted)
       if (judgement === 'unread') for (const id of row.logs) search.unread.add(id)
       else if (judgement !== undefined) matched.push({ ...row, found: judgement })
     }
@@ -222,7 +222,7 @@ async function* someMatches(search: Search, most: number): Steps<SearchFault, re
 }
 
 /** Add the hits that rows are. */
-async function* pushHits(search: Search, rows: readonly Matched[], hits: SearchHit[]): Steps<SearchFault, void> {
+async function* pushHits(search: Search, rows: readonly MatchedRow[], hits: SearchHit[]): Steps<SearchFault, void> {
   yield* lookUp(search, rows)
   for (const row of rows) {
     const hit = hitOf(search, row)
@@ -230,8 +230,8 @@ async function* pushHits(search: Search, rows: readonly Matched[], hits: SearchH
   }
 }
 
-/** The hit in the first session that has not retracted it. */
-const hitOf = ({ sessions, retractions, wanted }: Search, { logs, row, found }: Matched): SearchHit | undefined => {
+/** The hit in the first session that did not retract it. */
+const hitOf = ({ sessions, retractions, wanted }: Search, { logs, row, found }: MatchedRow): SearchHit | undefined => {
   let retractedFrom: string | undefined
   for (const id of logs) {
     if (sessions.get(id) !== true) continue

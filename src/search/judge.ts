@@ -9,7 +9,7 @@ import type { Message } from '../message/index.ts'
 import { decodeNote } from '../notes/kit.ts'
 import type { BlockId } from '../proof/kit.ts'
 import type { Store, StoredRow } from '../store/index.ts'
-import type { SearchHit, Wanted } from './hit.ts'
+import type { SearchHit, SearchPlan } from './hit.ts'
 import { matchIn } from './match.ts'
 import type { Query } from './query.ts'
 
@@ -40,15 +40,18 @@ export const blocksFor = async (store: Store, rows: readonly StoredRow[]): Promi
 }
 
 /** A hit without its session. */
-export type Judged = Omit<SearchHit, 'session' | 'retracted'>
+export type HitInRow = Omit<SearchHit, 'session' | 'retracted'>
 
-/** The hit that a row is; undefined if it is none, `'unread'` if its message can't be read: it or a block is damaged. */
-export const judged = (
+/**
+ * The hit for a row; undefined if it does not match, `'unread'` if its message can't be read because it or a block is
+ * damaged.
+ */
+export const judgeRow = (
   row: StoredRow,
   blocks: BlocksOf,
   query: Query,
-  wanted: Wanted,
-): Judged | 'unread' | undefined => {
+  wanted: SearchPlan,
+): HitInRow | 'unread' | undefined => {
   const { kind, body, index, at } = row
   if (kind !== 'entry' || !isInTime(at, wanted)) return undefined
   const message: Immutable<Message> | undefined = messageIn(body, blocks)
@@ -59,7 +62,7 @@ export const judged = (
   return match && { position: index, role: message.role, at, in: match.of, excerpt: match.excerpt, score: match.score }
 }
 
-const isInTime = (at: number, { since, until }: Wanted): boolean =>
+const isInTime = (at: number, { since, until }: SearchPlan): boolean =>
   (since === undefined || at >= since) && (until === undefined || at < until)
 
 /** The ranges of messages that notes retract. Notes that can't be read retract nothing. */

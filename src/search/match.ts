@@ -1,5 +1,5 @@
 /** Whether texts have what a query asks for, and the place to show. */
-import { unitsIn, type SearchText, type Unit } from '../entry/kit.ts'
+import { wordsIn, type SearchText, type Word } from '../entry/kit.ts'
 import type { Phrase, Query } from './query.ts'
 
 /** A part of a text with the words that were found in it. */
@@ -24,7 +24,7 @@ export interface Match {
 const before = 60
 const behind = 180
 /** How many units from the first found word on are read to rank a message. */
-const ranked = 600
+const rankedUnits = 600
 
 interface Span {
   readonly start: number
@@ -89,7 +89,7 @@ const scoreOf = (density: number, length: number, of: SearchText['of']): number 
 /** The density of words that stand in different texts of a message, such as an answer and a call. */
 const apart = 0.1
 
-interface Found {
+interface FoundPhrases {
   readonly phrases: ReadonlySet<Phrase>
   readonly spans: readonly Span[]
 }
@@ -98,14 +98,14 @@ interface Found {
 const mostSpans = 200
 
 /** Which phrases a text has, and where. Undefined: it has an unwanted one. Cost: O(text · phrases) */
-const spansIn = (text: string, wanted: readonly Phrase[], unwanted: readonly Phrase[]): Found | undefined => {
+const spansIn = (text: string, wanted: readonly Phrase[], unwanted: readonly Phrase[]): FoundPhrases | undefined => {
   const phrases = new Set<Phrase>()
   const spans: Span[] = []
   const longest = Math.max(...[...wanted, ...unwanted].map(({ units }) => units.length))
-  const last: Unit[] = []
+  const last: Word[] = []
   let enough = Infinity
   let word = -1
-  for (const unit of unitsIn(text)) {
+  for (const unit of wordsIn(text)) {
     if (unit.start > enough) break // all is found, and neither an excerpt nor a rank needs more
     word += 1
     last.push(unit)
@@ -116,21 +116,22 @@ const spansIn = (text: string, wanted: readonly Phrase[], unwanted: readonly Phr
       const isFirst = !phrases.has(phrase)
       phrases.add(phrase)
       const { length } = phrase.units
-      const { start } = last[last.length - length] as Unit
+      const { start } = last[last.length - length] as Word
       if (isFirst || spans.length < mostSpans)
         spans.push({ start, end: unit.end, phrase, first: word - length + 1, last: word })
-      if (isFirst && phrases.size === wanted.length && unwanted.length === 0) enough = (spans[0] as Span).start + ranked
+      if (isFirst && phrases.size === wanted.length && unwanted.length === 0)
+        enough = (spans[0] as Span).start + rankedUnits
     }
   }
   return { phrases, spans }
 }
 
-const endsWith = (last: readonly Unit[], { units, prefix }: Phrase): boolean => {
+const endsWith = (last: readonly Word[], { units, prefix }: Phrase): boolean => {
   const from = last.length - units.length
   if (from < 0) return false
   for (let index = units.length - 1; index >= 0; index--) {
     const wanted = units[index] as Phrase['units'][number]
-    const there = last[from + index] as Unit
+    const there = last[from + index] as Word
     const begins = prefix && index === units.length - 1 && !there.unspaced
     if (begins ? !there.text.startsWith(wanted.text) : there.text !== wanted.text) return false
     if (wanted.joined && !there.joined) return false

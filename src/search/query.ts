@@ -4,14 +4,14 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
-import { termOf, unitsIn, type Unit } from '../entry/kit.ts'
+import { termOf, wordsIn, type Word } from '../entry/kit.ts'
 import type { WantedTerm } from '../store/index.ts'
 import type { SearchOnlyFault } from './fault.ts'
 
 /** Units that follow each other in a text. */
 export interface Phrase {
   /** The units. At least one. */
-  readonly units: readonly Pick<Unit, 'text' | 'joined' | 'unspaced'>[]
+  readonly units: readonly Pick<Word, 'text' | 'joined' | 'unspaced'>[]
   /** The last one may be the beginning of a word. */
   readonly prefix: boolean
 }
@@ -32,7 +32,7 @@ export const parseQuery = (query: string, typing: boolean): Either<SearchOnlyFau
   const unwanted: Phrase[] = []
   for (const { 1: sign, 2: quoted, 3: bare, 4: star, index, 0: whole } of query.replaceAll(curly, '"').matchAll(item)) {
     const said = quoted ?? bare ?? ''
-    const units = [...unitsIn(said)].map(({ text, joined, unspaced }) => ({ text, joined, unspaced }))
+    const units = [...wordsIn(said)].map(({ text, joined, unspaced }) => ({ text, joined, unspaced }))
     if (units.length === 0) continue
     const atEnd = typing && sign === '' && index + whole.length === query.length && /[\p{L}\p{M}\p{N}]$/u.test(whole)
     const prefix = star === '*' || (quoted === undefined && said.endsWith('*')) || atEnd

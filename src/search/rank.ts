@@ -7,7 +7,7 @@ export const mostRanked = 250
 
 /** Where a page of ranked hits ends. */
 export interface RankCursor {
-  /** The cursor in order of time that the compared matches begin behind; undefined for the newest. */
+  /** The cursor, in order of time, after which the compared matches start; undefined for the newest. */
   readonly from?: string | undefined
   /** The score and the place of the last hit of the page; undefined where the next page is of other matches. */
   readonly score?: number
@@ -35,7 +35,7 @@ export const rankCursor = (cursor: RankCursor): string => {
   return JSON.stringify([from ?? null, ...(score === undefined ? [] : [score, at])])
 }
 
-/** The cursor of a text, or of the first page; undefined if it is none. */
+/** The cursor of a text, or of the first page; undefined if the text is not a cursor. */
 export const rankCursorIn = (text: string | undefined): RankCursor | undefined => {
   if (text === undefined) return ownFields({})
   try {

@@ -5,8 +5,8 @@ import { describeSession, listSessions, type SessionInfo } from '../session/inde
 import type { Store } from '../store/index.ts'
 import { fail, need, untilFault, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
-import type { SearchHit, SearchPage, Wanted } from './hit.ts'
-import { blocksFor, isIn, judged, retractionsIn } from './judge.ts'
+import type { SearchHit, SearchPage, SearchPlan } from './hit.ts'
+import { blocksFor, isIn, judgeRow, retractionsIn } from './judge.ts'
 import type { Query } from './query.ts'
 import { inRank, mostRanked, noCursor, rankCursor, rankCursorIn } from './rank.ts'
 
@@ -27,7 +27,7 @@ interface Cursor {
 interface Scan {
   readonly store: Store
   readonly query: Query
-  readonly wanted: Wanted
+  readonly wanted: SearchPlan
   readonly hits: SearchHit[]
   readonly damaged: string[]
   readonly encrypted: string[]
@@ -35,7 +35,7 @@ interface Scan {
   rows: number
 }
 
-export async function* scan(store: Store, query: Query, wanted: Wanted): Steps<SearchFault, SearchPage> {
+export async function* scan(store: Store, query: Query, wanted: SearchPlan): Steps<SearchFault, SearchPage> {
   if (wanted.sort === 'time') return yield* latest(store, query, wanted)
   const { after, limit, ...rest } = wanted
   const cursor = rankCursorIn(after)
@@ -62,14 +62,14 @@ const isBehindIn = (all: readonly SearchHit[]): ((hit: SearchHit, at: string) =>
   }
 }
 
-async function* latest(store: Store, query: Query, wanted: Wanted): Steps<SearchFault, SearchPage> {
+async function* latest(store: Store, query: Query, wanted: SearchPlan): Steps<SearchFault, SearchPage> {
   const cursor = wanted.after === undefined ? undefined : cursorIn(wanted.after)
   if (wanted.after !== undefined && cursor === undefined) return yield* fail(noCursor)
   const state: Scan = { store, query, wanted, hits: [], damaged: [], encrypted: [], retractions: new Map(), rows: 0 }
   const { session } = wanted
   if (session !== undefined) {
     const info = yield* need(describeSession(store, session))
-    const below = yield* scanned(state, info, cursor?.below)
+    const below = yield* scanLogs(state, info, cursor?.below)
     return pageOf(state, below === undefined ? undefined : { page: undefined, session, below })
   }
   let page = cursor?.page
@@ -78,7 +78,7 @@ async function* latest(store: Store, query: Query, wanted: Wanted): Steps<Search
     const { sessions, next } = yield* need(listSessions(store, { limit: piece, ...present({ after: page }) }))
     const start = resumed === undefined ? 0 : sessions.findIndex(({ id }) => id === resumed?.session)
     for (const info of start === -1 ? [] : sessions.slice(start)) {
-      const below = yield* scanned(state, info, resumed?.below)
+      const below = yield* scanLogs(state, info, resumed?.below)
       resumed = undefined
       if (below !== undefined) return pageOf(state, { page, session: info.id, below })
     }
@@ -111,7 +111,7 @@ const cursorIn = (text: string): Cursor | undefined => {
 }
 
 /** Look through a session. The row to go on before, if it was not read to its beginning. */
-async function* scanned(
+async function* scanLogs(
   state: Scan,
   info: SessionInfo,
   below: number = info.head.size,
@@ -131,7 +131,7 @@ async function* scanned(
     const blocks = await blocksFor(store, rows.right)
     for (const row of rows.right.toReversed()) {
       if (row.kind === 'entry' && row.index < own.from && own.retracted.length === 0) return undefined
-      const found = judged(row, blocks, query, wanted)
+      const found = judgeRow(row, blocks, query, wanted)
       if (found === undefined) continue
       if (row.index < own.from && !isIn(own.retracted, row.index)) continue // the session it is of has it
       if (found === 'unread') {
@@ -149,7 +149,7 @@ async function* scanned(
   return undefined
 }
 
-/** A session that is damaged, or whose key is gone, is named; one that was removed meanwhile is none. */
+/** A damaged session, or one without its key, is listed as unread; one that was removed meanwhile is skipped. */
 async function* elsewhere(state: Scan, { id }: SessionInfo, fault: SearchFault): Steps<SearchFault, undefined> {
   if (fault._tag === 'DamagedLog') {
     if (!state.damaged.includes(id)) state.damaged.push(id)

@@ -1,12 +1,12 @@
 /** Searching the sessions of a store. */
-import { describe, own, ownFields } from '../json/index.ts'
+import { describe, ownField, ownFields } from '../json/index.ts'
 import { roles } from '../message/kit.ts'
 import { checkStore } from '../session/kit.ts'
 import type { Store } from '../store/index.ts'
 import { need, type Steps, type Task } from '../task/index.ts'
-import { aFlag, aText, aTime, checked, oneOf, wholeFrom } from './checked.ts'
+import { aFlag, aText, aTime, checkOptions, oneOf, wholeFrom } from './checked.ts'
 import { searchSteps, type SearchFault } from './fault.ts'
-import type { SearchOptions, SearchPage, Wanted } from './hit.ts'
+import type { SearchOptions, SearchPage, SearchPlan } from './hit.ts'
 import { searchIndex } from './indexed.ts'
 import { parseQuery } from './query.ts'
 import { scan } from './scan.ts'
@@ -35,9 +35,9 @@ export const searchStore = (
 ): Task<SearchFault, SearchPage> => {
   checkStore('searchStore', store)
   if (typeof query !== 'string') throw new TypeError(`searchStore takes the query as a text, not ${describe(query)}`)
-  const given = checked('searchStore', options, expected)
+  const given = checkOptions('searchStore', options, expectedOptions)
   const { typing = false, since, until, ...rest } = given
-  const wanted: Wanted = ownFields({
+  const wanted: SearchPlan = ownFields({
     ...rest,
     in: given.in ?? 'all',
     retracted: given.retracted === true,
@@ -48,13 +48,13 @@ export const searchStore = (
   })
   return searchSteps(async function* (): Steps<SearchFault, SearchPage> {
     const parsed = yield* need(parseQuery(query, typing))
-    const index = own(store, 'index')
+    const index = ownField(store, 'index')
     const found = index && (yield* searchIndex(store, index, parsed, wanted))
     return found ?? (yield* scan(store, parsed, wanted))
   }, 'searchStore')
 }
 
-const expected = {
+const expectedOptions = {
   in: oneOf(['messages', 'tools', 'all']),
   retracted: aFlag,
   session: aText,

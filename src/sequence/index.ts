@@ -1,6 +1,6 @@
 export { inspectKey, shownInConsole } from './console.ts'
 export { keptAt, keptNextTo, rankAt, withGaps, type Gaps, type Range } from './gaps.ts'
-export { Lately } from './lately.ts'
+export { RecentMap } from './recent-map.ts'
 export type { Sequence } from './sequence.ts'
 export { defineGetter, getterFrom, seclude } from './seclude.ts'
 export { indexAt, itemAt, sliceBounds, Span, spanPrototype, type Piece, type SpanKind } from './span.ts'

@@ -1,2 +1,2 @@
 /** For the packages of this repository, which are released together. Other programs get no promise here. */
-export { Lately, type Sequence, itemAt } from './index.ts'
+export { RecentMap, type Sequence, itemAt } from './index.ts'

@@ -1,4 +1,4 @@
-/** What can go wrong with a session, as data. Its store has faults of its own: `StoreFault`. */
+/** Faults of a session, as data. Its store has its own: `StoreFault`. */
 import {
   sentencesOf,
   taskOf,
@@ -28,7 +28,7 @@ import type {
 } from '../store/index.ts'
 import { seconds, storeSentences } from '../store/fault.ts'
 
-/** What can go wrong with a session. Its store has faults of its own: {@link StoreFault}. */
+/** A fault of a session. Its store has its own: {@link StoreFault}. */
 export type SessionFault =
   /**
    * Another writer appended first. `missed` and `notes` are what it appended; the session's own view has them too.
@@ -87,7 +87,7 @@ export type SessionFault =
       readonly reason?: string
       readonly by?: string
     }
-  /** No note of the session is of this input. It never was, or it was erased before. */
+  /** The session has no note about this input. It never had one, or the input was erased. */
   | { readonly _tag: 'NoSuchInput'; readonly id: string; readonly input: string }
   /** The session is encrypted: the proof of one message would need the key of all. */
   | { readonly _tag: 'MessageEncrypted'; readonly id: string; readonly position: number }
@@ -159,7 +159,7 @@ export type ImportFault =
 export const sessionSentences: Sentences<SessionFault | StoreFault | CallbackThrew> = {
   SessionConflict: (fault) =>
     fault.len > fault.expectedLen
-      ? `session ${name(fault.id)} has grown from ${fault.expectedLen} to ${fault.len} messages; nothing was appended: read the messages you missed and append again, or fork it at ${fault.expectedLen}`
+      ? `another writer appended to session ${name(fault.id)} first: it has ${fault.len} messages, and ${fault.expectedLen} were expected; nothing was appended: read \`fault.missed\` and append again, or fork the session at ${fault.expectedLen}`
       : `session ${name(fault.id)} has ${fault.notes.length} new ${fault.notes.length === 1 ? 'note' : 'notes'} since you read its ${fault.len} messages; nothing was appended: read the conversation again, and retry`,
   SessionGap: (fault) =>
     `session ${name(fault.id)} has ${fault.len} ${fault.len === 1 ? 'message' : 'messages'}, so nothing can be appended at ${fault.expectedLen}: append the messages between them first`,
@@ -182,7 +182,7 @@ export const sessionSentences: Sentences<SessionFault | StoreFault | CallbackThr
   NewerSession: (fault) =>
     `session ${name(fault.id)} was written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}): update the library`,
   MessageErased: (fault) =>
-    `message ${fault.position} of ${name(fault.id)} was erased${fault.at === undefined ? '' : ` at ${new Date(fault.at).toISOString()}`}${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}: its text can no longer be proven; that it existed and was erased can (proveErased)`,
+    `message ${fault.position} of ${name(fault.id)} was erased${fault.at === undefined ? '' : ` at ${new Date(fault.at).toISOString()}`}${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}: its text can no longer be proven; proveErased proves that it existed and was erased`,
   NoSuchInput: (fault) =>
     `session ${name(fault.id)} has no input ${name(fault.input)}, or it was erased before; nothing was erased`,
   MessageEncrypted: (fault) =>

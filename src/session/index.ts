@@ -32,7 +32,7 @@ export {
   type Remains,
 } from './erasing/receipt.ts'
 export type { ForkPoint, SessionInfo } from './record/metadata.ts'
-export type { DamagedRow, Missed, Moment, SessionRow } from './record/mirror.ts'
+export type { DamagedRow, MissedRows, Moment, SessionRow } from './record/mirror.ts'
 export {
   createSession,
   describeSession,

@@ -2,13 +2,13 @@
 export { sessionFaultText, sessionSentences } from './fault.ts'
 export { callIdsIn, goOnAfter, messagesOf, whyUnanswered } from './record/journal.ts'
 export {
-  type KeptSession,
+  type AdapterSession,
   type Mark,
   idOfParts,
-  keptSession,
-  keptSessions,
-  marked,
+  adapterSession,
+  adapterSessions,
+  requireMark,
   removeMarked,
-} from './opening/kept.ts'
+} from './opening/adapter-session.ts'
 export { checkStore, redactorOf } from './record/store-of.ts'
 export { type CallUse, hasFailed, readUsage, usesIn, usesOf } from './opening/usage.ts'

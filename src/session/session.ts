@@ -15,7 +15,7 @@ import type { EraseSessionFault, LeaseSessionFault, RefreshFault, UpdateSessionF
 import type { LeaseOptions, SessionLease } from './writing/lease.ts'
 import type { SessionInfo } from './record/metadata.ts'
 import type { OpenStep } from './record/journal.ts'
-import type { DamagedRow, Missed, Moment, SessionRow } from './record/mirror.ts'
+import type { DamagedRow, MissedRows, Moment, SessionRow } from './record/mirror.ts'
 import type { Recorded } from './record/step.ts'
 
 declare class SessionBrand {
@@ -36,16 +36,14 @@ export interface SessionReader extends SessionBrand {
   readonly view: () => View<Message>
   /**
    * The record without the messages that retractions took out. Send, export and continue this one. `positionAt` gives
-   * the
-   * position of each message in the record. Cost: O(1); after an append or a retraction O(retractions), once.
+   * the position of each message in the record. Cost: O(1); after an append or a retraction O(retractions), once.
    *
    * @returns the view
    */
   readonly conversation: () => View<Message>
   /**
    * The record as it was at a head, also at one that was kept elsewhere. The root is not checked; `verifySession` does
-   * that.
-   * Cost: O(retractions).
+   * that. Cost: O(retractions).
    *
    * @param head the head; only its size is used
    * @returns its messages, conversation and notes; undefined if this handle has not read that far
@@ -82,8 +80,7 @@ export interface SessionReader extends SessionBrand {
   readonly pages: () => readonly PageKind[]
   /**
    * The size and the Merkle root of the log of messages and notes. Keep it elsewhere, and `verifySession` can compare
-   * the
-   * record with it.
+   * the record with it.
    *
    * @returns the head
    */
@@ -141,12 +138,10 @@ export interface Session extends SessionReader {
   readonly state: 'open'
   /**
    * Append messages: all of them, or none and a fault. When the task resolves, they are as durable as the store
-   * promises. You
-   * may run several appends without awaiting each: they keep their order and share commits.
+   * promises. You may run several appends without awaiting each: they keep their order and share commits.
    *
    * With `SessionConflict` another writer appended first: the view has its messages now, and you may append again.
-   * Appends
-   * that were called after one that failed fail with it.
+   * Appends that were called after one that failed fail with it.
    *
    * Cost    one round trip to the store, independent of `len` (bench: sessions)
    *
@@ -164,8 +159,7 @@ export interface Session extends SessionReader {
   ) => Task<WriteFault, Recorded>
   /**
    * Append the messages that `make` returns for the current conversation. If another writer appends first, `make` is
-   * called
-   * again with the new conversation. An empty list ends it without an append.
+   * called again with the new conversation. An empty list ends it without an append.
    *
    * Writers that call it in a loop without a pause take turns: on PostgreSQL each appends once while the others do, elsewhere
    * each steps back from time to time, for at most 1.25 seconds.
@@ -272,7 +266,7 @@ export interface Session extends SessionReader {
    *
    * @returns the messages and notes that are new
    */
-  readonly refresh: () => Task<RefreshFault, Missed>
+  readonly refresh: () => Task<RefreshFault, MissedRows>
   /**
    * Take the lease of the session. While this handle has it, no other process gets one, and every append of this handle
    * carries it. It reads the rows of other writers first. It renews the lease until you release it or close the session.
@@ -337,20 +331,17 @@ export interface AppendOptions extends NoteOptions {
 export interface NoteOptions {
   /**
    * The operation id of this append. After any failure you may retry with it, also from another process: if the append
-   * has
-   * already happened, you get its first answer. Other content under the same id is a fault. Default: none.
+   * has already happened, you get its first answer. Other content under the same id is a fault. Default: none.
    */
   readonly operation?: string
   /**
    * The number of messages to continue. Notes don't count. Default for messages: all that this handle has appended so
-   * far,
-   * acknowledged or not; for a note alone: any number.
+   * far, acknowledged or not; for a note alone: any number.
    */
   readonly expectedLen?: number
   /**
    * The head to continue. If any message or note has come since, it is a `SessionConflict`. It waits for all earlier
-   * calls,
-   * and `expectedLen` is ignored.
+   * calls, and `expectedLen` is ignored.
    */
   readonly expectedHead?: Head
   /** True: fail with `SessionBusy` if another holder has the lease, instead of appending beside it. Default: false. */

@@ -1,11 +1,11 @@
-/** What can go wrong with a store, as data. */
+/** Faults of a store, as data. */
 import { reasonOf, taskOf, type CallbackThrew, type TaskOf, sentencesOf, type Sentences } from '../task/index.ts'
 import { callbackFaultText } from '../task/fault.ts'
 import { formatPath, type JsonObject, type Path } from '../json/index.ts'
 import type { BlockId } from '../proof/kit.ts'
 import type { Head, StoredRow } from './port/row.ts'
 
-/** What can go wrong with a store. Released tags stay. */
+/** A fault of a store. Released tags stay. */
 export type StoreFault =
   /** The log has grown. `missed` has the rows after the expected head, at most 1,000. Nothing was appended. */
   | {
@@ -24,7 +24,7 @@ export type StoreFault =
       readonly operation: string
       /** The position of the first row that the operation appended. */
       readonly from: number
-      /** The head behind its last row. */
+      /** The head after its last row. */
       readonly head?: Head
     }
   /** Another writer changed the metadata first: `meta` is at version `actual`. Nothing was changed. */
@@ -39,7 +39,7 @@ export type StoreFault =
   | { readonly _tag: 'NoSuchLog'; readonly id: string }
   /** The scope has a log with this id already. */
   | { readonly _tag: 'LogExists'; readonly id: string }
-  /** The scope has a log with this id that was made for something else than `wanted`. It was left as it is. */
+  /** The scope's log with this id was made for another purpose than `wanted`. It was not changed. */
   | { readonly _tag: 'OtherLog'; readonly id: string; readonly wanted: string }
   /** The position `at` is not in the log, which has `size` rows. */
   | { readonly _tag: 'BeyondEnd'; readonly id: string; readonly at: number; readonly size: number }
@@ -63,7 +63,7 @@ export type StoreFault =
   /** A lease can't be given with this holder or time to live. */
   | {
       readonly _tag: 'InvalidLease'
-      /** What is wrong with the holder or the ttl. */
+      /** The problem with the holder or the ttl. */
       readonly reason: string
     }
   /** The log is held: it, and rows that it shares, may not be erased or removed until it is released. Nothing was done. */
@@ -123,7 +123,7 @@ export type StoreFault =
 /** The store faults with these tags. */
 export type StoreFaultOf<Tag extends StoreFault['_tag']> = Extract<StoreFault, { readonly _tag: Tag }>
 
-/** What every call of a store can meet: the handle or the medium. Each of the faults below has these too. */
+/** Faults that any call of a store can have: the handle is closed, or the medium fails. All types below include these. */
 export type MediumFault = StoreFaultOf<'Closed' | 'Busy' | 'ReadOnly' | 'Full' | 'FileReplaced' | 'NotAStore' | 'Io'>
 
 /** Opening a store: what stands at the place may be no store, or one of another format. */
@@ -171,7 +171,7 @@ export type NewLogFault =
       | 'NoKey'
     >
 
-/** Listing logs: a cursor or a `where` that is none. Damaged logs are listed as such. */
+/** Faults of listing logs: an invalid cursor or `where`. Damaged logs are listed as damaged. */
 export type ListFault = MediumFault | StoreFaultOf<'InvalidId' | 'InvalidMeta'>
 
 /** Replacing metadata. */
@@ -207,9 +207,9 @@ export type BlockFault = MediumFault | StoreFaultOf<'InvalidId' | 'DamagedBlock'
 /** A sentence for each of them. */
 export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
   Conflict: (fault) =>
-    `${name(fault.id)} has grown from ${fault.expected.size} to ${fault.actual.size} rows; nothing was appended: continue from its new end, or fork it at ${fault.expected.size}`,
+    `another writer appended to ${name(fault.id)} first: it has ${fault.actual.size} rows, and ${fault.expected.size} were expected; nothing was appended: continue from its new end, or fork it at ${fault.expected.size}`,
   Diverged: (fault) =>
-    `${name(fault.id)} is another record than the one you read: its ${fault.actual.size} rows don't continue the expected head of ${fault.expected.size} rows; nothing was changed: verify it, and read it again`,
+    `${name(fault.id)} is not the record you read: its ${fault.actual.size} rows don't continue the expected head of ${fault.expected.size} rows; nothing was changed: verify it, and read it again`,
   OperationMismatch: (fault) =>
     `operation ${name(fault.operation)} has already appended other rows to ${name(fault.id)}, at position ${fault.from}; nothing was appended: an operation id stands for one content only, so use a new one`,
   MetaConflict: (fault) =>
@@ -231,7 +231,7 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
     `lease ${fault.number} of ${name(fault.id)} was released, or has expired and another holder has taken over; nothing was appended: take a new lease, and read the newer rows`,
   InvalidLease: (fault) => `no lease was taken: ${fault.reason}`,
   LogHeld: (fault) =>
-    `${name(fault.id)} is held${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}; nothing was erased or removed: release it first`,
+    `${name(fault.id)} is under a hold${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}; nothing was erased or removed: release the hold first`,
   CannotErase: () =>
     'nothing was erased: the driver of this store has no `erasing`; copy the session to a store that has (copySession), and erase it there',
   NotALedger: (fault) =>

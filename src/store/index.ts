@@ -11,7 +11,7 @@ export type {
   Cursor,
   ErasingDriver,
   StoreDriver,
-  Unchanged,
+  UnchangedLog,
 } from './port/driver.ts'
 
 export { storeOf } from './rules/handle.ts'
@@ -36,7 +36,7 @@ export type {
 } from './fault.ts'
 export {
   againstClaim,
-  changed as leaseChanged,
+  changeLease as leaseChanged,
   type LeaseClaim,
   type Lease,
   type LeaseChange,
@@ -96,6 +96,6 @@ export type {
 export type { Head, Row, RowKind, StoredRow } from './port/row.ts'
 export type { FoundRow, RowIndex, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from './port/row-terms.ts'
 export type { OnNotice, StoreNotice } from './port/notice.ts'
-export { grow, type Grown } from './port/tree.ts'
+export { grow, type GrownTree } from './port/tree.ts'
 export { verifyLog, type InspectRows } from './rules/verify.ts'
 export type { BlockId, CompactRange, Hash, HashedRow } from '../proof/kit.ts'

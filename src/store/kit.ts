@@ -15,7 +15,7 @@ export {
   type Cursor,
   type IndexDriver,
   type StoreDriver,
-  type Unchanged,
+  type UnchangedLog,
   cursorText,
 } from './port/driver.ts'
 export {
@@ -61,7 +61,7 @@ export {
   type LeaseClaim,
   type LeaseRow,
   againstClaim,
-  changed,
+  changeLease,
   claims,
 } from './port/lease.ts'
 export { type LedgerRow, becauseOf, ledgerId, ledgerRow, readLedgerRow } from './port/ledger-row.ts'
@@ -80,7 +80,7 @@ export {
   sessionMember,
 } from './port/own-logs.ts'
 export { ownStore } from './rules/own-store.ts'
-export { planned } from './port/plan.ts'
+export { planAppend } from './port/plan.ts'
 export { consistencyPath, inclusionPath } from './rules/prove.ts'
 export { type RowCursor, rowCursor, rowCursorIn } from './port/row-cursor.ts'
 export type { FoundRow, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from './port/row-terms.ts'
@@ -88,15 +88,15 @@ export type { Head, RowKind, StoredRow, TimedRow } from './port/row.ts'
 export {
   type GrownRow,
   type Growth,
-  type Placed,
+  type RowPlace,
   againstChange,
   againstFork,
   conflict,
-  diverged,
+  divergedFault,
   entriesBefore,
   growth,
   hasKey,
-  isLate,
+  isStaleHead,
   logInfo,
   maxMissed,
   missedRange,
@@ -105,8 +105,8 @@ export {
   notThatRow,
   olderSize,
   placeOf,
-  placed,
-  repeated,
+  decodePlace,
+  repeatedAppend,
   sameHead,
   sharedRows,
   storedRow,
@@ -115,5 +115,5 @@ export { Signals, type Wake, signalKey } from './port/signals.ts'
 export type { Appended, DamagedEntry, LogInfo, LogPage, LogPiece, RowRange, Store } from './port/store.ts'
 export { headOf, rangeOf, rowLeaf } from './port/tree.ts'
 export { metaIn, rowIn, wholeIn } from './rules/stored.ts'
-export { undoneErasures, undoneText } from './rules/undone.ts'
+export { undoneErasures, undoneText } from './rules/undone-erasure.ts'
 export { rangeAt, verifyLog } from './rules/verify.ts'

@@ -1,6 +1,6 @@
 /** What an await throws, and the fault of a callback. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, own, right } from '../json/index.ts'
+import { left, ownField, right } from '../json/index.ts'
 import { reasonOf } from './sentences.ts'
 
 /** A fault, thrown: by awaiting a task, and by `orThrow`. Its message is the fault's sentence. */
@@ -37,7 +37,7 @@ export interface CallbackThrew {
 }
 
 /** Call a function of the caller's. What it throws is a fault. */
-export const called = <T>(callback: string, call: () => T): Either<CallbackThrew, T> => {
+export const callCallback = <T>(callback: string, call: () => T): Either<CallbackThrew, T> => {
   try {
     return right(call())
   } catch (cause) {
@@ -50,4 +50,4 @@ export const callbackFaultText = ({ callback, cause }: CallbackThrew): string =>
   `the function given as \`${callback}\` threw: ${reasonOf(cause)}; nothing was changed`
 
 const causeOf = (fault: unknown): unknown =>
-  typeof fault === 'object' && fault !== null ? own(fault as { readonly cause?: unknown }, 'cause') : undefined
+  typeof fault === 'object' && fault !== null ? ownField(fault as { readonly cause?: unknown }, 'cause') : undefined

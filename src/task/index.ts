@@ -1,7 +1,7 @@
 export { amount, type Amount } from './amount.ts'
 export { pagesOf } from './pages.ts'
 export { reasonOf, sentenceOf, sentencesOf, type AnySentences, type Sentences, type Tagged } from './sentences.ts'
-export { callbackFaultText, called, consequenceOf, FaultError, type CallbackThrew } from './fault.ts'
+export { callbackFaultText, callCallback, consequenceOf, FaultError, type CallbackThrew } from './fault.ts'
 export { newAbort, type Abort, type Signal, type SignalLike } from './signal.ts'
 export { fail, need, taskOfSteps, untilFault, type Steps, type TaskOfSteps } from './steps.ts'
 export { taskOf, type Task, type TaskFor, type TaskOf } from './task.ts'

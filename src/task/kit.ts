@@ -10,7 +10,7 @@ export {
   type TaskOfSteps,
   after,
   amount,
-  called,
+  callCallback,
   fail,
   longestTimer,
   need,

@@ -1,5 +1,5 @@
-/** Faults as sentences for people: each room has a table of its own, and whoever shows faults of several joins them. */
-import { own } from '../json/index.ts'
+/** Faults as sentences for people. Each room has a table; callers that show faults of several rooms join them. */
+import { ownField } from '../json/index.ts'
 
 /** Anything with a tag that names it. */
 export interface Tagged {
@@ -22,7 +22,7 @@ export type AnySentences = { readonly [tag: string]: (fault: never) => string }
  * @returns its sentence; where the tables have none, its tag and its plain fields
  */
 export const sentenceOf = (sentences: AnySentences, fault: Tagged): string => {
-  const sentence = own(sentences, fault._tag) as ((fault: Tagged) => string) | undefined
+  const sentence = ownField(sentences, fault._tag) as ((fault: Tagged) => string) | undefined
   return sentence === undefined ? reasonOf(fault) : sentence(fault)
 }
 
@@ -40,7 +40,7 @@ export const sentencesOf =
 export const reasonOf = (cause: unknown): string => {
   try {
     if (cause instanceof Error || typeof cause !== 'object' || cause === null) return textOf(cause)
-    const tag = own(cause as Tagged, '_tag')
+    const tag = ownField(cause as Tagged, '_tag')
     const fields = Object.entries(cause)
       .filter(([name, value]) => plainTypes.has(typeof value) && !(name === '_tag' && typeof value === 'string'))
       .slice(0, 6)

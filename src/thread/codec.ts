@@ -103,7 +103,7 @@ export const encodeThread = (messages: Sequence<Message>): ThreadItem[] => {
   return history
 }
 
-/** An item as JSON, with whatever fields it has beside those of its type. */
+/** An item as JSON, with all its fields, also those outside its type. */
 type Item = ThreadItem & JsonObject
 
 /** Who spoke last, where an item may still join the message. */
@@ -128,7 +128,7 @@ const messagesOf = (items: readonly Item[]): readonly Message[] => {
       messages.push(carried.message)
       index += carried.items
     } else {
-      if (before !== undefined && joins(item, open)) messages[messages.length - 1] = joined(before, item)
+      if (before !== undefined && joins(item, open)) messages[messages.length - 1] = joinItem(before, item)
       else messages.push({ role: roleOf(item), content: [partOf(item)] })
       index += 1
     }
@@ -139,7 +139,7 @@ const messagesOf = (items: readonly Item[]): readonly Message[] => {
 }
 
 /** Beside a result nothing may stand in a message: it would keep the next result from following its call. */
-const joined = (message: Message, item: Item): Message =>
+const joinItem = (message: Message, item: Item): Message =>
   message.role === 'tool'
     ? following(message, [...followersOf(message), item])
     : { ...message, content: [...message.content, partOf(item)] }
@@ -218,7 +218,7 @@ const itemOf = (part: Part, role: 'user' | 'assistant' | 'system'): Item | undef
     case 'refusal':
       return { type: 'message', role, content: part.text, ...others }
     case 'tool_call': {
-      const value = argued === 'value' ? parsed(part.arguments) : part.arguments
+      const value = argued === 'value' ? parseOrText(part.arguments) : part.arguments
       return {
         type: 'tool_call_item',
         callId: part.id,
@@ -229,7 +229,7 @@ const itemOf = (part: Part, role: 'user' | 'assistant' | 'system'): Item | undef
     }
     case 'tool_result': {
       const text = textOf(part)
-      const output = given === 'value' ? parsed(text) : text
+      const output = given === 'value' ? parseOrText(text) : text
       return {
         type: 'tool_call_output_item',
         callId: part.callId,
@@ -246,7 +246,7 @@ const itemOf = (part: Part, role: 'user' | 'assistant' | 'system'): Item | undef
 }
 
 /** A message without what its items say: the form in which the first of them carries it. */
-interface Carried {
+interface CarriedMessage {
   readonly role: Message['role']
   readonly id?: string
   readonly name?: string
@@ -271,7 +271,7 @@ const carrying = (message: Message): readonly Item[] => {
     own.push({ type: 'part_item', at, part } as unknown as Item)
     return apart
   }
-  const parts = content.map((part, index): Carried['parts'][number] => {
+  const parts = content.map((part, index): CarriedMessage['parts'][number] => {
     const item = itemOf(part, role)
     if (item === undefined) return setApart(part, index)
     items.push(item)
@@ -283,7 +283,7 @@ const carrying = (message: Message): readonly Item[] => {
   // An item that is not known stays as it is: it carries nothing.
   if (items[0] === undefined || !isKnown(items[0])) items.unshift({ type: 'message', role, content: '' })
   const [first, ...rest] = items
-  const carried: Carried = { ...others, parts, ...(followers.length > 0 && { after: followers.length }) }
+  const carried: CarriedMessage = { ...others, parts, ...(followers.length > 0 && { after: followers.length }) }
   return [{ ...(first as Item), rawItem: { indelible: carried } } as unknown as Item, ...rest, ...own, ...followers]
 }
 
@@ -328,7 +328,7 @@ const carriedBy = (
     if (item === undefined || item.type !== each['item']) return undefined
     const { rawItem: _, ...bare } = item
     const lacks = asObject(each['lacks'])
-    content.push(filled(partOf((at === index ? bare : item) as Item), lacks, (slot) => own.partAt(place, slot)))
+    content.push(fillPart(partOf((at === index ? bare : item) as Item), lacks, (slot) => own.partAt(place, slot)))
     at += 1
   }
   at += own.length
@@ -367,8 +367,8 @@ const placesApart = (said: readonly (JsonObject | undefined)[]): ReadonlySet<str
     }),
   )
 
-/** A part of what its item says and of what that lacks. */
-const filled = (said: Part, lacks: JsonObject, partAt: (slot: number) => readonly Json[]): Json => {
+/** A part, joined from its item and the fields that the item lacks. */
+const fillPart = (said: Part, lacks: JsonObject, partAt: (slot: number) => readonly Json[]): Json => {
   const { content, ...others } = lacks
   const part = { ...(said as unknown as JsonObject), ...others }
   if (said.type !== 'tool_result' || !Array.isArray(content)) return part
@@ -394,8 +394,8 @@ const textOf = ({ content }: ToolResultPart): string =>
     .map(({ text }) => text)
     .join('')
 
-/** The value that a text is the JSON of; the text itself, if somebody has changed it to what is none. */
-const parsed = (text: string): Json => {
+/** The parsed value of a text; the text itself if somebody changed it so that it is not JSON. */
+const parseOrText = (text: string): Json => {
   try {
     return JSON.parse(text) as Json
   } catch {
@@ -440,20 +440,20 @@ const isUnknownItem = (value: Json): boolean => {
 
 const problemOf = (item: Json): Problem | undefined => {
   if (typeof item !== 'object' || item === null || Array.isArray(item))
-    return { path: [], expected: 'an object', found: described(item) }
+    return { path: [], expected: 'an object', found: describeValue(item) }
   const { type, role } = item as JsonObject
-  if (typeof type !== 'string') return { path: ['type'], expected: 'a string', found: described(type) }
+  if (typeof type !== 'string') return { path: ['type'], expected: 'a string', found: describeValue(type) }
   if (!isKnown(item as JsonObject)) return undefined
   for (const name of texts[type] ?? []) {
     const value = (item as JsonObject)[name]
-    if (typeof value !== 'string') return { path: [name], expected: 'a string', found: described(value) }
+    if (typeof value !== 'string') return { path: [name], expected: 'a string', found: describeValue(value) }
   }
   if (type === 'message' && !(typeof role === 'string' && roles.includes(role)))
-    return { path: ['role'], expected: `one of ${roles.join(', ')}`, found: described(role) }
+    return { path: ['role'], expected: `one of ${roles.join(', ')}`, found: describeValue(role) }
   return undefined
 }
 
-const described = (value: Json | undefined): string =>
+const describeValue = (value: Json | undefined): string =>
   value === undefined
     ? 'nothing'
     : Array.isArray(value)

@@ -153,7 +153,7 @@ export const expectLawful = (
       if (source.level === 'pointer') {
         expect(message.role).toBe('user')
         expect(message.content).toMatchObject([
-          { type: 'text', text: expect.stringContaining(`recall {"position": ${source.from}}`) as string },
+          { type: 'text', text: expect.stringContaining(`{"position": ${source.from}}`) as string },
         ])
       }
     } else if (source.type === 'summary') note(source.from, source.to, 'pointer')

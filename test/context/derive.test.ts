@@ -117,7 +117,7 @@ describe('a record that does not fit', () => {
     expect(context.residency.toArray()).toContain('structured')
     expect(derive(view, { budget: 2000 }).dropped.length).toBeGreaterThan(0)
     expect(textsOf(context).join('\n')).toMatch(
-      /\[\d+–\d+ are in short, about [\d,]+ tokens whole; recall \{"position": \d+\} gives one back\]\n\d+ read_file src\/\d+\.ts: /,
+      /\[Messages \d+–\d+ are shortened below \(about [\d,]+ tokens in full\)\. Call recall with a position, such as \{"position": \d+\}, to read one\.\]\n\d+ read_file src\/\d+\.ts: /,
     )
   })
   it('never orphans a result: calls fall together with their results', () => {
@@ -137,7 +137,7 @@ describe('a record that does not fit', () => {
       user('Fix the build, and do not touch the vendored code.'),
       ...steps(40),
     ])
-    const context = derive(view, { budget: 3000 })
+    const context = derive(view, { budget: 3200 })
     expectLawful(context, view)
     expect(context.residency.at(1)).toBe('full')
     expect(context.residency.at(-1)).toBe('full')
@@ -347,7 +347,9 @@ describe('notes', () => {
     const context = derive(view, { budget: 5600, notes: [summary] })
     expectLawful(context, view)
     expect(context.sources.toArray()).toContainEqual({ type: 'summary', from: 2, to: 30, model: 'acme-1' })
-    expect(textsOf(context)).toContain('[summary of 2–29; recall {"position": 2} gives one back]\nRead 14 files.')
+    expect(textsOf(context)).toContain(
+      '[Summary of messages 2–29. Call recall with a position, such as {"position": 2}, to read one.]\nRead 14 files.',
+    )
     const stale: Note = { ...summary, sourceDigest: '0'.repeat(64) }
     expect(JSON.stringify(derive(view, { budget: 5600, notes: [stale] }).messages)).not.toContain('Read 14 files.')
     const pinned = derive(view, { budget: 5600, notes: [summary, pin] })

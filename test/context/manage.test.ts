@@ -15,7 +15,7 @@ import {
 } from 'indelible'
 import { pairCalls } from 'indelible/message'
 import { rangeDigest, type Note } from '../../src/notes/kit.ts'
-import { estimateTokens, manageHistory, marked, type Mark } from 'indelible/context'
+import { estimateTokens, manageHistory, markMessage, type Mark } from 'indelible/context'
 import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 import { rounds } from '../rounds.ts'
 
@@ -30,16 +30,16 @@ const messages = [
   system('You fix bugs.'), // 0
   user('Fix the build.'), // 1
   ...read('a'), // 2, 3
-  marked(user('Do not touch the vendored code.'), { mark: 'feedback' }), // 4
+  markMessage(user('Do not touch the vendored code.'), { mark: 'feedback' }), // 4
   ...read('b'), // 5, 6
-  marked(assistant('Proposal: pin the version.'), { mark: 'proposal', id: 'p1' }), // 7
+  markMessage(assistant('Proposal: pin the version.'), { mark: 'proposal', id: 'p1' }), // 7
   ...read('c'), // 8, 9
-  marked(assistant('Report: pinned.'), { mark: 'report', of: 'p1' }), // 10
-  marked(user('3 tests fail.'), { mark: 'test_result' }), // 11
+  markMessage(assistant('Report: pinned.'), { mark: 'report', of: 'p1' }), // 10
+  markMessage(user('3 tests fail.'), { mark: 'test_result' }), // 11
   ...read('d'), // 12, 13
-  marked(user('1 test fails.'), { mark: 'test_result' }), // 14
+  markMessage(user('1 test fails.'), { mark: 'test_result' }), // 14
   assistant('It is the leap year.'), // 15
-  marked(assistant('The fix was too narrow.'), { mark: 'self_review' }), // 16
+  markMessage(assistant('The fix was too narrow.'), { mark: 'self_review' }), // 16
   ...read('e'), // 17, 18
   user('And now the docs.'), // 19
   assistant('Looking.', toolCall('z', 'read', { path: 'docs' })), // 20
@@ -69,7 +69,7 @@ describe('manageHistory', () => {
         .filter((position) => position >= 0),
     ).toEqual([2, 3, 5, 6])
     expect(JSON.stringify(managed.messages.at(3))).toMatch(
-      /a has something to say on line 0.*characters left out; recall .*line 79/,
+      /a has something to say on line 0.*characters omitted; call recall with .*line 79/,
     )
     expect(managed.overBudget).toBe(false)
   })
@@ -84,7 +84,7 @@ describe('manageHistory', () => {
     const messages = [
       system('You fix bugs.'),
       user('Fix the build.'),
-      marked(user(long('a rule')), { mark: 'feedback' }), // 2
+      markMessage(user(long('a rule')), { mark: 'feedback' }), // 2
       user('Now read the files.'), // 3, the active turn
       ...['a', 'b', 'c', 'd'].flatMap(read), // 4–11
       assistant('Read.'),
@@ -168,7 +168,7 @@ describe('manageHistory', () => {
     const view = recordOf([
       user('Fix the build.'),
       ...read('a'),
-      marked(user('3 tests fail.'), { mark: 'test_result' }),
+      markMessage(user('3 tests fail.'), { mark: 'test_result' }),
       ...read('b'),
       assistant('Hm.'),
       ...read('c'),
@@ -197,7 +197,7 @@ describe('manageHistory', () => {
     const rules = system(Array.from({ length: 200 }, (_, line) => `Rule ${line}: it must be so.`).join('\n'))
     const [asked, said] = [
       assistant(toolCall('a', 'read', {})),
-      marked(toolResult('a', long('a')), { mark: 'feedback' }),
+      markMessage(toolResult('a', long('a')), { mark: 'feedback' }),
     ]
     const view = recordOf([user('Fix the build.'), asked, said, rules, ...read('b')])
     const managed = manageHistory(view, { maxTokens: 2 * estimateTokens(said) + 100 })
@@ -214,7 +214,7 @@ describe('manageHistory', () => {
     const view = recordOf([
       user('Fix the build.'),
       ...read('a'),
-      marked(user('Do not touch the vendored code.'), { mark: 'feedback' }),
+      markMessage(user('Do not touch the vendored code.'), { mark: 'feedback' }),
       ...read('b'),
       user('And the docs.'),
     ])
@@ -306,15 +306,15 @@ describe('manageHistory', () => {
     )
   })
   it('what follows a test result ends at the next message with a mark, in meta or as a page', () => {
-    const result = marked(user('2 tests fail.'), { mark: 'test_result' })
+    const result = markMessage(user('2 tests fail.'), { mark: 'test_result' })
     const followed = (message: Message, page?: PageKind, notes: readonly Note[] = []): readonly number[] => {
       const messages = [user('Fix it.'), result, assistant('a'), message, assistant('b'), assistant('c'), user('d')]
       return manageHistory(recordOf(messages, [undefined, undefined, undefined, page]), { maxTokens: 1000, notes })
         .retained
     }
     expect(followed(user('m'))).toEqual([0, 1, 2, 3, 4, 5, 6])
-    expect(followed(marked(user('m'), { mark: 'feedback' }))).toEqual([0, 1, 2, 3, 6])
-    expect(followed(marked(user('m'), { mark: 'proposal', id: 'p' }))).toEqual([0, 1, 2, 6])
+    expect(followed(markMessage(user('m'), { mark: 'feedback' }))).toEqual([0, 1, 2, 3, 6])
+    expect(followed(markMessage(user('m'), { mark: 'proposal', id: 'p' }))).toEqual([0, 1, 2, 6])
     expect(followed(user('m'), 'constraint')).toEqual([0, 1, 2, 3, 6])
     expect(followed(user('m'), 'preference')).toEqual([0, 1, 2, 3, 6])
     expect(followed(user('m'), 'plan')).toEqual([0, 1, 2, 3, 4, 5, 6])
@@ -325,8 +325,8 @@ describe('manageHistory', () => {
   })
   it('keeps the latest of each of the three kinds, and not those before', () => {
     for (const mark of ['test_result', 'self_review', 'summary'] as const) {
-      const said = marked(assistant('said'), { mark })
-      const ends = marked(assistant('p'), { mark: 'proposal', id: 'p' })
+      const said = markMessage(assistant('said'), { mark })
+      const ends = markMessage(assistant('p'), { mark: 'proposal', id: 'p' })
       const managed = manageHistory(
         recordOf([user('Fix it.'), said, assistant('a'), said, assistant('b'), ends, assistant('c'), user('d')]),
         { maxTokens: 1000 },
@@ -344,7 +344,7 @@ describe('manageHistory', () => {
       assistant('e'),
       assistant('f'),
       system('g'),
-      marked(assistant('h'), { mark: 'proposal', id: 'p' }),
+      markMessage(assistant('h'), { mark: 'proposal', id: 'p' }),
       user('i'),
     ]
     const managed = manageHistory(
@@ -354,8 +354,8 @@ describe('manageHistory', () => {
     expect(managed.retained).toEqual([0, 1, 2, 4, 5, 6, 8, 9])
   })
   it('keeps with a report the nearest proposal of its id before it', () => {
-    const proposal = (id: string): Message => marked(assistant(`proposal ${id}`), { mark: 'proposal', id })
-    const report = (of: string): Message => marked(user(`report of ${of}`), { mark: 'report', of })
+    const proposal = (id: string): Message => markMessage(assistant(`proposal ${id}`), { mark: 'proposal', id })
+    const report = (of: string): Message => markMessage(user(`report of ${of}`), { mark: 'report', of })
     const retained = (...messages: Message[]): readonly number[] =>
       manageHistory(recordOf([user('Fix it.'), ...messages, assistant('x'), user('y')]), { maxTokens: 1000 }).retained
     expect(retained(proposal('p'), report('p'), proposal('p'), report('p'))).toEqual([0, 1, 2, 3, 4, 6])
@@ -372,14 +372,14 @@ describe('manageHistory', () => {
       retained(
         asking,
         toolResult('a', '1'),
-        marked(toolResult('b', '2'), { mark: 'feedback' }),
+        markMessage(toolResult('b', '2'), { mark: 'feedback' }),
         assistant('x'),
         user('y'),
       ),
     ).toEqual([0, 2, 3, 4, 6])
     expect(
       retained(
-        marked(asking, { mark: 'feedback' }),
+        markMessage(asking, { mark: 'feedback' }),
         toolResult('a', '1'),
         toolResult('b', '2'),
         assistant('x'),
@@ -456,7 +456,7 @@ const cases = (damaged: boolean): fc.Arbitrary<Case> =>
     )
     .map(([messages, tags, marks, limit, chars]) => ({
       view: recordOf(
-        messages.map((message, index) => (marks[index] === undefined ? message : marked(message, marks[index]))),
+        messages.map((message, index) => (marks[index] === undefined ? message : markMessage(message, marks[index]))),
         tags,
       ),
       limit: chars ? 5 * limit : limit,
@@ -540,7 +540,7 @@ it('managing what was managed changes nothing where it fitted, and finds every m
 
 it('a mark is added to what a message says of itself, and changes nothing else', () => {
   const message: Message = { ...user('x'), meta: { indelible: { callId: 'c' }, mine: 1 } }
-  expect(marked(message, { mark: 'report', of: 'p' })).toEqual({
+  expect(markMessage(message, { mark: 'report', of: 'p' })).toEqual({
     ...user('x'),
     meta: { indelible: { callId: 'c', mark: 'report', of: 'p' }, mine: 1 },
   })

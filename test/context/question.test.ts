@@ -65,8 +65,8 @@ const expectReadable = (context: DerivedContext, view: View<Message>): void => {
   expect(said).toContain(json(whole.slice(0, 32).toWellFormed()).replaceAll('\uFFFD', ''))
   expect(said).toContain(json(whole.slice(-16).toWellFormed()).replaceAll('\uFFFD', ''))
   if (!said.includes(json(whole))) {
-    expect(said).toMatch(/… [\d,]+ of [\d,]+ characters left out/)
-    expect(said).toContain(json(`recall {"position": ${position}}`))
+    expect(said).toMatch(/… [\d,]+ of [\d,]+ characters omitted/)
+    expect(said).toContain(json(`recall with {"position": ${position}}`))
   }
 }
 

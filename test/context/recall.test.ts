@@ -272,7 +272,8 @@ describe('recallTool', () => {
     let [offset, all, parts] = [0, '', 0]
     for (;;) {
       const [, said = ''] = /^\[3\] tool, evidence\n(.*)$/s.exec(tool.run({ position: 3, offset })) ?? []
-      const more = /\n\[characters [\d,]+–[\d,]+ of [\d,]+; go on with \{"position": 3, "offset": (\d+)\}\]$/.exec(said)
+      const more =
+        /\n\[Characters [\d,]+–[\d,]+ of [\d,]+\. To read on, use \{"position": 3, "offset": (\d+)\}\.\]$/.exec(said)
       all += more === null ? said : said.slice(0, more.index)
       parts += 1
       if (more === null) break

@@ -93,7 +93,7 @@ it('what was retracted is in no context: that of a conversation is that of its m
         expect(context?._tag).toBe(other?._tag)
         if (context === undefined || other === undefined || isLeft(context) || isLeft(other)) return
         const strays = (of: DerivedContext): readonly Message[] =>
-          of.messages.toArray().filter((message) => !textOf(message).includes('nothing was waiting for'))
+          of.messages.toArray().filter((message) => !textOf(message).includes('a tool result without a tool call'))
         expect(strays(context.right)).toEqual(strays(other.right))
       },
     ),

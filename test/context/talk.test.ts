@@ -67,7 +67,7 @@ describe('a record without tools', () => {
     let before: ReadonlySet<number> = new Set()
     let seen = 0
     for (let length = 1; length <= view.length; length++) {
-      const context = derive(view.slice(0, length), 3000, previous)
+      const context = derive(view.slice(0, length), 2900, previous)
       const whole = wholeIn(context, view)
       for (let position = 0; position < seen; position++)
         if (whole.has(position)) expect(before.has(position) || previous?.residency.at(position) === 'full').toBe(true)

@@ -82,11 +82,11 @@ describe('shorter text', () => {
   })
   it('keeps head and tail, and names what it left out', () => {
     const short = headAndTail('abcdefghij'.repeat(10), 30, elidedCharacters)
-    expect(short).toBe('abcdefghijabcdefghij\n[… 70 of 100 characters left out …]\nabcdefghij')
+    expect(short).toBe('abcdefghijabcdefghij\n[… 70 of 100 characters omitted …]\nabcdefghij')
   })
   it('folds only the ends of a long text: its cost is that of what is kept', () => {
     expect(foldedEnds(`a  b\n${'x'.repeat(5000)}\n\n\n\nend`, 30, elidedCharacters)).toBe(
-      'a b\nxxxxxxxxxxxxxxxx\n[… 4,982 of 5,012 characters left out …]\nxxxxx\n\nend',
+      'a b\nxxxxxxxxxxxxxxxx\n[… 4,982 of 5,012 characters omitted …]\nxxxxx\n\nend',
     )
   })
   it('never cuts a code point in two', () => {
@@ -114,7 +114,7 @@ describe('shorter text', () => {
       elidedCharacters,
     )
     expect(short).toMatch(
-      /^You fix bugs\.\n# Style\nYou must never push to main\.\nThis sentence is here to take room and says nothing else\.\n\[… [\d,]+ of [\d,]+ characters left out …\]$/,
+      /^You fix bugs\.\n# Style\nYou must never push to main\.\nThis sentence is here to take room and says nothing else\.\n\[… [\d,]+ of [\d,]+ characters omitted …\]$/,
     )
   })
   it('shortened arguments stay JSON, and an object stays one', () => {
@@ -126,8 +126,8 @@ describe('shorter text', () => {
       }),
     )
     expect(shortArguments('{"path": "a.ts"}', 20)).toBe('{"path": "a.ts"}')
-    expect(shortArguments(JSON.stringify({ path: 'a.ts', content: 'x'.repeat(5000) }), 90)).toHaveLength(162)
-    expect(shortArguments('{not json '.repeat(90), 60)).toMatch(/^\{not json .*left out/s)
+    expect(shortArguments(JSON.stringify({ path: 'a.ts', content: 'x'.repeat(5000) }), 90)).toHaveLength(161)
+    expect(shortArguments('{not json '.repeat(90), 60)).toMatch(/^\{not json .*omitted/s)
   })
 })
 
@@ -171,7 +171,7 @@ describe('representations', () => {
   })
   it('compressed: head and tail of an answer, with the size and the way back', () => {
     expect(saidBy(represent(answer('line\n'.repeat(3) + 'x'.repeat(5000)), 'compressed', recorded))).toMatch(
-      /^line \[×3\]\nx+\n\[… 4,\d+ of 5,\d+ characters left out; recall \{"position": 7\} …\]\nx+$/,
+      /^line \[×3\]\nx+\n\[… 4,\d+ of 5,\d+ characters omitted; call recall with \{"position": 7\} …\]\nx+$/,
     )
   })
   it('compressed: a reference to where the same answer stands', () => {
@@ -182,14 +182,14 @@ describe('representations', () => {
   it('structured: tool, status, size, first error line, files', () => {
     const said = `Compiling src/a.ts and src/b.ts\n${'ok\n'.repeat(200)}src/b.ts:12: error: no such module\nfatal: stop`
     expect(saidBy(represent(answer(said, true), 'structured', recorded))).toBe(
-      '[run: error; 678 characters; 203 lines; error: src/b.ts:12: error: no such module; files: src/a.ts src/b.ts; recall {"position": 7}]',
+      '[run: error; 678 characters; 203 lines; error: src/b.ts:12: error: no such module; files: src/a.ts src/b.ts; call recall with {"position": 7}]',
     )
     expect(saidBy(represent(answer('done'), 'structured', recorded))).toBe('done')
   })
   it('an image becomes a line that says what it was', () => {
     const message = user(image({ type: 'base64', mediaType: 'image/png', data: 'A'.repeat(4000) }))
     expect(represent(message, 'structured', { position: 2, kind: 'conversation' })).toEqual(
-      user('[image image/png, 3,000 bytes; recall {"position": 2}]'),
+      user('[image image/png, 3,000 bytes; call recall with {"position": 2}]'),
     )
   })
   it('a rule keeps more of its text than talk does', () => {

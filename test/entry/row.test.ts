@@ -31,7 +31,7 @@ import {
   takeRow,
   termsOf,
   textsOf,
-  unitsIn,
+  wordsIn,
 } from '../../src/entry/kit.ts'
 import { pageKinds } from 'indelible/pages'
 import { aMessage } from '../codecs/any-message.ts'
@@ -237,7 +237,7 @@ it('any message is found by the terms that it was found by before', () => {
         encoded.row,
         textsOf(whole),
         termsOf(row, (id) => blocks.get(id)),
-        [...unitsIn(said)],
+        [...wordsIn(said)],
         attachedTo(whole),
       )
       outputs.add(erasedBody(whole, { page, tagged: false }), isPlaceholder(whole), decodeRow(encoded.row.body))

@@ -84,7 +84,7 @@ describe('restoreHistory', () => {
   it('refuses a sidecar that is too long, and names the first position too many', () => {
     const fault = faultOf({ messages: [user('a')], pages: ['plan', 'plan', 'plan'] })
     expect(fault).toEqual({ _tag: 'TooManyPages', position: 1, messages: 1, pages: 3 })
-    expect(faultMessage(fault)).toMatch(/3 page kinds for 1 messages: from position 1 on/)
+    expect(faultMessage(fault)).toMatch(/3 page kinds for 1 messages, so position 1 has a page kind and no message/)
   })
   it.each([
     ['gossip', '"gossip"'],

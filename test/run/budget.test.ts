@@ -113,20 +113,20 @@ describe('a run’s tools', () => {
 describe('markers', () => {
   it('name the recall tool where the run has it, by the name that it has there', async () => {
     const without = said(await sent(many, { budget: 4000 }))
-    expect(without).toMatch(/ are (?:not shown: |in short, )/)
+    expect(without).toMatch(/ are (?:not shown|shortened below) /)
     expect(without).not.toMatch(/recall|gives|\{"position"/)
     expect(said(await sent([recallTool(() => view)]))).toMatch(
-      / are (?:not shown: |in short, ).*; recall \{"position": \d+\} gives one back\]/,
+      / are (?:not shown|shortened below) .* Call recall with a position, such as \{"position": \d+\}, to read one\.\]/,
     )
     const named = said(await sent([recallTool(() => view, { name: 'look_up' })]))
-    expect(named).toMatch(/; look_up \{"position": \d+\} gives one back\]/)
+    expect(named).toMatch(/ Call look_up with a position, such as \{"position": \d+\}, to read one\.\]/)
     expect(named).not.toMatch(/recall/)
   })
   it('of a context without a run name it, unless tools are said that lack it', () => {
     const of = (options: Partial<DeriveOptions>): string =>
       said([...orThrow(deriveContext(view, { budget: 4000, ...options })).messages])
-    expect(of({})).toMatch(/recall \{"position"/)
+    expect(of({})).toMatch(/call recall with (?:a position, such as )?\{"position"/i)
     expect(of({ tools: [] })).not.toMatch(/recall|\{"position"/)
-    expect(of({ tools: [recallTool(() => view)] })).toMatch(/recall \{"position"/)
+    expect(of({ tools: [recallTool(() => view)] })).toMatch(/call recall with (?:a position, such as )?\{"position"/i)
   })
 })

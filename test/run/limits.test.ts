@@ -127,7 +127,7 @@ describe('tokens and money', () => {
     expect([byTable.stopReason, byTable.counts.steps]).toEqual(['max_dollars', 3])
     expect(byTable.dollars).toBeCloseTo(3 * each, 10)
     expect(byTable.messages.at(-1)).toMatchObject({
-      content: [{ isError: true, content: [{ text: 'Not run: the limit of $1.4 for this run is reached.' }] }],
+      content: [{ isError: true, content: [{ text: 'Not run: this run has reached its limit of $1.4.' }] }],
     })
 
     const rates = { input: 1, output: 2, cacheRead: 0.1, cacheWrite: 1 }

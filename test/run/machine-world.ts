@@ -10,7 +10,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { decide, nextOf } from '../../src/run/inputs/decide.ts'
 import { answerTo, inputsIn, stepInput, type Input } from '../../src/run/inputs/input.ts'
 import { leaseStep, type LeaseState } from '../../src/session/writing/lease-machine.ts'
-import { againstClaim, changed, type LeaseRow } from '../../src/store/port/lease.ts'
+import { againstClaim, changeLease, type LeaseRow } from '../../src/store/port/lease.ts'
 import type { InputNote } from '../../src/notes/kit.ts'
 
 /** The rules of the machines, which a test can break to see that somebody notices. */
@@ -268,7 +268,7 @@ export const machines = (
         : command.do === 'renew'
           ? ({ type: 'renew', number: command.number, ttl: 1 } as const)
           : ({ type: 'release', number: command.number } as const)
-    const outcome = changed('s', row, change, 0)
+    const outcome = changeLease('s', row, change, 0)
     if (isLeft(outcome)) return [world, { is: command.do === 'take' ? 'refused' : 'lost' }]
     const next = outcome.right.row
     const answer: Answer = command.do === 'take' ? { is: 'granted', value: next?.number ?? 0 } : { is: 'ok', value: 0 }

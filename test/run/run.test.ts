@@ -249,13 +249,13 @@ describe('run', () => {
       'max_tool_calls',
       { limits: { maxToolCalls: 1 } },
       'max_tool_calls',
-      /^Not run: the limit of 1 tool call for this run is reached\.$/,
+      /^Not run: this run has reached its limit of 1 tool call\.$/,
     ],
     [
       'max_tokens',
       { limits: { maxTokens: 7 } },
       'max_tokens',
-      /^Not run: the limit of 7 tokens for this run is reached\.$/,
+      /^Not run: this run has reached its limit of 7 tokens\.$/,
     ],
     ['stopWhen', { limits: { stopWhen: ({ steps }) => steps.length === 2 } }, 'custom', /^2$/],
   ])('ends at %s with a settled record', async (_name, options, reason, last) => {

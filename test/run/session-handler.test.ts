@@ -188,7 +188,7 @@ describe('sessionHandler', () => {
     await done(other.append(user('theirs')))
     const ended = await stream.result()()
     expect(isLeft(ended) && faultMessage(ended.left)).toBe(
-      'step 0: a handler refused the event history_delta: session "s" has grown from 1 to 2 messages; nothing was appended: read the messages you missed and append again, or fork it at 1',
+      'step 0: a handler refused the event history_delta: another writer appended to session "s" first: it has 2 messages, and 1 were expected; nothing was appended: read `fault.missed` and append again, or fork the session at 1',
     )
     expect(isLeft(ended) && ended.left.partial.messages).toEqual([user('go')])
     expect(session.view().toArray()).toEqual([user('go'), user('theirs')])
@@ -217,7 +217,7 @@ describe('sessionHandler', () => {
     const [answer, ...results] = resumed.interrupted()
     expect([answer?.role, answer?.content]).toEqual([calling.role, calling.content])
     expect(results.map(textIn)).toEqual([
-      'The run was interrupted while this tool was running; it may have had effects.',
+      'The run was interrupted while this tool was running. The tool may have had side effects.',
     ])
     expect(resumed.interrupted('Nobody knows').map(textIn)).toEqual(['Deploying.', 'Nobody knows'])
 
@@ -264,7 +264,7 @@ describe('sessionHandler', () => {
     expect(session.view().toArray().slice(1).map(textIn)).toEqual([
       'At once.',
       'ok',
-      'The run was interrupted while this tool was running; it may have had effects.',
+      'The run was interrupted while this tool was running. The tool may have had side effects.',
     ])
     const derived = deriveContext(session.view(), { budget: 1000 })
     expect(isRight(derived) && derived.right.residency.at(0)).toBe('full')

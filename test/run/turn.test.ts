@@ -238,7 +238,7 @@ describe('resume', () => {
       'user: go',
       'assistant: Both. charge() mail()',
       'tool: receipt 4711',
-      'tool: The run was interrupted while this tool was running; it may have had effects.',
+      'tool: The run was interrupted while this tool was running. The tool may have had side effects.',
       'assistant: I see.',
     ]
     expect([said(session), ran]).toEqual([whole, ['charge']])
@@ -437,7 +437,7 @@ describe('approvals', () => {
       'tool: seen',
       'tool: paid 5',
       'tool: paid 50',
-      'tool: Not run: it was denied. Too much.',
+      'tool: Not run: this call was denied. Reason: Too much.',
       'assistant: Paid one.',
     ])
     expect([session.openSteps(), (await resume(session, { model, tools, approve: [d] }).result()).stopReason]).toEqual([
@@ -493,7 +493,7 @@ describe('approvals', () => {
     await turn(session, 'pay', { model: scriptedModel([answer]), tools }).result()
     const byHand = (await openSession(store, 's')).interrupted().map(textIn)
     expect(byHand.slice(-2)).toEqual(
-      Array.from({ length: 2 }, () => 'Not run: it waited for an approval that did not come.'),
+      Array.from({ length: 2 }, () => 'Not run: the call was waiting for approval when the run ended.'),
     )
     await turn(session, 'never mind', { model: echo, tools }).result()
     expect(said(session).slice(-4)).toEqual([

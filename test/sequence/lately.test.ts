@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { Lately } from '../../src/sequence/index.ts'
+import { RecentMap } from '../../src/sequence/index.ts'
 
 it('keeps what was used last, however much it is given', () => {
-  const kept = new Lately<number, string>(3)
+  const kept = new RecentMap<number, string>(3)
   const passed: (number | undefined)[] = []
   for (let key = 0; key < 1000; key++) {
     passed.push(kept.set(key, `value ${key}`))
@@ -14,7 +14,7 @@ it('keeps what was used last, however much it is given', () => {
 })
 
 it('keeps as much as it may weigh, and nothing that weighs more', () => {
-  const kept = new Lately<string, string>(10, ({ length }) => length)
+  const kept = new RecentMap<string, string>(10, ({ length }) => length)
   for (const text of ['four', 'three', 'a word of eleven', '1']) kept.set(text, text)
   expect([[...kept.keys()], kept.weight, kept.has('four')]).toEqual([['four', 'three', '1'], 10, true])
   expect([kept.set('six', 'sixsix'), [...kept.keys()], kept.weight]).toEqual(['three', ['1', 'six'], 7])

@@ -11,7 +11,7 @@ import { storedMeta } from '../../src/session/record/metadata.ts'
 import type { StoredRow } from '../../src/store/index.ts'
 import { ledgerRow, rowLeaf, stubLeaf } from '../../src/store/kit.ts'
 import { placeOf } from '../../src/store/rules/rules.ts'
-import { escaped } from '../../packages/postgres/src/rows.ts'
+import { escapeBody } from '../../packages/postgres/src/rows.ts'
 import * as postgresSum from '../../packages/postgres/src/sum.ts'
 import { termsOf } from '../../packages/postgres/src/terms.ts'
 import { headSum, metaSum } from '../../src/store/sqlite/log.ts'
@@ -75,7 +75,7 @@ export const rowSamples: readonly string[] = [
       appended: 5,
     }),
   ])}`,
-  `PostgreSQL text ${JSON.stringify(escaped('\0\u0001'))}`,
+  `PostgreSQL text ${JSON.stringify(escapeBody('\0\u0001'))}`,
   `PostgreSQL sums ${JSON.stringify([
     postgresSum.metaSum('s', 'id', '{}', 1),
     postgresSum.createdSum('s', 'id', 1),

@@ -1,6 +1,6 @@
 /** Chats of the AI SDK kept as records: the functions that its persistence guide asks for. */
 import type { UIMessage } from 'ai'
-import { own, isLeft, jsonEqual, type Json, type JsonObject, liveOf, plainOf, type Tag } from 'indelible/json/kit'
+import { ownField, isLeft, jsonEqual, type Json, type JsonObject, liveOf, plainOf, type Tag } from 'indelible/json/kit'
 import { codecs, type CodecFault } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/codecs/kit'
 import type { Message } from 'indelible/message'
@@ -15,7 +15,7 @@ import {
 } from 'indelible/session'
 import type { Store, Where } from 'indelible/store'
 import { pagesOf, FaultError } from 'indelible/task/kit'
-import { keptSessions, marked, type Mark } from 'indelible/session/kit'
+import { adapterSessions, requireMark, type Mark } from 'indelible/session/kit'
 import { reasoningId } from './stream.ts'
 
 /** How a chat begins. */
@@ -80,12 +80,12 @@ export interface ChatStore {
  * export const { createChat, loadChat, saveChat } = chatStore(store)
  */
 export const chatStore = (store: Store): ChatStore => {
-  const open = keptSessions(store)
+  const open = adapterSessions(store)
   const saveChat: ChatStore['saveChat'] = async ({ chatId, messages }) => {
-    const target = decoded(messages, 'saveChat')
+    const target = decodeMessages(messages, 'saveChat')
     await open(chatId, mark).change((session) => became(session, messages, target))
   }
-  const openChat: ChatStore['openChat'] = async (id) => marked(await openSession(store, id), id, mark)
+  const openChat: ChatStore['openChat'] = async (id) => requireMark(await openSession(store, id), id, mark)
   return Object.freeze<ChatStore>({
     createChat: async ({ id, metadata = {} } = {}) => {
       const session = await createSession(store, {
@@ -94,13 +94,14 @@ export const chatStore = (store: Store): ChatStore => {
       })
       return session.id
     },
-    loadChat: async <M extends UIMessage>(id: string) => live(encoded((await openChat(id)).conversation())) as M[],
+    loadChat: async <M extends UIMessage>(id: string) =>
+      live(encodeMessages((await openChat(id)).conversation())) as M[],
     saveChat,
     openChat,
     importChats: async (chats) => {
       let count = 0
       for await (const { id, messages } of chats) {
-        const target = decoded(messages, 'importChats')
+        const target = decodeMessages(messages, 'importChats')
         const created = await createSession(store, { id, metadata: mark, messages: target })()
         if (!isLeft(created)) count += 1
         else if (created.left._tag !== 'LogExists') await createSession(store, { id }) // throws
@@ -109,7 +110,7 @@ export const chatStore = (store: Store): ChatStore => {
     },
     exportChats: async function* () {
       for await (const { sessions } of pagesOf((from) => listSessions(store, { where: mark as Where, ...from })))
-        for (const { id } of sessions) yield { id, messages: live(encoded((await openChat(id)).conversation())) }
+        for (const { id } of sessions) yield { id, messages: live(encodeMessages((await openChat(id)).conversation())) }
     },
   })
 }
@@ -120,7 +121,7 @@ const codec = codecs['ai-sdk-ui']
 const mark: Mark = { 'ai-sdk': 'chat' }
 
 /** @param call the function whose messages have an id each: a client and `loadChat` tell them apart by it */
-const decoded = (messages: readonly UIMessage[], call?: string): readonly Message[] => {
+const decodeMessages = (messages: readonly UIMessage[], call?: string): readonly Message[] => {
   if (call !== undefined) {
     const known = new Map<string, number>()
     for (const [index, message] of messages.entries()) {
@@ -133,12 +134,12 @@ const decoded = (messages: readonly UIMessage[], call?: string): readonly Messag
       if (id !== undefined) known.set(id, index)
     }
   }
-  const read = codec.decode(messages.map(tagged))
+  const read = codec.decode(messages.map(tagMessage))
   if (isLeft(read)) throw faultOf(read.left)
   return read.right.messages
 }
 
-const encoded = (messages: Sequence<Message>): UIMessage[] => {
+const encodeMessages = (messages: Sequence<Message>): UIMessage[] => {
   const written = codec.encode(messages, { allow: 'unsettled' })
   if (isLeft(written)) throw faultOf(written.left as CodecFault) // `unsettled` allows any pairing
   return withReasoningIds(messages, written.right.wire as UIMessage[])
@@ -154,7 +155,7 @@ const withReasoningIds = (messages: Sequence<Message>, wire: UIMessage[]): UIMes
     let [step, next] = [-1, 0]
     const parts = message.parts.map((part) => {
       if (part.type === 'step-start') [step, next] = [step + 1, 0]
-      else if (part.type === 'reasoning' && own(part, 'id') === undefined)
+      else if (part.type === 'reasoning' && ownField(part, 'id') === undefined)
         return { ...part, id: reasoningId(step, next++) }
       else next += 1
       return part
@@ -166,7 +167,7 @@ const withReasoningIds = (messages: Sequence<Message>, wire: UIMessage[]): UIMes
 const tagField = 'indelible.tags'
 
 /** A message as JSON, with tags. As JSON has it, `undefined` is absent, and a date is a text. */
-const tagged = (message: UIMessage): UIMessage => {
+const tagMessage = (message: UIMessage): UIMessage => {
   if (typeof message !== 'object' || message === null) return message // the codec says what it is
   const { value, tags } = plainOf(message)
   const said = tags.filter(([, kind]) => kind === 'bytes' || kind === 'text')
@@ -200,12 +201,12 @@ const became = (
   const known = sameFrom(conversation, 0, messages, 0)
   if (known === conversation.length)
     return known === messages.length ? undefined : { messages: messages.slice(known), notes: [] }
-  const wire = encoded(messages) as unknown as readonly Json[]
-  const there = encoded(conversation) as unknown as readonly Json[]
+  const wire = encodeMessages(messages) as unknown as readonly Json[]
+  const there = encodeMessages(conversation) as unknown as readonly Json[]
   let same = 0
   while (same < there.length && same < wire.length && jsonEqual(there[same] as Json, wire[same] as Json)) same += 1
   if (same === there.length && same === wire.length) return undefined
-  const from = same === wire.length ? messages.length : decoded(given.slice(0, same)).length
+  const from = same === wire.length ? messages.length : decodeMessages(given.slice(0, same)).length
   const kept = same === there.length ? conversation.length : standingFor(conversation, same, from)
   const more = sameFrom(conversation, kept, messages, from)
   const first = kept + more < conversation.length ? conversation.positionAt(kept + more) : undefined
@@ -236,7 +237,7 @@ const sameFrom = (
 const standingFor = (conversation: Sequence<Message>, count: number, likely: number): number => {
   if (count === 0) return 0
   const written = (length: number): number =>
-    encoded(Array.from({ length }, (_, at) => conversation.at(at) as Message)).length
+    encodeMessages(Array.from({ length }, (_, at) => conversation.at(at) as Message)).length
   if (likely < conversation.length && written(likely) === count && written(likely + 1) > count) return likely
   // The greatest prefix that is written as so many: one more message begins another.
   let [low, high] = [0, conversation.length]

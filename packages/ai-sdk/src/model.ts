@@ -8,7 +8,7 @@ import { jsonSchema, streamText, type LanguageModel, type ModelMessage, type Tex
 import { aiModelMessages, type AiModelMessage } from 'indelible/codecs/ai-sdk'
 import type { Message, Part } from 'indelible/message'
 import {
-  joined,
+  joinMessages,
   messagesOf,
   partOf,
   wireOf,
@@ -86,7 +86,7 @@ class AiSdkAnswer {
     const { cacheReadTokens: cacheRead, cacheWriteTokens: cacheWrite } = usage.inputTokenDetails
     return {
       type: 'finish',
-      message: this.#withRawArguments(joined(messagesOf(aiModelMessages, own))),
+      message: this.#withRawArguments(joinMessages(messagesOf(aiModelMessages, own))),
       reason: reasons[finishReason] ?? 'other',
       usage: {
         input: usage.inputTokens ?? 0,

@@ -69,9 +69,9 @@ export const chatStreams = (given: Store): ChatStreams => {
       const id = streamLogOf(chatId)
       await store.remove(id)() // an earlier one; there may be none
       const name = crypto.randomUUID()
-      const { head } = await begun(store, chatId, { [mark]: { ttl, name } })
+      const { head } = await openStreamLog(store, chatId, { [mark]: { ttl, name } })
       const { number } = await store.lease(id, { holder: 'stream', ttl })
-      void published(store, id, head, source, { number, ttl, name })
+      void publishStream(store, id, head, source, { number, ttl, name })
       return reader(store, id, 0, ttl)
     },
     resume: async (chatId, { from = 0 } = {}) => {
@@ -100,7 +100,7 @@ const markIn = (meta: JsonObject): { readonly ttl: number; readonly name: string
 }
 
 /** The log of a chat's stream. With keys it is encrypted by that of the chat: who destroys that destroys both. */
-const begun = async (store: Store, chatId: string, meta: JsonObject): Promise<LogInfo> => {
+const openStreamLog = async (store: Store, chatId: string, meta: JsonObject): Promise<LogInfo> => {
   const id = streamLogOf(chatId)
   if (store.encryption !== undefined) {
     const forked = await store.fork(chatId, { id, at: 0, meta, sameKey: true })()
@@ -111,14 +111,14 @@ const begun = async (store: Store, chatId: string, meta: JsonObject): Promise<Lo
 }
 
 /** Store a stream; some time after its end it is removed. */
-const published = async (
+const publishStream = async (
   store: Store,
   id: string,
   head: Head,
   source: ReadableStream<UIMessageChunk>,
   { name, ...times }: { readonly number: number; readonly ttl: number; readonly name: string },
 ): Promise<void> => {
-  await stored(store, id, head, source, times)
+  await storeChunks(store, id, head, source, times)
   const timer: unknown = setTimeout(() => void removeStream(store, id, name), times.ttl)
   if (typeof timer === 'object') (timer as { readonly unref?: () => void }).unref?.()
 }
@@ -130,7 +130,7 @@ const removeStream = async (store: Store, id: string, name: string): Promise<voi
 }
 
 /** Store every chunk: those that come while an append is on its way go together in the next one. */
-const stored = async (
+const storeChunks = async (
   store: Store,
   id: string,
   start: Head,

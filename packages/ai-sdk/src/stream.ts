@@ -183,7 +183,7 @@ class Chunks {
   *#input({ id, name, arguments: args }: ToolCallPart): Generator<UIMessageChunk> {
     if (this.#told.has(id)) return
     this.#told.add(id)
-    yield { type: 'tool-input-available', toolCallId: id, toolName: name, input: parsed(args) }
+    yield { type: 'tool-input-available', toolCallId: id, toolName: name, input: parseInput(args) }
   }
 
   *#output({ callId, content, isError }: ToolResultPart): Generator<UIMessageChunk> {
@@ -200,7 +200,7 @@ class Chunks {
 /** The id of a reasoning part that a run made: the step in its message, and the part in the step. `loadChat` gives it, too. */
 export const reasoningId = (step: number, part: number): string => `${step}-${part}`
 
-/** What a provider wants back with reasoning, as a stored chat has it. */
+/** The data that a provider needs back with reasoning, as a stored chat has it. */
 const reasoningMetadata = (part: ReasoningPart): ProviderMetadata | undefined => {
   const written = aiUiMessages.encode([{ role: 'assistant', content: [part] }], { allow: 'unsettled' })
   const parts = isLeft(written) ? [] : (written.right.wire[0]?.parts ?? [])
@@ -215,7 +215,7 @@ const reasons: { readonly [reason: string]: AiFinishReason } = {
   max_tool_calls: 'tool-calls',
 }
 
-const parsed = (text: string): unknown => {
+const parseInput = (text: string): unknown => {
   if (text.trim() === '') return {}
   try {
     return JSON.parse(text)

@@ -6,7 +6,7 @@ import { listSessions, type Session, type SessionInfo, type SessionReader } from
 import type { Store, Where } from 'indelible/store'
 import { pagesOf, FaultError } from 'indelible/task/kit'
 import { readTranscript, type Transcript } from '@indelible/transcripts'
-import { idOfParts, keptSessions, removeMarked, type KeptSession, type Mark } from 'indelible/session/kit'
+import { idOfParts, adapterSessions, removeMarked, type AdapterSession, type Mark } from 'indelible/session/kit'
 import type { ClaudeEntry, ClaudeKey, ClaudeSummary, FoldSummary } from './wire.ts'
 
 /** What a store of sessions can do beside the least. */
@@ -155,8 +155,8 @@ export const claudeSessionStore = (
 
 const namespace = 'claude-agent'
 
-const openTranscripts = (store: Store): ((key: ClaudeKey) => KeptSession) => {
-  const open = keptSessions(store)
+const openTranscripts = (store: Store): ((key: ClaudeKey) => AdapterSession) => {
+  const open = adapterSessions(store)
   return (key) => {
     return open(logOf(key, store), markOf(key))
   }
@@ -219,7 +219,7 @@ const entriesIn = (session: SessionReader, from: number): ClaudeEntry[] => {
 
 /** The ids of the lines of a session. Each note is looked at once for each handle. */
 const uuidsIn = (session: Session): ReadonlySet<string> => {
-  const known = looked.get(session) ?? { ids: new Set<string>(), notes: 0 }
+  const known = seenIds.get(session) ?? { ids: new Set<string>(), notes: 0 }
   const notes = session.notes()
   for (const note of notes.slice(known.notes)) {
     if (note.type !== 'application' || !isObject(note.content)) continue
@@ -228,11 +228,11 @@ const uuidsIn = (session: Session): ReadonlySet<string> => {
     if (typeof uuid === 'string') known.ids.add(uuid)
   }
   known.notes = notes.length
-  looked.set(session, known)
+  seenIds.set(session, known)
   return known.ids
 }
 
-const looked = new WeakMap<Session, { readonly ids: Set<string>; notes: number }>()
+const seenIds = new WeakMap<Session, { readonly ids: Set<string>; notes: number }>()
 
 /** The parents that lines name and nobody is. */
 const missingIn = (entries: readonly ClaudeEntry[]): readonly string[] => {

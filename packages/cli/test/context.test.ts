@@ -27,7 +27,7 @@ describe('indelible context', () => {
       /^coding-agent\.json: openai-chat, 19 messages\ncontext: \d+ messages, [\d,]+ of 1,200 tokens \(the record takes [\d,]+\); policy:paged, epoch:\d, degraded\n/,
     )
     expect(stdout).toMatch(/^0 full +system +\d+ {2}You are a coding agent\./m)
-    expect(stdout).toMatch(/^\d+–\d+ pointer +user +\d+ {2}\[\d+–\d+ are in short, /m)
+    expect(stdout).toMatch(/^\d+–\d+ pointer +user +\d+ {2}\[Messages \d+–\d+ are shortened /m)
   })
   it('--explain gives the reason for every page', () => {
     const { stdout } = indelible(['context', example, '--budget', '1200', '--explain'])

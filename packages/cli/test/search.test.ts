@@ -107,7 +107,7 @@ it('takes words that begin with a dash behind --', () => {
   expect(indelible(['search', '--store', store, '--', '-hay', 'needle']).stdout).toMatch(/^b:0 .*\n$/)
   expect(indelible(['search', '--store', store, '--', '-hay'])).toMatchObject({
     status: 1,
-    stderr: expect.stringContaining('-word only leaves messages out') as string,
+    stderr: expect.stringContaining('-word only excludes messages') as string,
   })
 })
 

@@ -206,14 +206,14 @@ declare const crypto: { readonly getRandomValues: (bytes: Uint8Array) => Uint8Ar
 /** Random bytes. */
 export const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
 
-const drawn = 256
+const drawnAtOnce = 256
 let pool: Nonce = { bytes: new Uint8Array(0), text: '' }
-let taken = drawn
+let taken = drawnAtOnce
 
 /** A random nonce. Many are drawn at once: to ask for each costs as much as to encrypt a row. None is given twice. */
 export const randomNonce = (): Nonce => {
-  if (taken === drawn) {
-    const bytes = randomBytes(nonceBytes * drawn)
+  if (taken === drawnAtOnce) {
+    const bytes = randomBytes(nonceBytes * drawnAtOnce)
     pool = { bytes, text: toBase64(bytes) }
     taken = 0
   }

@@ -37,17 +37,17 @@ export const sealMeta = (
 
 /** What the sealed part is bound to. */
 const aboutMeta = (id: string, { keys, from }: LogKeys, clear: JsonObject): string =>
-  `metadata ${JSON.stringify([id, keys, from, sorted(clear)])}`
+  `metadata ${JSON.stringify([id, keys, from, sortKeys(clear)])}`
 
-/** The same text, in whatever order a store gives the members back. */
-const sorted = (value: Json): Json =>
+/** The same text for any order in which a store returns the members. */
+const sortKeys = (value: Json): Json =>
   isArray(value)
-    ? (value as readonly Json[]).map(sorted)
+    ? (value as readonly Json[]).map(sortKeys)
     : isObject(value)
       ? Object.fromEntries(
           Object.entries(value as JsonObject)
             .toSorted(([one], [other]) => (one < other ? -1 : 1))
-            .map(([name, member]) => [name, sorted(member as Json)]),
+            .map(([name, member]) => [name, sortKeys(member as Json)]),
         )
       : value
 

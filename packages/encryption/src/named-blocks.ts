@@ -44,7 +44,7 @@ export const putNamed = async (
 }
 
 /** The encrypted forms of blocks; undefined for one that was not stored so. */
-const stored = async (
+const readStored = async (
   store: Store,
   scope: Uint8Array,
   digests: readonly BlockId[],
@@ -65,7 +65,7 @@ export const getNamed = async (
   scope: Uint8Array,
   digests: readonly BlockId[],
 ): Promise<Either<BlockFault, readonly (Uint8Array | undefined)[]>> => {
-  const ids = await stored(store, scope, digests)
+  const ids = await readStored(store, scope, digests)
   if (isLeft(ids)) return ids
   const found = await store.getBlocks(digests.map((digest, index) => ids.right[index] ?? digest))()
   if (isLeft(found)) return found
@@ -87,6 +87,6 @@ export const hasNamed = async (
   scope: Uint8Array,
   digests: readonly BlockId[],
 ): Promise<Either<BlockFault, readonly boolean[]>> => {
-  const ids = await stored(store, scope, digests)
+  const ids = await readStored(store, scope, digests)
   return isLeft(ids) ? ids : store.hasBlocks(digests.map((digest, index) => ids.right[index] ?? digest))()
 }

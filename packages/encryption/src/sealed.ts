@@ -2,7 +2,7 @@
 import { decrypt, decryptText, encrypt, encryptText, mac, nonceBytes, randomNonce, utf8 } from './aes.ts'
 
 /** A key for one use, made of a secret. */
-export const derived = (secret: Uint8Array, use: string): Uint8Array => mac(secret, utf8(`indelible ${use}`))
+export const deriveKey = (secret: Uint8Array, use: string): Uint8Array => mac(secret, utf8(`indelible ${use}`))
 
 /**
  * A text as base64. The nonce is random: a key may be used for 2^32 texts.

@@ -9,7 +9,7 @@ import { destroyedKeyLogOf, keyedLogOf, keyLogOf, keyLogs, ownStore } from 'inde
 import { pagesOf, reasonOf } from 'indelible/task/kit'
 import { fromBase64, randomBytes, toBase64 } from './aes.ts'
 import { checkedKey, type KeyRing } from './ring.ts'
-import { derived, openText, sealText } from './sealed.ts'
+import { deriveKey, openText, sealText } from './sealed.ts'
 
 const markKey = 'indelible.key'
 
@@ -43,7 +43,7 @@ const keyFault = (fault: StoreFault, operation: string): KeyFault => {
 }
 
 /** A key in memory. */
-interface Known {
+interface KnownKey {
   readonly secret: Uint8Array
   /** When it was last seen where keys are kept: milliseconds since 1970. */
   readonly seen: number
@@ -53,7 +53,7 @@ interface Known {
 export class Vault {
   readonly #ring: KeyRing
   readonly #store: Store
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Map<string, KnownKey>()
   #destroyed = destroyed
 
   constructor(ring: KeyRing, store: Store) {
@@ -124,7 +124,7 @@ export class Vault {
       return no(
         `the key ${name} is wrapped by the host key ${JSON.stringify(by)}, which the key ring lacks: this may be the wrong key file`,
       )
-    const secret = unwrapped(host, name, scope, text)
+    const secret = unwrapKey(host, name, scope, text)
     if (secret === undefined)
       return no(
         `the host key ${JSON.stringify(by)} of the key ring does not open the key ${name}: it is another key of that name, or the wrapped key was altered`,
@@ -205,7 +205,7 @@ export class Vault {
   /** The metadata of the log that keeps a key, in a scope. */
   #wrapped(name: string, scope: string, secret: Uint8Array): JsonObject {
     const { id, key } = checkedKey(this.#ring.current)
-    const wrapped = sealText(derived(key, 'wrap'), toBase64(secret), aboutKey(name, scope))
+    const wrapped = sealText(deriveKey(key, 'wrap'), toBase64(secret), aboutKey(name, scope))
     return { [markKey]: 1, by: id, scope, wrapped }
   }
 
@@ -272,8 +272,8 @@ const nameOf = ({ id }: LogInfo): string => id.slice(keyLogs.length)
 /** What a wrapped key is bound to. */
 const aboutKey = (name: string, scope: string): string => `key ${name} of ${scope}`
 
-const unwrapped = (key: Uint8Array, name: string, scope: string, text: string): Uint8Array | undefined => {
+const unwrapKey = (key: Uint8Array, name: string, scope: string, text: string): Uint8Array | undefined => {
   if (!(key instanceof Uint8Array && key.length === 32)) return undefined
-  const secret = openText(derived(key, 'wrap'), text, aboutKey(name, scope))
+  const secret = openText(deriveKey(key, 'wrap'), text, aboutKey(name, scope))
   return secret === undefined ? undefined : fromBase64(secret)
 }

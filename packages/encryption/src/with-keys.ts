@@ -60,7 +60,7 @@ import { clearMeta, forkedKeys, keyAt, openMeta, sealMeta, type LogKeys } from '
 import { getNamed, hasNamed, putNamed } from './named-blocks.ts'
 import { checkedKey, type KeyRing } from './ring.ts'
 import { beginningOf, decryptBlock, decryptRow, encryptedRowBody, encryptRows, type OwnKey } from './row-cipher.ts'
-import { derived, openText, sealText } from './sealed.ts'
+import { deriveKey, openText, sealText } from './sealed.ts'
 import { Vault } from './vault.ts'
 
 /** What a store with keys does with others' work. */
@@ -116,20 +116,20 @@ const scopeKey = 'scope'
 const freshEnough = 1000
 
 /** A log as it is known here: its keys, and the one that its new rows are encrypted by. Undefined: it is not encrypted. */
-type Known = (LogKeys & { readonly own: OwnKey }) | undefined
+type KnownLog = (LogKeys & { readonly own: OwnKey }) | undefined
 
 /** A log, and its metadata as it was given. */
-interface Opened {
-  readonly known: Known
+interface OpenedLog {
+  readonly known: KnownLog
   readonly log: LogInfo
 }
 
 /** By which key a log is the one that is meant. */
-const keyOf = (known: Known): string | null => known?.own.name ?? null
+const keyOf = (known: KnownLog): string | null => known?.own.name ?? null
 
 /** Rows to append, as they are stored in the log of that key. */
-type Stored = ReturnType<StoreEncryption['rows']>
-type ReadyRows = Extract<Stored, { readonly _tag: 'Right' }>['right'] & { readonly ownKey: string | null }
+type EncryptedRows = ReturnType<StoreEncryption['rows']>
+type ReadyRows = Extract<EncryptedRows, { readonly _tag: 'Right' }>['right'] & { readonly ownKey: string | null }
 type Ready = Either<StoreFault, ReadyRows>
 
 const aboutState = (id: string): string => `state ${id}`
@@ -140,7 +140,7 @@ class Encrypting {
   readonly #plain: NonNullable<KeysOptions['plain']>
   /** Plain sessions that were met. */
   readonly #plainSessions = new Set<string>()
-  readonly #logs = new Map<string, Known>()
+  readonly #logs = new Map<string, KnownLog>()
   /** The keys of rows, by the secret that they are made of. */
   readonly #derived = new WeakMap<Uint8Array, Uint8Array>()
   /** The last append of each log that had to wait before it could be sent: those behind it keep their order. */
@@ -319,7 +319,7 @@ class Encrypting {
   }
 
   #textKeyOf(secret: Uint8Array): Uint8Array {
-    const known = this.#derived.get(secret) ?? derived(secret, 'text')
+    const known = this.#derived.get(secret) ?? deriveKey(secret, 'text')
     this.#derived.set(secret, known)
     return known
   }
@@ -330,7 +330,7 @@ class Encrypting {
   }
 
   /** A log with its keys. What its metadata says is believed only if its own key has encrypted it. */
-  async #opened(log: LogInfo): Promise<Either<StoreFault, Opened>> {
+  async #opened(log: LogInfo): Promise<Either<StoreFault, OpenedLog>> {
     const opened = await this.#openedBy(log)
     // Who appends meanwhile goes by what was known before.
     if (isLeft(opened)) this.#logs.delete(log.id)
@@ -338,7 +338,7 @@ class Encrypting {
     return opened
   }
 
-  async #openedBy(log: LogInfo): Promise<Either<StoreFault, Opened>> {
+  async #openedBy(log: LogInfo): Promise<Either<StoreFault, OpenedLog>> {
     const { id, meta } = log
     if (!isEncryptedLog(log)) return this.#openedPlain(log)
     const encryption = encryptionOf(log)
@@ -358,7 +358,7 @@ class Encrypting {
   }
 
   /** A log that is not encrypted. */
-  async #openedPlain(log: LogInfo): Promise<Either<StoreFault, Opened>> {
+  async #openedPlain(log: LogInfo): Promise<Either<StoreFault, OpenedLog>> {
     const { id, meta } = log
     const opened = right({ known: undefined, log })
     if (isOwnId(id)) return opened
@@ -371,24 +371,24 @@ class Encrypting {
     if (!isSessionMeta(meta)) return opened
     this.#plainSessions.add(id)
     return this.#plain === 'refuse'
-      ? refused(id, "it can't be used by a store with keys (withKeys, plain: 'read' or 'continue')")
+      ? noKey(id, "it can't be used by a store with keys (withKeys, plain: 'read' or 'continue')")
       : opened
   }
 
   /** Whether rows may be added to a log that is not encrypted. */
   #continued(id: string): Either<StoreFaultOf<'NoKey'>, void> {
     return this.#plain !== 'continue' && this.#plainSessions.has(id)
-      ? refused(id, "it can't be continued by a store with keys (withKeys, plain: 'continue')")
+      ? noKey(id, "it can't be continued by a store with keys (withKeys, plain: 'continue')")
       : right(undefined)
   }
 
-  async #openedNow(id: string): Promise<Either<StoreFault, Opened>> {
+  async #openedNow(id: string): Promise<Either<StoreFault, OpenedLog>> {
     const log = await this.#inner.info(id)()
     return isLeft(log) ? log : this.#opened(log.right)
   }
 
   /** The keys of a log, as they are known here; looked up, if they are not. */
-  async #knownOf(id: string): Promise<Either<StoreFault, Known>> {
+  async #knownOf(id: string): Promise<Either<StoreFault, KnownLog>> {
     return this.#logs.has(id) ? right(this.#logs.get(id)) : mapRight(await this.#openedNow(id), ({ known }) => known)
   }
 
@@ -407,7 +407,7 @@ class Encrypting {
   }
 
   /** Without waiting: for a log that is known here. */
-  #encrypted(id: string, { expected, ...append }: Parameters<StoreEncryption['rows']>[1]): Stored {
+  #encrypted(id: string, { expected, ...append }: Parameters<StoreEncryption['rows']>[1]): EncryptedRows {
     if (!this.#logs.has(id))
       return left({ ...withoutKeys(id, undefined), reason: 'it was not opened through this store' })
     const known = this.#logs.get(id)
@@ -522,7 +522,7 @@ class Encrypting {
   /** A row that its log's key for that place has not encrypted was put there by somebody without keys. */
   async #decryptedBy(
     id: string,
-    known: Known,
+    known: KnownLog,
     rows: readonly StoredRow[],
   ): Promise<Either<StoreFault, readonly StoredRow[]>> {
     const decrypted: StoredRow[] = []
@@ -664,7 +664,7 @@ class Encrypting {
   /** What stands for a row, encrypted; the attachments of the row are collected. */
   async *#stubFor(
     id: string,
-    known: NonNullable<Known>,
+    known: NonNullable<KnownLog>,
     position: number,
     stub: string,
     attached: Set<BlockId>,
@@ -710,7 +710,7 @@ const isUnreadable = ({ _tag }: StoreFault): boolean =>
   _tag === 'NoKey' || _tag === 'DamagedLog' || _tag === 'DamagedBlock'
 
 /** Whether a row is encrypted, and not by the log's own key. A text that only looks so names no key. */
-const isOfAnother = (known: Known, body: string): boolean => {
+const isOfAnother = (known: KnownLog, body: string): boolean => {
   if (known !== undefined && body.startsWith(beginningOf(known.own.name))) return false
   const key = readEncrypted(body)?.key
   return key !== undefined && key !== known?.own.name && (known === undefined || /^[0-9a-f]{24}$/.test(key))
@@ -730,7 +730,7 @@ const attachmentsOf = ({ kind, body }: StoredRow): readonly BlockId[] => {
   return isLeft(message) ? [] : attachedTo(message.right as unknown as Message) // it was checked before it was appended
 }
 
-const refused = (id: string, reason: string): Either<StoreFaultOf<'NoKey'>, never> =>
+const noKey = (id: string, reason: string): Either<StoreFaultOf<'NoKey'>, never> =>
   left({ _tag: 'NoKey', id, key: 'none', reason })
 
 const damagedMeta = ({ id, head }: LogInfo, what: string): StoreFaultOf<'DamagedLog'> => ({

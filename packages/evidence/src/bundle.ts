@@ -49,7 +49,7 @@ export interface HeadInLedger<C extends Checkpoint = TrustedCheckpoint> {
   readonly recorded?: number
 }
 
-/** What a bundle that holds says. */
+/** The content of a valid bundle. */
 export interface ProvenInLedger extends Proven {
   /** The checkpoint that counts. */
   readonly checkpoint: TrustedCheckpoint

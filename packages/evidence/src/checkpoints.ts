@@ -17,7 +17,7 @@ import { askWitness, type Witness, type WitnessOptions } from './witness.ts'
 /** The id of the log that keeps a scope's checkpoints. */
 const checkpointsId = 'indelible.checkpoints'
 
-/** What a checkpoint is made with. */
+/** The options of a checkpoint. */
 export interface CheckpointOptions {
   /** Which log it is of: a name without a scheme that is this scope's alone, such as `example.com/agents/default`. */
   readonly origin: string
@@ -79,7 +79,7 @@ export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask
     for (;;) {
       const { head } = yield* need(readLedger(store))
       const kept = yield* need(listCheckpoints(store))
-      const remembered = yield* need(recalled(memories, origin))
+      const remembered = yield* need(recallHeads(memories, origin))
       for (const older of signedBefore(kept, options, remembered)) {
         const then = older.size > head.size ? undefined : yield* need(headAt(store, ledgerId, older.size))
         if (then?.root !== older.root)
@@ -118,7 +118,7 @@ const signedBefore = (
   return [kept.at(-1)?.head, greatest, ...remembered].filter((head) => head !== undefined)
 }
 
-const recalled = async (
+const recallHeads = async (
   memories: readonly SignerMemory[],
   origin: string,
 ): Promise<Either<AnyEvidenceFault, readonly (Head | undefined)[]>> => {

@@ -93,7 +93,7 @@ const evidenceSentences: Sentences<AnyEvidenceFault> = {
     `the signature by ${JSON.stringify(fault.name)} does not match the text: the text or the signature was changed`,
   NotSigned: (fault) =>
     `no signature by a trusted key: the trust file has keys of ${list(fault.wanted)}, and the signatures are by ${list(fault.found)}; if you trust that signer, add its key to the trust file`,
-  BadCheckpoint: (fault) => `the note is not a checkpoint that counts here: ${fault.reason}`,
+  BadCheckpoint: (fault) => `the note is not a valid checkpoint: ${fault.reason}`,
   BadBundle: (fault) => `the bundle proves nothing: ${fault.reason}`,
   TooFewWitnesses: (fault) =>
     `${fault.wanted} ${fault.wanted === 1 ? 'witness' : 'witnesses'} must have signed, found ${list(fault.found)}: ask witnesses with "indelible ledger witness", or lower the quorum`,

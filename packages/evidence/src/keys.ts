@@ -46,7 +46,7 @@ export interface NoteSigner {
 
 /** A key pair as texts. */
 export interface KeyPair {
-  /** The public key: whoever verifies needs it. */
+  /** The public key. Verifiers need it. */
   readonly vkey: string
   /** The private key. Keep it in a file of mode 600, or in a secret store. */
   readonly skey: string
@@ -75,7 +75,7 @@ export const newKey = (
   const id = keyIdOf(name, types[kind], publicKey)
   return Object.freeze({
     vkey: vkeyOf(name, types[kind], publicKey),
-    skey: `PRIVATE+KEY+${name}+${id}+${base64Of(typed(types[kind], seed))}`,
+    skey: `PRIVATE+KEY+${name}+${id}+${base64Of(withType(types[kind], seed))}`,
   })
 }
 
@@ -121,7 +121,7 @@ export const verifierOf = (vkey: string): Either<EvidenceFault, NoteVerifier> =>
               const seconds = new DataView(signature.buffer, signature.byteOffset).getBigUint64(0)
               // A time beyond what a number holds exactly is no time.
               if (seconds > BigInt(Number.MAX_SAFE_INTEGER)) return undefined
-              return fits(cosigned(text, Number(seconds)), signature.subarray(8))
+              return fits(cosignedText(text, Number(seconds)), signature.subarray(8))
                 ? { at: Number(seconds) * 1000 }
                 : undefined
             },
@@ -158,7 +158,7 @@ export const signerOf = (skey: string, now: () => number = Date.now): Either<Evi
               const seconds = Math.floor(now() / 1000)
               const signature = new Uint8Array(72)
               new DataView(signature.buffer).setBigUint64(0, BigInt(seconds))
-              signature.set(ed25519.sign(cosigned(text, seconds), seed), 8)
+              signature.set(ed25519.sign(cosignedText(text, seconds), seed), 8)
               return signature
             },
     }),
@@ -197,15 +197,15 @@ const fitsExactly = (text: Uint8Array, signature: Uint8Array, publicKey: Uint8Ar
 const numberOf = (bytes: Uint8Array): bigint => BigInt(`0x${bytesToHex(bytes.toReversed())}`)
 
 /** What a witness signs: the text behind a head of its own and a time. */
-const cosigned = (text: Uint8Array, seconds: number): Uint8Array =>
+const cosignedText = (text: Uint8Array, seconds: number): Uint8Array =>
   concatBytes(utf8Of(`cosignature/v1\ntime ${seconds}\n`), text)
 
 const isKeyName = (name: string): boolean => name.isWellFormed() && /^[^\s+\p{Cc}]+$/u.test(name)
 
-const typed = (type: number, bytes: Uint8Array): Uint8Array => Uint8Array.of(type, ...bytes)
+const withType = (type: number, bytes: Uint8Array): Uint8Array => Uint8Array.of(type, ...bytes)
 
 const vkeyOf = (name: string, type: number, publicKey: Uint8Array): string =>
-  `${name}+${keyIdOf(name, type, publicKey)}+${base64Of(typed(type, publicKey))}`
+  `${name}+${keyIdOf(name, type, publicKey)}+${base64Of(withType(type, publicKey))}`
 
 const keyIdOf = (name: string, type: number, publicKey: Uint8Array): string =>
   bytesToHex(portableSha256(Uint8Array.of(...utf8Of(`${name}\n`), type, ...publicKey)).subarray(0, 4))

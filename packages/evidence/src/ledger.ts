@@ -30,7 +30,7 @@ import {
 import { fail, need, pagesOf, untilFault, type Steps } from 'indelible/task/kit'
 import { evidenceSteps, evidenceTask, type AnyEvidenceFault, type EvidenceTask, type LedgerMismatch } from './fault.ts'
 
-/** What a ledger says. */
+/** The content of a ledger. */
 export interface Ledger {
   /** The head of the ledger itself. */
   readonly head: Head
@@ -92,7 +92,7 @@ export const updateLedger = (store: Store, sessions?: readonly string[]): Eviden
     let pieces: readonly KnownPiece[] | undefined
     const updated = await appendToLedger(store, ({ head, sessions: said }) =>
       untilFault(async function* () {
-        const before = recorded.get(store)
+        const before = knownPieces.get(store)
         const known = before?.head.root === head?.root ? before?.pieces : undefined
         const found = yield* ids === undefined ? sessionsOf(store, said, known) : theseSessions(store, said, ids)
         pieces = ids === undefined ? found.pieces : known
@@ -100,8 +100,8 @@ export const updateLedger = (store: Store, sessions?: readonly string[]): Eviden
         return { rows, more: { mismatches } }
       }),
     )
-    if (isLeft(updated) || updated.right.mismatches.length > 0 || pieces === undefined) recorded.delete(store)
-    else recorded.set(store, { head: updated.right.head, pieces })
+    if (isLeft(updated) || updated.right.mismatches.length > 0 || pieces === undefined) knownPieces.delete(store)
+    else knownPieces.set(store, { head: updated.right.head, pieces })
     return updated
   }, 'updateLedger')
 }
@@ -114,7 +114,7 @@ interface KnownPiece {
 }
 
 /** The sessions that a ledger is known to say the heads of, as long as it has this head and their pieces these digests. */
-const recorded = new WeakMap<Store, { readonly head: Head; readonly pieces: readonly KnownPiece[] }>()
+const knownPieces = new WeakMap<Store, { readonly head: Head; readonly pieces: readonly KnownPiece[] }>()
 
 /**
  * Remove a session and say so in the ledger, which is made if there is none. The row is written first: a process that
@@ -298,14 +298,18 @@ export const headAt = async (store: Store, id: string, size: number): Promise<Ei
 
 type Entries = LedgerContent['sessions']
 
-interface Compared {
+interface LedgerComparison {
   /** Rows that the ledger lacks. */
   readonly news: readonly LedgerRow[]
   readonly mismatches: readonly LedgerMismatch[]
 }
 
 /** Hold sessions against what the ledger says of them. */
-async function* compare(store: Store, ledger: Entries, { there, absent }: Found): Steps<AnyEvidenceFault, Compared> {
+async function* compare(
+  store: Store,
+  ledger: Entries,
+  { there, absent }: FoundSessions,
+): Steps<AnyEvidenceFault, LedgerComparison> {
   const news: LedgerRow[] = []
   const mismatches: LedgerMismatch[] = []
   for (const { id, head } of there.values()) {
@@ -343,7 +347,7 @@ const difference = async (
 }
 
 /** Sessions to compare. */
-interface Found {
+interface FoundSessions {
   /** Those that are there, the last created first. */
   readonly there: ReadonlyMap<string, Pick<SessionInfo, 'id' | 'head'>>
   /** What the ledger says of those that are not, and were not removed. */
@@ -352,7 +356,7 @@ interface Found {
   readonly pieces?: readonly KnownPiece[]
 }
 
-const isAbsent = (entry: LedgerEntry | undefined, there: Found['there']): entry is LedgerEntry =>
+const isAbsent = (entry: LedgerEntry | undefined, there: FoundSessions['there']): entry is LedgerEntry =>
   entry !== undefined && !entry.removed && !there.has(entry.id)
 
 /** The sessions of a store; only those of pieces that are not as they are known. */
@@ -360,7 +364,7 @@ async function* sessionsOf(
   store: Store,
   ledger: Entries,
   known?: readonly KnownPiece[],
-): Steps<AnyEvidenceFault, Found> {
+): Steps<AnyEvidenceFault, FoundSessions> {
   const there = new Map<string, SessionInfo>()
   const stored = store.pieces === undefined ? undefined : yield* need(store.pieces())
   if (stored === undefined) {
@@ -387,7 +391,11 @@ async function* sessionsOf(
   return { there, absent: [...gone].filter((entry) => isAbsent(entry, there)), pieces }
 }
 
-async function* theseSessions(store: Store, ledger: Entries, ids: readonly string[]): Steps<AnyEvidenceFault, Found> {
+async function* theseSessions(
+  store: Store,
+  ledger: Entries,
+  ids: readonly string[],
+): Steps<AnyEvidenceFault, FoundSessions> {
   const there = new Map<string, SessionInfo>()
   for (const id of ids) {
     const info = await describeSession(store, id)()

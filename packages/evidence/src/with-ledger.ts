@@ -1,6 +1,6 @@
 /** A store that keeps its ledger by itself: every so many appends, and with every removal. */
 import { isLeft, left } from 'indelible/json/kit'
-import { Lately } from 'indelible/sequence/kit'
+import { RecentMap } from 'indelible/sequence/kit'
 import type { Because, Store } from 'indelible/store'
 import { isOwnId, standsFor, storeTask } from 'indelible/store/kit'
 import { FaultError } from 'indelible/task/kit'
@@ -39,7 +39,7 @@ export const withLedger = (store: Store, options: WithLedgerOptions = {}): Store
   if (every !== undefined && !(Number.isSafeInteger(every) && every > 0))
     throw new TypeError(`withLedger: every is ${String(every)}; expected a whole number of appends above 0`)
   const because = { ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) }
-  const appends = new Lately<string, number>(mostCounted)
+  const appends = new RecentMap<string, number>(mostCounted)
   const counted = async (id: string): Promise<void> => {
     const count = (appends.get(id) ?? 0) + 1
     if (every === undefined) return

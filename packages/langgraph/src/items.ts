@@ -34,7 +34,7 @@ const valueOf = (message: Message, id: string | undefined): JsonObject => {
   return id === undefined ? value : { ...value, kwargs: { ...(value['kwargs'] as JsonObject), id } }
 }
 
-/** The message that is stored for an item; undefined if it is none, or would not come back as it is. */
+/** The stored message for an item; undefined if the item is not a message, or would come back changed. */
 export const messageOf = (text: string): Message | undefined => {
   if (!text.startsWith('{"lc":1')) return undefined
   const parsed = parseJson(text)

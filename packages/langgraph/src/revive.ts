@@ -14,24 +14,24 @@ export class Reviver {
   /** By shape: the class that makes messages of it, or `null`: only the serializer does. */
   readonly #makes = new Map<string, Make | null>()
 
-  /** What LangGraph's own serializer makes of this JSON: at once, or as a promise. */
+  /** The value that LangGraph's serializer loads from this JSON, at once or as a promise. */
   revive(value: Json, serde: SerializerProtocol): unknown {
     const shape = shapeOf(value)
     const fields = shape === undefined ? undefined : copyOf((value as JsonObject)['kwargs'] as Json, 0)
-    if (shape === undefined || fields === undefined) return loaded(value, serde)
+    if (shape === undefined || fields === undefined) return loadValue(value, serde)
     const make = this.#makes.get(shape)
     if (make === undefined) return this.#learn(shape, value, fields as Fields, serde)
-    return make === null ? loaded(value, serde) : new make(fields as Fields)
+    return make === null ? loadValue(value, serde) : new make(fields as Fields)
   }
 
   async #learn(shape: string, value: Json, fields: Fields, serde: SerializerProtocol): Promise<unknown> {
-    const made = await loaded(value, serde)
+    const made = await loadValue(value, serde)
     if (this.#makes.size < most) this.#makes.set(shape, classOf(made, fields))
     return made
   }
 }
 
-const loaded = (value: Json, serde: SerializerProtocol): Promise<unknown> =>
+const loadValue = (value: Json, serde: SerializerProtocol): Promise<unknown> =>
   serde.loadsTyped('json', JSON.stringify(value))
 
 /** The shapes that are remembered. A thread has a few. */

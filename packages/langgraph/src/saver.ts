@@ -24,7 +24,7 @@ import { hasField, ownFields, base64Of, bytesOfBase64, textOfUtf8, utf8Of } from
 import type { Message } from 'indelible/message'
 import { listSessions, type Session } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { idOfParts, keptSessions, removeMarked, type KeptSession, type Mark } from 'indelible/session/kit'
+import { idOfParts, adapterSessions, removeMarked, type AdapterSession, type Mark } from 'indelible/session/kit'
 import { pagesOf } from 'indelible/task/kit'
 import { jsonOf, messageOf, refTo, textOf, type Item } from './items.ts'
 import { Reviver } from './revive.ts'
@@ -36,9 +36,9 @@ import {
   noteOf,
   Thread,
   writeKey,
-  type Dumped,
+  type DumpedValue,
   type NotedValue,
-  type Stored,
+  type StoredCheckpoint,
   type Value,
   type Write,
 } from './thread.ts'
@@ -73,14 +73,14 @@ const markOf = (threadId: string): Mark => ({ [namespace]: 'thread', thread_id: 
 export class IndelibleSaver extends BaseCheckpointSaver {
   readonly #store: Store
   readonly #channel: string
-  readonly #open: (threadId: string) => KeptSession
+  readonly #open: (threadId: string) => AdapterSession
   readonly #threads = new WeakMap<Session, Thread>()
   readonly #reviver = new Reviver()
   /** LangGraph's own serializer, which does to every message what it did to the first; undefined if another was given. */
   readonly #ownSerde: SerializerProtocol | undefined
   /** The lists that were put last, by namespace and channel. */
-  readonly #known = new WeakMap<KeptSession, Map<string, Texts>>()
-  readonly #coming = new WeakMap<KeptSession, Coming>()
+  readonly #known = new WeakMap<AdapterSession, Map<string, Texts>>()
+  readonly #coming = new WeakMap<AdapterSession, Coming>()
 
   /**
    * @param options the serializer, and the channel of the conversation
@@ -90,7 +90,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     this.#ownSerde = serde === undefined ? this.serde : undefined
     this.#store = store
     this.#channel = channel
-    const open = keptSessions(store)
+    const open = adapterSessions(store)
     this.#open = (threadId) => open(this.idOf(threadId), markOf(threadId))
   }
 
@@ -134,7 +134,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       readonly [key: string]: string | undefined
     }
     const end: unknown = ownFields(before?.configurable ?? {})['checkpoint_id']
-    const found: { readonly thread: Thread; readonly threadId: string; readonly stored: Stored }[] = []
+    const found: { readonly thread: Thread; readonly threadId: string; readonly stored: StoredCheckpoint }[] = []
     for await (const threadId of thread_id === undefined ? this.#all() : [thread_id]) {
       const thread = await this.#read(threadId)
       for (const [ns, there] of thread?.checkpoints ?? []) {
@@ -181,7 +181,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   }
 
   async #put(
-    kept: KeptSession,
+    kept: AdapterSession,
     config: RunnableConfig,
     checkpoint: Checkpoint,
     metadata: CheckpointMetadata,
@@ -192,7 +192,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     const parent = fieldsOf(config)['checkpoint_id'] as string | undefined
     const { channel_values: channels, ...rest } = copyCheckpoint(checkpoint)
     const [dumpedRest, dumpedMetadata] = await Promise.all([this.#dump(rest), this.#dump(metadata)])
-    const values = new Map<string, Given>()
+    const values = new Map<string, ValueToStore>()
     const isNew = (channel: string): boolean => newVersions === undefined || Object.hasOwn(newVersions, channel)
     const known = this.#known.get(kept) ?? new Map<string, Texts>()
     this.#known.set(kept, known)
@@ -306,7 +306,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    * Note writes. Their messages are in the record behind those of their checkpoint, or they would be in the way there: if
    * that is not stored, only `anyway` notes them, and the note has their text.
    */
-  async #noteWrites(kept: KeptSession, one: ComingWrites, anyway: boolean): Promise<void> {
+  async #noteWrites(kept: AdapterSession, one: ComingWrites, anyway: boolean): Promise<void> {
     const { ns, id, taskId, taskPath, given } = one
     let waits = false
     await kept.change((session) => {
@@ -333,7 +333,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     this.#comingOf(kept).writes.delete(one)
   }
 
-  #comingOf(kept: KeptSession): Coming {
+  #comingOf(kept: AdapterSession): Coming {
     const coming = this.#coming.get(kept) ?? { puts: new Set(), dumps: new Set(), writes: new Set() }
     this.#coming.set(kept, coming)
     return coming
@@ -401,7 +401,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       at !== undefined && remaining.size > 0;
       at = at.parent === undefined ? undefined : thread.checkpoint(ns, at.parent)
     ) {
-      const writes = ordered(thread.writesOf(ns, at.id))
+      const writes = inOrder(thread.writesOf(ns, at.id))
       for (const channel of remaining) {
         steps.push({ channel, writes: writes.filter((write) => write.channel === channel) })
         const value = at.values.get(channel)
@@ -438,10 +438,10 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   async #tuple(
     thread: Thread,
     threadId: string,
-    { ns, id, parent, rest, metadata, values }: Stored,
+    { ns, id, parent, rest, metadata, values }: StoredCheckpoint,
     config: RunnableConfig = { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id } },
   ): Promise<CheckpointTuple> {
-    const writes = ordered(thread.writesOf(ns, id))
+    const writes = inOrder(thread.writesOf(ns, id))
     const checkpoint = (await this.#load(rest)) as Checkpoint
     checkpoint.channel_values = {}
     for (const [channel, value] of values) checkpoint.channel_values[channel] = await this.#live(value, thread.session)
@@ -465,19 +465,19 @@ export class IndelibleSaver extends BaseCheckpointSaver {
 
   /** Checkpoints before version 4 have their sends among the writes of their parent. */
   async #migrate(checkpoint: Checkpoint, thread: Thread, ns: string, parent: string): Promise<void> {
-    const sends = ordered(thread.writesOf(ns, parent)).filter(({ channel }) => channel === TASKS)
+    const sends = inOrder(thread.writesOf(ns, parent)).filter(({ channel }) => channel === TASKS)
     checkpoint.channel_values[TASKS] = await Promise.all(sends.map(({ value }) => this.#live(value, thread.session)))
     const versions = Object.values(checkpoint.channel_versions)
     checkpoint.channel_versions[TASKS] =
       versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined)
   }
 
-  async #dump(value: unknown): Promise<Dumped> {
+  async #dump(value: unknown): Promise<DumpedValue> {
     const [type, bytes] = await this.serde.dumpsTyped(value)
     return type === 'json' ? [type, textOfUtf8(bytes) ?? ''] : [type, base64Of(bytes)]
   }
 
-  async #load([type, text]: Dumped): Promise<unknown> {
+  async #load([type, text]: DumpedValue): Promise<unknown> {
     return this.serde.loadsTyped(type, type === 'json' ? text : (bytesOfBase64(text) ?? utf8Of('')))
   }
 
@@ -493,7 +493,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   }
 
   /** A list item by item, anything else whole. */
-  async #given(value: unknown, known = new Map<string, Texts>(), key = ''): Promise<Given> {
+  async #given(value: unknown, known = new Map<string, Texts>(), key = ''): Promise<ValueToStore> {
     const isSnapshot = isDeltaSnapshot(value)
     const given: unknown = isSnapshot ? value.value : value
     if (!Array.isArray(given) || given.length === 0) return { dumped: await this.#dump(value) }
@@ -538,7 +538,7 @@ interface ComingWrites {
   readonly id: string
   readonly taskId: string
   readonly taskPath: string
-  readonly given: readonly { readonly idx: number; readonly channel: string; readonly value: Given }[]
+  readonly given: readonly { readonly idx: number; readonly channel: string; readonly value: ValueToStore }[]
   isNoted: boolean
 }
 
@@ -550,7 +550,9 @@ interface Texts {
 }
 
 /** A value to store. */
-type Given = { readonly dumped: Dumped } | { readonly items: readonly string[]; readonly isSnapshot: boolean }
+type ValueToStore =
+  | { readonly dumped: DumpedValue }
+  | { readonly items: readonly string[]; readonly isSnapshot: boolean }
 
 /** What a caller configured: a prototype configures nothing. */
 const fieldsOf = ({ configurable = {} }: RunnableConfig): { readonly [field: string]: unknown } =>
@@ -573,13 +575,13 @@ const threadOf = (config: RunnableConfig): string => {
   return threadId
 }
 
-const ordered = (writes: ReadonlyMap<string, Write>): readonly Write[] =>
+const inOrder = (writes: ReadonlyMap<string, Write>): readonly Write[] =>
   [...writes.values()].toSorted((a, b) =>
     compareWritesSortKeys(writesSortKey(a.path, a.task, a.idx), writesSortKey(b.path, b.task, b.idx)),
   )
 
 /** The checkpoints before one that its channel is made of: back to the first that has its value. */
-function* ancestry(there: ReadonlyMap<string, Stored>, id: string, channel: string): Generator<string> {
+function* ancestry(there: ReadonlyMap<string, StoredCheckpoint>, id: string, channel: string): Generator<string> {
   for (let at = there.get(id); at !== undefined && !at.values.has(channel); at = there.get(at.parent ?? ''))
     if (at.parent !== undefined) yield at.parent
 }
@@ -628,12 +630,12 @@ const placedIn = (
   return { items, messages, retractFrom: at < conversation.length ? conversation.positionAt(at) : undefined }
 }
 
-/** What a message of a record was found to stand for, so that it is compared once. */
+/** The text and id of each message, kept so that a message is compared once. */
 const knownText = new WeakMap<object, { readonly text: string; readonly id: string | undefined }>()
 
 /** A list as what it adds to an earlier one. */
 const listOf = (
-  given: Extract<Given, { items: readonly string[] }>,
+  given: Extract<ValueToStore, { items: readonly string[] }>,
   before: Value | undefined,
   items: readonly Item[],
   session: Session,

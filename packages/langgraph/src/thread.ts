@@ -7,11 +7,11 @@ import { textOf, type Item, type ItemRef } from './items.ts'
 export const namespace = 'langgraph'
 
 /** A value as the serializer gave it. */
-export type Dumped = readonly [type: string, text: string]
+export type DumpedValue = readonly [type: string, text: string]
 
 /** The value of a channel: whole, or a list that shares its beginning with an earlier one. */
 export type Value =
-  | { readonly kind: 'whole'; readonly dumped: Dumped }
+  | { readonly kind: 'whole'; readonly dumped: DumpedValue }
   | {
       readonly kind: 'list'
       readonly base: Extract<Value, { kind: 'list' }> | undefined
@@ -24,13 +24,13 @@ export type Value =
     }
 
 /** A checkpoint. */
-export interface Stored {
+export interface StoredCheckpoint {
   readonly ns: string
   readonly id: string
   readonly parent: string | undefined
   /** The checkpoint without the values of its channels. */
-  readonly rest: Dumped
-  readonly metadata: Dumped
+  readonly rest: DumpedValue
+  readonly metadata: DumpedValue
   readonly values: ReadonlyMap<string, Value>
   /** The versions of the values. */
   readonly versions: { readonly [channel: string]: string | number }
@@ -51,11 +51,11 @@ type NotedValue =
   | { readonly same: true }
   /** That which the channel had at an earlier version. */
   | { readonly at: string | number }
-  | { readonly whole: Dumped }
+  | { readonly whole: DumpedValue }
   | { readonly keep: number; readonly add: readonly ItemRef[]; readonly snapshot?: true }
 
-/** What a note of ours says. */
-export type Noted =
+/** The content of our notes. */
+export type ThreadNote =
   | {
       readonly type: 'checkpoint'
       readonly ns: string
@@ -63,8 +63,8 @@ export type Noted =
       readonly parent: string | null
       /** The checkpoint whose values it shares. */
       readonly base: string | null
-      readonly rest: Dumped
-      readonly metadata: Dumped
+      readonly rest: DumpedValue
+      readonly metadata: DumpedValue
       readonly values: { readonly [channel: string]: NotedValue }
       /** The versions of these values. */
       readonly versions: { readonly [channel: string]: string | number }
@@ -79,7 +79,7 @@ export type Noted =
     }
   | { readonly type: 'prune'; readonly ns: string; readonly ids: readonly string[] }
 
-export const noteOf = (content: Noted): ApplicationNote => ({
+export const noteOf = (content: ThreadNote): ApplicationNote => ({
   type: 'application',
   namespace,
   content: content as unknown as Json,
@@ -88,7 +88,7 @@ export const noteOf = (content: Noted): ApplicationNote => ({
 /** The checkpoints and writes of a thread, as far as its session has been read. */
 export class Thread {
   readonly session: Session
-  readonly checkpoints: Map<string, Map<string, Stored>> = new Map()
+  readonly checkpoints: Map<string, Map<string, StoredCheckpoint>> = new Map()
   readonly #writes = new Map<string, Map<string, Write>>()
   readonly #versions = new Map<string, Value>()
   #notes = 0
@@ -106,10 +106,10 @@ export class Thread {
   }
 
   /** The checkpoint with an id; without one the last of the namespace. */
-  checkpoint(ns: string, id: string | undefined): Stored | undefined {
+  checkpoint(ns: string, id: string | undefined): StoredCheckpoint | undefined {
     const there = this.checkpoints.get(ns)
     if (there === undefined || id !== undefined) return id === undefined ? undefined : there?.get(id)
-    let last: Stored | undefined
+    let last: StoredCheckpoint | undefined
     for (const stored of there.values()) if (last === undefined || stored.id > last.id) last = stored
     return last
   }
@@ -125,7 +125,7 @@ export class Thread {
 
   #read(note: Note): void {
     if (note.type !== 'application' || note.namespace !== namespace || !isObject(note.content)) return
-    const noted = note.content as unknown as Noted // only `noteOf` writes notes of this namespace
+    const noted = note.content as unknown as ThreadNote // only `noteOf` writes notes of this namespace
     if (noted.type === 'checkpoint') {
       const base = noted.base === null ? undefined : this.checkpoints.get(noted.ns)?.get(noted.base)
       const { ns, id, rest, metadata } = noted
@@ -140,7 +140,7 @@ export class Thread {
         const version = noted.versions[channel]
         if (version !== undefined) this.#versions.set(versionKey(ns, channel, version), read)
       }
-      const there = this.checkpoints.get(ns) ?? new Map<string, Stored>()
+      const there = this.checkpoints.get(ns) ?? new Map<string, StoredCheckpoint>()
       there.set(id, { ns, id, parent: noted.parent ?? undefined, rest, metadata, values, versions: noted.versions })
       this.checkpoints.set(ns, there)
     } else if (noted.type === 'writes') {
@@ -199,7 +199,7 @@ export const itemsOf = (value: Extract<Value, { kind: 'list' }>): readonly Item[
 }
 
 /** The serialized value of a channel. */
-export const dumpedOf = (value: Value, session: SessionReader): Dumped => {
+export const dumpedOf = (value: Value, session: SessionReader): DumpedValue => {
   if (value.kind === 'whole') return value.dumped
   const list = `[${itemsOf(value)
     .map((item) => textOf(item, session))

@@ -1,4 +1,4 @@
-/** Items of the Agents SDK as messages of a record, and back: deeply equal, whatever they are made of. */
+/** Items of the Agents SDK as messages of a record, and back. The items that come back are deeply equal. */
 import type { AgentInputItem } from '@openai/agents-core'
 import { isObject, jsonEqual, isLeft, type Json, type JsonObject, liveOf, plainOf, type Tag } from 'indelible/json/kit'
 import { codecs } from 'indelible/codecs'
@@ -12,27 +12,29 @@ const tagField = 'indelible.tags'
 
 /** The messages that items are stored as. Throws a TypeError for what can't be stored. */
 export const messagesOf = (items: readonly AgentInputItem[]): readonly Message[] => {
-  const plain = items.map(tagged)
-  return plain.length === 0 ? [] : (decoded(plain) ?? plain.flatMap((item) => decoded([item]) ?? [asItIs(item)]))
+  const plain = items.map(tagItem)
+  return plain.length === 0
+    ? []
+    : (decodeItems(plain) ?? plain.flatMap((item) => decodeItems([item]) ?? [asItIs(item)]))
 }
 
-const tagged = (item: AgentInputItem): Json => {
+const tagItem = (item: AgentInputItem): Json => {
   const { value, tags } = plainOf(item)
   if (!isObject(value)) throw new TypeError('an item of a session is an object; nothing was stored')
   return tags.length === 0 ? value : { ...value, [tagField]: tags as unknown as Json }
 }
 
 /** The messages, if they give back just these items. */
-const decoded = (items: readonly Json[]): readonly Message[] | undefined => {
+const decodeItems = (items: readonly Json[]): readonly Message[] | undefined => {
   const read = codec.decode(items)
   if (isLeft(read) || read.right.losses.length > 0) return undefined
-  const back = encoded(read.right.messages)
+  const back = encodeItems(read.right.messages)
   return back !== undefined && jsonEqual(back as readonly Json[] as Json, items as Json)
     ? read.right.messages
     : undefined
 }
 
-const encoded = (messages: Sequence<Message>): readonly unknown[] | undefined => {
+const encodeItems = (messages: Sequence<Message>): readonly unknown[] | undefined => {
   const written = codec.encode(messages, { allow: 'unsettled' })
   return isLeft(written) ? undefined : written.right.wire
 }
@@ -42,7 +44,7 @@ const asItIs = (item: Json): Message => assistant(provider(codec.format, item))
 
 /** The items that messages stand for, as the SDK has them. */
 export const itemsOf = (messages: Sequence<Message>): AgentInputItem[] => {
-  const wire = encoded(messages)
+  const wire = encodeItems(messages)
   if (wire === undefined)
     throw new TypeError('a message names a stored block, which items of the Agents SDK have no word for')
   // The one cast: they are what was stored, or what the codec writes of other messages (a type test says they fit).

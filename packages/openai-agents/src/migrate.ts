@@ -6,8 +6,8 @@ export type ItemSource = Pick<Session, 'getItems'>
 
 /**
  * Copy the items of one session to the end of another, and give their number. Into a record:
- * `copyItems(old, agentsSession(store, { sessionId }))`. Back out: `copyItems(agentsSession(store, { sessionId }),
- * other)`.
+ * `copyItems(old, agentsSession(store, { sessionId }))`. Back out:
+ * `copyItems(agentsSession(store, { sessionId }), other)`.
  *
  * Throws  an error if the target has items already: a copy that is run twice would store them twice
  *

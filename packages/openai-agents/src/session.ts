@@ -12,7 +12,7 @@ import type { ApplicationNote, Note, RetractionNote } from 'indelible/notes/kit'
 import type { Message } from 'indelible/message'
 import type { Session, SessionReader, Together } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { keptSession, type Mark } from 'indelible/session/kit'
+import { adapterSession, type Mark } from 'indelible/session/kit'
 import { itemsOf, messagesOf } from './items.ts'
 
 /** Which session it is, and how it begins. */
@@ -44,7 +44,7 @@ export interface AgentsSessionOptions {
 export class AgentsSession implements SessionHistoryRewriteAwareSession, SessionHistoryTransactionAwareSession {
   readonly #sessionId: string
   readonly #initial: readonly Message[] | undefined
-  readonly #kept: ReturnType<typeof keptSession>
+  readonly #kept: ReturnType<typeof adapterSession>
   #begun: Promise<unknown> | undefined
 
   /**
@@ -54,7 +54,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
     const { sessionId = crypto.randomUUID(), initialItems = [], metadata = {} } = optionsOf('agentsSession', options)
     this.#sessionId = sessionId
     this.#initial = initialItems.length === 0 ? undefined : messagesOf(initialItems)
-    this.#kept = keptSession(store, sessionId, mark, metadata)
+    this.#kept = adapterSession(store, sessionId, mark, metadata)
   }
 
   /** @returns the id of the session in the store */
@@ -124,7 +124,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
     if (mutations.length === 0) return
     await this.#change((session) => {
       const there = itemsOf(session.conversation())
-      return became(session, mutated(there, mutations), there)
+      return became(session, applyMutations(there, mutations), there)
     })
   }
 
@@ -133,7 +133,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
    * @throws Error if the operation was applied with another change, or its precondition does not hold
    */
   async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {
-    const { operationId, transaction } = await checked(args)
+    const { operationId, transaction } = await checkItems(args)
     const digest = jsonOf(transaction)
     let refusal: string | undefined
     await this.#change((session) => {
@@ -267,7 +267,7 @@ function* ownNotes(session: SessionReader): Generator<JsonObject> {
 }
 
 /** A snapshot of a transaction, which the SDK's own session has checked. Throws its errors. */
-const checked = async (args: SessionHistoryTransactionArgs): Promise<SessionHistoryTransactionArgs> => {
+const checkItems = async (args: SessionHistoryTransactionArgs): Promise<SessionHistoryTransactionArgs> => {
   let once: SessionHistoryTransactionArgs = args
   let suffix: AgentInputItem[] = []
   try {
@@ -293,7 +293,7 @@ const snapshotOf = (args: SessionHistoryTransactionArgs): SessionHistoryTransact
 }
 
 /** The items with function calls replaced: the first one of an id, and its others left out. */
-const mutated = (
+const applyMutations = (
   items: readonly AgentInputItem[],
   mutations: SessionHistoryRewriteArgs['mutations'],
 ): readonly AgentInputItem[] => {

@@ -11,11 +11,11 @@ import {
   sameHead,
 } from 'indelible/store/kit'
 import type { Document } from './documents.ts'
-import { joined, usedAt, type Log } from './log.ts'
-import { escaped } from './rows.ts'
+import { joinPeaks, usedAt, type Log } from './log.ts'
+import { escapeBody } from './rows.ts'
 import { hash } from './sum.ts'
 
-/** What a log is going to be: from `before`, by one append after the other. */
+/** The future state of a log: `before`, then each planned append. */
 export interface Growths {
   readonly before: Log
   readonly after: Log
@@ -31,7 +31,7 @@ interface Step {
 export type DocumentsOf = (append: CheckedAppend, rows: readonly GrownRow[]) => readonly Document[] | undefined
 
 /** A log with one more append. Undefined: it does not continue it. */
-export const grown = ({ before, after: log, steps }: Growths, append: CheckedAppend): Growths | undefined => {
+export const growLog = ({ before, after: log, steps }: Growths, append: CheckedAppend): Growths | undefined => {
   if (!sameHead(append.expected, log.head) || !hasKey(log.meta, append.ownKey)) return undefined
   const step = growth(log, append, hash)
   const { head, entries, peaks } = step
@@ -88,7 +88,7 @@ export const appendStatement = (
     after.head.size,
     bytesOf(after.head.root),
     after.entries,
-    joined(after.peaks),
+    joinPeaks(after.peaks),
     after.appended ?? null,
   ])
   const ran: unknown[][] = []
@@ -114,7 +114,7 @@ export const appendStatement = (
         const { body, at, salt, erased, blocks: named } = row
         const place = placeOf({ kind, index })
         const [salted, leaf] = [salt, erased].map((digits) => (digits === undefined ? null : bytesOf(digits)))
-        rows.push([before.key, position, place, node, escaped(body), at, salted, leaf])
+        rows.push([before.key, position, place, node, escapeBody(body), at, salted, leaf])
         for (const block of new Set(named)) mentions.push([before.key, position, bytesOf(block)])
       }
       for (const block of append.blocks) blocks.push([before.key, block])

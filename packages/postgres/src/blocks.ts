@@ -1,4 +1,4 @@
-/** Blocks in the database: put and read on their own, without a row that speaks of them. */
+/** Blocks in the database, put and read on their own, without a row that references them. */
 import { blockIdOf, type BlockId } from 'indelible/proof/kit'
 import type { Block } from 'indelible/store/kit'
 import { bytesOf } from './append.ts'

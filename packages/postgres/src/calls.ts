@@ -14,7 +14,7 @@ export class Calls {
     this.#db = db
   }
 
-  /** What a method does: finished before a close, tried again where others were in the way, its failure a fault. */
+  /** Runs a method's work: a close waits for it, conflicts are retried, and an error becomes a fault. */
   run<T>(operation: string, work: () => Answer<T>): Answer<T> {
     return this.#db.track(async () => {
       try {

@@ -165,7 +165,7 @@ const unlike = async (query: Query, schema: string): Promise<readonly StoreFindi
   }
 }
 
-/** What `pg` makes of the columns: it gives a bigint as its digits. */
+/** The columns as `pg` returns them: a bigint is a string of digits. */
 interface LogSums {
   readonly scope: string
   readonly id: string

@@ -66,7 +66,7 @@ export interface Listening {
 }
 
 /** The connection is gone, with or without what was sent. */
-export class Lost extends Error {}
+export class ConnectionLost extends Error {}
 
 /** No connection could be had: nothing was sent. */
 export class Unreachable extends Error {}
@@ -95,7 +95,7 @@ export const within = <T>(milliseconds: number, work: () => Promise<T>): Promise
   shorter.run(Math.max(1, Math.ceil(milliseconds)), work)
 
 /** Pools, which stores may share, whose connections have a listener for errors. */
-const heard = new WeakSet<PostgresPool>()
+const listenedPools = new WeakSet<PostgresPool>()
 
 export class Database {
   readonly #pool: PostgresPool
@@ -112,8 +112,8 @@ export class Database {
     this.place = place
     this.schema = place.schema
     this.#limit = limit
-    if (heard.has(pool)) return
-    heard.add(pool)
+    if (listenedPools.has(pool)) return
+    listenedPools.add(pool)
     // For as long as a connection lives: its server can end it while the pool has taken its own listener off, and ours is
     // not on yet. Whoever uses it learns of that by the statement that fails.
     pool.on?.('connect', (client) => void client.on('error', () => undefined))
@@ -130,7 +130,7 @@ export class Database {
       try {
         return await this.write(text, values)
       } catch (error) {
-        if (!(error instanceof Lost) || others === 0) throw error
+        if (!(error instanceof ConnectionLost) || others === 0) throw error
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
     }
@@ -160,7 +160,7 @@ export class Database {
         return result
       } catch (error) {
         // What counts is why it failed. A connection that can't be rolled back must not go back to the pool with its locks.
-        if (!(error instanceof Lost)) await query('rollback').catch(abandon)
+        if (!(error instanceof ConnectionLost)) await query('rollback').catch(abandon)
         throw error
       }
     }, 'together')
@@ -256,9 +256,12 @@ export class Database {
         } catch (error) {
           if (stateOf(error) !== undefined) throw error
           broken = true
-          throw new Lost(`the connection to PostgreSQL was lost before the answer came (${messageOf(error)})`, {
-            cause: error,
-          })
+          throw new ConnectionLost(
+            `the connection to PostgreSQL was lost before the answer came (${messageOf(error)})`,
+            {
+              cause: error,
+            },
+          )
         } finally {
           clearTimeout(timer)
         }

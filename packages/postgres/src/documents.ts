@@ -123,7 +123,7 @@ export const scopeTerm = (scope: string): string => `\ue0ff${scope}`
 export const partTerm = '\ue0fe'
 
 /** As a word of a tsvector or a tsquery. */
-export const quoted = (term: string): string => `'${term.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
+export const quoteTerm = (term: string): string => `'${term.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 
 export const documentsOf = (scope: string, position: number, terms: readonly string[]): readonly Document[] => {
   if (terms.length === 0) return []
@@ -132,8 +132,8 @@ export const documentsOf = (scope: string, position: number, terms: readonly str
   for (const term of terms) {
     if (length > mostText) parts.push([])
     length = length > mostText ? term.length : length + term.length
-    parts.at(-1)?.push(quoted(term))
+    parts.at(-1)?.push(quoteTerm(term))
   }
-  const beside = [quoted(scopeTerm(scope)), ...(parts.length > 1 ? [quoted(partTerm)] : [])]
+  const beside = [quoteTerm(scopeTerm(scope)), ...(parts.length > 1 ? [quoteTerm(partTerm)] : [])]
   return parts.map((words, part) => ({ position, part, terms: [...beside, ...words].join(' ') }))
 }

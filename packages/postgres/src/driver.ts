@@ -1,4 +1,4 @@
-/** The store driver over PostgreSQL: each method a fixed number of statements, whatever it is given. */
+/** The store driver over PostgreSQL. Each method takes a fixed number of statements, for any arguments. */
 import { isLeft, left, right } from 'indelible/json/kit'
 import {
   notDeleted,
@@ -18,7 +18,7 @@ import type { Documents } from './documents.ts'
 import { Elsewhere } from './elsewhere.ts'
 import { Eraser } from './erase.ts'
 import { Leases } from './leases.ts'
-import { listed, piecesOf } from './list.ts'
+import { listLogs, piecesOf } from './list.ts'
 import { infoOf } from './log.ts'
 import { Logs } from './logs.ts'
 import { Search } from './search.ts'
@@ -53,7 +53,7 @@ export const postgresDriver = (
         rangeOf(log.head, log.peaks, hash)
         return right(infoOf(log))
       }),
-    list: (scope, given) => calls.run('list logs', async () => right(await listed(db.read, schema, scope, given))),
+    list: (scope, given) => calls.run('list logs', async () => right(await listLogs(db.read, schema, scope, given))),
     pieces: (scope) => calls.run('list logs', async () => right(await piecesOf(db.read, schema, scope))),
     update: (scope, id, given) => calls.run('update metadata', () => logs.update(scope, id, given)),
     append: (scope, id, append) =>
@@ -106,7 +106,7 @@ export const postgresDriver = (
       calls.run('check the store', async () =>
         right(await checkSchema(db.read, schema, (scope) => storeFor(driver, scope))),
       ),
-    repair: () => calls.run('repair the store', async () => right(await repaired(db, driver))),
+    repair: () => calls.run('repair the store', async () => right(await repairStore(db, driver))),
     index: search,
     states: {
       read: (scope, id) =>
@@ -140,7 +140,7 @@ export const postgresDriver = (
   return driver
 }
 
-const repaired = async (db: Database, driver: StoreDriver): Promise<readonly StoreRepair[]> => {
+const repairStore = async (db: Database, driver: StoreDriver): Promise<readonly StoreRepair[]> => {
   const repairs: StoreRepair[] = []
   for (const finding of await checkSchema(db.read, db.schema, (scope) => storeFor(driver, scope))) {
     const { repairable: _repairable, ...found } = finding

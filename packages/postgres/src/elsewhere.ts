@@ -11,12 +11,12 @@ import { Signals, type Wake } from 'indelible/store/kit'
 import { isUnsupported, type Database, type Listening } from './database.ts'
 
 /** Milliseconds that a process gathers changes for, before it notifies. */
-const gathered = 20
+const gatherMs = 20
 /** Milliseconds between two polls. */
 const fastPoll = 200
 const slowPoll = 5000
 /** Milliseconds until a lost connection is replaced. */
-const replaced = 1000
+const replaceMs = 1000
 /** Changes of more logs than this are told as one of all: a payload has 8,000 bytes. */
 const mostNamed = 200
 
@@ -58,7 +58,7 @@ export class Elsewhere {
   changed(key: string): void {
     if (!this.#canNotify || this.#ended) return
     this.#changed.add(digest(key))
-    this.#gathering ??= setTimeout(() => void this.#notify(), gathered).unref()
+    this.#gathering ??= setTimeout(() => void this.#notify(), gatherMs).unref()
   }
 
   /** What was gathered is sent, and nothing more is heard. */
@@ -132,7 +132,7 @@ export class Elsewhere {
     clearTimeout(this.#poll)
     this.#schedule()
     clearTimeout(this.#retry)
-    this.#retry = setTimeout(() => void this.#listen(), replaced)
+    this.#retry = setTimeout(() => void this.#listen(), replaceMs)
   }
 
   #heard(payload: string): void {

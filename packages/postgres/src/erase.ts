@@ -24,19 +24,19 @@ import {
   type StoreFault,
   type TextPlaces,
 } from 'indelible/store/kit'
-import { appendStatement, grown } from './append.ts'
+import { appendStatement, growLog } from './append.ts'
 import type { Database, Query, Rows } from './database.ts'
 import { forgetRows } from './documents.ts'
 import type { Leases } from './leases.ts'
 import { findLog, logColumns, logsOf, type Log } from './log.ts'
 import type { Logs } from './logs.ts'
-import { escaped, LogRows } from './rows.ts'
+import { escapeBody, LogRows } from './rows.ts'
 import { hash } from './sum.ts'
 
-type Answered = Omit<Erased, 'rows'>
+type ErasedExceptRows = Omit<Erased, 'rows'>
 
 /** A row that is erased, by its place. */
-interface Gone {
+interface ErasedRow {
   readonly segment: number
   readonly position: number
   readonly leaf: Uint8Array
@@ -51,7 +51,7 @@ const rowPiece = 5000
 const blockBytes = 8_000_000
 
 /** Ends a transaction: nothing of it stays. */
-class Refused extends Error {
+class EraseRefused extends Error {
   readonly fault: StoreFault
 
   constructor(fault: StoreFault) {
@@ -71,13 +71,13 @@ export class Eraser {
     this.#leases = leases
   }
 
-  async erase(scope: string, erasure: CheckedErasure | undefined): Answer<Answered> {
+  async erase(scope: string, erasure: CheckedErasure | undefined): Answer<ErasedExceptRows> {
     if (erasure === undefined) return right({ head: undefined, blocks: [], residue: [deadRows] })
     try {
       const done = await this.#db.transaction((query) => this.#together(query, scope, erasure))
       return right({ ...done, residue: [deadRows] })
     } catch (error) {
-      if (error instanceof Refused) return left(error.fault)
+      if (error instanceof EraseRefused) return left(error.fault)
       throw error
     }
   }
@@ -108,9 +108,9 @@ export class Eraser {
         ? await this.#db.read(
             `select r.segment, r.position from ${schema}.row r
              where r.scope = $1::text and exists (select 1 from unnest($2::text[]) as w (text) where strpos(r.body, w.text) > 0)`,
-            [scope, texts.map(escaped)],
+            [scope, texts.map(escapeBody)],
           )
-        : await this.#rowsWith(scope, finderOf(texts.map(escaped)))
+        : await this.#rowsWith(scope, finderOf(texts.map(escapeBody)))
     const rows = await this.#db.read(
       `with p (segment, position) as (
          select * from unnest($2::bigint[], $3::bigint[])
@@ -181,26 +181,30 @@ export class Eraser {
     return found
   }
 
-  async #together(query: Query, scope: string, { logs, ledger }: CheckedErasure): Promise<Omit<Answered, 'residue'>> {
+  async #together(
+    query: Query,
+    scope: string,
+    { logs, ledger }: CheckedErasure,
+  ): Promise<Omit<ErasedExceptRows, 'residue'>> {
     const { schema } = this.#db.place
     // One at a time in a scope, as for the rows of removed logs: two that drop the last two mentions of a block must see each other.
     await query(`update ${schema}.scope set last = last where name = $1::text`, [scope])
-    const gone: Gone[] = []
+    const gone: ErasedRow[] = []
     for (const { id, expected, rows, ...claim } of logs) {
       const log = await this.#locked(query, scope, id, expected)
-      if (log === undefined) throw new Refused({ _tag: 'NoSuchLog', id })
+      if (log === undefined) throw new EraseRefused({ _tag: 'NoSuchLog', id })
       if (claims(claim)) {
         await query(`select number from ${schema}.lease where scope = $1::text and log = $2::bigint for share`, [
           scope,
           log.key,
         ])
         const unleased = await this.#leases.against(query, scope, id, claim)
-        if (unleased !== undefined) throw new Refused(unleased)
+        if (unleased !== undefined) throw new EraseRefused(unleased)
       }
       const reading = new LogRows(query, schema, scope, log)
       for (const { position, leaf, stub } of rows) {
         const [row] = await reading.read({ from: position, to: position + 1 })
-        if (row === undefined || !equalBytes(rowLeaf(row, hash), leaf)) throw new Refused(notThatRow(id, position))
+        if (row === undefined || !equalBytes(rowLeaf(row, hash), leaf)) throw new EraseRefused(notThatRow(id, position))
         const segment = log.stretches.findLast(({ base }) => base <= position)?.segment ?? log.key
         if (row.erased === undefined) gone.push({ segment, position, leaf, stub })
       }
@@ -211,7 +215,7 @@ export class Eraser {
       `update ${schema}.row r set body = w.stub, salt = null, erased = w.leaf
        from unnest($2::bigint[], $3::bigint[], $4::text[], $5::bytea[]) as w (segment, position, stub, leaf)
        where r.scope = $1::text and r.segment = w.segment and r.position = w.position`,
-      [...places, gone.map(({ stub }) => escaped(stub)), gone.map(({ leaf }) => Buffer.from(leaf))],
+      [...places, gone.map(({ stub }) => escapeBody(stub)), gone.map(({ leaf }) => Buffer.from(leaf))],
     )
     await query(
       `delete from ${schema}.state where scope = $1::text
@@ -250,13 +254,13 @@ export class Eraser {
     const log = await this.#locked(query, scope, id, append.expected)
     if (log === undefined) {
       const made = append.expected.size === 0 && (await this.#logs.createIn(query, scope, id, meta, append))
-      if (made === false || made === undefined) throw new Refused({ _tag: 'NoSuchLog', id })
+      if (made === false || made === undefined) throw new EraseRefused({ _tag: 'NoSuchLog', id })
       return made.head
     }
-    const growths = grown({ before: log, after: log, steps: [] }, append)
-    if (growths === undefined) throw new Refused(conflict(id, append.expected, log.head, []))
+    const growths = growLog({ before: log, after: log, steps: [] }, append)
+    if (growths === undefined) throw new EraseRefused(conflict(id, append.expected, log.head, []))
     const { text, values } = appendStatement(this.#db.schema, scope, [growths], noDocuments)
-    if ((await query(text, values)).length === 0) throw new Refused(conflict(id, append.expected, log.head, []))
+    if ((await query(text, values)).length === 0) throw new EraseRefused(conflict(id, append.expected, log.head, []))
     return growths.after.head
   }
 
@@ -265,7 +269,7 @@ export class Eraser {
     const { schema } = this.#db.place
     await query(`select 1 from ${schema}.log where scope = $1::text and id = $2::text for no key update`, [scope, id])
     const log = await findLog(query, schema, scope, id)
-    if (log !== undefined && !sameHead(log.head, expected)) throw new Refused(conflict(id, expected, log.head, []))
+    if (log !== undefined && !sameHead(log.head, expected)) throw new EraseRefused(conflict(id, expected, log.head, []))
     return log
   }
 }

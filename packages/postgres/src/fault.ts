@@ -1,6 +1,6 @@
-/** What PostgreSQL answers, as faults of the store. */
+/** PostgreSQL's errors, as faults of the store. */
 import type { OpenStoreFault } from 'indelible/store/kit'
-import { Lost, stateOf, within, type Place } from './database.ts'
+import { ConnectionLost, stateOf, within, type Place } from './database.ts'
 
 // https://www.postgresql.org/docs/18/errcodes-appendix.html
 export const foreignKey = '23503'
@@ -9,7 +9,7 @@ const serialization = '40001'
 const deadlock = '40P01'
 const readOnly = '25006'
 const diskFull = '53100'
-export const canceled = '57014'
+export const queryCanceled = '57014'
 const lockNotAvailable = '55P03'
 // Somebody has made it since it was looked for.
 const duplicateSchema = '42P06'
@@ -25,12 +25,17 @@ export const faultOf = (error: unknown, place: Place, operation: string): OpenSt
       return { _tag: 'ReadOnly', path: place.name }
     case diskFull:
       return { _tag: 'Full', path: place.name }
-    case canceled:
+    case queryCanceled:
     case lockNotAvailable:
       return { _tag: 'Busy', waited: place.timeout }
     default:
       if (isPassing(error)) return { _tag: 'Busy', waited: place.timeout }
-      return { _tag: 'Io', operation, cause: error, ...(error instanceof Lost && { outcome: 'unknown' as const }) }
+      return {
+        _tag: 'Io',
+        operation,
+        cause: error,
+        ...(error instanceof ConnectionLost && { outcome: 'unknown' as const }),
+      }
   }
 }
 

@@ -3,7 +3,7 @@ import { isLeft, left, right } from 'indelible/json/kit'
 import {
   againstClaim,
   type Answer,
-  changed,
+  changeLease,
   claims,
   type Lease,
   type LeaseChange,
@@ -14,7 +14,7 @@ import {
 import type { Database, Query, Rows } from './database.ts'
 
 /** A log's lease, and the time of the server. */
-interface Found {
+interface FoundLease {
   readonly key: string
   readonly row: LeaseRow | undefined
   readonly now: number
@@ -31,7 +31,7 @@ export class Leases {
   async change(scope: string, id: string, change: LeaseChange): Answer<Lease | undefined> {
     const first = await this.#find(this.#db.read, scope, id)
     if (first === undefined) return left({ _tag: 'NoSuchLog', id })
-    const foreseen = changed(id, first.row, change, first.now)
+    const foreseen = changeLease(id, first.row, change, first.now)
     if (isLeft(foreseen)) return foreseen
     if (foreseen.right.row === undefined) return right(foreseen.right.lease)
     return this.#db.transaction(async (query): Answer<Lease | undefined> => {
@@ -49,7 +49,7 @@ export class Leases {
       )
       const found = await this.#find(query, scope, id) // the time after the wait
       if (found === undefined) return left({ _tag: 'NoSuchLog', id })
-      const outcome = changed(id, found.row, change, found.now)
+      const outcome = changeLease(id, found.row, change, found.now)
       if (isLeft(outcome)) return outcome
       const { row, lease } = outcome.right
       if (row !== undefined)
@@ -69,7 +69,7 @@ export class Leases {
   }
 
   /** Undefined: there is no such log. */
-  async #find(query: Query, scope: string, id: string): Promise<Found | undefined> {
+  async #find(query: Query, scope: string, id: string): Promise<FoundLease | undefined> {
     const [found] = await query(
       `select l.key, s.number, s.holder, s.stop_requested, extract(epoch from s.expires)::float8 * 1000 as expires, extract(epoch from clock_timestamp())::float8 * 1000 as now
        from ${this.#db.schema}.log l left join ${this.#db.schema}.lease s on s.scope = l.scope and s.log = l.key

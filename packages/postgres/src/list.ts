@@ -39,7 +39,7 @@ export const piecesOf = async (query: Query, schema: string, scope: string): Pro
 /** How many logs a statement gives that looks for more with the wanted metadata. */
 const listPiece = 1000
 
-export const listed = async (
+export const listLogs = async (
   query: Query,
   schema: string,
   scope: string,

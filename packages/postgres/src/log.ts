@@ -38,7 +38,7 @@ export const infoOf = ({ id, head, entries, created, appended, meta, version }: 
   logInfo({ id, head, entries, created, appended, meta, version })
 
 /** A compact range's peaks as they are kept: one after the other. */
-export const joined = (peaks: readonly Uint8Array[]): Buffer => Buffer.concat(peaks)
+export const joinPeaks = (peaks: readonly Uint8Array[]): Buffer => Buffer.concat(peaks)
 
 /**
  * The time by which a log is listed, as SQL: of its last use, in seconds. An append in the same second changes no column of
@@ -49,7 +49,7 @@ export const usedAt = (time: string): string => `(${time}) / 1000`
 /** Bytes of our own: a driver's may stand in a buffer that more is in. */
 export const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
-/** What `pg` makes of the columns: it gives a bigint as its digits. */
+/** The columns as `pg` returns them: a bigint is a string of digits. */
 interface LogRow {
   readonly id: string
   readonly key: string

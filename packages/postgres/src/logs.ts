@@ -14,20 +14,20 @@ import {
   type LogInfo,
   momentOf,
   type StoreFault,
-  type Unchanged,
+  type UnchangedLog,
 } from 'indelible/store/kit'
-import { appendStatement, bytesOf, grown } from './append.ts'
+import { appendStatement, bytesOf, growLog } from './append.ts'
 import { stateOf, type Database, type Query } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
 import { foreignKey } from './fault.ts'
 import type { Leases } from './leases.ts'
-import { findLog, infoOf, joined, logColumns, logsOf, usedAt, type Log, type Stretch } from './log.ts'
+import { findLog, infoOf, joinPeaks, logColumns, logsOf, usedAt, type Log, type Stretch } from './log.ts'
 import type { LogRows } from './rows.ts'
 import { createdSum, hash, metaSum } from './sum.ts'
 import { termsOf } from './terms.ts'
 import type { Writer } from './writer.ts'
 
-/** What a new log has before rows of its own. */
+/** The initial state of a new log. */
 interface Origin {
   readonly stretches: readonly Stretch[]
   readonly range: CompactRange
@@ -104,7 +104,7 @@ export class Logs {
   }
 
   /** Remove a log, and give its segment, whose rows are still there. */
-  async remove(scope: string, id: string, unchanged: Unchanged | undefined): Answer<number> {
+  async remove(scope: string, id: string, unchanged: UnchangedLog | undefined): Answer<number> {
     return this.#db.transaction(async (query): Answer<number> => {
       const s = this.#db.schema
       // The log first, as for an erasure. Who makes another log changes the row of the scope.
@@ -140,7 +140,7 @@ export class Logs {
     first: CheckedAppend,
   ): Promise<Log | undefined> {
     const made = await this.#start(run, scope, id, fresh, meta)
-    const growths = made && grown({ before: made, after: made, steps: [] }, first)
+    const growths = made && growLog({ before: made, after: made, steps: [] }, first)
     if (growths === undefined) return undefined
     const { text, values } = appendStatement(this.#db.schema, scope, [growths], (append, rows) =>
       this.#documents.of(scope, append, rows),
@@ -203,7 +203,7 @@ export class Logs {
         [...stretches.map(({ base }) => base), range.size],
         range.size,
         entries,
-        joined(range.peaks),
+        joinPeaks(range.peaks),
         bytesOf(head.root),
         created,
         text,
@@ -243,5 +243,5 @@ const updateText = (schema: string, isClaiming: boolean): string =>
     ${isClaiming ? 'and (select number from held) is not distinct from $8::bigint' : ''}
   returning ${logColumns}`
 
-/** A version that there can be; -1 is none. */
+/** A valid version; -1 if the value is not one. */
 const versionIn = (version: number): number => (Number.isSafeInteger(version) ? version : -1)

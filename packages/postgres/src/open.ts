@@ -76,7 +76,7 @@ const formatOf = async (
     `select exists (select 1 from ${tables}) as taken,
        array(select c.attname::text from pg_catalog.pg_attribute c
          where c.attnum > 0 and c.attrelid in (select t.oid from ${tables} and t.relname = 'indelible')) as columns`,
-    [unquoted(place.schema)],
+    [unquote(place.schema)],
   )
   const columns = (there?.['columns'] ?? []) as readonly string[]
   if (there?.['taken'] !== true) return right(undefined)
@@ -97,7 +97,7 @@ const formatOf = async (
   return problem === undefined ? right(found.number) : left(problem)
 }
 
-const unquoted = (identifier: string): string => identifier.slice(1, -1).replaceAll('""', '"')
+const unquote = (identifier: string): string => identifier.slice(1, -1).replaceAll('""', '"')
 
 /** A number for a text, the same in every process. */
 const hashOf = (text: string): number => {

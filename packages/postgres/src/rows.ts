@@ -1,8 +1,8 @@
 /** Rows of a log in the database: reading them, whichever segments hold them, in a fixed number of statements. */
 import {
   Damaged,
-  placed,
-  type Placed,
+  decodePlace,
+  type RowPlace,
   type Positions,
   positionsOf,
   rowIn,
@@ -14,7 +14,7 @@ import type { Query } from './database.ts'
 import { plain, type Log } from './log.ts'
 
 /** What is kept beside a row. */
-interface Beside extends Placed {
+interface Beside extends RowPlace {
   readonly node: Uint8Array
 }
 
@@ -60,7 +60,7 @@ export class LogRows {
     const found = new Map(
       rows.map(({ position, place, node }) => [
         Number(position),
-        { ...placed(Number(place)), node: plain(node as Buffer) },
+        { ...decodePlace(Number(place)), node: plain(node as Buffer) },
       ]),
     )
     const missing = wanted.find((position) => !found.has(position))
@@ -89,7 +89,7 @@ export class LogRows {
     )
     const rows = found.map(({ position, place, body, at, salt, erased }, index): StoredRow => {
       if (Number(position) !== from + index) throw new Damaged(from + index, 'its row is missing')
-      return rowIn(from + index, Number(place), unescaped(body as string), Number(at), salt, erased)
+      return rowIn(from + index, Number(place), unescapeBody(body as string), Number(at), salt, erased)
     })
     if (rows.length !== to - from) throw new Damaged(from + rows.length, 'its row is missing')
     return rows
@@ -99,10 +99,10 @@ export class LogRows {
   async #positions({ only, ...slice }: RowRange): Promise<Positions> {
     const { head, entries } = this.#log
     const { size } = head
-    if (only === undefined) return positionsOf(this.#log, slice, unasked)
+    if (only === undefined) return positionsOf(this.#log, slice, neverAsked)
     const count = only === 'entry' ? entries : size - entries
     // A log of that kind alone has as many rows, so its range is that among the kind.
-    const { start, end } = positionsOf({ head: { ...head, size: count }, entries: count }, slice, unasked)
+    const { start, end } = positionsOf({ head: { ...head, size: count }, entries: count }, slice, neverAsked)
     if (start >= end) return { start: 0, end: 0 }
     const [first, last] = await Promise.all([
       start === 0 ? 0 : this.#positionOf(only, start, count),
@@ -120,7 +120,7 @@ export class LogRows {
       const probes = Array.from({ length: Math.ceil((high - low) / step) }, (_, probe) => low + probe * step)
       const found = await this.at(probes)
       for (const position of probes) {
-        const row = found.get(position) as Placed // `at` throws if one is not there
+        const row = found.get(position) as RowPlace // `at` throws if one is not there
         const through = row.kind === kind ? row.index + 1 : position - row.index // how many of the kind up to there
         if (through > index) {
           high = position
@@ -140,15 +140,15 @@ export class LogRows {
 }
 
 /** Ranges over all rows are found without looking at any. */
-const unasked = (): Placed => {
+const neverAsked = (): RowPlace => {
   throw new Error('no row is asked for')
 }
 
 /** PostgreSQL's text has no U+0000. It stands as U+0001 and a 0, and U+0001 itself as U+0001 and a 1; JSON has neither. */
-export const escaped = (body: string): string =>
+export const escapeBody = (body: string): string =>
   body.includes('\u0001') || body.includes('\0')
     ? body.replaceAll('\u0001', '\u00011').replaceAll('\0', '\u00010')
     : body
 
-export const unescaped = (body: string): string =>
+export const unescapeBody = (body: string): string =>
   body.includes('\u0001') ? body.replaceAll('\u00010', '\0').replaceAll('\u00011', '\u0001') : body

@@ -114,4 +114,4 @@ export const formatsFor = (schema: string): readonly Format[] => [
 ]
 
 /** As a part of a statement. */
-export const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`
+export const quoteIdentifier = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`

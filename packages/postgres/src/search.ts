@@ -14,7 +14,7 @@ import {
   type IndexDriver,
   isEncrypted,
   isEncryptedMeta,
-  placed,
+  decodePlace,
   type RowCursor,
   rowCursor,
   rowCursorIn,
@@ -29,8 +29,8 @@ import {
 import type { Blocks } from './blocks.ts'
 import type { Calls } from './calls.ts'
 import type { Database, Rows } from './database.ts'
-import { documentsOf, isIndexGone, partTerm, quoted, scopeTerm, type Documents } from './documents.ts'
-import { unescaped } from './rows.ts'
+import { documentsOf, isIndexGone, partTerm, quoteTerm, scopeTerm, type Documents } from './documents.ts'
+import { unescapeBody } from './rows.ts'
 
 /** How many rows one transaction indexes. */
 const pieceRows = 200
@@ -133,7 +133,7 @@ export class Search implements IndexDriver {
          join ${s}.search d on d.scope = $1::text and d.segment = p.segment and d.position >= p.first and d.position < p.beyond and d.part = 0
          join ${s}.row r on r.scope = d.scope and r.segment = d.segment and r.position = d.position
          where l.scope = $1::text and l.id = any($2::text[]) and d.terms @@ $3::tsquery limit ${mostInLogs}`,
-        [scope, logs, quoted(term)],
+        [scope, logs, quoteTerm(term)],
       )
       for (const row of rows) found.get(row['id'] as string)?.push(rowOf(row))
       return right(found)
@@ -377,6 +377,6 @@ const reach = (s: string): string => `
   left join ${s}.search_until u on u.scope = g.scope and u.segment = g.key`
 
 const rowOf = ({ position, place, body, at }: Readonly<Record<string, unknown>>): StoredRow =>
-  storedRow(Number(position), placed(Number(place)), unescaped(body as string), Number(at), undefined)
+  storedRow(Number(position), decodePlace(Number(place)), unescapeBody(body as string), Number(at), undefined)
 
-const termText = ({ term, prefix = false }: WantedTerm): string => `${quoted(term)}${prefix ? ':*' : ''}`
+const termText = ({ term, prefix = false }: WantedTerm): string => `${quoteTerm(term)}${prefix ? ':*' : ''}`

@@ -13,7 +13,7 @@ import { Documents } from './documents.ts'
 import { postgresDriver } from './driver.ts'
 import { faultOf, patiently } from './fault.ts'
 import { prepare } from './open.ts'
-import { quoted } from './schema.ts'
+import { quoteIdentifier } from './schema.ts'
 
 /** How to open a PostgreSQL store: with a connection string, or with a pool of yours. */
 export type PostgresOptions = (
@@ -57,8 +57,7 @@ export type PostgresOptions = (
  * Open the store in a schema of a database, or create it.
  *
  * A write resolves when its transaction is committed. It is then as durable as the server's `synchronous_commit` makes
- * it. A
- * lost connection is an `Io` fault; the next call gets another connection.
+ * it. A lost connection is an `Io` fault; the next call gets another connection.
  *
  * Cost    appends that wait together share one statement and one commit (bench: postgres)
  *
@@ -89,7 +88,11 @@ export const postgresStore = (options: PostgresOptions): Task<OpenStoreFault, St
       })
     const pool = poolOf(options, timeout)
     if (isLeft(pool)) return pool
-    const place: Place = { name: `schema ${schema} of ${nameOf(connectionString)}`, schema: quoted(schema), timeout }
+    const place: Place = {
+      name: `schema ${schema} of ${nameOf(connectionString)}`,
+      schema: quoteIdentifier(schema),
+      timeout,
+    }
     const end = async (): Promise<void> => {
       if (options.pool === undefined) await pool.right.end()
     }

@@ -5,7 +5,7 @@
 import { sumOf } from './sum.ts'
 import { isObject, type Json, type JsonObject } from 'indelible/json/kit'
 
-/** The terms of metadata, or of what is wanted of it, in decimal digits. Arrays have none. */
+/** The terms of metadata, or of a condition on it, in decimal digits. Arrays have none. */
 export const termsOf = (scope: string, meta: JsonObject): readonly string[] => {
   const terms = new Set<string>()
   const gather = (value: Json, path: readonly string[]): void => {

@@ -7,41 +7,41 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'indelible/json/kit'
 import { peakEnds, type BlockId } from 'indelible/proof/kit'
-import { Lately } from 'indelible/sequence/kit'
+import { RecentMap } from 'indelible/sequence/kit'
 import {
   type Appended,
   type CheckedAppend,
   conflict,
   Damaged,
-  diverged,
+  divergedFault,
   hasKey,
   type Head,
-  isLate,
+  isStaleHead,
   missedRange,
   namedElsewhere,
   olderSize,
   rangeOf,
-  repeated,
+  repeatedAppend,
   type StoreFault,
 } from 'indelible/store/kit'
-import { appendStatement, bytesOf, grown, type Growths } from './append.ts'
+import { appendStatement, bytesOf, growLog, type Growths } from './append.ts'
 import { isUnsupported, stateOf, within, type Database, type Rows } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
-import { canceled, faultOf, foreignKey, patiently } from './fault.ts'
+import { queryCanceled, faultOf, foreignKey, patiently } from './fault.ts'
 import { findLog, logColumns, readable, type Log } from './log.ts'
 import type { Leases } from './leases.ts'
 import { LogRows } from './rows.ts'
 import { hash } from './sum.ts'
 import type { Turns } from './turns.ts'
 
-type Answered = Either<StoreFault, Appended>
+type AppendAnswer = Either<StoreFault, Appended>
 
 interface Job {
   readonly scope: string
   readonly id: string
   readonly append: CheckedAppend
   readonly bytes: number
-  readonly answer: (answered: Answered) => void
+  readonly answer: (answered: AppendAnswer) => void
 }
 
 /** How many appends go in one statement. */
@@ -58,7 +58,7 @@ export class Writer {
   readonly #leases: Leases
   readonly #documents: Documents
   readonly #turns: Turns
-  readonly #known = new Lately<string, Log>(maxKnown)
+  readonly #known = new RecentMap<string, Log>(maxKnown)
   /** Logs that a statement is on its way for. */
   readonly #busy = new Set<string>()
   #queue: Job[] = []
@@ -72,7 +72,7 @@ export class Writer {
     this.#turns = turns
   }
 
-  append(scope: string, id: string, append: CheckedAppend): Promise<Answered> {
+  append(scope: string, id: string, append: CheckedAppend): Promise<AppendAnswer> {
     const bytes =
       append.rows.reduce((sum, { body }) => sum + body.length, 0) +
       append.blocks.reduce((sum, block) => sum + block.bytes.length, 0)
@@ -167,7 +167,7 @@ export class Writer {
       const log = keyOf(job)
       const before = this.#known.get(log)
       const { growth, jobs } = growths.get(log) ?? { growth: before && { before, after: before, steps: [] }, jobs: [] }
-      const next = growth && !repeats(growth, job) ? grown(growth, job.append) : undefined
+      const next = growth && !repeats(growth, job) ? growLog(growth, job.append) : undefined
       if (next === undefined) rest.push(job)
       else growths.set(log, { growth: next, jobs: [...jobs, job] })
     }
@@ -184,7 +184,7 @@ export class Writer {
       keys = await (planned.length === 1 ? work() : within(this.#db.place.timeout / 2, work))
     } catch (error) {
       // One log had all of the time. Those that are not in the statement have some of their own.
-      const isOver = stateOf(error) === canceled && planned.length === 1 && rest.length === 0
+      const isOver = stateOf(error) === queryCanceled && planned.length === 1 && rest.length === 0
       if (stateOf(error) === undefined || isOver) throw error
       for (const { jobs } of planned) for (const job of jobs) this.#known.delete(keyOf(job))
       return batch // one of them can't be done, and must not take the others with it
@@ -208,16 +208,16 @@ export class Writer {
    *
    * @param seen the log, if it was looked at just before
    */
-  async #alone(job: Job, since: number, seen: Log | undefined): Promise<Answered> {
+  async #alone(job: Job, since: number, seen: Log | undefined): Promise<AppendAnswer> {
     const { scope, id, append } = job
     try {
       return await patiently(
         this.#db.place.timeout,
-        async (): Promise<Answered> => {
+        async (): Promise<AppendAnswer> => {
           for (let refused = false; ; refused = true) {
             const log = (refused ? undefined : seen) ?? (await findLog(this.#db.read, this.#db.schema, scope, id))
             if (log === undefined) return left({ _tag: 'NoSuchLog', id })
-            if (!hasKey(log.meta, append.ownKey)) return left(diverged(id, append.expected, log.head))
+            if (!hasKey(log.meta, append.ownKey)) return left(divergedFault(id, append.expected, log.head))
             const rows = new LogRows(this.#db.read, this.#db.schema, scope, log)
             const before =
               append.operation === undefined
@@ -227,7 +227,7 @@ export class Writer {
             const unleased = await this.#leases.against(this.#db.read, scope, id, append)
             if (unleased !== undefined) return left(unleased)
             rangeOf(log.head, log.peaks, hash)
-            const growth = grown({ before: log, after: log, steps: [] }, append)
+            const growth = growLog({ before: log, after: log, steps: [] }, append)
             if (growth === undefined) {
               this.#known.set(keyOf(job), log) // whoever is refused tries again
               return left(await this.#conflict(log, append.expected, rows))
@@ -315,7 +315,7 @@ export class Writer {
     operation: string,
     append: CheckedAppend,
     rows: LogRows,
-  ): Promise<Answered | undefined> {
+  ): Promise<AppendAnswer | undefined> {
     const [found] = await this.#db.read(
       `select base, size, root from ${this.#db.schema}.operation where scope = $1::text and log = $2::bigint and id = $3::text`,
       [scope, log.key, operation],
@@ -325,22 +325,22 @@ export class Writer {
     if (size > log.head.size) return undefined // it was appended after the log was looked at: then the head has changed too
     const head = { size, root: (found['root'] as Buffer).toString('hex') }
     const stored = size === from ? [] : await rows.read({ from, to: size })
-    return repeated(log.id, { operation, from, head }, append.rows, stored)
+    return repeatedAppend(log.id, { operation, from, head }, append.rows, stored)
   }
 
   async #conflict({ id, head: actual }: Log, expected: Head, rows: LogRows): Promise<StoreFault> {
     const size = olderSize(expected, actual)
-    if (size === undefined) return diverged(id, expected, actual)
+    if (size === undefined) return divergedFault(id, expected, actual)
     const [peaks, missed] = await Promise.all([
       rows.nodes(peakEnds(size).map((end) => end - 1)),
       rows.read(missedRange(expected, actual)),
     ])
-    return isLate(expected, { size, peaks }, hash)
+    return isStaleHead(expected, { size, peaks }, hash)
       ? conflict(id, expected, actual, missed)
-      : diverged(id, expected, actual)
+      : divergedFault(id, expected, actual)
   }
 
-  /** Blocks that an append speaks of and that are nowhere. */
+  /** Blocks that an append references and that are missing. */
   async missing(scope: string, append: CheckedAppend): Promise<readonly BlockId[]> {
     const named = namedElsewhere(append)
     if (named.length === 0) return []

@@ -13,7 +13,7 @@ import { findingText, sessionMember, storeTask } from '../../../src/store/kit.ts
 import { postgresStore, type PostgresOptions } from '@indelible/postgres'
 import { storeContract, type StorePlace } from '@indelible/testing'
 import { cancelStatement } from '../src/cancel.ts'
-import { listed } from '../src/list.ts'
+import { listLogs } from '../src/list.ts'
 import { Database, type PostgresClient, type PostgresPool } from '../src/database.ts'
 import { endingProxy } from './postgres-ending-proxy.ts'
 import { bouncerVersion, hasTransactionMode, startBouncer, type Bouncer } from './pgbouncer.ts'
@@ -1108,7 +1108,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       for (let page = 0; page < 30; page++) {
         visited = 0
         const cursor = after?.split('.').map(Number)
-        const found = await listed(query, quoted(schema), 'default', {
+        const found = await listLogs(query, quoted(schema), 'default', {
           limit,
           by,
           where,

@@ -1,4 +1,4 @@
-/** What a provider answers, read from its body or from its stream: the message, its cost, and how it ended. */
+/** A provider's answer, read from its body or stream: the message, its usage, and how it ended. */
 import { createParser } from 'eventsource-parser'
 import { endOfString, isLeft, isObject, parseJson } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
@@ -8,7 +8,7 @@ import { mostPlain } from './body.ts'
 import { errorIn, type Api, type StreamState, type Wire } from './apis/index.ts'
 
 /** An answer, as far as it came. */
-export interface Answered {
+export interface RecordedAnswer {
   /** What to record of it. */
   readonly messages: readonly Message[]
   /** Whether it came to its end. */
@@ -18,7 +18,7 @@ export interface Answered {
   readonly model: string | undefined
   /** Why it stopped. */
   readonly stop: string | undefined
-  /** What a later request may continue it by. */
+  /** The id by which a later request continues it. */
   readonly id: string | undefined
   /** What the provider says went wrong. */
   readonly error: string | undefined
@@ -58,7 +58,7 @@ export class AnswerReader {
   }
 
   /** What was answered to a conversation. It is whole if its text says so, whatever became of the connection. */
-  end(after: readonly Message[] = []): Answered {
+  end(after: readonly Message[] = []): RecordedAnswer {
     const rest = this.#decoder.decode()
     if (this.#streams) {
       this.#parser.feed(rest)
@@ -73,7 +73,7 @@ export class AnswerReader {
   }
 
   /** One chunk, or a list of them, as far as it came. */
-  #ofChunks(body: string, after: readonly Message[]): Answered {
+  #ofChunks(body: string, after: readonly Message[]): RecordedAnswer {
     const isList = body.trimStart().startsWith('[')
     for (const text of isList ? objectsOf(body) : [body]) this.#event(text)
     const { wire, ended, error } = this.#state
@@ -86,7 +86,11 @@ export class AnswerReader {
     if (!isLeft(parsed) && isObject(parsed.right)) this.#state.take(parsed.right as Wire)
   }
 
-  #answered(wire: Wire | undefined, state: Pick<StreamState, 'ended' | 'error'>, after: readonly Message[]): Answered {
+  #answered(
+    wire: Wire | undefined,
+    state: Pick<StreamState, 'ended' | 'error'>,
+    after: readonly Message[],
+  ): RecordedAnswer {
     const { ended, error = this.#unread } = state
     const decoded = wire === undefined || error !== undefined ? undefined : this.#api.messages(wire, after)
     const messages = decoded === undefined || isLeft(decoded) ? [] : decoded.right.messages

@@ -31,7 +31,7 @@ export const hasTooManyValues = (json: string): boolean => {
 }
 
 /** Bytes of `gzip` or `deflate`, by the platform. Throws Error on another encoding, and on more bytes than `limit`. */
-export const decompressed = async (
+export const decompressBytes = async (
   encoding: string,
   bytes: Uint8Array,
   limit: number = mostPlain,

@@ -1,7 +1,7 @@
 /** Where the prefix that a provider had cached ended, and why. Providers cache tools, then the system text, then messages. */
 import { isLeft, isObject, parseJson } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
-import type { Said } from './compaction.ts'
+import type { IndexedMessages } from './compaction.ts'
 import type { SentBefore } from './conversation.ts'
 import { identityOf } from './identity.ts'
 import type { CacheBreak } from './receipt.ts'
@@ -20,7 +20,7 @@ export interface Edit {
  * The edit that leads from a conversation to a request which shares its first `len` messages; undefined if the request
  * only goes back. After an edit, answers or results that stood behind it are sent again.
  */
-export const editOf = (said: Said, given: readonly Message[], len: number): Edit | undefined => {
+export const editOf = (said: IndexedMessages, given: readonly Message[], len: number): Edit | undefined => {
   const behind = new Set<string>()
   for (let index = len; index < said.len; index++) behind.add(said.identityAt(index))
   const rest = given.slice(len)
@@ -28,7 +28,7 @@ export const editOf = (said: Said, given: readonly Message[], len: number): Edit
   if (!rest.some(({ role }, at) => role !== 'user' && role !== 'system' && behind.has(ids[at] as string)))
     return undefined
   const was = said.at(len)
-  const what = was === undefined ? 'a message' : named(was as Message, given.slice(0, len))
+  const what = was === undefined ? 'a message' : nameMessage(was as Message, given.slice(0, len))
   const done = ids.includes(said.identityAt(len))
     ? `a message was put before ${what}`
     : behind.has(ids[0] as string)
@@ -38,7 +38,7 @@ export const editOf = (said: Said, given: readonly Message[], len: number): Edit
 }
 
 /** A message in words. */
-const named = ({ role, content }: Message, before: readonly Message[]): string => {
+const nameMessage = ({ role, content }: Message, before: readonly Message[]): string => {
   if (role !== 'tool') return role === 'assistant' ? 'an answer' : `a ${role} message`
   const ids = new Set(content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
   const calls = before.flatMap((message) => message.content.filter((part) => part.type === 'tool_call'))

@@ -5,10 +5,10 @@ import type { ReceiptNote } from 'indelible/notes/kit'
 import { digestOf, type BlockId } from 'indelible/proof/kit'
 import { hasFailed } from 'indelible/session/kit'
 import type { Store } from 'indelible/store'
-import type { Answered } from './answer.ts'
+import type { RecordedAnswer } from './answer.ts'
 import { cacheBreak } from './cache-break.ts'
 import type { Compaction } from './compaction.ts'
-import { formsOf, type Forms, type Kept } from './content.ts'
+import { formsOf, type Forms, type ContentOptions } from './content.ts'
 import { problem, type Conversation, type SentBefore } from './conversation.ts'
 import { Conversations, isOver, keptAs, sharedFrom, type Unread } from './conversations.ts'
 import {
@@ -18,22 +18,22 @@ import {
   sentOf,
   type CacheBreak,
   type CallDetails,
-  type Sent,
+  type SentRuns,
   type SentEntries,
 } from './receipt.ts'
 import type { Tally } from './summary.ts'
-import type { Asked } from './wire.ts'
+import type { ParsedRequest } from './wire.ts'
 
 /** A call whose request is recorded: where its answer goes. */
-export interface Begun {
-  readonly asked: Asked
+export interface RecordedRequest {
+  readonly asked: ParsedRequest
   readonly conversation: Conversation
   /** The length of the conversation that was sent. */
   readonly len: number
   /** Its chain, and the messages of the request, which are its end. */
   readonly chain: readonly string[]
   readonly given: readonly Message[]
-  readonly sent: Sent
+  readonly sent: SentRuns
   readonly now: SentBefore
   readonly blocks: Pick<CallDetails, 'system' | 'tools'>
   readonly broke: CacheBreak | undefined
@@ -45,7 +45,7 @@ export interface Begun {
 export type OnPlace = (session: string) => void
 
 /** How a call went, seen from outside. */
-export type Told = Pick<CallDetails, 'at' | 'duration' | 'firstByte' | 'status' | 'error'>
+export type CallOutcome = Pick<CallDetails, 'at' | 'duration' | 'firstByte' | 'status' | 'error'>
 
 /** Records calls into the conversations that they continue. */
 export class Calls {
@@ -55,7 +55,7 @@ export class Calls {
   readonly #conversations: Conversations
   readonly #blocks = new Set<string>()
 
-  constructor(store: Store, kept: Kept, tally: Tally, tell: (unread: Unread) => void) {
+  constructor(store: Store, kept: ContentOptions, tally: Tally, tell: (unread: Unread) => void) {
     this.#store = store
     this.#forms = formsOf(kept)
     this.#tally = tally
@@ -63,7 +63,7 @@ export class Calls {
   }
 
   /** Record what a request says, and find where its answer goes. */
-  async begin(asked: Asked, named: string | undefined): Promise<Begun> {
+  async begin(asked: ParsedRequest, named: string | undefined): Promise<RecordedRequest> {
     const forms = this.#forms
     const given = asked.messages.map(forms.asked)
     for (let attempt = 1; ; attempt++) {
@@ -158,7 +158,12 @@ export class Calls {
   }
 
   /** Record an answer and the receipt of its call: behind what was sent, or in a fork where something else came there. */
-  async finish(begun: Begun, answered: Answered | undefined, told: Told, onPlace?: OnPlace): Promise<void> {
+  async finish(
+    begun: RecordedRequest,
+    answered: RecordedAnswer | undefined,
+    told: CallOutcome,
+    onPlace?: OnPlace,
+  ): Promise<void> {
     const { asked, len, chain, given, sent, blocks, broke, digest, head } = begun
     const forms = this.#forms
     const { error: broken, ...timed } = ownFields(told)

@@ -14,9 +14,9 @@ import { textOf, type Message } from 'indelible/message'
 import type { ApplicationNote } from 'indelible/notes/kit'
 import type { SessionReader } from 'indelible/session'
 import { identityOf } from './identity.ts'
-import { expanded, runsOf, type Sent, type SentEntries } from './receipt.ts'
+import { expandRuns, runsOf, type SentRuns, type SentEntries } from './receipt.ts'
 
-/** What a request made of a conversation. */
+/** The change that a client's compaction made to a conversation. */
 export interface Compaction {
   /** The index in the conversation from which on the request for the summary is taken out; its length, if nothing is. */
   readonly upTo: number
@@ -27,7 +27,7 @@ export interface Compaction {
 }
 
 /** Messages that can be read by their index. */
-export interface Said {
+export interface IndexedMessages {
   readonly len: number
   /** Undefined, where only a compaction has it. */
   readonly at: (index: number) => Immutable<Message> | undefined
@@ -43,10 +43,10 @@ export interface Said {
  * @param others what else the same client was answered
  */
 export const compactionOf = (
-  said: Said,
+  said: IndexedMessages,
   given: readonly Message[],
   shared: number,
-  others: readonly Said[],
+  others: readonly IndexedMessages[],
 ): Compaction | undefined => {
   // Whoever quotes an answer behind others that stay has gone back, and not compacted.
   if (given.slice(0, shared).some(({ role }) => role === 'assistant')) return undefined
@@ -77,7 +77,7 @@ interface Holder {
 
 /** Where a request holds the last answer of a conversation, behind what it continues. */
 const holderOf = (
-  said: Said,
+  said: IndexedMessages,
   given: readonly Message[],
   ids: readonly string[],
   shared: number,
@@ -88,7 +88,7 @@ const holderOf = (
   const same = ids.indexOf(said.identityAt(said.len - 1), shared)
   if (same !== -1) return { index: same, isWhole: true, summary: summaries[0]?.text }
   for (let index = shared; index < given.length; index++) {
-    const text = spaced(textOf(given[index] as Message))
+    const text = joinSpaces(textOf(given[index] as Message))
     const summary = summaries.find((one) => text.includes(one.spaced))
     if (summary !== undefined) return { index, isWhole: false, summary: summary.text }
   }
@@ -96,10 +96,10 @@ const holderOf = (
 }
 
 /** Whether a conversation quotes what a user says in another one. */
-const isAbout = (about: Said, said: Said): boolean => {
-  const told = (one: Said, role?: string): readonly string[] =>
+const isAbout = (about: IndexedMessages, said: IndexedMessages): boolean => {
+  const told = (one: IndexedMessages, role?: string): readonly string[] =>
     Array.from({ length: one.len }, (_, index) => one.at(index)).flatMap((message) =>
-      message === undefined || (role !== undefined && message.role !== role) ? [] : [spaced(textOf(message))],
+      message === undefined || (role !== undefined && message.role !== role) ? [] : [joinSpaces(textOf(message))],
     )
   const all = told(about).join(' ')
   return told(said, 'user').some((text) => text.length >= 8 && all.includes(text))
@@ -119,7 +119,7 @@ const summariesIn = (answer: string): readonly { readonly text: string; readonly
       .toSorted((a, b) => b.length - a.length)
       .slice(0, mostSummaries),
   ]
-    .map((text) => ({ text: text.trim(), spaced: spaced(text) }))
+    .map((text) => ({ text: text.trim(), spaced: joinSpaces(text) }))
     .filter(({ spaced }) => spaced.length >= 20)
 
 /** Each of them is looked for in each message of a request. */
@@ -143,10 +143,10 @@ const insidesOf = (text: string): readonly string[] => {
   return insides
 }
 
-const spaced = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
+const joinSpaces = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 
 /** The index of the first message of the question that the last message answers. */
-const questionOf = (said: Said): number => {
+const questionOf = (said: IndexedMessages): number => {
   let index = said.len - 1
   while (index > 0 && !['assistant', 'tool'].includes(said.at(index - 1)?.role ?? '')) index--
   return index
@@ -158,7 +158,7 @@ const some = (from: number, to: number, is: (index: number) => boolean): boolean
 }
 
 const compaction = (
-  said: Said,
+  said: IndexedMessages,
   ids: readonly string[],
   upTo: number,
   held: Holder | undefined,
@@ -179,7 +179,7 @@ const compaction = (
   return { upTo, summary: held?.summary, places }
 }
 
-/** What a client sends of a conversation since its last compaction: messages by where they stand, then the rest of it. */
+/** The part of a conversation that a client sends since its last compaction: messages by position, then the rest. */
 export interface Base {
   readonly entries: SentEntries
   /** What each of them says, by its identity. */
@@ -193,7 +193,7 @@ export const noBase: Base = { entries: [], identities: [], from: 0 }
 
 const namespace = 'indelible.recorder'
 
-/** A base, as it is noted. Identities only of what is no message of the record: the others say it themselves. */
+/** A base, as its note has it. It has identities only for entries that are not messages of the record. */
 export const noteOfBase = ({ entries, identities, from }: Base): ApplicationNote => ({
   type: 'application',
   namespace,
@@ -215,7 +215,7 @@ export const baseOf = (session: SessionReader): Base => {
     const { sent, identities, from } = note.content
     if (!Array.isArray(sent) || !Array.isArray(identities) || typeof from !== 'number') continue // of a newer version
     const others = (identities as readonly string[]).values()
-    const entries = expanded(sent as unknown as Sent)
+    const entries = expandRuns(sent as unknown as SentRuns)
     const view = session.view()
     return {
       entries,

@@ -8,7 +8,7 @@ import { identityOf } from './identity.ts'
 export type Redact = (message: Message) => Message
 
 /** What of messages is recorded. */
-export interface Kept {
+export interface ContentOptions {
   /**
    * Takes secrets out of everything before it is recorded: rules, or a redactor of `indelible/redact`. A function changes
    * each message, and sees nothing else. Default: nothing is changed.
@@ -30,8 +30,8 @@ export interface Forms {
   readonly beside: <T extends Json>(value: T) => T
 }
 
-/** How things are recorded. Throws TypeError, if a rule is none. */
-export const formsOf = (kept: Kept): Forms => {
+/** The recording options. Throws TypeError if a redaction rule is invalid. */
+export const formsOf = (kept: ContentOptions): Forms => {
   const { redact, content = true } = ownFields(kept)
   if (redact === undefined || typeof redact === 'function') {
     const form = (message: Message): Message => recordedForm(message, redact, content)

@@ -7,7 +7,7 @@ import { sessionFaultText } from 'indelible/session/kit'
 import type { Session } from 'indelible/session'
 import type { BlockId } from 'indelible/proof/kit'
 import { baseOf, noteOfBase, type Base, type Compaction } from './compaction.ts'
-import { chainOf, emptyChain, identityOf, linked, linkedTo } from './identity.ts'
+import { chainOf, emptyChain, identityOf, extendChain, linkedTo } from './identity.ts'
 import type { SentEntries } from './receipt.ts'
 
 /** What can go wrong with what is recorded. Told, never thrown at the caller of an API. */
@@ -110,7 +110,7 @@ export class Conversation {
     return conversation.positionAt(conversation.before(this.#base.from) + index) ?? this.session.len
   }
 
-  /** Append messages, from an index of the conversation on: what stood there is retracted. */
+  /** Append messages from an index of the conversation on. The messages there are retracted. */
   async replaceFrom(from: number, messages: readonly Message[]): Promise<Either<RecordFault, void>> {
     const { entries, identities } = this.#base
     if (from < entries.length) {
@@ -127,7 +127,7 @@ export class Conversation {
       if (this.#left.length > 16) this.#left.shift()
     }
     this.#chain.length = from + 1
-    for (const message of messages) this.#chain.push(linked(this.#chain.at(-1) as string, message))
+    for (const message of messages) this.#chain.push(extendChain(this.#chain.at(-1) as string, message))
     return right(undefined)
   }
 
@@ -185,7 +185,7 @@ export class Conversation {
   async finish(messages: readonly Message[], receipt: ReceiptNote): Promise<Either<RecordFault, void>> {
     const done = await this.session.append({ messages, notes: [receipt] }, { expectedHead: this.session.head() })()
     if (isLeft(done)) return this.#after(done)
-    for (const message of messages) this.#chain.push(linked(this.#chain.at(-1) as string, message))
+    for (const message of messages) this.#chain.push(extendChain(this.#chain.at(-1) as string, message))
     return right(undefined)
   }
 
@@ -207,7 +207,7 @@ export class Conversation {
   }
 }
 
-/** What a call was sent, as texts and digests. */
+/** The request of a call, as texts and digests. */
 export interface SentBefore {
   readonly tools: string | undefined
   readonly system: string | undefined

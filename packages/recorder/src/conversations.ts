@@ -11,17 +11,17 @@ import { Conversation, problem, type RecordFault } from './conversation.ts'
 import { chainOf, identityOf } from './identity.ts'
 import { Places, type PlaceKey } from './places.ts'
 import { blockIdOf, lastDetails } from './receipt.ts'
-import type { Asked } from './wire.ts'
+import type { ParsedRequest } from './wire.ts'
 
 /** How many sessions are kept open. */
 const maxOpen = 500
 
 /** The conversation that a request continues. */
-export interface Found {
+export interface FoundConversation {
   readonly conversation: Conversation
   /** The index of the conversation from which it appends. */
   readonly from: number
-  /** How many of its messages are there. */
+  /** How many messages of the request the conversation already has. */
   readonly taken: number
   /** What the client's own compaction has made of the conversation: the request goes on from there. */
   readonly compaction?: Compaction
@@ -53,7 +53,7 @@ export class Conversations {
   }
 
   /** Where a request goes. Sessions that can't be read are passed over, and told of. */
-  async find(asked: Asked, given: readonly Message[], named: string | undefined): Promise<Found> {
+  async find(asked: ParsedRequest, given: readonly Message[], named: string | undefined): Promise<FoundConversation> {
     const found = await this.#find(asked, given, named)
     const { session, len } = found.conversation
     if (found.from === len) found.conversation.caller = asked.caller
@@ -66,7 +66,7 @@ export class Conversations {
     return found
   }
 
-  async #find(asked: Asked, given: readonly Message[], named: string | undefined): Promise<Found> {
+  async #find(asked: ParsedRequest, given: readonly Message[], named: string | undefined): Promise<FoundConversation> {
     for (const key of [asked.previous, asked.conversation && keptAs(asked.conversation)]) {
       if (key === undefined) continue
       for (const { session, len } of await this.#placesOf(`r:${key}`)) {
@@ -118,7 +118,11 @@ export class Conversations {
   }
 
   /** Where the same was asked behind the first messages of a conversation, and not answered: it is asked again. */
-  async #askedBefore(conversation: Conversation, len: number, given: readonly Message[]): Promise<Found | undefined> {
+  async #askedBefore(
+    conversation: Conversation,
+    len: number,
+    given: readonly Message[],
+  ): Promise<FoundConversation | undefined> {
     const before = Array.from({ length: len + 1 }, (_, index) => conversation.chainAt(index) as string)
     const chain = [...before, ...chainOf(given, before.at(-1)).slice(1)]
     const match = await this.#longest(chain, undefined)
@@ -129,10 +133,10 @@ export class Conversations {
   /** The conversation of a client of which its own compaction made a request. */
   async #compacted(
     client: string,
-    asked: Asked,
+    asked: ParsedRequest,
     given: readonly Message[],
     chain: readonly string[],
-  ): Promise<Found | undefined> {
+  ): Promise<FoundConversation | undefined> {
     const conversations: Conversation[] = []
     for (const { session } of (await this.#placesOf(`c:${client}`)).slice(0, maxCandidates)) {
       const conversation = await this.#opened(session)
@@ -249,13 +253,13 @@ export class Conversations {
     return this.#keep(new Conversation(session.right, typeof client === 'string' ? client : undefined))
   }
 
-  async #fresh(asked: Asked, given: readonly Message[], id: string = newId(asked)): Promise<Conversation> {
+  async #fresh(asked: ParsedRequest, given: readonly Message[], id: string = newId(asked)): Promise<Conversation> {
     const made = await this.#made(asked, given, id)
     if (isLeft(made)) throw problem('create', id, made.left)
     return made.right
   }
 
-  async #made(asked: Asked, given: readonly Message[], id: string): Promise<Either<RecordFault, Conversation>> {
+  async #made(asked: ParsedRequest, given: readonly Message[], id: string): Promise<Either<RecordFault, Conversation>> {
     const title = titleOf(given)
     const metadata = {
       recorder: asked.api,
@@ -275,7 +279,7 @@ export class Conversations {
   }
 
   /** Undefined: it has ended, or can't be read. */
-  async #named(id: string, asked: Asked, given: readonly Message[]): Promise<Conversation | undefined> {
+  async #named(id: string, asked: ParsedRequest, given: readonly Message[]): Promise<Conversation | undefined> {
     const known = await this.#opened(id)
     if (known !== undefined) return known
     const made = await this.#made(asked, given, id)
@@ -365,7 +369,7 @@ export const sharedFrom = (from: number, conversation: Conversation, chain: read
 }
 
 /** Whether a request comes with the tools or the system text of a conversation, or says the same to its model. */
-const isAkin = (conversation: Conversation, { system, tools }: Asked, given: readonly Message[]): boolean => {
+const isAkin = (conversation: Conversation, { system, tools }: ParsedRequest, given: readonly Message[]): boolean => {
   const before = lastDetails(conversation.session)
   if (tools !== undefined && before?.tools === blockIdOf(tools)) return true
   if (system !== undefined && before?.system === blockIdOf(system)) return true
@@ -387,7 +391,7 @@ const titleOf = (messages: readonly Message[]): string | undefined => {
   return text?.split('\n')[0]?.slice(0, 80).toWellFormed()
 }
 
-const newId = ({ client }: Asked): string => {
+const newId = ({ client }: ParsedRequest): string => {
   const name = client?.replaceAll(/[^\w.:-]/g, '-').slice(0, 100)
   return name === undefined || name === '' ? `recorded-${randomHex()}` : `${name}-${randomHex()}`
 }

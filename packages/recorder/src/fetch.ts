@@ -65,7 +65,7 @@ export const recordingFetch = ({
       call.end()
       return response
     }
-    return observed(response, response.body, call)
+    return observeResponse(response, response.body, call)
   }
   return Object.assign(recording, { settled: () => recorder.settled(), summary: () => recorder.summary() })
 }
@@ -84,7 +84,7 @@ const bodyOf = async (
 }
 
 /** The same response, whose pieces are shown to the recorder when the caller takes them. */
-const observed = (response: Response, source: ReadableStream<Uint8Array>, call: ObservedCall): Response => {
+const observeResponse = (response: Response, source: ReadableStream<Uint8Array>, call: ObservedCall): Response => {
   const reader = source.getReader()
   const body = new ReadableStream<Uint8Array>(
     {

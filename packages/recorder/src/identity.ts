@@ -3,24 +3,24 @@
  * anew, drop empty fields, turn a text into a list of parts, move cache marks, and leave out reasoning.
  */
 import { isMadeId } from 'indelible/codecs/kit'
-import { own, isLeft, isObject, parseJson } from 'indelible/json/kit'
+import { ownField, isLeft, isObject, parseJson } from 'indelible/json/kit'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { digestOf } from 'indelible/proof/kit'
 
 /** The digest of what a message says. Cost: O(message). */
 export const identityOf = (message: Message): string => {
-  const meta = own(message, 'meta')
-  const kept = meta && own(meta, 'indelible')
+  const meta = ownField(message, 'meta')
+  const kept = meta && ownField(meta, 'indelible')
   const original = isObject(kept) ? kept['digest'] : undefined // of a message that was recorded with less than was said
   return typeof original === 'string'
     ? original
-    : digestOf(JSON.stringify([message.role === 'developer' ? 'system' : message.role, said(message.content)]))
+    : digestOf(JSON.stringify([message.role === 'developer' ? 'system' : message.role, contentOf(message.content)]))
 }
 
 /** The digests of all prefixes of a conversation, from the empty one on: what is looked up. */
 export const chainOf = (messages: Iterable<Message>, start: string = emptyChain): readonly string[] => {
   const chain = [start]
-  for (const message of messages) chain.push(linked(chain.at(-1) as string, message))
+  for (const message of messages) chain.push(extendChain(chain.at(-1) as string, message))
   return chain
 }
 
@@ -28,14 +28,14 @@ export const chainOf = (messages: Iterable<Message>, start: string = emptyChain)
 export const emptyChain: string = digestOf('indelible.recorder 1')
 
 /** A chain with one message more. */
-export const linked = (chain: string, message: Message): string => linkedTo(chain, identityOf(message))
+export const extendChain = (chain: string, message: Message): string => linkedTo(chain, identityOf(message))
 
 /** The same by the message's identity. */
 export const linkedTo = (chain: string, identity: string): string => digestOf(chain + identity)
 
-type Said = readonly unknown[]
+type MessageContent = readonly unknown[]
 
-const said = (parts: readonly (Part | ResultPart)[]): Said => {
+const contentOf = (parts: readonly (Part | ResultPart)[]): MessageContent => {
   const all: unknown[] = []
   const results = new Set<string>()
   let text = ''
@@ -68,14 +68,14 @@ const saidBy = (part: Exclude<Part, { readonly type: 'reasoning' | 'text' }>): u
     case 'tool_call':
       return ['call', idOf(part.id), part.name, sameJson(part.arguments)]
     case 'tool_result':
-      return ['result', idOf(part.callId), said(part.content)]
+      return ['result', idOf(part.callId), contentOf(part.content)]
     case 'refusal':
       return ['refusal', part.text]
     case 'image':
     case 'file':
-      return [part.type, 'data' in part.source ? part.source.data : ordered(part.source)]
+      return [part.type, 'data' in part.source ? part.source.data : sortKeys(part.source)]
     default:
-      return ordered(part)
+      return sortKeys(part)
   }
 }
 
@@ -85,17 +85,17 @@ const idOf = (id: string): string => (isMadeId(id) ? '' : id)
 /** JSON text in one order of keys: the arguments of a call are written anew by some clients. */
 const sameJson = (text: string): unknown => {
   const parsed = parseJson(text === '' ? '{}' : text)
-  return isLeft(parsed) ? text : ordered(parsed.right)
+  return isLeft(parsed) ? text : sortKeys(parsed.right)
 }
 
-const ordered = (value: unknown): unknown =>
+const sortKeys = (value: unknown): unknown =>
   Array.isArray(value)
-    ? value.map(ordered)
+    ? value.map(sortKeys)
     : isObject(value)
       ? Object.fromEntries(
           Object.keys(value)
             .toSorted()
             .filter((key) => key !== 'meta' && value[key] !== null)
-            .map((key) => [key, ordered(value[key])]),
+            .map((key) => [key, sortKeys(value[key])]),
         )
       : value

@@ -1,6 +1,6 @@
 export type { RecordedApi } from './apis/index.ts'
 export { recordingFetch, type Fetch, type RecordingFetch, type RecordingFetchOptions } from './fetch.ts'
-export { detailsOf, sentMessages, type CacheBreak, type CallDetails, type Sent } from './receipt.ts'
+export { detailsOf, sentMessages, type CacheBreak, type CallDetails, type SentRuns } from './receipt.ts'
 export type { ObservedCall } from './observed-call.ts'
 export { createRecorder, type Recorder, type RecorderNotice, type RecorderOptions } from './recorder.ts'
 export type { RecorderSummary } from './summary.ts'

@@ -1,11 +1,11 @@
 /** A call that goes by: when it is recorded, in whatever order its pieces are told. */
 import { isLeft, joinBytes, present } from 'indelible/json/kit'
 import { reasonOf } from 'indelible/task/kit'
-import { AnswerReader, type Answered } from './answer.ts'
+import { AnswerReader, type RecordedAnswer } from './answer.ts'
 import type { Api } from './apis/index.ts'
 import { isIdentity, mostPlain, mostWaiting, type Decompress } from './body.ts'
-import type { Begun, OnPlace, Told } from './call.ts'
-import { readAsked, type Asked, type ObservedRequest } from './wire.ts'
+import type { RecordedRequest, OnPlace, CallOutcome } from './call.ts'
+import { readAsked, type ParsedRequest, type ObservedRequest } from './wire.ts'
 
 /** A call that is observed: tell it what goes by. None of this throws or waits. */
 export interface ObservedCall {
@@ -38,9 +38,14 @@ export interface Recording {
   readonly release: (bytes: number) => void
   readonly plain: Decompress
   /** Record a request; undefined: it is not to be recorded. */
-  readonly begin: (asked: Asked, request: ObservedRequest) => Promise<Begun | undefined>
+  readonly begin: (asked: ParsedRequest, request: ObservedRequest) => Promise<RecordedRequest | undefined>
   /** Record its answer. */
-  readonly finish: (begun: Begun, answered: Answered | undefined, told: Told, onPlace?: OnPlace) => Promise<void>
+  readonly finish: (
+    begun: RecordedRequest,
+    answered: RecordedAnswer | undefined,
+    told: CallOutcome,
+    onPlace?: OnPlace,
+  ) => Promise<void>
 }
 
 /** Milliseconds after a request in which the answer goes first; then the request is recorded while its provider thinks. */
@@ -54,7 +59,7 @@ export const observeCall = (
   onPlace?: OnPlace,
 ): ObservedCall => {
   const at = recording.now()
-  let begun: Promise<Begun | undefined> = Promise.resolve(undefined)
+  let begun: Promise<RecordedRequest | undefined> = Promise.resolve(undefined)
   let begin = (): void => {}
   let reader: AnswerReader | undefined
   let encoded: { readonly encoding: string; readonly chunks: Uint8Array[] } | undefined
@@ -127,7 +132,7 @@ export const observeCall = (
             ? body.slice()
             : (body ?? joinBytes(pieces))
       pieces.length = 0
-      const work = async (): Promise<Begun | undefined> => {
+      const work = async (): Promise<RecordedRequest | undefined> => {
         if (refused !== undefined) throw refused
         const encoding = request.header('content-encoding')
         const bytes =

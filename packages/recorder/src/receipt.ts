@@ -1,7 +1,7 @@
-/** What a receipt of a recorded call says, and the messages that the call was sent, made from it again. */
+/** Receipts of recorded calls, and the messages of a request rebuilt from one. */
 import {
   hasField,
-  own,
+  ownField,
   ownFields,
   isLeft,
   isObject,
@@ -25,13 +25,13 @@ import type { RecordedApi } from './apis/index.ts'
  * What was sent, in order: messages of the record by their positions, others as a block of JSON, and the first `count`
  * messages that another call was sent, by the index of its receipt among the session's notes.
  */
-export type Sent = readonly (readonly [from: number, to: number] | BlockId | SentBeforeThis)[]
+export type SentRuns = readonly (readonly [from: number, to: number] | BlockId | SentBeforeThis)[]
 
 /** The first messages that an earlier call was sent. */
 export interface SentBeforeThis {
   /** The index of its receipt among the notes of the session. */
   readonly note: number
-  /** How many of its messages. */
+  /** The number of its messages. */
   readonly count: number
 }
 
@@ -42,7 +42,7 @@ export type SentEntries = readonly (number | BlockId)[]
 export const sentOf = (
   entries: SentEntries,
   before: { readonly note: number; readonly entries: SentEntries } | undefined,
-): Sent => {
+): SentRuns => {
   const plain = runsOf(entries)
   if (before === undefined || plain.length <= 4) return plain
   let count = 0
@@ -52,7 +52,7 @@ export const sentOf = (
 }
 
 /** Entries as runs of positions. */
-export const runsOf = (entries: SentEntries): Sent => {
+export const runsOf = (entries: SentEntries): SentRuns => {
   const runs: (readonly [number, number] | BlockId)[] = []
   for (const entry of entries) {
     const last = runs.at(-1)
@@ -64,8 +64,8 @@ export const runsOf = (entries: SentEntries): Sent => {
 }
 
 /** The entries that a receipt stands for. Cost: O(messages + receipts that it goes back to). */
-const entriesOf = (session: Pick<SessionReader, 'notes'>, sent: Sent): SentEntries => {
-  const after: Sent[] = []
+const entriesOf = (session: Pick<SessionReader, 'notes'>, sent: SentRuns): SentEntries => {
+  const after: SentRuns[] = []
   let first = sent
   let count = Infinity
   const counts: number[] = []
@@ -77,13 +77,13 @@ const entriesOf = (session: Pick<SessionReader, 'notes'>, sent: Sent): SentEntri
     first = writtenAt(session, head.note)?.sent ?? []
     count = head.count
   }
-  let entries: (number | BlockId)[] = expanded(first).slice(0, count)
-  while (after.length > 0) entries = [...entries, ...expanded(after.pop() as Sent)].slice(0, counts.pop())
+  let entries: (number | BlockId)[] = expandRuns(first).slice(0, count)
+  while (after.length > 0) entries = [...entries, ...expandRuns(after.pop() as SentRuns)].slice(0, counts.pop())
   return entries
 }
 
 /** The entries of runs, but for those of an earlier call. */
-export const expanded = (sent: Sent): (number | BlockId)[] =>
+export const expandRuns = (sent: SentRuns): (number | BlockId)[] =>
   sent.flatMap((one): readonly (number | BlockId)[] =>
     typeof one === 'string'
       ? [one]
@@ -104,12 +104,12 @@ export const asSent = (message: Immutable<Message> | Message): Immutable<Message
   return Object.keys(others).length === 0 ? rest : { ...rest, meta: others }
 }
 
-/** What a receipt of the recorder says of its call. */
+/** The call that a receipt of the recorder describes. */
 export interface CallDetails {
   /** The API that was called. */
   readonly api: RecordedApi
   /** The messages that the call was sent: {@link sentMessages} reads it. */
-  readonly sent: Sent
+  readonly sent: SentRuns
   /** The block with the `system` or `instructions` of the request, as JSON. */
   readonly system?: BlockId
   /** The block with the tools of the request, as JSON. */
@@ -186,7 +186,7 @@ export const detailsOf = (
 
 const commonOf = (details: CommonDetails): CommonDetails =>
   Object.fromEntries(
-    common.flatMap((field) => (own(details, field) === undefined ? [] : [[field, details[field]]])),
+    common.flatMap((field) => (ownField(details, field) === undefined ? [] : [[field, details[field]]])),
   ) as unknown as CommonDetails
 
 /** The details of the last receipt of a session. Cost: O(notes after it). */
@@ -200,7 +200,7 @@ export const lastDetails = (session: SessionReader): CallDetails | undefined => 
   return undefined
 }
 
-/** What a receipt says, with what it has alike with an earlier one as that one's index. */
+/** A receipt's fields. Values that it shares with an earlier one are replaced by that one's index. */
 export const receiptFields = (
   { parameters, ...details }: CallDetails,
   receipts: ReadonlyMap<string, number>,

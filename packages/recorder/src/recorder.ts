@@ -5,16 +5,16 @@
 import { digestOf } from 'indelible/proof/kit'
 import type { Store } from 'indelible/store'
 import { amount, reasonOf } from 'indelible/task/kit'
-import { decompressed, mostWaiting, type Decompress } from './body.ts'
-import { Calls, type Begun, type OnPlace } from './call.ts'
-import type { Kept } from './content.ts'
+import { decompressBytes, mostWaiting, type Decompress } from './body.ts'
+import { Calls, type RecordedRequest, type OnPlace } from './call.ts'
+import type { ContentOptions } from './content.ts'
 import { chainOf } from './identity.ts'
 import { observeCall, type ObservedCall, type Recording } from './observed-call.ts'
 import { Tally, type RecorderSummary } from './summary.ts'
-import { apiOf, shownUrl, type Asked, type ObservedRequest } from './wire.ts'
+import { apiOf, shownUrl, type ParsedRequest, type ObservedRequest } from './wire.ts'
 
 /** How a recorder works. */
-export interface RecorderOptions extends Kept {
+export interface RecorderOptions extends ContentOptions {
   /** Where sessions are kept. The recorder does not close it. */
   readonly store: Store
   /**
@@ -32,7 +32,7 @@ export interface RecorderOptions extends Kept {
   readonly now?: () => number
 }
 
-/** What a recorder tells. `reason` says it in words. */
+/** A notice of a recorder. `reason` is a sentence. */
 export type RecorderNotice =
   /** A call is not recorded, or not whole. `url` is the address that was called, without a password and its query: Gemini's may hold a key. */
   | { readonly _tag: 'NotRecorded'; readonly url: string; readonly reason: string }
@@ -90,7 +90,7 @@ class Keeper {
         return true
       },
       release: (bytes) => void (this.#held -= bytes),
-      plain: options.decompress ?? decompressed,
+      plain: options.decompress ?? decompressBytes,
       begin: (asked, request) => this.#begin(calls, asked, request),
       finish: (begun, answered, told, place) => calls.finish(begun, answered, told, place),
     }
@@ -111,7 +111,7 @@ class Keeper {
     return this.#tally.summary()
   }
 
-  async #begin(calls: Calls, asked: Asked, request: ObservedRequest): Promise<Begun | undefined> {
+  async #begin(calls: Calls, asked: ParsedRequest, request: ObservedRequest): Promise<RecordedRequest | undefined> {
     if (await this.#isSampled(calls, asked)) return calls.begin(asked, this.#options.sessionOf?.(request))
     this.#tally.passed()
     return undefined
@@ -138,7 +138,7 @@ class Keeper {
   }
 
   /** Whether a conversation is one of those that are recorded: the same for each of its calls. */
-  async #isSampled(calls: Calls, { messages, client, previous }: Asked): Promise<boolean> {
+  async #isSampled(calls: Calls, { messages, client, previous }: ParsedRequest): Promise<boolean> {
     const { sample = 1 } = this.#options
     if (sample >= 1 || sample <= 0) return sample > 0
     if (previous !== undefined) return calls.hasResponse(previous)

@@ -1,7 +1,7 @@
 /** What was recorded so far, in figures. */
-import { own } from 'indelible/json/kit'
+import { ownField } from 'indelible/json/kit'
 import { usageDollars } from 'indelible/context/kit'
-import { Lately } from 'indelible/sequence/kit'
+import { RecentMap } from 'indelible/sequence/kit'
 import type { Usage } from 'indelible/notes/kit'
 import type { CacheBreak } from './receipt.ts'
 
@@ -55,7 +55,7 @@ export interface CountedCall {
 
 /** Counts what a recorder does. */
 export class Tally {
-  readonly #sessions = new Lately<string, true>(mostSessions)
+  readonly #sessions = new RecentMap<string, true>(mostSessions)
   readonly #breaks: (CacheBreak & { readonly session: string })[] = []
   readonly #models = new Map<string, Required<Usage>>()
   #moreSessions = 0
@@ -79,7 +79,7 @@ export class Tally {
     if (usage === undefined && !failed) this.#silent++
     if (usage === undefined) return
     const name = this.#models.size < mostModels || this.#models.has(model) ? model : 'others'
-    this.#models.set(name, added(this.#models.get(name) ?? noUsage, usage))
+    this.#models.set(name, addUsage(this.#models.get(name) ?? noUsage, usage))
     // By the call: long requests have a price of their own.
     const dollars = usageDollars(model, usage)
     if (dollars === undefined) this.#unpriced++
@@ -99,7 +99,7 @@ export class Tally {
 
   summary(): RecorderSummary {
     let usage = noUsage
-    for (const one of this.#models.values()) usage = added(usage, one)
+    for (const one of this.#models.values()) usage = addUsage(usage, one)
     return Object.freeze({
       sessions: Object.freeze([...this.#sessions.keys()]),
       moreSessions: this.#moreSessions,
@@ -119,9 +119,9 @@ export class Tally {
   }
 }
 
-const added = (one: Required<Usage>, more: Usage): Required<Usage> => ({
+const addUsage = (one: Required<Usage>, more: Usage): Required<Usage> => ({
   input: one.input + more.input,
   output: one.output + more.output,
-  cacheRead: one.cacheRead + (own(more, 'cacheRead') ?? 0),
-  cacheWrite: one.cacheWrite + (own(more, 'cacheWrite') ?? 0),
+  cacheRead: one.cacheRead + (ownField(more, 'cacheRead') ?? 0),
+  cacheWrite: one.cacheWrite + (ownField(more, 'cacheWrite') ?? 0),
 })

@@ -28,7 +28,7 @@ export const apiOf = ({ method, url }: Pick<ObservedRequest, 'method' | 'url'>):
 export const carriesConversation = (request: Pick<ObservedRequest, 'method' | 'url'>): boolean =>
   apiOf(request) !== undefined
 
-/** The path of an address, without slashes at its end. Cost: O(url), whatever it is. */
+/** The path of an address, without slashes at its end. Cost: O(url) for any input. */
 const pathOf = (url: string): string => {
   const path = /^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? url.replace(/[?#].*$/s, '')
   let end = path.length
@@ -40,8 +40,8 @@ const pathOf = (url: string): string => {
 export const shownUrl = (url: string): string =>
   url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z\d+.-]*:\/\/)[^/]*@/i, '$1')
 
-/** What a request says: its conversation, and what stands beside it. */
-export interface Asked {
+/** A parsed request: its conversation, and its other settings. */
+export interface ParsedRequest {
   readonly api: RecordedApi
   readonly model: string
   readonly messages: readonly Message[]
@@ -61,7 +61,7 @@ export interface Asked {
 }
 
 /** Read the body of a request. Errors: why it can't be read. */
-export const readAsked = (api: Api, body: string, request: ObservedRequest): Either<string, Asked> => {
+export const readAsked = (api: Api, body: string, request: ObservedRequest): Either<string, ParsedRequest> => {
   if (hasTooManyValues(body)) return left(`the request has more than ${mostValues} values`)
   const parsed = parseJson(body)
   if (isLeft(parsed)) return left(`the request is not JSON at line ${parsed.left.line}, column ${parsed.left.column}`)
@@ -100,7 +100,7 @@ const callerOf = ({ header }: ObservedRequest): string => digestOf(JSON.stringif
 /** Headers that say who calls. */
 export const credentials = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie'] as const
 
-/** What a note can hold: no half of a character in its texts. */
+/** A note's values, with texts of whole characters only. */
 const wellFormed = (parameters: JsonObject): JsonObject =>
   JSON.parse(JSON.stringify(parameters), (_, value: unknown) =>
     typeof value === 'string' ? value.toWellFormed() : value,
@@ -145,9 +145,9 @@ const dropMarks = (key: string, value: unknown): unknown => {
   if (key === 'cache_control') return undefined
   if (key !== 'meta' || !isObject(value)) return value
   // What is empty by that was not there.
-  const kept = Object.entries(value).filter(([, one]) => !(isObject(one) && emptied(one)))
+  const kept = Object.entries(value).filter(([, one]) => !(isObject(one) && isEmptied(one)))
   return kept.length === 0 ? undefined : Object.fromEntries(kept)
 }
 
-const emptied = (kept: { readonly [key: string]: unknown }): boolean =>
+const isEmptied = (kept: { readonly [key: string]: unknown }): boolean =>
   Object.values(kept).every((value) => isObject(value) && Object.keys(value).length === 0)

@@ -5,7 +5,7 @@ import { assistant, createSession, memoryStore, textOf, user, type Message } fro
 import type { Store } from 'indelible/store'
 import { storeTask } from '../../../src/store/kit.ts'
 import { Conversation } from '../src/conversation.ts'
-import { compactionOf, type Compaction, type Said } from '../src/compaction.ts'
+import { compactionOf, type Compaction, type IndexedMessages } from '../src/compaction.ts'
 import { identityOf } from '../src/identity.ts'
 
 const receipt = { type: 'receipt', len: 0, contextDigest: '0'.repeat(64), model: 'm' } as const
@@ -44,7 +44,7 @@ it('an append that the store refuses changes nothing of what is known of a conve
 })
 
 it('a summary that others wrote is of a conversation only if it quotes what its user says', () => {
-  const saidBy = (...messages: readonly Message[]): Said => ({
+  const saidBy = (...messages: readonly Message[]): IndexedMessages => ({
     len: messages.length,
     at: (index) => messages[index],
     identityAt: (index) => identityOf(messages[index] as Message),

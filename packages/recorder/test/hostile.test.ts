@@ -1,7 +1,7 @@
 /** Providers, clients and stores that do what they should not: the traffic goes on, and what can be recorded is. */
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { decompress } from '../src/proxy/kit.ts'
-import { decompressed } from '../src/body.ts'
+import { decompressBytes } from '../src/body.ts'
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { listSessions, memoryStore, openSession, textOf, type Message, type Store } from 'indelible'
@@ -390,8 +390,8 @@ describe('a small body that stands for a great one', () => {
     // What stands behind both encodings is one bomb in another.
     await expect(decompress('gzip, gzip', gzipSync(packed.gzip), 1 << 19)).rejects.toThrow()
     for (const encoding of ['gzip', 'deflate'] as const) {
-      expect((await decompressed(encoding, packed[encoding], 1 << 20)).length).toBe(1 << 20)
-      await expect(decompressed(encoding, packed[encoding], (1 << 20) - 1)).rejects.toThrow('is longer than 1048575')
+      expect((await decompressBytes(encoding, packed[encoding], 1 << 20)).length).toBe(1 << 20)
+      await expect(decompressBytes(encoding, packed[encoding], (1 << 20) - 1)).rejects.toThrow('is longer than 1048575')
     }
   })
 })

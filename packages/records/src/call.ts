@@ -2,14 +2,14 @@
  * Recording a call: exactly one record when it has ended, however it ended. The caller gets what it would have got
  * without the record, also where recording fails.
  */
-import { hasField, isRight, own, ownFields, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
+import { hasField, isRight, ownField, ownFields, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
 import type { History, Position } from 'indelible/history'
 import { classOf, encodeValue } from './encode.ts'
 import { attempt, tell, textFrom, timeFrom, within } from './guarded.ts'
 import { positionOf, settingsOf, type Settings } from './log.ts'
 import { randomId } from './random-id.ts'
 import { fieldNames, isoTime, speakers, type BegunRecord, type CallRecord, type OutcomeSummary } from './record.ts'
-import { watched } from './stream.ts'
+import { watchStream } from './stream.ts'
 import type { Call, CallContext, Outcome, Signal } from './call-context.ts'
 
 /** A call that `startCall` has begun. */
@@ -74,14 +74,14 @@ const recordWithin = async <T>(
   let value: T
   try {
     const run = scope === undefined ? undefined : (work: () => unknown) => scope.run(context, work)
-    value = await unlessAborted(own(context, 'signal'), () => within(run, () => body(context)))
+    value = await unlessAborted(ownField(context, 'signal'), () => within(run, () => body(context)))
   } catch (error) {
     finish({ error })
     await stored()
     throw error
   }
   let aborted: (() => void) | undefined
-  const stream = watched(value, (outcome) => {
+  const stream = watchStream(value, (outcome) => {
     aborted?.()
     finish(outcome as Outcome<T>)
   })
@@ -90,8 +90,8 @@ const recordWithin = async <T>(
     await stored()
     return value
   }
-  const signal = own(context, 'signal')
-  if (signal !== undefined) aborted = listen(signal, () => finish({ error: signal.reason }))
+  const signal = ownField(context, 'signal')
+  if (signal !== undefined) aborted = listenTo(signal, () => finish({ error: signal.reason }))
   return stream.value as T
 }
 
@@ -121,23 +121,23 @@ interface BegunCall<T> extends StartedCall<T> {
 const begin = <T>(log: History<CallRecord>, call: Call<T>, given: CallContext | undefined): BegunCall<T> => {
   const settings = settingsOf(log)
   const parent = parentOf(call, given, settings)
-  const traceId = textFrom(() => own(call, 'traceId')) ?? parent?.traceId
+  const traceId = textFrom(() => ownField(call, 'traceId')) ?? parent?.traceId
   const { callId, retryOf } = idOf(log, call, settings)
   const startedAt = timeFrom(settings.now)
-  const signal = attempt(() => own(call, 'signal'))
-  const methodName = nameOf(attempt(() => own(call, 'methodName'), unreadable))
-  const speaker = attempt(() => speakers.find((each) => each === own(call, 'speaker')))
-  const artifactHit = attempt(() => own(call, 'artifactHit'))
-  const programSource = kept(() => own(call, 'programSource'), 'programSource', settings, sourceLength)
+  const signal = attempt(() => ownField(call, 'signal'))
+  const methodName = nameOf(attempt(() => ownField(call, 'methodName'), unreadable))
+  const speaker = attempt(() => speakers.find((each) => each === ownField(call, 'speaker')))
+  const artifactHit = attempt(() => ownField(call, 'artifactHit'))
+  const programSource = keepField(() => ownField(call, 'programSource'), 'programSource', settings, sourceLength)
   // Now and not at the end: the body may change them.
   const begun: BegunRecord = {
-    ...fieldsOf(() => own(call, 'fields'), settings),
+    ...fieldsOf(() => ownField(call, 'fields'), settings),
     callId,
     ...(retryOf !== undefined && { retryOf }),
     speaker: speaker ?? (parent === undefined ? 'user' : 'tool'),
     methodName,
-    args: listOf(kept(() => own(call, 'args') ?? [], 'args', settings) ?? []),
-    kwargs: objectOf(kept(() => own(call, 'kwargs') ?? {}, 'kwargs', settings) ?? {}),
+    args: listOf(keepField(() => ownField(call, 'args') ?? [], 'args', settings) ?? []),
+    kwargs: objectOf(keepField(() => ownField(call, 'kwargs') ?? {}, 'kwargs', settings) ?? {}),
     ...(traceId !== undefined && { traceId }),
     ...(parent !== undefined && { parentCallId: parent.callId }),
     depth: parent === undefined ? 0 : parent.depth + 1,
@@ -209,7 +209,7 @@ const parentOf = (
   given: CallContext | undefined,
   { scope }: Settings,
 ): { readonly callId: string; readonly traceId: string | undefined; readonly depth: number } | undefined => {
-  const parent = given ?? attempt(() => own(call, 'parent')) ?? attempt(() => scope?.getStore())
+  const parent = given ?? attempt(() => ownField(call, 'parent')) ?? attempt(() => scope?.getStore())
   const callId = textFrom(() => parent?.callId)
   if (callId === undefined) return undefined
   const depth = attempt(() => parent?.depth)
@@ -230,7 +230,7 @@ const idOf = (
   settings: Settings,
 ): { readonly callId: string; readonly retryOf?: string } => {
   const given = attempt(() => {
-    const callId = own(call, 'callId')
+    const callId = ownField(call, 'callId')
     return callId === undefined ? undefined : String(callId).toWellFormed()
   })
   if (given !== undefined) {
@@ -273,7 +273,7 @@ const unlessAborted = <T>(signal: Signal | undefined, work: () => T | PromiseLik
   return new Promise<T>((resolve, reject) => {
     const abort = (): void => reject(attempt(() => signal.reason, new Error('the call was aborted')))
     if (attempt(() => signal.aborted) === true) return abort()
-    const stop = listen(signal, abort)
+    const stop = listenTo(signal, abort)
     const begun = (async () => work())()
     void begun.then(resolve, reject).finally(stop)
     return undefined
@@ -281,7 +281,7 @@ const unlessAborted = <T>(signal: Signal | undefined, work: () => T | PromiseLik
 }
 
 /** Listen for the end of a signal, as far as it can be listened to. Returns how to stop. */
-const listen = (signal: Signal, abort: () => void): (() => void) => {
+const listenTo = (signal: Signal, abort: () => void): (() => void) => {
   attempt(() => signal.addEventListener('abort', abort))
   return () => attempt(() => signal.removeEventListener('abort', abort))
 }
@@ -297,7 +297,7 @@ const keep = (value: unknown, field: string, { limits, redact }: Settings, lengt
   }).value
 
 /** A field of the call, as it is kept; undefined, if there is none. */
-const kept = (read: () => unknown, field: string, settings: Settings, length?: number): Json | undefined => {
+const keepField = (read: () => unknown, field: string, settings: Settings, length?: number): Json | undefined => {
   const value = attempt(read, unreadable)
   return value === undefined ? undefined : keep(value, field, settings, length)
 }
@@ -328,7 +328,7 @@ const summaryOfValue = <T>(value: T, call: Call<T>, settings: Settings): Summary
     retriable,
     valueClass,
     ...others
-  } = ownFields(summarized(value, call))
+  } = ownFields(summarizeValue(value, call))
   const ok = good !== false
   const kind = typeof valueClass === 'string' ? valueClass : kindOf(value)
   return {
@@ -343,9 +343,9 @@ const summaryOfValue = <T>(value: T, call: Call<T>, settings: Settings): Summary
 }
 
 /** What the caller says of a value; nothing, if it throws: then it stands as a value. */
-const summarized = <T>(value: T, call: Call<T>): JsonObject => {
+const summarizeValue = <T>(value: T, call: Call<T>): JsonObject => {
   try {
-    const summarize = own(call, 'summarize')
+    const summarize = ownField(call, 'summarize')
     if (summarize === undefined) return {}
     const given: unknown = summarize(value)
     return typeof given === 'object' && given !== null ? objectOf(encodeValue(given).value) : {}
@@ -356,7 +356,7 @@ const summarized = <T>(value: T, call: Call<T>): JsonObject => {
 
 const isReasonOf = (error: unknown, call: Call<never>): boolean =>
   attempt(() => {
-    const signal = own(call, 'signal')
+    const signal = ownField(call, 'signal')
     return signal?.aborted === true && signal.reason === error
   }, false)
 
@@ -373,7 +373,7 @@ const summaryOfError = (error: unknown, call: Call<never>, settings: Settings): 
   }
 }
 
-/** The name of an error, the tag of a fault, or the type of whatever else was thrown. */
+/** The name of an error, the tag of a fault, or the type of any other thrown value. */
 const errorTypeOf = (error: unknown): string => {
   try {
     const { name, message, _tag } = (error ?? {}) as {

@@ -48,7 +48,7 @@ export interface EncodedValue {
 }
 
 /** The text that stands for a value if the redactor fails. */
-export const redacted = '[redacted]'
+export const redactedText = '[redacted]'
 
 /**
  * Encode any value. Never throws; encoding what was encoded changes nothing.
@@ -87,12 +87,12 @@ export const encodeValue = (value: unknown, options: EncodeOptions = {}): Encode
   }
   try {
     const whole = visit(value, walk) ?? null
-    const kept = walk.used <= walk.size ? whole : shorten(whole, walk.size, walk, new Map())
+    const kept = walk.used <= walk.size ? whole : shortenValue(whole, walk.size, walk, new Map())
     return Object.freeze({ value: kept, cut: walk.cut || walk.used > walk.size })
   } catch {
     // No stack left, or no memory.
     return Object.freeze({
-      value: options.redact === undefined ? `[${typeof value}: could not be encoded]` : redacted,
+      value: options.redact === undefined ? `[${typeof value}: could not be encoded]` : redactedText,
       cut: true,
     })
   }
@@ -120,14 +120,14 @@ const within = (given: number | undefined, otherwise: number, least: number, mos
 
 /** What is kept at the current place; undefined if nothing is. `asked`: the value is what a `toJSON` gave. */
 const visit = (given: unknown, walk: Walk, asked = false): Json | undefined => {
-  const value = walk.redact === undefined ? given : allowed(given, walk)
+  const value = walk.redact === undefined ? given : redactValue(given, walk)
   switch (typeof value) {
     case 'string':
       return text(value, walk)
     case 'number':
-      return Number.isFinite(value) ? counted(value === 0 ? 0 : value, walk) : text(String(value), walk)
+      return Number.isFinite(value) ? countValue(value === 0 ? 0 : value, walk) : text(String(value), walk)
     case 'boolean':
-      return counted(value, walk)
+      return countValue(value, walk)
     case 'bigint':
       return text(`${value}n`, walk)
     case 'symbol':
@@ -135,22 +135,22 @@ const visit = (given: unknown, walk: Walk, asked = false): Json | undefined => {
     case 'undefined':
       return undefined
     default:
-      return value === null ? counted(null, walk) : guarded(value as object, walk, asked)
+      return value === null ? countValue(null, walk) : encodeGuarded(value as object, walk, asked)
   }
 }
 
-const allowed = (value: unknown, walk: Walk): unknown => {
+const redactValue = (value: unknown, walk: Walk): unknown => {
   if (value === undefined || walk.redact === undefined) return value
   try {
     const kept = walk.redact(value, [...walk.path])
-    return kept === undefined ? redacted : kept
+    return kept === undefined ? redactedText : kept
   } catch {
-    return redacted
+    return redactedText
   }
 }
 
 /** Objects and functions: whatever they do when they are looked at. */
-const guarded = (value: object, walk: Walk, asked: boolean): Json | undefined => {
+const encodeGuarded = (value: object, walk: Walk, asked: boolean): Json | undefined => {
   const { level } = walk
   const depth = walk.ancestors.length
   const place = walk.path.length
@@ -234,7 +234,7 @@ const leaves: ReadonlyMap<string, (value: object) => unknown> = new Map<string, 
 
 const tagOf = (value: object): string => Object.prototype.toString.call(value).slice(8, -1)
 
-/** How many entries a map has; undefined if the value is none, whatever it says. */
+/** The number of entries of a map; undefined if the value is not a map. */
 const sizeBy =
   (tag: string, constructor: { readonly prototype: object }): ((value: object) => number | undefined) =>
   (value) => {
@@ -285,7 +285,7 @@ const array = (length: number, at: (index: number) => unknown, walk: Walk): Json
     walk.path.push(index)
     walk.used += 1
     const kept = read(() => at(index), walk)
-    result.push(kept === undefined ? counted(null, walk) : kept)
+    result.push(kept === undefined ? countValue(null, walk) : kept)
     walk.path.pop()
   }
   return Object.freeze(result)
@@ -330,7 +330,7 @@ const define = (target: { [key: string]: Json }, key: string, value: Json): void
   else target[key] = value
 }
 
-const counted = <T extends number | boolean | null>(value: T, walk: Walk): T => {
+const countValue = <T extends number | boolean | null>(value: T, walk: Walk): T => {
   walk.used += String(value).length
   return value
 }
@@ -399,7 +399,7 @@ const worthwhile = 64
 const noteRoom = 24
 
 /** The value cut to at most `room` characters, from its end. Only called where it is larger. */
-const shorten = (value: Json, room: number, walk: Walk, sizes: Map<object, number>): Json => {
+const shortenValue = (value: Json, room: number, walk: Walk, sizes: Map<object, number>): Json => {
   if (typeof value === 'string') return fitting(value, room - 2)
   if (typeof value !== 'object' || value === null) return value
   const missing = walk.missing.get(value) ?? 0
@@ -414,7 +414,7 @@ const shorten = (value: Json, room: number, walk: Walk, sizes: Map<object, numbe
     const size = sizeOf(field, sizes) + frame
     const fits = size <= left && !walk.missing.has(field as object)
     if (!fits && (left - frame < worthwhile || !isLong(field))) break
-    const part = fits ? field : shorten(field, left - frame, walk, sizes)
+    const part = fits ? field : shortenValue(field, left - frame, walk, sizes)
     if (isList) list.push(part)
     else define(result, key, part)
     kept += 1

@@ -1,7 +1,7 @@
 /** Host functions: clocks, ids, scopes and the fields of a call may throw or lie. A call is made and recorded all the same. */
 import { hasField } from 'indelible/json/kit'
 
-/** What a read gives; `otherwise`, if it throws. Default: undefined. */
+/** The result of a read, or `otherwise` if it throws. Default: undefined. */
 export const attempt = <T, U = undefined>(read: () => T, otherwise?: U): T | U => {
   try {
     return read()
@@ -10,7 +10,7 @@ export const attempt = <T, U = undefined>(read: () => T, otherwise?: U): T | U =
   }
 }
 
-/** What a function gives, if it is text; undefined, if it throws or gives something else. */
+/** The result of a function if it is text; undefined if it throws or returns something else. */
 export const textFrom = (read: () => unknown): string | undefined =>
   attempt(() => {
     const text = read()
@@ -23,7 +23,7 @@ export const timeFrom = (now: () => number): number => {
   return typeof time === 'number' && !Number.isNaN(new Date(time).getTime()) ? time : Date.now()
 }
 
-/** Tell a host something, and nobody of what becomes of that. */
+/** Call a host's callback, and ignore its result and errors. */
 export const tell = (work: () => unknown): void => {
   try {
     // A promise that is rejected with nobody listening would end the process.

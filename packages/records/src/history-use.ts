@@ -48,7 +48,7 @@ const methods = `filter:filter+ map:map+ flatMap:map+ slice:slice+ concat:+ flat
   values:iterate+ keys:iterate+ sort:sort=! reverse:sort=! toSorted:sort+ toReversed:sort+ orderBy:sort+ reduce:reduce
   reduceRight:reduce pop:last! shift:find! splice:slice! push:! unshift:! fill:!`
 const entryOf = (id: string): string | undefined =>
-  new RegExp(String.raw`(?<!\S)${escaped([id])}:(\S*)`).exec(methods)?.[1]
+  new RegExp(String.raw`(?<!\S)${escapeNames([id])}:(\S*)`).exec(methods)?.[1]
 const noCode = // comments of JavaScript, Python, HTML, SQL and Lisp; then texts
   /\/\*[^]*?(?:\*\/|$(?![^]))|\/\/.*|("""|''')[^]*?(?:\1|$(?![^]))|<!--[^]*?(?:-->|$(?![^]))|(?<!\S)#(?![\w$]).*|(?<!\S)--(?=\s).*|^[ \t]*;+[ \t].*|(["'])((?:\\[^]|(?!\2)[^\\\n])*)\2?|`(?:\\[^]|[^\\`])*`?/gm
 /** The code without comments and texts, but for the texts that are a name of the history. Lines stay. */
@@ -68,7 +68,7 @@ const namings: readonly (readonly [as: string, RegExp])[] = [
   ['variable', /(?:const|let|var) \[?([\w$]+)(?:, [^\]]*\])?(?:: [^=]+)? = (?:(?:await Promise\.all\()?\[)?$/],
   ['property', /(?:(?:\.|^\s*)#?([\w$]+) = |[{,]\s*([\w$]+): )$/],
 ]
-const escaped = (names: readonly string[]): string => names.map((name) => name.replace(/\W/g, '\\$&')).join('|')
+const escapeNames = (names: readonly string[]): string => names.map((name) => name.replace(/\W/g, '\\$&')).join('|')
 type Use = readonly [line: number, tags: string]
 /** The uses of the history. Each name of it is looked for, and gives further names. */
 const usesIn = (code: string, names: string, holders: string): readonly Use[] => {
@@ -79,7 +79,7 @@ const usesIn = (code: string, names: string, holders: string): readonly Use[] =>
   const idsIn = (pattern: string): string[] => all(pattern).map(([, first, second]) => first ?? second ?? '')
   const seek = new Map<string, string>()
   const name = (found: string, as: string, kind: string): void => {
-    const id = escaped([found])
+    const id = escapeNames([found])
     if (as === 'result') seek.set(String.raw`(?<![\w$]|function\*? )${id}(?=\([^()]*\)(?! (?:=>|\{)))`, kind)
     const isShadowed = all(String.raw`(?:const|let|var) ${id}\b`).length > 1
     if (as === 'variable' && !isShadowed) seek.set(String.raw`(?<![\w$.'#])${id}(?![\w$'(:]| =[^=]| =>)`, kind)
@@ -88,7 +88,7 @@ const usesIn = (code: string, names: string, holders: string): readonly Use[] =>
     const taken = String.raw`\{[^{}]*?(?:\b${id}: ([\w$]+)|\b(${id})\b)[^{}:]*\}(?: = |\) (?:=>|\{))`
     for (const variable of idsIn(taken)) name(variable, 'variable', kind)
   }
-  const keys = `'(?:${names})'|[\\w$.]*\\b(?:${escaped(idsIn(String.raw`\b([\w$]+)(?: = |: )[^\n=,;]*'(?:${names})'`)) || '$^'})`
+  const keys = `'(?:${names})'|[\\w$.]*\\b(?:${escapeNames(idsIn(String.raw`\b([\w$]+)(?: = |: )[^\n=,;]*'(?:${names})'`)) || '$^'})`
   const own = String.raw`[(,]\s*(?:${names})\s*(?:[,=][^()]*)?\)\s*(?:=>|\{)|(?:^|[\s(])(?:${names}) =>|(?:function|(?<!declare )const|let|var) (?:${names})\b(?! = [^;}\n]*(?:${holders}|${names}))|[{,]\s*(?:${names})\s*[:(](?![^{}]*\} = (?:${holders}))|^[ \t]*(?:${names}) = `
   const whole = String.raw`(?:stringify|entries|values)\((?:${holders})[,)]|assign\((?:${holders}), \{ (?:${names}):|Reflect.set\((?:${holders}), (?:${keys})`
   for (const { index, 0: found } of all(whole)) use(index, /^[aR]/.test(found) ? 'write' : '')
@@ -137,7 +137,7 @@ const usesIn = (code: string, names: string, holders: string): readonly Use[] =>
  */
 export const detectHistoryUse = (code: string, options: HistoryUseOptions = {}): HistoryUse => {
   const names = options.names ?? ['conversationHistory', 'conversation_history']
-  const uses = usesIn(codeOf(code, names), escaped(names), escaped(options.holders ?? ['context']))
+  const uses = usesIn(codeOf(code, names), escapeNames(names), escapeNames(options.holders ?? ['context']))
   const patternsIn = (some: readonly Use[]): readonly HistoryPattern[] =>
     Object.freeze(historyPatterns.filter((pattern) => some.some(([, tags]) => tags.split(/\W/).includes(pattern))))
   const lines = code.split('\n').map((text) => text.trim().slice(0, 160).toWellFormed())

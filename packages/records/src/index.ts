@@ -2,7 +2,7 @@ export { recordCall, startCall, type Finished, type StartedCall } from './call.t
 export { createContentStore, type ContentStore, type ContentStoreOptions } from './content.ts'
 export {
   encodeValue,
-  redacted,
+  redactedText,
   type EncodedValue,
   type EncodeLimits,
   type EncodeOptions,

@@ -101,7 +101,7 @@ export interface Settings extends Omit<CallLogOptions, 'from'>, LogHooks {
   readonly newId: () => string
 }
 
-/** What a log on a store is told. None of these throws. */
+/** The events that a log on a store receives. None of these methods throws. */
 export interface LogHooks {
   /** A call has begun, with what is known of it. */
   readonly started?: (begun: BegunRecord) => void

@@ -87,7 +87,7 @@ const listOf = (stored: unknown): readonly unknown[] | undefined =>
 
 const recordAt = (list: readonly unknown[], index: number, reasons: Reasons): CallRecord | undefined => {
   const entry = plain(() => list[index], reasons)
-  if (!isObject(entry)) return drop(reasons, `is ${described(entry)}; a record is an object`)
+  if (!isObject(entry)) return drop(reasons, `is ${describeValue(entry)}; a record is an object`)
   const fields = inCamelCase(entry, recordKeys, '', reasons)
   if (!['callId', 'methodName', 'outcomeSummary'].some((key) => Object.hasOwn(fields, key)))
     return drop(reasons, 'has no callId, methodName or outcomeSummary; it is no record')
@@ -170,7 +170,7 @@ const textField = (fields: JsonObject, field: string, reasons: Reasons): string 
   if (typeof value === 'string' || value === undefined) return value
   if (value === null) return leaveOut(reasons, field, value)
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-  reasons.push(`${field} was ${described(value)}, not text`)
+  reasons.push(`${field} was ${describeValue(value)}, not text`)
   return text
 }
 
@@ -185,7 +185,7 @@ const numberField = (
   if (typeof value === 'number' && value >= 0 && holds(value)) return value
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : NaN
   if (!(number >= 0 && holds(number))) return leaveOut(reasons, field, value)
-  reasons.push(`${field} was ${described(value)}, not a number`)
+  reasons.push(`${field} was ${describeValue(value)}, not a number`)
   return number
 }
 
@@ -194,7 +194,7 @@ const flagField = (fields: JsonObject, field: string, reasons: Reasons): boolean
   if (typeof value === 'boolean' || value === undefined) return value
   const flag = flags.get(value)
   if (flag === undefined) return leaveOut(reasons, field, value)
-  reasons.push(`${field} was ${described(value)}, not true or false`)
+  reasons.push(`${field} was ${describeValue(value)}, not true or false`)
   return flag
 }
 
@@ -203,12 +203,12 @@ const timeField = (fields: JsonObject, field: string, reasons: Reasons): string 
   if (value === undefined) return undefined
   const time = timeOf(value)
   if (time === undefined) return leaveOut(reasons, field, value)
-  if (time !== value) reasons.push(`${field} was ${described(value)}, not a time in UTC with milliseconds`)
+  if (time !== value) reasons.push(`${field} was ${describeValue(value)}, not a time in UTC with milliseconds`)
   return time
 }
 
 const leaveOut = (reasons: Reasons, field: string, value: Json): undefined =>
-  void reasons.push(`${field} was ${described(value)}: left out`)
+  void reasons.push(`${field} was ${describeValue(value)}: left out`)
 
 /**
  * The time that a value stands for: ISO text, in UTC where it names no zone; seconds or milliseconds since 1970.
@@ -235,7 +235,7 @@ const speakerOf = (fields: JsonObject, reasons: Reasons): Speaker => {
   const speaker =
     (typeof given === 'string' ? synonyms.get(given.toLowerCase()) : undefined) ?? (depth > 0 ? 'tool' : 'user')
   reasons.push(
-    given === undefined ? `speaker is missing: "${speaker}"` : `speaker was ${described(given)}: "${speaker}"`,
+    given === undefined ? `speaker is missing: "${speaker}"` : `speaker was ${describeValue(given)}: "${speaker}"`,
   )
   return speaker
 }
@@ -244,7 +244,7 @@ const argsOf = (fields: JsonObject, reasons: Reasons): JsonArray => {
   const args = fields['args']
   if (isArray(args)) return args
   if (args === undefined || args === null) return fill(reasons, 'args', [])
-  reasons.push(`args was ${described(args)}, not an array`)
+  reasons.push(`args was ${describeValue(args)}, not an array`)
   return [args]
 }
 
@@ -252,14 +252,14 @@ const kwargsOf = (fields: JsonObject, reasons: Reasons): JsonObject => {
   const kwargs = fields['kwargs']
   if (isObject(kwargs)) return kwargs
   if (kwargs === undefined || kwargs === null) return fill(reasons, 'kwargs', {})
-  reasons.push(`kwargs was ${described(kwargs)}, not an object`)
+  reasons.push(`kwargs was ${describeValue(kwargs)}, not an object`)
   return { value: kwargs }
 }
 
 const summaryOf = (fields: JsonObject, reasons: Reasons): OutcomeSummary => {
   const given = fields['outcomeSummary']
   if (!isObject(given)) {
-    reasons.push(given === undefined ? 'outcomeSummary is missing' : `outcomeSummary was ${described(given)}`)
+    reasons.push(given === undefined ? 'outcomeSummary is missing' : `outcomeSummary was ${describeValue(given)}`)
     return { status: 'unknown', ok: false, errorType: null, retriable: false }
   }
   const summary = inCamelCase(given, summaryKeys, 'outcomeSummary.', reasons)
@@ -285,7 +285,7 @@ const summaryOf = (fields: JsonObject, reasons: Reasons): OutcomeSummary => {
 const withoutKnown = (fields: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(fields).filter(([key]) => !fieldNames.has(key)))
 
-const described = (value: Json | undefined): string => {
+const describeValue = (value: Json | undefined): string => {
   if (value === undefined) return 'nothing'
   if (isArray(value)) return 'an array'
   if (isObject(value)) return 'an object'
@@ -296,7 +296,7 @@ const described = (value: Json | undefined): string => {
 
 /** What was stored in place of an array. */
 const kindOf = (stored: unknown): string => {
-  if (typeof stored !== 'object' || stored === null) return described(encodeValue(stored).value)
+  if (typeof stored !== 'object' || stored === null) return describeValue(encodeValue(stored).value)
   const name = attempt(() => classOf(stored))
   if (name === undefined) return 'an object that can not be read'
   return name === 'Object' ? 'an object' : `an instance of ${name}`

@@ -1,8 +1,8 @@
-/** What a prompt says of the history of calls: how long it is, what came last, and where the rest is. */
+/** The description of a call history for a prompt: its length, the latest calls, and where the rest is. */
 import type { Sequence } from 'indelible/sequence/kit'
 import type { CallRecord } from './record.ts'
 
-/** What a preview shows. */
+/** The content of a preview. */
 export interface PreviewOptions {
   /** How many of the latest records. Default: 3. */
   readonly latest?: 1 | 2 | 3
@@ -72,7 +72,7 @@ const summary = (record: CallRecord | undefined): string => {
 const harmless = (text: string): string => {
   let shown = ''
   for (const character of text.slice(0, longestField)) {
-    const next = /^[\p{L}\p{M}\p{N} _.,:;/@#()[\]+*=!?-]$/u.test(character) ? character : escaped(character)
+    const next = /^[\p{L}\p{M}\p{N} _.,:;/@#()[\]+*=!?-]$/u.test(character) ? character : escapeCharacter(character)
     if (shown.length + next.length > longestField - 1) return `${shown}…`
     shown += next
   }
@@ -82,7 +82,7 @@ const harmless = (text: string): string => {
 const longestField = 96
 
 /** As JSON writes a character that it can't write: one escape for each of its units. */
-const escaped = (character: string): string =>
+const escapeCharacter = (character: string): string =>
   Array.from(
     { length: character.length },
     (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,

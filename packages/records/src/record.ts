@@ -113,5 +113,5 @@ export const fieldNames: ReadonlySet<string> = new Set([
   'contentRef',
 ])
 
-/** A time as records write it. Throws RangeError, if the number is none. */
+/** A time as records write it. Throws RangeError if the number is not a time. */
 export const isoTime = (milliseconds: number): string => new Date(milliseconds).toISOString()

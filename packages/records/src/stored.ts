@@ -113,7 +113,7 @@ export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, S
     )
     if (durable) {
       const ended = isoTime(timeFrom(others.now ?? Date.now))
-      for (const begun of unfinished(rows.right, stored, name)) log.append(interrupted(begun, ended))
+      for (const begun of unfinishedCalls(rows.right, stored, name)) log.append(interruptedCall(begun, ended))
       const written = await writer.flush()
       if (isLeft(written)) return written
     }
@@ -137,7 +137,7 @@ const startMark = (writer: string, begun: BegunRecord): Row => ({
 })
 
 /** The calls of a writer that have begun and have no record. */
-const unfinished = (
+const unfinishedCalls = (
   rows: readonly StoredRow[],
   stored: History<CallRecord>,
   writer: string,
@@ -173,7 +173,7 @@ const interruptedSummary = Object.freeze({
   retriable: false,
 })
 
-const interrupted = (begun: BegunRecord, timestamp: string): CallRecord => ({
+const interruptedCall = (begun: BegunRecord, timestamp: string): CallRecord => ({
   ...begun,
   timestamp,
   outcomeSummary: interruptedSummary,
@@ -181,7 +181,7 @@ const interrupted = (begun: BegunRecord, timestamp: string): CallRecord => ({
   errorMessage: 'the process ended before the call did',
 })
 
-/** What a log of calls has in its metadata. */
+/** The metadata of a log of calls. */
 const mark = 'indelible.calls'
 
 const findOrCreate = async (store: Store, id: string): Promise<Either<OpenLogFault, LogInfo>> => {

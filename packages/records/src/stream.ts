@@ -7,7 +7,10 @@ import type { Outcome } from './call-context.ts'
  *
  * @returns undefined, if the value is no stream or can't be watched: then it has ended already
  */
-export const watched = (value: unknown, ended: (outcome: Outcome) => void): { readonly value: unknown } | undefined => {
+export const watchStream = (
+  value: unknown,
+  ended: (outcome: Outcome) => void,
+): { readonly value: unknown } | undefined => {
   try {
     if (typeof value !== 'object' || value === null) return undefined
     if (isReadable(value)) return { value: watchReadable(value, ended) }
@@ -19,7 +22,7 @@ export const watched = (value: unknown, ended: (outcome: Outcome) => void): { re
 }
 
 /** Whoever read the stream has stopped before its end. */
-const stopped = (): Outcome => ({
+const stoppedOutcome = (): Outcome => ({
   error: Object.assign(new Error('the stream was not read to its end'), { name: 'AbortError' }),
 })
 
@@ -66,7 +69,7 @@ const watchReadable = (stream: Readable, ended: (outcome: Outcome) => void): Rea
         controller.close()
       },
       cancel: (reason) => {
-        ended(stopped())
+        ended(stoppedOutcome())
         return reader.cancel(reason)
       },
     },
@@ -90,7 +93,7 @@ const watchEmitter = (stream: Emitter, ended: (outcome: Outcome) => void): { rea
   stream.once('end', () => ended({ value: stream }))
   stream.once('close', () => {
     const { errored } = stream
-    ended(errored === null || errored === undefined ? stopped() : { error: errored })
+    ended(errored === null || errored === undefined ? stoppedOutcome() : { error: errored })
   })
   return { value: stream }
 }
@@ -118,7 +121,7 @@ const watchIterable = (
     async function (this: unknown, ...given) {
       try {
         const result = await step.apply(this, given)
-        if (result.done === true) ended(name === 'next' ? { value: result.value ?? iterable } : stopped())
+        if (result.done === true) ended(name === 'next' ? { value: result.value ?? iterable } : stoppedOutcome())
         return result
       } catch (error) {
         ended({ error })

@@ -2,24 +2,24 @@
 import { isRight, type JsonObject } from 'indelible/json/kit'
 import { grow, verifyLog, type Row } from 'indelible/store'
 import { encryptionKey, ownStore, headOf, rangeAt, rowLeaf } from 'indelible/store/kit'
-import { done, faulty, holds, same } from './check.ts'
+import { valueOrThrow, faulty, holds, same } from './check.ts'
 import { add, asStored, entry, headFor, logWith, note, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 export const appendCases: StoreCases = {
   'a new log is empty, with the root of the empty tree': async (store) => {
     const before = Date.now()
-    const info = await done(store.create({ id: 'a', meta: { title: 'x' }, encrypt: false }))
+    const info = await valueOrThrow(store.create({ id: 'a', meta: { title: 'x' }, encrypt: false }))
     same(info.head, { size: 0, root: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855' })
     same([info.id, info.entries, info.version, info.meta], ['a', 0, 1, { title: 'x' }])
     holds(Number.isInteger(info.created) && info.created >= before - 60_000, 'it was created now')
-    same(await done(store.info('a')), info)
-    same(await done(store.read('a')), [])
+    same(await valueOrThrow(store.info('a')), info)
+    same(await valueOrThrow(store.read('a')), [])
   },
   'a log is created once': async (store) => {
-    const first = await done(store.create({ id: 'a', meta: { n: 1 }, encrypt: false }))
+    const first = await valueOrThrow(store.create({ id: 'a', meta: { n: 1 }, encrypt: false }))
     same((await faulty('LogExists', store.create({ id: 'a', meta: { n: 2 }, encrypt: false }))).id, 'a')
-    same(await done(store.info('a')), first)
+    same(await valueOrThrow(store.info('a')), first)
   },
   'what is not there is said to be not there': async (store) => {
     const head = headFor([], store.hash)
@@ -33,12 +33,12 @@ export const appendCases: StoreCases = {
       () => store.remove('b'),
     ])
       same((await faulty('NoSuchLog', call())).id, 'b')
-    same((await done(store.list())).logs, [])
+    same((await valueOrThrow(store.list())).logs, [])
   },
   'rows come back as they were, with position and index': async (store) => {
     const rows = someRows(10)
     const info = await logWith(store, 'a', rows)
-    same(await done(store.read('a')), asStored(rows))
+    same(await valueOrThrow(store.read('a')), asStored(rows))
     same([info.head.size, info.entries], [10, 7])
   },
   'an append answers with the position of its first row and the head after its last': async (store) => {
@@ -48,12 +48,12 @@ export const appendCases: StoreCases = {
   },
   'the head is that of RFC 6962 over the rows, at every size and however they were appended': async (store) => {
     const rows = someRows(70)
-    await done(store.create({ id: 'a', encrypt: false }))
+    await valueOrThrow(store.create({ id: 'a', encrypt: false }))
     for (let size = 0, step = 1; size < rows.length; size += step, step = (step % 5) + 1) {
       const { head } = await add(store, 'a', rows.slice(size, size + step))
       same(head, headFor(rows.slice(0, size + step), store.hash))
     }
-    same((await done(store.info('a'))).head, headFor(rows, store.hash))
+    same((await valueOrThrow(store.info('a'))).head, headFor(rows, store.hash))
   },
   'an entry and a note with the same text are different rows': async (store) => {
     const one = await logWith(store, 'a', [entry('x')])
@@ -86,10 +86,10 @@ export const appendCases: StoreCases = {
     ]
     await logWith(store, 'a', texts.map(entry))
     same(
-      (await done(store.read('a'))).map((row) => row.body),
+      (await valueOrThrow(store.read('a'))).map((row) => row.body),
       texts,
     )
-    await done(verifyLog(store, 'a'))
+    await valueOrThrow(verifyLog(store, 'a'))
   },
   'what is no row is refused, with its index, and nothing is appended': async (store) => {
     const { head } = await logWith(store, 'a')
@@ -108,50 +108,50 @@ export const appendCases: StoreCases = {
       )
       same(fault.index, 1)
     }
-    same((await done(store.info('a'))).head, head)
+    same((await valueOrThrow(store.info('a'))).head, head)
   },
   'nothing can be appended, at the right head only': async (store) => {
     const { head } = await logWith(store, 'a', [entry('x')])
-    same(await done(store.append('a', { expected: head, rows: [] })), { from: 1, head })
+    same(await valueOrThrow(store.append('a', { expected: head, rows: [] })), { from: 1, head })
     await faulty('Conflict', store.append('a', { expected: headFor([], store.hash), rows: [] }))
   },
   'ten thousand rows are appended at once': async (store) => {
     const rows = Array.from({ length: 10_000 }, (_, index) => entry(`row ${index}`))
     const { head } = await logWith(store, 'a', rows)
     same(head, headFor(rows, store.hash))
-    const read = await done(store.read('a'))
+    const read = await valueOrThrow(store.read('a'))
     same([read.length, read[9_999]?.body], [10_000, 'row 9999'])
   },
   'what the caller changes afterwards is not changed in the store': async (store) => {
     const meta = { tags: ['a'] }
     const row = { kind: 'entry' as const, body: 'x' }
-    const { head } = await done(store.create({ id: 'a', meta, encrypt: false }))
+    const { head } = await valueOrThrow(store.create({ id: 'a', meta, encrypt: false }))
     const going = store.append('a', { expected: head, rows: [row] })
     row.body = 'changed'
     meta.tags.push('changed')
-    await done(going)
-    same((await done(store.read('a')))[0]?.body, 'x')
-    same((await done(store.info('a'))).meta, { tags: ['a'] })
+    await valueOrThrow(going)
+    same((await valueOrThrow(store.read('a')))[0]?.body, 'x')
+    same((await valueOrThrow(store.info('a'))).meta, { tags: ['a'] })
   },
   'a call begins at once, and its task has one outcome': async (store) => {
     const { head } = await logWith(store, 'a')
     const task = store.append('a', { expected: head, rows: [entry('x')] })
-    while ((await done(store.info('a'))).head.size === 0) await undefined
-    const answer = await done(task)
-    same(await done(task), answer)
+    while ((await valueOrThrow(store.info('a'))).head.size === 0) await undefined
+    const answer = await valueOrThrow(task)
+    same(await valueOrThrow(task), answer)
     same(await task, answer)
-    same((await done(store.info('a'))).head, answer.head)
+    same((await valueOrThrow(store.info('a'))).head, answer.head)
   },
 
   'the second of two writers gets what it missed, and can go on from there': async (store) => {
     const rows = someRows(5)
     const { head } = await logWith(store, 'a', rows.slice(0, 2))
-    await done(store.append('a', { expected: head, rows: rows.slice(2) }))
+    await valueOrThrow(store.append('a', { expected: head, rows: rows.slice(2) }))
     const fault = await faulty('Conflict', store.append('a', { expected: head, rows: [entry('late')] }))
     same([fault.id, fault.expected, fault.actual], ['a', head, headFor(rows, store.hash)])
     same(fault.missed, asStored(rows).slice(2))
-    await done(store.append('a', { expected: fault.actual, rows: [entry('late')] }))
-    same((await done(store.read('a'))).at(-1)?.body, 'late')
+    await valueOrThrow(store.append('a', { expected: fault.actual, rows: [entry('late')] }))
+    same((await valueOrThrow(store.read('a'))).at(-1)?.body, 'late')
   },
   'a conflict carries a thousand rows at most': async (store) => {
     const { head } = await logWith(store, 'a')
@@ -175,7 +175,7 @@ export const appendCases: StoreCases = {
     ]
     for (const expected of heads)
       same((await faulty('Diverged', store.append('a', { expected, rows: [entry('x')] }))).actual, head)
-    same((await done(store.info('a'))).head, head)
+    same((await valueOrThrow(store.info('a'))).head, head)
   },
   'an append that names the key of its log is not stored in another of its id': async (store) => {
     const encrypted = (key: string): JsonObject => ({
@@ -185,24 +185,24 @@ export const appendCases: StoreCases = {
     const keys = [null, null, 'one', 'two']
     for (const [made, meta] of metas.entries())
       for (const key of ['one', 'two', null, 'other']) {
-        const { head } = await done(store.create({ id: 'a', meta, encrypt: false }))
+        const { head } = await valueOrThrow(store.create({ id: 'a', meta, encrypt: false }))
         const append = { expected: head, rows: [entry('x')], operation: 'once', ownKey: key }
         if (key === keys[made]) {
-          const { head: after } = await done(store.append('a', append))
-          same((await done(store.append('a', append))).head, after)
-          await done(ownStore(store).update('a', { expected: 1, meta, ownKey: key }))
+          const { head: after } = await valueOrThrow(store.append('a', append))
+          same((await valueOrThrow(store.append('a', append))).head, after)
+          await valueOrThrow(ownStore(store).update('a', { expected: 1, meta, ownKey: key }))
         } else {
           same((await faulty('Diverged', store.append('a', append))).actual, head)
           await faulty('NoSuchLog', ownStore(store).update('a', { expected: 1, meta: {}, ownKey: key }))
-          same(await done(store.info('a')).then(({ head, meta }) => [head, meta]), [head, meta])
+          same(await valueOrThrow(store.info('a')).then(({ head, meta }) => [head, meta]), [head, meta])
         }
-        await done(store.remove('a'))
+        await valueOrThrow(store.remove('a'))
       }
     // Also where the store remembers the log as it was.
-    const { head } = await done(store.create({ id: 'a', encrypt: false }))
-    await done(store.append('a', { expected: head, rows: [], ownKey: null }))
-    await done(store.remove('a'))
-    await done(store.create({ id: 'a', meta: encrypted('one'), encrypt: false }))
+    const { head } = await valueOrThrow(store.create({ id: 'a', encrypt: false }))
+    await valueOrThrow(store.append('a', { expected: head, rows: [], ownKey: null }))
+    await valueOrThrow(store.remove('a'))
+    await valueOrThrow(store.create({ id: 'a', meta: encrypted('one'), encrypt: false }))
     await faulty('Diverged', store.append('a', { expected: head, rows: [entry('x')], ownKey: null }))
   },
   'of many appends at one head exactly one is stored': async (store) => {
@@ -219,13 +219,13 @@ export const appendCases: StoreCases = {
     )
     const winner = answers.findIndex(isRight)
     same(
-      (await done(store.read('a'))).map((row) => row.body),
+      (await valueOrThrow(store.read('a'))).map((row) => row.body),
       ['start', `by ${winner}`, 'n'],
     )
   },
   'appends that wait together are all stored, each in its log and in its order': async (store) => {
     const ids = Array.from({ length: 32 }, (_, index) => `log ${index}`)
-    for (const id of ids) await done(store.create({ id, encrypt: false }))
+    for (const id of ids) await valueOrThrow(store.create({ id, encrypt: false }))
     await Promise.all(
       ids.flatMap((id) => {
         const rows = someRows(12, id)
@@ -233,11 +233,11 @@ export const appendCases: StoreCases = {
         return rows.map(async (row) => {
           const expected = headOf(range, store.hash) // known ahead: nothing has to be waited for
           range = grow(range, [rowLeaf(row, store.hash)], store.hash).range
-          await done(store.append(id, { expected, rows: [row] }))
+          await valueOrThrow(store.append(id, { expected, rows: [row] }))
         })
       }),
     )
-    for (const id of ids) same(await done(store.read(id)), asStored(someRows(12, id)))
+    for (const id of ids) same(await valueOrThrow(store.read(id)), asStored(someRows(12, id)))
   },
   'one append that is refused does not touch those that wait with it': async (store) => {
     const a = await logWith(store, 'a')
@@ -250,22 +250,28 @@ export const appendCases: StoreCases = {
     ]
     const tags = (await Promise.all(going)).map((answer) => (isRight(answer) ? 'Appended' : answer.left._tag))
     same(tags, ['Appended', 'Conflict', 'NoSuchLog', 'Appended'])
-    same([await done(store.read('a')), await done(store.read('b'))], [asStored([entry('1')]), asStored([entry('1')])])
+    same(
+      [await valueOrThrow(store.read('a')), await valueOrThrow(store.read('b'))],
+      [asStored([entry('1')]), asStored([entry('1')])],
+    )
   },
 
   'an operation that is tried again answers with its first result and appends nothing': async (store) => {
     const { head } = await logWith(store, 'a')
     const append = { expected: head, rows: someRows(3), operation: 'op-1' }
-    const first = await done(store.append('a', append))
-    same(await done(store.append('a', append)), first)
+    const first = await valueOrThrow(store.append('a', append))
+    same(await valueOrThrow(store.append('a', append)), first)
     await add(store, 'a', [entry('later')])
-    same(await done(store.append('a', append)), first)
-    same(await done(store.append('a', { ...append, expected: (await done(store.info('a'))).head })), first)
-    same((await done(store.info('a'))).head.size, 4)
+    same(await valueOrThrow(store.append('a', append)), first)
+    same(
+      await valueOrThrow(store.append('a', { ...append, expected: (await valueOrThrow(store.info('a'))).head })),
+      first,
+    )
+    same((await valueOrThrow(store.info('a'))).head.size, 4)
   },
   'an operation id with other rows is a fault, and changes nothing': async (store) => {
     const { head } = await logWith(store, 'a', [entry('0')])
-    await done(store.append('a', { expected: head, rows: [entry('x'), entry('y')], operation: 'op' }))
+    await valueOrThrow(store.append('a', { expected: head, rows: [entry('x'), entry('y')], operation: 'op' }))
     for (const rows of [
       [entry('x')],
       [entry('x'), entry('z')],
@@ -276,49 +282,51 @@ export const appendCases: StoreCases = {
       const fault = await faulty('OperationMismatch', store.append('a', { expected: head, rows, operation: 'op' }))
       same([fault.id, fault.operation, fault.from], ['a', 'op', 1])
     }
-    same((await done(store.info('a'))).head.size, 3)
+    same((await valueOrThrow(store.info('a'))).head.size, 3)
   },
   'an operation that failed can be tried again': async (store) => {
     const { head } = await logWith(store, 'a')
     const { head: next } = await add(store, 'a', [entry('first')])
     await faulty('Conflict', store.append('a', { expected: head, rows: [entry('x')], operation: 'op' }))
-    same((await done(store.append('a', { expected: next, rows: [entry('x')], operation: 'op' }))).from, 1)
+    same((await valueOrThrow(store.append('a', { expected: next, rows: [entry('x')], operation: 'op' }))).from, 1)
   },
   'operation ids are of one log: another log and a fork have their own': async (store) => {
     const { head } = await logWith(store, 'a')
     await logWith(store, 'b')
     const append = { expected: head, rows: [entry('x')], operation: 'op' }
-    await done(store.append('a', append))
-    same((await done(store.append('b', append))).from, 0)
-    const fork = await done(store.fork('a', { id: 'c', at: 1 }))
-    same((await done(store.append('c', { ...append, expected: fork.head }))).from, 1)
+    await valueOrThrow(store.append('a', append))
+    same((await valueOrThrow(store.append('b', append))).from, 0)
+    const fork = await valueOrThrow(store.fork('a', { id: 'c', at: 1 }))
+    same((await valueOrThrow(store.append('c', { ...append, expected: fork.head }))).from, 1)
   },
   'of many tries of one operation at once one is stored, and all get its result': async (store) => {
     const { head } = await logWith(store, 'a')
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => done(store.append('a', { expected: head, rows: someRows(2), operation: 'op' }))),
+      Array.from({ length: 20 }, () =>
+        valueOrThrow(store.append('a', { expected: head, rows: someRows(2), operation: 'op' })),
+      ),
     )
     same(
       answers,
       answers.map(() => answers[0]),
     )
-    same((await done(store.info('a'))).head.size, 2)
+    same((await valueOrThrow(store.info('a'))).head.size, 2)
   },
 
   'the nodes beside the rows give the range of every size': async (store) => {
     const rows = someRows(40)
     await logWith(store, 'a', rows)
     for (let size = 0; size <= rows.length; size++) {
-      const range = await done(rangeAt(store, 'a', size))
+      const range = await valueOrThrow(rangeAt(store, 'a', size))
       same(headOf(range, store.hash), headFor(rows.slice(0, size), store.hash))
     }
   },
   'a good log verifies, also against each head that it had; against another it does not': async (store) => {
     const rows = someRows(23)
     const { head } = await logWith(store, 'a', rows)
-    same((await done(verifyLog(store, 'a'))).head, head)
+    same((await valueOrThrow(verifyLog(store, 'a'))).head, head)
     for (let size = 0; size <= rows.length; size++)
-      await done(verifyLog(store, 'a', headFor(rows.slice(0, size), store.hash)))
+      await valueOrThrow(verifyLog(store, 'a', headFor(rows.slice(0, size), store.hash)))
     for (const older of [
       headFor(someRows(5, 'other'), store.hash),
       { size: 5, root: head.root },
@@ -328,34 +336,34 @@ export const appendCases: StoreCases = {
   },
 
   'metadata is replaced at its version': async (store) => {
-    const created = await done(store.create({ id: 'a', meta: { n: 1 }, encrypt: false }))
-    const updated = await done(store.update('a', { expected: 1, meta: { n: 2 } }))
+    const created = await valueOrThrow(store.create({ id: 'a', meta: { n: 1 }, encrypt: false }))
+    const updated = await valueOrThrow(store.update('a', { expected: 1, meta: { n: 2 } }))
     same(updated, { ...created, meta: { n: 2 }, version: 2 })
     const fault = await faulty('MetaConflict', store.update('a', { expected: 1, meta: { n: 3 } }))
     same([fault.expected, fault.actual, fault.meta], [1, 2, { n: 2 }])
     await add(store, 'a', [entry('x')])
-    same((await done(store.update('a', { expected: 2, meta: {} }))).version, 3)
-    same((await done(store.info('a'))).meta, {})
+    same((await valueOrThrow(store.update('a', { expected: 2, meta: {} }))).version, 3)
+    same((await valueOrThrow(store.info('a'))).meta, {})
   },
   'of many updates of one version exactly one is made': async (store) => {
-    await done(store.create({ id: 'a', encrypt: false }))
+    await valueOrThrow(store.create({ id: 'a', encrypt: false }))
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, n) => store.update('a', { expected: 1, meta: { n } })()),
     )
     same(answers.filter(isRight).length, 1)
-    same((await done(store.info('a'))).version, 2)
+    same((await valueOrThrow(store.info('a'))).version, 2)
   },
   'metadata is any JSON object, in any script and with any key': async (store) => {
     const meta = JSON.parse(
       '{"__proto__":{"x":1},"constructor":"c","":"","a\\u0000b":[1e300,-0.5,true,null],"ключ":"🙂","deep":{"__proto__":null}}',
     ) as JsonObject
-    await done(store.create({ id: 'a', meta, encrypt: false }))
-    const stored = await done(store.info('a'))
+    await valueOrThrow(store.create({ id: 'a', meta, encrypt: false }))
+    const stored = await valueOrThrow(store.info('a'))
     same(JSON.stringify(stored.meta), JSON.stringify(meta))
     holds(Object.getPrototypeOf(stored.meta) === Object.prototype, 'a `__proto__` key is data')
   },
   'what is no JSON object is no metadata': async (store) => {
-    await done(store.create({ id: 'a', encrypt: false }))
+    await valueOrThrow(store.create({ id: 'a', encrypt: false }))
     const bad: unknown[] = [null, [], 'x', { at: new Date(0) }, { n: NaN }, { f: () => 1 }, { s: '\uD800' }]
     for (const meta of bad) {
       await faulty('InvalidMeta', store.create({ id: 'b', meta: meta as JsonObject, encrypt: false }))
@@ -368,7 +376,7 @@ export const appendCases: StoreCases = {
       'b',
     ])
     same(
-      (await done(store.list())).logs.map((log) => [log.id, log.version]),
+      (await valueOrThrow(store.list())).logs.map((log) => [log.id, log.version]),
       [['a', 1]],
     )
   },

@@ -2,7 +2,7 @@
 import { blockIdOf } from 'indelible/proof/kit'
 import type { Store } from 'indelible/store'
 import { bytes } from './block-contract.ts'
-import { done, same, wreck } from './check.ts'
+import { valueOrThrow, same, wreck } from './check.ts'
 import { add, bodiesOf, canErase, entry, logWith, note } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
@@ -11,11 +11,11 @@ const everything = async (store: Store, id: string, after: (given: unknown) => v
   const answers: unknown[] = []
   const call = async <Given extends object, T>(
     given: Given,
-    operation: (given: Given) => Parameters<typeof done<T>>[0],
+    operation: (given: Given) => Parameters<typeof valueOrThrow<T>>[0],
   ): Promise<T> => {
     const called = operation(given)
     after(given)
-    const answer = await done(called)
+    const answer = await valueOrThrow(called)
     answers.push(answer)
     return answer
   }
@@ -42,7 +42,7 @@ const everything = async (store: Store, id: string, after: (given: unknown) => v
   await call({ number, ttl: 120_000 }, (given) => store.renew(id, given))
   await call({ id: `${id} gone`, encrypt: false as const }, (given) => store.create(given))
   await call({}, (given) => store.remove(`${id} gone`, given))
-  answers.push(await done(store.read(id)), (await done(store.info(id))).meta)
+  answers.push(await valueOrThrow(store.read(id)), (await valueOrThrow(store.info(id))).meta)
   return answers
 }
 
@@ -68,14 +68,20 @@ export const argumentCases: StoreCases = {
     const texts = ['one']
     const looking = store.containing(texts)
     wreck(texts)
-    same((await done(looking)).rows, [{ id: 'a', position: 0 }])
+    same((await valueOrThrow(looking)).rows, [{ id: 'a', position: 0 }])
     const request = {
-      logs: [{ id: 'a', expected: { ...(await done(store.info('a'))).head }, rows: [{ position: 0, stub: '"gone"' }] }],
+      logs: [
+        {
+          id: 'a',
+          expected: { ...(await valueOrThrow(store.info('a'))).head },
+          rows: [{ position: 0, stub: '"gone"' }],
+        },
+      ],
       reason: 'asked to',
     }
     const erasing = store.erase(request)
     wreck(request)
-    same((await done(erasing)).rows, 1)
+    same((await valueOrThrow(erasing)).rows, 1)
     same(await bodiesOf(store, 'a'), ['"gone"', 'two'])
   },
 }

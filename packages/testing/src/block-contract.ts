@@ -1,7 +1,7 @@
 /** The suite that every store of blocks must pass: the part of a store that knows no logs. */
 import { blockIdOf, type BlockId } from 'indelible/proof/kit'
 import { type BlockStore } from 'indelible/store'
-import { done, faulty, holds, same, wreck, type ContractCase } from './check.ts'
+import { valueOrThrow, faulty, holds, same, wreck, type ContractCase } from './check.ts'
 
 /** The place of a suite: a store that is empty at first. */
 export interface BlockPlace {
@@ -64,13 +64,13 @@ export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<
       Uint8Array.of(0),
       Uint8Array.of(0, 0),
     ]
-    const ids = await done(store.putBlocks(blocks))
+    const ids = await valueOrThrow(store.putBlocks(blocks))
     same(
       ids,
       blocks.map((block) => blockIdOf(block, store.hash)),
     )
     same(ids[0], 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
-    const found = await done(store.getBlocks(ids))
+    const found = await valueOrThrow(store.getBlocks(ids))
     same(found, blocks)
     holds(
       found.every((block) => block !== undefined && Object.getPrototypeOf(block) === Uint8Array.prototype),
@@ -83,33 +83,33 @@ export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<
     const given = [...blocks.map((block) => block.slice())]
     const putting = store.putBlocks(given)
     wreck(given)
-    same(await done(putting), expected)
+    same(await valueOrThrow(putting), expected)
     const ids = [...expected]
     const reading = store.getBlocks(ids)
     wreck(ids)
-    same(await done(reading), blocks)
+    same(await valueOrThrow(reading), blocks)
     const asked = [...expected]
     const looking = store.hasBlocks(asked)
     wreck(asked)
-    same(await done(looking), [true, true])
+    same(await valueOrThrow(looking), [true, true])
   },
   'order is kept, ids may repeat, and what is missing is undefined': async (store) => {
     const [a, b] = [bytes(10, 1), bytes(10, 2)]
-    const [idA, idB] = (await done(store.putBlocks([a, b, a]))) as [BlockId, BlockId]
+    const [idA, idB] = (await valueOrThrow(store.putBlocks([a, b, a]))) as [BlockId, BlockId]
     const missing = blockIdOf(bytes(10, 3), store.hash)
-    same(await done(store.getBlocks([idB, missing, idA, idB])), [b, undefined, a, b])
-    same(await done(store.hasBlocks([idB, missing, idA, idB])), [true, false, true, true])
+    same(await valueOrThrow(store.getBlocks([idB, missing, idA, idB])), [b, undefined, a, b])
+    same(await valueOrThrow(store.hasBlocks([idB, missing, idA, idB])), [true, false, true, true])
   },
   'any number of ids in one batch': async (store) => {
     for (const count of [0, 1, 2, 999, 4000]) {
       const blocks = Array.from({ length: count }, (_, index) =>
         bytes(9, index % 250).map((byte, at) => (at < 4 ? (index >> (8 * at)) & 255 : byte)),
       )
-      const ids = await done(store.putBlocks(blocks))
+      const ids = await valueOrThrow(store.putBlocks(blocks))
       same([ids.length, new Set(ids).size], [count, count])
-      same(await done(store.getBlocks(ids)), blocks)
+      same(await valueOrThrow(store.getBlocks(ids)), blocks)
       same(
-        await done(store.hasBlocks(ids)),
+        await valueOrThrow(store.hasBlocks(ids)),
         ids.map(() => true),
       )
     }
@@ -121,9 +121,9 @@ export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<
     mine.fill(0)
     await going
     const id = blockIdOf(before, store.hash)
-    const [got] = await done(store.getBlocks([id]))
+    const [got] = await valueOrThrow(store.getBlocks([id]))
     got?.fill(1)
-    same(await done(store.getBlocks([id])), [before])
+    same(await valueOrThrow(store.getBlocks([id])), [before])
   },
   'what is no block id is not looked for': async (store) => {
     const good = blockIdOf(bytes(1), store.hash)

@@ -4,7 +4,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { storeFaultText } from 'indelible/store/kit'
 import type { StoreFault } from 'indelible/store'
 
-/** One case of a suite: `it(name, run)`, in whatever runner. */
+/** One case of a suite: `it(name, run)`, in any test runner. */
 export interface ContractCase {
   /** What the case says, in words. */
   readonly name: string
@@ -13,7 +13,7 @@ export interface ContractCase {
 }
 
 /** What a task gives, which must not be a fault. */
-export const done = async <T>(task: TaskEither<StoreFault, T>): Promise<T> => {
+export const valueOrThrow = async <T>(task: TaskEither<StoreFault, T>): Promise<T> => {
   const answer = await task()
   if (isLeft(answer)) throw new Error(`${answer.left._tag}: ${storeFaultText(answer.left)}`, { cause: answer.left })
   return answer.right

@@ -1,7 +1,7 @@
 /** What a store must stand that one process alone can't do to it: other processes, and what crashes leave. */
 import { isLeft } from 'indelible/json/kit'
 import { followLog, verifyLog, type StoredRow } from 'indelible/store'
-import { done, holds, same } from './check.ts'
+import { valueOrThrow, holds, same } from './check.ts'
 import type { Elsewhere, StorePlace } from './place.ts'
 import { bodiesOf } from './rows.ts'
 
@@ -15,7 +15,7 @@ const appends = 40
 export const severalProcesses = async (place: StorePlace, elsewhere: Elsewhere): Promise<void> => {
   const store = await place.open()
   try {
-    await done(store.create({ id: 'crowded', encrypt: false }))
+    await valueOrThrow(store.create({ id: 'crowded', encrypt: false }))
     const following = (async () => {
       const followed: StoredRow[] = []
       for await (const row of followLog(store, 'crowded')) if (followed.push(row) === writers * appends) return followed
@@ -23,7 +23,7 @@ export const severalProcesses = async (place: StorePlace, elsewhere: Elsewhere):
     })()
     following.catch(() => {}) // looked at below; a writer that fails is said first
     await Promise.all(Array.from({ length: writers }, (_, writer) => runElsewhere(elsewhere, writer)))
-    const rows = await done(store.read('crowded'))
+    const rows = await valueOrThrow(store.read('crowded'))
     same(rows.length, writers * appends, 'the number of rows')
     same(await following, rows, 'what a follower in this process had')
     for (let writer = 0; writer < writers; writer++) {
@@ -64,7 +64,7 @@ const runElsewhere = async ({ module, argument }: Elsewhere, writer: number): Pr
   if (status !== 0) throw new Error(`writer ${writer} ended with ${String(status)}: ${said}`)
 }
 
-/** What a crash may leave in an empty place is no hindrance: the store opens, and keeps what it is given. */
+/** The store opens in a place where a crash left an unfinished setup, and keeps rows. */
 export const afterWreck = async (place: StorePlace, index: number): Promise<void> => {
   const wreck = place.wrecks?.[index]
   if (wreck === undefined) return
@@ -72,8 +72,8 @@ export const afterWreck = async (place: StorePlace, index: number): Promise<void
   for (const id of ['first', 'second']) {
     const store = await place.open()
     try {
-      const { head } = await done(store.create({ id, encrypt: false }))
-      await done(store.append(id, { expected: head, rows: [{ kind: 'entry', body: wreck.name }] }))
+      const { head } = await valueOrThrow(store.create({ id, encrypt: false }))
+      await valueOrThrow(store.append(id, { expected: head, rows: [{ kind: 'entry', body: wreck.name }] }))
       same(await bodiesOf(store, 'first'), [wreck.name], `what is there after ${wreck.name}`)
     } finally {
       await store.close()()

@@ -2,14 +2,14 @@
 import { blockIdOf } from 'indelible/proof/kit'
 import { verifyLog, type Erased, type Store } from 'indelible/store'
 import { ledgerId, stubLeaf } from 'indelible/store/kit'
-import { done, faulty, holds, same } from './check.ts'
-import { add, asStored, canErase, entry, headFor, logWith, note, someRows, timed } from './rows.ts'
+import { valueOrThrow, faulty, holds, same } from './check.ts'
+import { add, asStored, canErase, entry, headFor, logWith, note, someRows, withTime } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 const erase = async (store: Store, id: string, positions: readonly number[], stub = '"gone"'): Promise<Erased> => {
-  const { head } = await done(store.info(id))
+  const { head } = await valueOrThrow(store.info(id))
   const rows = positions.map((position) => ({ position, stub }))
-  return done(store.erase({ logs: [{ id, expected: head, rows }], reason: 'asked to', by: 'ann' }))
+  return valueOrThrow(store.erase({ logs: [{ id, expected: head, rows }], reason: 'asked to', by: 'ann' }))
 }
 
 const erasing = (cases: StoreCases): StoreCases =>
@@ -24,24 +24,24 @@ const erasing = (cases: StoreCases): StoreCases =>
 
 export const eraseCases: StoreCases = erasing({
   'an erased row has a stub for its body, and its kind, its time and its leaf': async (store) => {
-    const rows = [entry('one'), timed(note('two'), 5, 'ab'.repeat(16)), entry('three \0')]
+    const rows = [entry('one'), withTime(note('two'), 5, 'ab'.repeat(16)), entry('three \0')]
     await logWith(store, 'a', rows)
-    const nodes = await done(store.nodes('a', [0, 1, 2]))
+    const nodes = await valueOrThrow(store.nodes('a', [0, 1, 2]))
     same((await erase(store, 'a', [1, 2])).rows, 2, 'the number of erased rows')
     const [first, second, third] = asStored(rows)
     const leaves = rows.map((row) => headFor([row], store.hash).root) // of one leaf, the root is the leaf
-    same(await done(store.read('a')), [
+    same(await valueOrThrow(store.read('a')), [
       first,
       { position: 1, kind: 'note', index: second?.index, body: '"gone"', at: 5, erased: leaves[1] },
       { position: 2, kind: 'entry', index: third?.index, body: '"gone"', at: third?.at, erased: leaves[2] },
     ])
-    same((await done(store.info('a'))).head, headFor(rows, store.hash), 'the head')
-    same(await done(store.nodes('a', [0, 1, 2])), nodes, 'the nodes')
+    same((await valueOrThrow(store.info('a'))).head, headFor(rows, store.hash), 'the head')
+    same(await valueOrThrow(store.nodes('a', [0, 1, 2])), nodes, 'the nodes')
     await add(store, 'a', [entry('four')])
-    same((await done(verifyLog(store, 'a'))).head, headFor([...rows, entry('four')], store.hash), 'the head')
-    same(await done(store.check()), [], 'what a check finds')
-    const [said] = await done(store.read(ledgerId))
-    const [{ log } = { log: '' }] = await done(store.identities('a'))
+    same((await valueOrThrow(verifyLog(store, 'a'))).head, headFor([...rows, entry('four')], store.hash), 'the head')
+    same(await valueOrThrow(store.check()), [], 'what a check finds')
+    const [said] = await valueOrThrow(store.read(ledgerId))
+    const [{ log } = { log: '' }] = await valueOrThrow(store.identities('a'))
     same(JSON.parse(said?.body ?? ''), {
       type: 'erased',
       id: 'a',
@@ -69,39 +69,41 @@ export const eraseCases: StoreCases = erasing({
       by: 'ann',
     })
     same((await erase(store, 'a', [1, 2], '"again"')).rows, 0, 'the number of rows that are erased again')
-    same((await done(store.info(ledgerId))).head.size, 1, 'the length of the ledger')
+    same((await valueOrThrow(store.info(ledgerId))).head.size, 1, 'the length of the ledger')
   },
   'a row is erased in every log that shares it, with the blocks that nothing else references': async (store) => {
     const [one, two] = [new Uint8Array([1]), new Uint8Array([2])]
     const ids = [one, two].map((bytes) => blockIdOf(bytes, store.hash))
     const rows = [entry('a'), { ...entry('b'), blocks: ids }, entry('c')]
-    await done(store.create({ id: 'a', rows, blocks: [one, two], encrypt: false }))
-    await done(store.create({ id: 'other', rows: [{ ...entry('x'), blocks: ids.slice(0, 1) }], encrypt: false }))
-    await done(store.fork('a', { id: 'fork', at: 2 }))
-    await done(store.fork('fork', { id: 'early', at: 1 }))
+    await valueOrThrow(store.create({ id: 'a', rows, blocks: [one, two], encrypt: false }))
+    await valueOrThrow(
+      store.create({ id: 'other', rows: [{ ...entry('x'), blocks: ids.slice(0, 1) }], encrypt: false }),
+    )
+    await valueOrThrow(store.fork('a', { id: 'fork', at: 2 }))
+    await valueOrThrow(store.fork('fork', { id: 'early', at: 1 }))
     await add(store, 'fork', [entry('own')])
-    const shares = (await done(store.sharing('fork'))).toSorted((left, right) => left.rows - right.rows)
+    const shares = (await valueOrThrow(store.sharing('fork'))).toSorted((left, right) => left.rows - right.rows)
     same(shares, [
       { id: 'early', rows: 1 },
       { id: 'a', rows: 2 },
     ])
     same((await erase(store, 'fork', [1])).blocks, [{ block: ids[0], rows: 1, kept: false }], 'the blocks that remain')
     for (const id of ['a', 'fork']) {
-      same((await done(store.read(id)))[1]?.body, '"gone"', `the row of ${id}`)
-      await done(verifyLog(store, id))
+      same((await valueOrThrow(store.read(id)))[1]?.body, '"gone"', `the row of ${id}`)
+      await valueOrThrow(verifyLog(store, id))
     }
-    same(await done(store.hasBlocks(ids)), [true, false], 'the blocks that are there')
-    await done(store.remove('a'))
-    await done(verifyLog(store, 'fork'))
+    same(await valueOrThrow(store.hasBlocks(ids)), [true, false], 'the blocks that are there')
+    await valueOrThrow(store.remove('a'))
+    await valueOrThrow(verifyLog(store, 'fork'))
     await erase(store, 'other', [0])
-    same(await done(store.hasBlocks(ids)), [false, false], 'the blocks that are there')
-    same(await done(store.check()), [], 'what a check finds')
+    same(await valueOrThrow(store.hasBlocks(ids)), [false, false], 'the blocks that are there')
+    same(await valueOrThrow(store.check()), [], 'what a check finds')
   },
   'the rows that contain a text are found': async (store) => {
     await logWith(store, 'a', [entry('the blue house'), entry('a boat')])
-    await done(store.fork('a', { id: 'fork', at: 2 }))
+    await valueOrThrow(store.fork('a', { id: 'fork', at: 2 }))
     await logWith(store, 'b', [entry('a boat, too'), entry('100% of_it')])
-    const found = await done(store.containing(['a boat', '% of_']))
+    const found = await valueOrThrow(store.containing(['a boat', '% of_']))
     same(found.rows.map(({ id, position }) => `${id} ${position}`).toSorted(), ['a 1', 'b 0', 'b 1'])
     const long = Array.from({ length: 30 }, (_, index) => `a text of some length, ${index}.`)
     await logWith(store, 'c', [
@@ -109,15 +111,15 @@ export const eraseCases: StoreCases = erasing({
       entry('a text of some length'),
       entry('tiny'),
     ])
-    const many = await done(
+    const many = await valueOrThrow(
       store.containing([...long.filter((_, index) => index % 2 === 0), 'tiny', 'not there at all']),
     )
     same(
       many.rows.map(({ id, position }) => `${id} ${position}`).toSorted(),
       [...long.flatMap((_, index) => (index % 2 === 0 ? [`c ${index}`] : [])), 'c 31'].toSorted(),
     )
-    await done(store.remove('a'))
-    same((await done(store.containing(['a boat', 'nowhere']))).rows, [
+    await valueOrThrow(store.remove('a'))
+    same((await valueOrThrow(store.containing(['a boat', 'nowhere']))).rows, [
       { id: 'fork', position: 1 },
       { id: 'b', position: 0 },
     ])
@@ -129,7 +131,7 @@ export const eraseCases: StoreCases = erasing({
       new TextEncoder().encode(text),
     ) as [Uint8Array, Uint8Array, Uint8Array]
     const ids = [long, other, own].map((bytes) => blockIdOf(bytes, store.hash))
-    await done(
+    await valueOrThrow(
       store.create({
         id: 'a',
         rows: [entry('x'), { ...entry('y'), blocks: ids.slice(0, 2) }],
@@ -137,22 +139,22 @@ export const eraseCases: StoreCases = erasing({
         encrypt: false,
       }),
     )
-    await done(store.create({ id: 'b', rows: [{ ...entry('z'), blocks: ids.slice(1, 2) }], encrypt: false }))
-    await done(store.putBlocks([own]))
+    await valueOrThrow(store.create({ id: 'b', rows: [{ ...entry('z'), blocks: ids.slice(1, 2) }], encrypt: false }))
+    await valueOrThrow(store.putBlocks([own]))
     const many = Array.from({ length: 20 }, (_, index) => `text number ${index}`) // looked for in another way
     for (const texts of [['a boat é'], [...many, 'so: a boat é', 'own: a boat é'], ['é']]) {
-      const { rows, blocks } = await done(store.containing(texts))
+      const { rows, blocks } = await valueOrThrow(store.containing(texts))
       same(rows, [{ id: 'a', position: 1 }], `the rows with ${texts.length} texts`)
       same(blocks, ids.slice(2), `the blocks with ${texts.length} texts`)
     }
-    same(await done(store.containing(['nothing of it'])), { rows: [], blocks: [] })
+    same(await valueOrThrow(store.containing(['nothing of it'])), { rows: [], blocks: [] })
   },
   'a retry of an append whose row is erased is answered as the first time': async (store) => {
     const { head } = await logWith(store, 'a')
     const append = { expected: head, rows: [entry('hello'), entry('there')], operation: 'op' }
-    const first = await done(store.append('a', append))
+    const first = await valueOrThrow(store.append('a', append))
     await erase(store, 'a', [0])
-    same(await done(store.append('a', append)), first)
+    same(await valueOrThrow(store.append('a', append)), first)
     await faulty('OperationMismatch', store.append('a', { ...append, rows: [entry('hello'), entry('where')] }))
   },
   'nothing is erased at another head, beyond the end, of the ledger, or of a log that is not there': async (store) => {
@@ -162,7 +164,7 @@ export const eraseCases: StoreCases = erasing({
     await faulty('BeyondEnd', store.erase({ logs: [{ id: 'a', expected: head, rows: [{ position: 2, stub: '' }] }] }))
     await faulty('InvalidId', store.erase({ logs: [{ id: ledgerId, expected: head, rows }] }))
     await faulty('NoSuchLog', store.erase({ logs: [{ id: 'b', expected: head, rows }] }))
-    same(await done(store.read('a')), asStored(someRows(2)))
+    same(await valueOrThrow(store.read('a')), asStored(someRows(2)))
     await faulty('NoSuchLog', store.info(ledgerId))
   },
   'a row without a text is taken only where the ledger says that it was erased': async (store) => {
@@ -174,17 +176,17 @@ export const eraseCases: StoreCases = erasing({
     const salted = { ...entry('stub'), erased: 'ab'.repeat(32), salt: 'ab'.repeat(16) }
     await faulty('InvalidRow', store.append('a', { expected: head, rows: [salted] }))
     await erase(store, 'a', [0])
-    const [row] = await done(store.read('a'))
+    const [row] = await valueOrThrow(store.read('a'))
     const copied = { kind: 'entry' as const, body: row?.body ?? '', at: row?.at ?? 0, erased: row?.erased ?? '' }
     // The claim is of that log: no other log, nor one of the same id that is made later, has rows without a text by it.
     await faulty('InvalidRow', store.create({ id: 'copy', rows: [copied], encrypt: false }))
-    const other = await done(store.create({ id: 'copy', encrypt: false }))
+    const other = await valueOrThrow(store.create({ id: 'copy', encrypt: false }))
     await faulty('InvalidRow', store.append('copy', { expected: other.head, rows: [copied] }))
-    await done(store.fork('a', { id: 'fork', at: 1 }))
-    same((await done(verifyLog(store, 'fork'))).head, head)
-    same((await done(store.identities('fork')))[0], (await done(store.identities('a')))[0])
-    await done(store.remove('a'))
-    await done(store.create({ id: 'a', encrypt: false }))
+    await valueOrThrow(store.fork('a', { id: 'fork', at: 1 }))
+    same((await valueOrThrow(verifyLog(store, 'fork'))).head, head)
+    same((await valueOrThrow(store.identities('fork')))[0], (await valueOrThrow(store.identities('a')))[0])
+    await valueOrThrow(store.remove('a'))
+    await valueOrThrow(store.create({ id: 'a', encrypt: false }))
     await faulty('InvalidRow', store.append('a', { expected: other.head, rows: [copied] }))
   },
   'erasures at once go one after the other': async (store) => {
@@ -202,8 +204,8 @@ export const eraseCases: StoreCases = erasing({
       4,
       'how many rows were erased',
     )
-    for (const id of ['a', 'b']) await done(verifyLog(store, id))
-    const gone = (await done(store.read('a'))).filter(({ erased }) => erased !== undefined)
+    for (const id of ['a', 'b']) await valueOrThrow(verifyLog(store, id))
+    const gone = (await valueOrThrow(store.read('a'))).filter(({ erased }) => erased !== undefined)
     holds(gone.length === 3, 'three rows are erased')
   },
 })

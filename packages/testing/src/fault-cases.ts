@@ -8,13 +8,13 @@ import { blockIdOf, type BlockId } from 'indelible/proof/kit'
 import { storeFaultText } from 'indelible/store/kit'
 import { verifyLog, type Row, type Store, type StoreFault } from 'indelible/store'
 import { bytes } from './block-contract.ts'
-import { done, holds, same } from './check.ts'
+import { valueOrThrow, holds, same } from './check.ts'
 import { injectFaults, randomFrom, type Faults, type Strike } from './faults.ts'
 import type { StorePlace } from './place.ts'
 import { canErase, entry, inScope, note } from './rows.ts'
 
-/** One change, and what it makes of what it changes. */
-interface Deed {
+/** One change and its result. */
+interface Change {
   readonly name: string
   readonly scope: string
   /** The log, or what else it is, that it changes. */
@@ -28,7 +28,7 @@ interface Deed {
 }
 
 /** Deeds that are begun at once. They are made when those before them are done. */
-type Turn = (world: World) => Promise<readonly Deed[]>
+type Turn = (world: World) => Promise<readonly Change[]>
 
 /** Every step of every turn fails once, and is lost, torn or crashed at once. */
 export const everyFault = async (place: StorePlace): Promise<void> => {
@@ -77,7 +77,7 @@ class World {
   /** The scopes of this run, and no other's. */
   readonly scopes: readonly [string, string]
   count = 0
-  readonly looks = new Map<string, Deed>()
+  readonly looks = new Map<string, Change>()
 
   constructor(healthy: Store, name: string) {
     this.healthy = healthy
@@ -90,9 +90,9 @@ class World {
     scope: string,
     id: string,
     become: (state: LogState) => LogState | undefined,
-    run: Deed['run'],
+    run: Change['run'],
     repeats = false,
-  ): Promise<Deed> {
+  ): Promise<Change> {
     const look = (store: Store): Promise<string> => lookAt(store, id)
     const before = await look(inScope(this.healthy, scope))
     const after = become(before === none ? { meta: {}, bodies: [] } : (JSON.parse(before) as LogState))
@@ -118,16 +118,16 @@ const none = 'no log'
 const lookAt = async (store: Store, id: string): Promise<string> => {
   const info = await store.info(id)()
   if (isLeft(info) && info.left._tag === 'NoSuchLog') return none
-  const { meta, head } = isLeft(info) ? await done(store.info(id)) : info.right
-  const bodies = (await done(store.read(id))).map(({ body }) => body)
+  const { meta, head } = isLeft(info) ? await valueOrThrow(store.info(id)) : info.right
+  const bodies = (await valueOrThrow(store.read(id))).map(({ body }) => body)
   same(bodies.length, head.size, `the number of rows of ${id}`)
   return JSON.stringify({ meta, bodies } satisfies LogState)
 }
 
 const shared = bytes(3000, 1)
 
-/** Rows, some of them with a block that others speak of too. */
-const appendTo = async (world: World, scope: string, id: string, operation: boolean): Promise<Deed> => {
+/** Rows, some of them with a block that others reference, too. */
+const appendTo = async (world: World, scope: string, id: string, operation: boolean): Promise<Change> => {
   const found = await inScope(world.healthy, scope).info(id)()
   const number = world.count++
   const block = bytes(2000, number + 2)
@@ -157,7 +157,7 @@ const appendTo = async (world: World, scope: string, id: string, operation: bool
   )
 }
 
-const created = async (world: World, scope: string, id: string): Promise<Deed> =>
+const created = async (world: World, scope: string, id: string): Promise<Change> =>
   world.onLog(
     'create',
     scope,
@@ -166,7 +166,14 @@ const created = async (world: World, scope: string, id: string): Promise<Deed> =
     (store) => store.create({ id, meta: { made: id }, encrypt: false })(),
   )
 
-const forked = async (world: World, scope: string, from: string, id: string, at: number, of?: Deed): Promise<Deed> => {
+const forked = async (
+  world: World,
+  scope: string,
+  from: string,
+  id: string,
+  at: number,
+  of?: Change,
+): Promise<Change> => {
   const source = of?.after ?? (await lookAt(inScope(world.healthy, scope), from))
   const { bodies } = source === none ? { bodies: [] } : (JSON.parse(source) as LogState)
   return world.onLog(
@@ -178,7 +185,7 @@ const forked = async (world: World, scope: string, from: string, id: string, at:
   )
 }
 
-const removed = async (world: World, scope: string, id: string): Promise<Deed> =>
+const removed = async (world: World, scope: string, id: string): Promise<Change> =>
   world.onLog(
     'remove',
     scope,
@@ -188,11 +195,11 @@ const removed = async (world: World, scope: string, id: string): Promise<Deed> =
   )
 
 /** A row in the middle of a log, whose text no other row has. */
-const erased = async (world: World, scope: string, id: string): Promise<Deed> => {
+const erased = async (world: World, scope: string, id: string): Promise<Change> => {
   const healthy = inScope(world.healthy, scope)
-  const { head } = await done(healthy.info(id))
+  const { head } = await valueOrThrow(healthy.info(id))
   const position =
-    (await done(healthy.read(id))).find((row) => row.erased === undefined && row.position > 1)?.position ?? 0
+    (await valueOrThrow(healthy.read(id))).find((row) => row.erased === undefined && row.position > 1)?.position ?? 0
   const stub = `gone ${position}`
   return world.onLog(
     'erase a row of',
@@ -223,7 +230,7 @@ const course: readonly Turn[] = [
   async (world) => {
     const [, scope] = world.scopes
     const title = `title ${world.count++}`
-    const { version } = await done(inScope(world.healthy, scope).info('s'))
+    const { version } = await valueOrThrow(inScope(world.healthy, scope).info('s'))
     const named = await world.onLog(
       'update',
       scope,
@@ -233,14 +240,14 @@ const course: readonly Turn[] = [
     )
     const block = bytes(500, world.count++)
     const look = async (store: Store): Promise<string> =>
-      String((await done(store.hasBlocks([blockIdOf(block, store.hash)])))[0])
-    const run: Deed['run'] = (store) => store.putBlocks([block])()
+      String((await valueOrThrow(store.hasBlocks([blockIdOf(block, store.hash)])))[0])
+    const run: Change['run'] = (store) => store.putBlocks([block])()
     return [named, { name: 'put a block', scope, id: 'block', run, look, after: 'true', repeats: true }]
   },
   async (world) => {
     const [scope] = world.scopes
     const id = `r${world.count++}`
-    await done(inScope(world.healthy, scope).fork('t', { id, at: 1 }))
+    await valueOrThrow(inScope(world.healthy, scope).fork('t', { id, at: 1 }))
     return [await removed(world, scope, id), await created(world, world.scopes[1], `m${world.count++}`)]
   },
   async (world) => {
@@ -326,10 +333,10 @@ const play = async (
       await truthful()
     }
     for (const scope of world.scopes)
-      for (const { id } of (await done(inScope(healthy, scope).list())).logs) {
-        await done(verifyLog(inScope(subject, scope), id))
+      for (const { id } of (await valueOrThrow(inScope(healthy, scope).list())).logs) {
+        await valueOrThrow(verifyLog(inScope(subject, scope), id))
         const ids: readonly BlockId[] = [blockIdOf(shared, healthy.hash)]
-        same((await done(inScope(subject, scope).getBlocks(ids)))[0], shared, 'the block that rows share')
+        same((await valueOrThrow(inScope(subject, scope).getBlocks(ids)))[0], shared, 'the block that rows share')
       }
   } catch (error) {
     const [struck] = faults.struck

@@ -9,11 +9,9 @@
 
 /**
  * The fate of a step. `fail before`: it throws and does nothing. `fail after`: it is done, and its answer is lost.
- * `crash
- * before` and `crash after`: the same, and no later step is done. `tear`: part of it is done, and it throws (`fail
- * before`
- * for a step without parts). `outage`: no step is done until `rest`. `delay`: it is done a moment later, if it can
- * wait.
+ * `crash before` and `crash after`: the same, and no later step is done. `tear`: part of it is done, and it throws
+ * (`fail before` for a step without parts). `outage`: no step is done until `rest`. `delay`: it is done a moment later,
+ * if it can wait.
  */
 export type Strike = (typeof strikes)[number]
 

@@ -1,7 +1,7 @@
-/** Following logs: every row once, in order, whoever appends it. */
+/** Following logs: every row of any writer once, in order. */
 import { isRight } from 'indelible/json/kit'
 import { followLog, type Store, type StoredRow } from 'indelible/store'
-import { come, done, holds, same } from './check.ts'
+import { come, valueOrThrow, holds, same } from './check.ts'
 import { add, asStored, entry, inScope, logWith, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
@@ -49,7 +49,7 @@ export const followCases: StoreCases = {
   'a follower of a fork has the rows that it shares': async (store) => {
     const rows = someRows(9)
     await logWith(store, 'a', rows)
-    await done(store.fork('a', { id: 'b', at: 5 }))
+    await valueOrThrow(store.fork('a', { id: 'b', at: 5 }))
     const following = taken(store, 'b', 2, 4)
     await add(store, 'a', [entry('not in the fork')])
     await add(store, 'b', [entry('in the fork')])
@@ -67,7 +67,7 @@ export const followCases: StoreCases = {
     await add(store, 'a', [entry('two')])
     same(await following, asStored([entry('one'), entry('two')]))
     same(await elsewhere, asStored([entry('of the other scope')]))
-    if (other !== store) await done(other.close())
+    if (other !== store) await valueOrThrow(other.close())
   },
   'a follower that takes no rows holds nobody up, and has them all later': async (store) => {
     const rows = someRows(60)
@@ -85,13 +85,13 @@ export const followCases: StoreCases = {
     const following = Array.from({ length: 4 }, (_, index) => taken(store, 'a', index * 3, 80 - index * 3))
     const writers = Array.from({ length: 4 }, async (_, writer) => {
       for (let index = 0; index < 20;) {
-        const { head } = await done(store.info('a'))
+        const { head } = await valueOrThrow(store.info('a'))
         const appended = await store.append('a', { expected: head, rows: [entry(`${writer}:${index}`)] })()
         if (isRight(appended)) index += 1
       }
     })
     await Promise.all(writers)
-    const stored = await done(store.read('a'))
+    const stored = await valueOrThrow(store.read('a'))
     for (const [index, rows] of (await Promise.all(following)).entries()) same(rows, stored.slice(index * 3))
   },
   'a follower ends when it is told to, also while it waits': async (store) => {
@@ -119,18 +119,18 @@ export const followCases: StoreCases = {
     await logWith(store, 'a', [entry('x')])
     const removed = thrownBy(nextIn('a'))
     await new Promise((resolve) => setTimeout(resolve, 20))
-    await done(store.remove('a'))
+    await valueOrThrow(store.remove('a'))
     same(await removed, 'NoSuchLog')
     await logWith(store, 'b', [entry('x')])
     const closed = thrownBy(nextIn('b'))
     await new Promise((resolve) => setTimeout(resolve, 20))
-    await done(store.close())
+    await valueOrThrow(store.close())
     same(await closed, 'Closed')
   },
   'a watcher is called after each change, until it ends its watch': async (store) => {
     await logWith(store, 'a')
     let calls = 0
-    const stop = await done(store.watch('a', () => void (calls += 1)))
+    const stop = await valueOrThrow(store.watch('a', () => void (calls += 1)))
     await add(store, 'a', [entry('x')])
     holds(calls > 0, 'the watcher was called')
     stop()

@@ -1,6 +1,6 @@
 /** Ids and scopes: what may name something, and that names never reach further than they should. */
 import { isRight } from 'indelible/json/kit'
-import { done, faulty, holds, same } from './check.ts'
+import { valueOrThrow, faulty, holds, same } from './check.ts'
 import { asStored, entry, headFor, inScope, listedIds, logWith } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
@@ -71,18 +71,18 @@ const badIds: readonly unknown[] = [
 export const idCases: StoreCases = {
   'ids are any text without control characters, and never the same for two texts': async (store) => {
     for (const id of goodIds) await logWith(store, id, [entry(id)])
-    for (const id of goodIds) same((await done(store.read(id)))[0]?.body, id)
+    for (const id of goodIds) same((await valueOrThrow(store.read(id)))[0]?.body, id)
     same(await listedIds(store, { limit: 1000 }), goodIds.toReversed())
-    for (const id of goodIds.slice(0, 20)) await done(store.remove(id))
-    same((await done(store.list({ limit: 1000 }))).logs.length, goodIds.length - 20)
+    for (const id of goodIds.slice(0, 20)) await valueOrThrow(store.remove(id))
+    same((await valueOrThrow(store.list({ limit: 1000 }))).logs.length, goodIds.length - 20)
   },
   'operation ids likewise': async (store) => {
     const { head } = await logWith(store, 'a')
     let expected = head
     for (const operation of goodIds)
-      expected = (await done(store.append('a', { expected, rows: [entry(operation)], operation }))).head
+      expected = (await valueOrThrow(store.append('a', { expected, rows: [entry(operation)], operation }))).head
     for (const [from, operation] of goodIds.entries())
-      same((await done(store.append('a', { expected, rows: [entry(operation)], operation }))).from, from)
+      same((await valueOrThrow(store.append('a', { expected, rows: [entry(operation)], operation }))).from, from)
     for (const operation of badIds.filter((id) => id !== undefined))
       same(
         (await faulty('InvalidId', store.append('a', { expected, rows: [], operation: operation as string }))).what,
@@ -115,14 +115,15 @@ export const idCases: StoreCases = {
     const stores = await Promise.all(names.map((name) => place.open(name)))
     const block = Uint8Array.of(1, 2, 3)
     for (const [index, store] of stores.entries()) {
-      same((await done(store.list())).logs, [], `the logs of ${names[index]}`)
+      same((await valueOrThrow(store.list())).logs, [], `the logs of ${names[index]}`)
       await logWith(store, 'a', [entry(`of ${index}`)])
     }
-    for (const [index, store] of stores.entries()) same(await done(store.read('a')), asStored([entry(`of ${index}`)]))
+    for (const [index, store] of stores.entries())
+      same(await valueOrThrow(store.read('a')), asStored([entry(`of ${index}`)]))
     const [first, second] = stores as [typeof _store, typeof _store]
-    const [id] = await done(first.putBlocks([block]))
-    same(await done(second.hasBlocks([id as never])), [false])
-    same(await done(second.getBlocks([id as never])), [undefined])
+    const [id] = await valueOrThrow(first.putBlocks([block]))
+    same(await valueOrThrow(second.hasBlocks([id as never])), [false])
+    same(await valueOrThrow(second.getBlocks([id as never])), [undefined])
     await faulty(
       'MissingBlock',
       second.append('a', {
@@ -130,18 +131,18 @@ export const idCases: StoreCases = {
         rows: [{ kind: 'entry', body: 'x', blocks: [id as never] }],
       }),
     )
-    await done(second.putBlocks([block]))
-    await done(first.remove('a'))
-    same((await done(first.list())).logs, [])
-    same(await done(second.read('a')), asStored([entry('of 1')]))
+    await valueOrThrow(second.putBlocks([block]))
+    await valueOrThrow(first.remove('a'))
+    same((await valueOrThrow(first.list())).logs, [])
+    same(await valueOrThrow(second.read('a')), asStored([entry('of 1')]))
     await faulty('NoSuchLog', first.fork('a', { id: 'b', at: 0 }))
-    for (const store of stores) await done(store.close())
+    for (const store of stores) await valueOrThrow(store.close())
   },
   'a handle for another scope can be had from a handle': async (store) => {
     const other = inScope(store, 'other')
     await logWith(store, 'a', [entry('here')])
     await faulty('NoSuchLog', other.info('a'))
     await logWith(other, 'a', [entry('there')])
-    same((await done(store.read('a')))[0]?.body, 'here')
+    same((await valueOrThrow(store.read('a')))[0]?.body, 'here')
   },
 }

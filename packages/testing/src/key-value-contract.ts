@@ -2,7 +2,7 @@
 import type { BlockId } from 'indelible/proof/kit'
 import { keyValueBlocks, removeBlocks, type BlockStore, type KeyValueStore } from 'indelible/store'
 import { blockContract, bytes, casesOn } from './block-contract.ts'
-import { done, faulty, same, type ContractCase } from './check.ts'
+import { valueOrThrow, faulty, same, type ContractCase } from './check.ts'
 
 /** The place of the suite: a store that is empty at first. */
 export interface KeyValuePlace {
@@ -14,8 +14,7 @@ export interface KeyValuePlace {
 
 /**
  * The suite for key-value stores: the promises of the port, and `blockContract` on its blocks. Each case makes a place
- * of
- * its own, so the cases may run in parallel.
+ * of its own, so the cases may run in parallel.
  *
  * @param name the name of the adapter, for the titles
  * @param makePlace makes an empty place
@@ -156,44 +155,44 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     if (!puts(store)) return
     const [one, other] = ['a', 'a/b'].map((scope) => keyValueBlocks(store, { scope }).once)
     if (one === undefined || other === undefined) throw new Error('a store with putIfAbsent gives no once')
-    same(await done(one.put('n/1', bytes(3))), true)
-    same(await done(one.put('n/1', bytes(4))), false)
-    same(await done(other.put('n/1', bytes(5))), true)
-    same(await done(one.get(['n/1', 'n/2'])), [bytes(3), undefined])
-    if (one.list !== undefined) same(await done(one.list('n/')), ['n/1'])
+    same(await valueOrThrow(one.put('n/1', bytes(3))), true)
+    same(await valueOrThrow(one.put('n/1', bytes(4))), false)
+    same(await valueOrThrow(other.put('n/1', bytes(5))), true)
+    same(await valueOrThrow(one.get(['n/1', 'n/2'])), [bytes(3), undefined])
+    if (one.list !== undefined) same(await valueOrThrow(one.list('n/')), ['n/1'])
     if (one.remove === undefined) return
-    await done(one.remove('n/'))
-    same(await done(one.get(['n/1'])), [undefined])
-    same(await done(other.get(['n/1'])), [bytes(5)])
+    await valueOrThrow(one.remove('n/'))
+    same(await valueOrThrow(one.get(['n/1'])), [undefined])
+    same(await valueOrThrow(other.get(['n/1'])), [bytes(5)])
   },
   'a block that was damaged is not there until it is put again': async (store) => {
     const blocks = keyValueBlocks(store, { prefix: 'own' })
-    const [id] = await done(blocks.putBlocks([bytes(300)]))
+    const [id] = await valueOrThrow(blocks.putBlocks([bytes(300)]))
     await store.mset([[`own/default/${id}`, bytes(300, 1)]])
     await faulty('DamagedBlock', blocks.getBlocks([id as BlockId]))
-    same(await done(blocks.hasBlocks([id as BlockId])), [false])
-    await done(blocks.putBlocks([bytes(300)]))
-    same(await done(blocks.hasBlocks([id as BlockId])), [true])
-    same(await done(blocks.getBlocks([id as BlockId])), [bytes(300)])
+    same(await valueOrThrow(blocks.hasBlocks([id as BlockId])), [false])
+    await valueOrThrow(blocks.putBlocks([bytes(300)]))
+    same(await valueOrThrow(blocks.hasBlocks([id as BlockId])), [true])
+    same(await valueOrThrow(blocks.getBlocks([id as BlockId])), [bytes(300)])
   },
   'blocks of one scope are not those of another': async (store) => {
     const scopes = ['a', 'a/b', 'A', '..', '*', 'ä', 'a%2Fb']
     const blocks = scopes.map((scope) => keyValueBlocks(store, { scope, keysPerCall: 3 }))
-    const ids = await done(
+    const ids = await valueOrThrow(
       (blocks[0] as BlockStore).putBlocks(Array.from({ length: 10 }, (_, index) => bytes(10, index))),
     )
     for (const [index, of] of blocks.entries())
       same(
-        await done(of.hasBlocks(ids)),
+        await valueOrThrow(of.hasBlocks(ids)),
         ids.map(() => index === 0),
       )
     if (!deletes(store)) return
-    await done((blocks[1] as BlockStore).putBlocks([bytes(10)]))
-    await done(removeBlocks(store, { scope: 'a' }))
+    await valueOrThrow((blocks[1] as BlockStore).putBlocks([bytes(10)]))
+    await valueOrThrow(removeBlocks(store, { scope: 'a' }))
     same(
-      await done((blocks[0] as BlockStore).hasBlocks(ids)),
+      await valueOrThrow((blocks[0] as BlockStore).hasBlocks(ids)),
       ids.map(() => false),
     )
-    same(await done((blocks[1] as BlockStore).hasBlocks(ids.slice(0, 1))), [true])
+    same(await valueOrThrow((blocks[1] as BlockStore).hasBlocks(ids.slice(0, 1))), [true])
   },
 }

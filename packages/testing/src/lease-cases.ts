@@ -1,7 +1,7 @@
 /** Leases: who works on a log, beside it. */
 import { isLeft, isRight } from 'indelible/json/kit'
 import type { EraseRequest, Lease, LeaseClaim, Store } from 'indelible/store'
-import { done, faulty, holds, same } from './check.ts'
+import { valueOrThrow, faulty, holds, same } from './check.ts'
 import { add, entry, inScope, logWith, note, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
@@ -15,29 +15,29 @@ const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => 
 /** A short lease that was renewed for long before it was over. A process that stands still for a moment takes it again. */
 const renewedInTime = async (store: Store, id: string): Promise<Lease> => {
   for (;;) {
-    const { number } = await done(store.lease(id, { holder: 'steady', ttl: short }))
+    const { number } = await valueOrThrow(store.lease(id, { holder: 'steady', ttl: short }))
     const renewed = await store.renew(id, { number, ttl: long })()
     if (isRight(renewed)) return renewed.right
     same(renewed.left._tag, 'LeaseLost')
   }
 }
 
-const headOf = async (store: Store, id: string) => (await done(store.info(id))).head
+const headOf = async (store: Store, id: string) => (await valueOrThrow(store.info(id))).head
 
 export const leaseCases: StoreCases = {
   'one holder at a time: the second is told who it is, and for how long': async (store) => {
     await logWith(store, 'a')
-    same(await done(store.leaseOf('a')), undefined)
-    const first = await done(store.lease('a', { holder: 'first', ttl: long }))
+    same(await valueOrThrow(store.leaseOf('a')), undefined)
+    const first = await valueOrThrow(store.lease('a', { holder: 'first', ttl: long }))
     same([first.number, first.holder, first.stopRequested], [1, 'first', false])
     holds(first.remaining > 0 && first.remaining <= long, 'what remains is no more than the ttl')
     const held = await faulty('LeaseHeld', store.lease('a', { holder: 'second', ttl: long }))
     same([held.id, held.holder, held.expires], ['a', 'first', first.expires])
     holds(held.remaining > 0 && held.remaining <= long, 'what remains is told')
-    same((await done(store.leaseOf('a')))?.holder, 'first')
-    await done(store.release('a', first.number))
-    same(await done(store.leaseOf('a')), undefined)
-    same((await done(store.lease('a', { holder: 'second', ttl: long }))).number, 2)
+    same((await valueOrThrow(store.leaseOf('a')))?.holder, 'first')
+    await valueOrThrow(store.release('a', first.number))
+    same(await valueOrThrow(store.leaseOf('a')), undefined)
+    same((await valueOrThrow(store.lease('a', { holder: 'second', ttl: long }))).number, 2)
   },
   'of many that want one lease at once, one has it': async (store) => {
     await logWith(store, 'a')
@@ -50,19 +50,19 @@ export const leaseCases: StoreCases = {
     store,
   ) => {
     const { head } = await logWith(store, 'a')
-    const { number } = await done(store.lease('a', { holder: 'paused', ttl: short }))
+    const { number } = await valueOrThrow(store.lease('a', { holder: 'paused', ttl: short }))
     const expired = async (): Promise<void> => {
-      while ((await done(store.leaseOf('a'))) !== undefined) await pause(short)
+      while ((await valueOrThrow(store.leaseOf('a'))) !== undefined) await pause(short)
     }
     await expired()
     // Nobody has had it since, so nothing of what the holder knows is old.
-    const appended = await done(store.append('a', { expected: head, rows: [entry('held')], lease: { number } }))
-    const renewed = await done(store.renew('a', { number, ttl: long }))
+    const appended = await valueOrThrow(store.append('a', { expected: head, rows: [entry('held')], lease: { number } }))
+    const renewed = await valueOrThrow(store.renew('a', { number, ttl: long }))
     same([renewed.number, renewed.holder], [number, 'paused'])
-    same((await done(store.leaseOf('a')))?.number, number)
-    await done(store.renew('a', { number, ttl: short }))
+    same((await valueOrThrow(store.leaseOf('a')))?.number, number)
+    await valueOrThrow(store.renew('a', { number, ttl: short }))
     await expired()
-    const second = await done(store.lease('a', { holder: 'next', ttl: short }))
+    const second = await valueOrThrow(store.lease('a', { holder: 'next', ttl: short }))
     same(second.number, number + 1)
     // Also where the holder knows the head: it may have been paused for years.
     const late = { expected: appended.head, rows: [entry('x')], lease: { number } }
@@ -72,12 +72,12 @@ export const leaseCases: StoreCases = {
     await expired()
     await faulty('LeaseLost', store.append('a', late)) // also where the next one has expired
     await faulty('LeaseLost', store.renew('a', { number, ttl: long }))
-    await done(store.renew('a', { number: second.number, ttl: long }))
-    await done(store.release('a', number)) // is lost already
-    same((await done(store.leaseOf('a')))?.holder, 'next')
+    await valueOrThrow(store.renew('a', { number: second.number, ttl: long }))
+    await valueOrThrow(store.release('a', number)) // is lost already
+    same((await valueOrThrow(store.leaseOf('a')))?.holder, 'next')
     const rows = [entry('of the next')]
-    await done(store.append('a', { expected: appended.head, rows, lease: { number: second.number } }))
-    same((await done(store.read('a'))).length, 2)
+    await valueOrThrow(store.append('a', { expected: appended.head, rows, lease: { number: second.number } }))
+    same((await valueOrThrow(store.read('a'))).length, 2)
   },
   'a holder whose lease another one has taken changes no metadata and erases nothing': async (store) => {
     const { head } = await logWith(store, 'a', someRows(3))
@@ -86,85 +86,85 @@ export const leaseCases: StoreCases = {
     ]
     const asked = await store.sharing('none')()
     const canErase = !isLeft(asked) || asked.left._tag !== 'CannotErase'
-    const { number } = await done(store.lease('a', { holder: 'zombie', ttl: short }))
+    const { number } = await valueOrThrow(store.lease('a', { holder: 'zombie', ttl: short }))
     const mine = { lease: { number } }
-    await done(store.update('a', { expected: 1, meta: { by: 'its holder' }, ...mine }))
-    while ((await done(store.leaseOf('a'))) !== undefined) await pause(short)
-    await done(store.update('a', { expected: 2, meta: { by: 'nobody has taken it' }, ...mine }))
-    const next = await done(store.lease('a', { holder: 'next', ttl: long }))
-    const before = await done(store.info('a'))
+    await valueOrThrow(store.update('a', { expected: 1, meta: { by: 'its holder' }, ...mine }))
+    while ((await valueOrThrow(store.leaseOf('a'))) !== undefined) await pause(short)
+    await valueOrThrow(store.update('a', { expected: 2, meta: { by: 'nobody has taken it' }, ...mine }))
+    const next = await valueOrThrow(store.lease('a', { holder: 'next', ttl: long }))
+    const before = await valueOrThrow(store.info('a'))
     const refused = async (tag: 'LeaseLost' | 'LeaseHeld', claim: LeaseClaim): Promise<void> => {
       const fault = await faulty(tag, store.update('a', { expected: 3, meta: {}, ...claim }))
       same(fault.id, 'a')
       await faulty(tag, store.update('a', { expected: 1, meta: {}, ...claim })) // whatever version it knows
       if (canErase) await faulty(tag, store.erase({ logs: logs(claim) }))
-      same(await done(store.info('a')), before)
+      same(await valueOrThrow(store.info('a')), before)
       same(
-        (await done(store.read('a'))).some(({ erased }) => erased !== undefined),
+        (await valueOrThrow(store.read('a'))).some(({ erased }) => erased !== undefined),
         false,
       )
     }
     await refused('LeaseLost', mine)
     await refused('LeaseHeld', { respectLease: true })
     const theirs = { lease: { number: next.number } }
-    await done(store.update('a', { expected: 3, meta: { by: 'the next' }, ...theirs }))
+    await valueOrThrow(store.update('a', { expected: 3, meta: { by: 'the next' }, ...theirs }))
     await faulty('MetaConflict', store.update('a', { expected: 3, meta: {}, ...theirs }))
-    if (canErase) same((await done(store.erase({ logs: logs(theirs) }))).rows, 1)
-    await done(store.release('a', next.number))
+    if (canErase) same((await valueOrThrow(store.erase({ logs: logs(theirs) }))).rows, 1)
+    await valueOrThrow(store.release('a', next.number))
     await faulty('LeaseLost', store.update('a', { expected: 4, meta: {}, ...theirs }))
-    await done(store.update('a', { expected: 4, meta: {}, respectLease: true }))
+    await valueOrThrow(store.update('a', { expected: 4, meta: {}, respectLease: true }))
   },
   'a lease that was released is over, also one that had expired': async (store) => {
     const { head } = await logWith(store, 'a')
-    const { number } = await done(store.lease('a', { holder: 'x', ttl: short }))
-    while ((await done(store.leaseOf('a'))) !== undefined) await pause(short)
-    await done(store.release('a', number))
+    const { number } = await valueOrThrow(store.lease('a', { holder: 'x', ttl: short }))
+    while ((await valueOrThrow(store.leaseOf('a'))) !== undefined) await pause(short)
+    await valueOrThrow(store.release('a', number))
     await faulty('LeaseLost', store.append('a', { expected: head, rows: [entry('x')], lease: { number } }))
     await faulty('LeaseLost', store.renew('a', { number, ttl: long }))
   },
   'a lease that is renewed lasts, and nothing of the log changes': async (store) => {
     await logWith(store, 'a', someRows(5))
-    const before = await done(store.info('a'))
+    const before = await valueOrThrow(store.info('a'))
     const { number, expires } = await renewedInTime(store, 'a')
     await pause(short + 50) // it would be over
     for (let last = expires, turn = 0; turn < 3; turn++) {
       await pause(5)
-      const renewed = await done(store.renew('a', { number, ttl: long }))
+      const renewed = await valueOrThrow(store.renew('a', { number, ttl: long }))
       same([renewed.number, renewed.holder], [number, 'steady'])
       holds(renewed.expires > last, 'a renewal lasts from now on')
       last = renewed.expires
     }
     await faulty('LeaseHeld', store.lease('a', { holder: 'other', ttl: long }))
-    same(await done(store.info('a')), before)
+    same(await valueOrThrow(store.info('a')), before)
   },
   'without a lease anybody appends, unless he asks whether there is one': async (store) => {
     await logWith(store, 'a')
     const asking = async () => ({ expected: await headOf(store, 'a'), rows: [entry('asks')], respectLease: true })
-    await done(store.append('a', await asking()))
-    const { number } = await done(store.lease('a', { holder: 'somebody', ttl: long }))
+    await valueOrThrow(store.append('a', await asking()))
+    const { number } = await valueOrThrow(store.lease('a', { holder: 'somebody', ttl: long }))
     await add(store, 'a', [entry('does not ask')])
     const held = await faulty('LeaseHeld', store.append('a', await asking()))
     same([held.id, held.holder], ['a', 'somebody'])
-    await done(store.append('a', { ...(await asking()), lease: { number } }))
-    await done(store.release('a', number))
-    await done(store.append('a', await asking()))
-    same((await done(store.read('a'))).length, 4)
+    await valueOrThrow(store.append('a', { ...(await asking()), lease: { number } }))
+    await valueOrThrow(store.release('a', number))
+    await valueOrThrow(store.append('a', await asking()))
+    same((await valueOrThrow(store.read('a'))).length, 4)
     await faulty('LeaseLost', store.append('a', { ...(await asking()), lease: { number } }))
   },
   'an operation that has happened is answered, also after its lease was lost': async (store) => {
     const { head } = await logWith(store, 'a')
-    const { number } = await done(store.lease('a', { holder: 'first', ttl: long }))
+    const { number } = await valueOrThrow(store.lease('a', { holder: 'first', ttl: long }))
     const append = { expected: head, rows: [entry('x'), note('y')], operation: 'op', lease: { number } }
-    const answer = await done(store.append('a', append))
-    await done(store.release('a', number))
-    same(await done(store.append('a', append)), answer)
+    const answer = await valueOrThrow(store.append('a', append))
+    await valueOrThrow(store.release('a', number))
+    same(await valueOrThrow(store.append('a', append)), answer)
     await faulty('LeaseLost', store.append('a', { ...append, operation: 'another' }))
   },
   'appends of several leases and of none, called at once: each as its own says': async (store) => {
     const heads = await Promise.all(['a', 'b', 'c'].map(async (id) => (await logWith(store, id)).head))
     const [a, b, c] = heads as [(typeof heads)[0], (typeof heads)[0], (typeof heads)[0]]
-    const held = await done(store.lease('a', { holder: 'x', ttl: long }))
-    await done(store.lease('b', { holder: 'x', ttl: long }))
+    const held = await valueOrThrow(store.lease('a', { holder: 'x', ttl: long }))
+    await valueOrThrow(store.lease('b', { holder: 'x', ttl: long }))
     const answers = await Promise.all([
       store.append('a', { expected: a, rows: [entry('1')], lease: { number: held.number } })(),
       store.append('b', { expected: b, rows: [entry('2')], lease: { number: 99 } })(),
@@ -177,23 +177,23 @@ export const leaseCases: StoreCases = {
   },
   'a holder who is asked to stop sees it at the renewal; the next holder does not': async (store) => {
     await logWith(store, 'a')
-    same(await done(store.requestStop('a')), undefined)
-    const { number } = await done(store.lease('a', { holder: 'worker', ttl: long }))
-    same((await done(store.renew('a', { number, ttl: long }))).stopRequested, false)
-    same((await done(store.requestStop('a')))?.holder, 'worker')
-    same((await done(store.renew('a', { number, ttl: long }))).stopRequested, true)
-    await done(store.release('a', number))
-    same((await done(store.lease('a', { holder: 'next', ttl: long }))).stopRequested, false)
+    same(await valueOrThrow(store.requestStop('a')), undefined)
+    const { number } = await valueOrThrow(store.lease('a', { holder: 'worker', ttl: long }))
+    same((await valueOrThrow(store.renew('a', { number, ttl: long }))).stopRequested, false)
+    same((await valueOrThrow(store.requestStop('a')))?.holder, 'worker')
+    same((await valueOrThrow(store.renew('a', { number, ttl: long }))).stopRequested, true)
+    await valueOrThrow(store.release('a', number))
+    same((await valueOrThrow(store.lease('a', { holder: 'next', ttl: long }))).stopRequested, false)
   },
   'a lease is of one log of one scope, and goes with it; a fork has none': async (store) => {
     await logWith(store, 'a', someRows(4))
     const other = inScope(store, 'other')
     await logWith(other, 'a')
-    await done(store.lease('a', { holder: 'x', ttl: long }))
-    same(await done(other.leaseOf('a')), undefined)
-    await done(store.fork('a', { id: 'fork', at: 2 }))
-    same(await done(store.leaseOf('fork')), undefined)
-    await done(store.remove('a'))
+    await valueOrThrow(store.lease('a', { holder: 'x', ttl: long }))
+    same(await valueOrThrow(other.leaseOf('a')), undefined)
+    await valueOrThrow(store.fork('a', { id: 'fork', at: 2 }))
+    same(await valueOrThrow(store.leaseOf('fork')), undefined)
+    await valueOrThrow(store.remove('a'))
     for (const call of [
       () => store.leaseOf('a'),
       () => store.lease('a', { holder: 'x', ttl: long }),
@@ -203,7 +203,7 @@ export const leaseCases: StoreCases = {
     ])
       await faulty('NoSuchLog', call())
     await logWith(store, 'a')
-    same(await done(store.leaseOf('a')), undefined)
+    same(await valueOrThrow(store.leaseOf('a')), undefined)
   },
   'a lease without a good holder or time is none': async (store) => {
     await logWith(store, 'a')
@@ -213,17 +213,17 @@ export const leaseCases: StoreCases = {
       await faulty('InvalidLease', store.lease('a', { holder: 'x', ttl }))
       await faulty('InvalidLease', store.renew('a', { number: 1, ttl }))
     }
-    same(await done(store.leaseOf('a')), undefined)
+    same(await valueOrThrow(store.leaseOf('a')), undefined)
   },
   'a lease is there after a reopen': async (store, place) => {
     if (!place.lasting) return
     await logWith(store, 'a')
-    const { number, expires } = await done(store.lease('a', { holder: 'x', ttl: long }))
-    await done(store.close())
+    const { number, expires } = await valueOrThrow(store.lease('a', { holder: 'x', ttl: long }))
+    await valueOrThrow(store.close())
     const again = await place.open()
-    same((await done(again.leaseOf('a')))?.expires, expires)
+    same((await valueOrThrow(again.leaseOf('a')))?.expires, expires)
     await faulty('LeaseHeld', again.lease('a', { holder: 'y', ttl: long }))
-    await done(again.append('a', { expected: await headOf(again, 'a'), rows: [entry('x')], lease: { number } }))
-    await done(again.close())
+    await valueOrThrow(again.append('a', { expected: await headOf(again, 'a'), rows: [entry('x')], lease: { number } }))
+    await valueOrThrow(again.close())
   },
 }

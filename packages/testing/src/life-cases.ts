@@ -2,7 +2,7 @@
 import { isRight } from 'indelible/json/kit'
 import type { BlockId } from 'indelible/proof/kit'
 import { verifyLog, type Store } from 'indelible/store'
-import { done, faulty, holds, same } from './check.ts'
+import { valueOrThrow, faulty, holds, same } from './check.ts'
 import { add, asStored, entry, headFor, inScope, listedIds, logWith, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
@@ -34,52 +34,52 @@ export const lifeCases: StoreCases = {
   'a closed store says so, whatever it is asked, and can be closed again': async (store) => {
     await logWith(store, 'a')
     const other = inScope(store, 'other')
-    await done(store.close())
+    await valueOrThrow(store.close())
     for (const task of everyMethod(store)) await faulty('Closed', task)
     for (const task of everyMethod(other)) await faulty('Closed', task)
-    await done(store.close())
+    await valueOrThrow(store.close())
   },
   'to close the handle of a scope leaves the others open': async (store) => {
     const other = inScope(store, 'other')
-    await done(other.close())
+    await valueOrThrow(other.close())
     await faulty('Closed', other.list())
     await logWith(store, 'a', [entry('x')])
   },
   'what was started before a close is finished by it': async (store, place) => {
     const { head } = await logWith(store, 'a')
     const going = store.append('a', { expected: head, rows: [entry('x')] })()
-    await done(store.close())
+    await valueOrThrow(store.close())
     holds(isRight(await going), 'the append went well')
     if (!place.lasting) return
     const again = await place.open()
-    same((await done(again.info('a'))).head.size, 1)
-    await done(again.close())
+    same((await valueOrThrow(again.info('a'))).head.size, 1)
+    await valueOrThrow(again.close())
   },
   'everything is there after a reopen': async (store, place) => {
     if (!place.lasting) return
     const rows = someRows(30)
     const { head } = await logWith(store, 'a', rows)
-    await done(store.update('a', { expected: 1, meta: { title: 'kept' } }))
+    await valueOrThrow(store.update('a', { expected: 1, meta: { title: 'kept' } }))
     const operation = { expected: head, rows: [entry('op')], operation: 'op' }
-    const first = await done(store.append('a', operation))
-    await done(store.fork('a', { id: 'b', at: 12 }))
+    const first = await valueOrThrow(store.append('a', operation))
+    await valueOrThrow(store.fork('a', { id: 'b', at: 12 }))
     await add(store, 'b', [entry('in the fork')])
-    const [block] = (await done(store.putBlocks([Uint8Array.of(0, 255)]))) as [BlockId]
-    const before = await done(store.list())
-    await done(store.close())
+    const [block] = (await valueOrThrow(store.putBlocks([Uint8Array.of(0, 255)]))) as [BlockId]
+    const before = await valueOrThrow(store.list())
+    await valueOrThrow(store.close())
 
     const again = await place.open()
-    same(await done(again.list()), before)
-    same(await done(again.read('a')), asStored([...rows, entry('op')]))
-    same(await done(again.read('b')), asStored([...rows.slice(0, 12), entry('in the fork')]))
-    same(await done(again.getBlocks([block])), [Uint8Array.of(0, 255)])
-    same(await done(again.append('a', operation)), first)
+    same(await valueOrThrow(again.list()), before)
+    same(await valueOrThrow(again.read('a')), asStored([...rows, entry('op')]))
+    same(await valueOrThrow(again.read('b')), asStored([...rows.slice(0, 12), entry('in the fork')]))
+    same(await valueOrThrow(again.getBlocks([block])), [Uint8Array.of(0, 255)])
+    same(await valueOrThrow(again.append('a', operation)), first)
     await faulty('Conflict', again.append('a', { expected: head, rows: [entry('late')] }))
     await add(again, 'a', [entry('more')])
-    same((await done(again.info('a'))).head, headFor([...rows, entry('op'), entry('more')], again.hash))
-    for (const id of ['a', 'b']) await done(verifyLog(again, id))
-    await done(again.create({ id: 'c', encrypt: false }))
+    same((await valueOrThrow(again.info('a'))).head, headFor([...rows, entry('op'), entry('more')], again.hash))
+    for (const id of ['a', 'b']) await valueOrThrow(verifyLog(again, id))
+    await valueOrThrow(again.create({ id: 'c', encrypt: false }))
     same(await listedIds(again), ['c', 'b', 'a'])
-    await done(again.close())
+    await valueOrThrow(again.close())
   },
 }

@@ -1,15 +1,15 @@
 /** Listing logs. */
 import type { JsonObject } from 'indelible/json/kit'
 import type { ListQuery, Store } from 'indelible/store'
-import { done, faulty, holds, same } from './check.ts'
-import { add, entry, inScope, listedIds, note, timed } from './rows.ts'
+import { valueOrThrow, faulty, holds, same } from './check.ts'
+import { add, entry, inScope, listedIds, note, withTime } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 const allPages = async (store: Store, query: ListQuery): Promise<string[]> => {
   const ids: string[] = []
   let after: string | undefined
   do {
-    const page = await done(store.list(after === undefined ? query : { ...query, after }))
+    const page = await valueOrThrow(store.list(after === undefined ? query : { ...query, after }))
     ids.push(...page.logs.map((log) => log.id))
     after = page.next
   } while (after !== undefined)
@@ -19,32 +19,32 @@ const allPages = async (store: Store, query: ListQuery): Promise<string[]> => {
 export const listCases: StoreCases = {
   'logs are listed with the last created first, also those of one millisecond': async (store) => {
     const ids = Array.from({ length: 50 }, (_, index) => `log ${(index * 7) % 50}`)
-    for (const id of ids) await done(store.create({ id, encrypt: false }))
+    for (const id of ids) await valueOrThrow(store.create({ id, encrypt: false }))
     same(await listedIds(store), ids.toReversed())
     await add(store, ids[0] as string, [entry('x')])
     same(await listedIds(store), ids.toReversed())
   },
   'a listed log says what `info` says': async (store) => {
-    await done(store.create({ id: 'a', meta: { n: 1 }, encrypt: false }))
+    await valueOrThrow(store.create({ id: 'a', meta: { n: 1 }, encrypt: false }))
     await add(store, 'a', [entry('x')])
-    same((await done(store.list())).logs, [await done(store.info('a'))])
+    same((await valueOrThrow(store.list())).logs, [await valueOrThrow(store.info('a'))])
   },
   'the scopes that have logs are listed, with the names that they were given': async (store) => {
-    if ((await done(store.scopes())) === undefined) return // it is a kind of store that can't tell
-    await done(store.create({ id: 'here', encrypt: false }))
+    if ((await valueOrThrow(store.scopes())) === undefined) return // it is a kind of store that can't tell
+    await valueOrThrow(store.create({ id: 'here', encrypt: false }))
     for (const scope of ['a', "b'; drop", 'Ä', 'empty again'])
-      await done(inScope(store, scope).create({ id: 'x', encrypt: false }))
-    await done(inScope(store, 'empty again').remove('x'))
-    await done(inScope(store, 'only read').list())
-    same(await done(store.scopes()), [store.scope, 'a', "b'; drop", 'Ä'].toSorted())
+      await valueOrThrow(inScope(store, scope).create({ id: 'x', encrypt: false }))
+    await valueOrThrow(inScope(store, 'empty again').remove('x'))
+    await valueOrThrow(inScope(store, 'only read').list())
+    same(await valueOrThrow(store.scopes()), [store.scope, 'a', "b'; drop", 'Ä'].toSorted())
   },
   'pages follow each other without a gap, whatever is created meanwhile': async (store) => {
     const ids = Array.from({ length: 7 }, (_, index) => `log ${index}`)
-    for (const id of ids) await done(store.create({ id, encrypt: false }))
-    const first = await done(store.list({ limit: 3 }))
-    await done(store.create({ id: 'meanwhile', encrypt: false }))
-    const second = await done(store.list({ limit: 3, after: first.next as string }))
-    const third = await done(store.list({ limit: 3, after: second.next as string }))
+    for (const id of ids) await valueOrThrow(store.create({ id, encrypt: false }))
+    const first = await valueOrThrow(store.list({ limit: 3 }))
+    await valueOrThrow(store.create({ id: 'meanwhile', encrypt: false }))
+    const second = await valueOrThrow(store.list({ limit: 3, after: first.next as string }))
+    const third = await valueOrThrow(store.list({ limit: 3, after: second.next as string }))
     same(
       [...first.logs, ...second.logs, ...third.logs].map((log) => log.id),
       ids.toReversed(),
@@ -52,9 +52,9 @@ export const listCases: StoreCases = {
     holds(!('next' in third), 'the last page has no next')
   },
   'a page that holds the last log exactly is the last page': async (store) => {
-    for (const id of ['a', 'b', 'c', 'd']) await done(store.create({ id, encrypt: false }))
-    const first = await done(store.list({ limit: 2 }))
-    const second = await done(store.list({ limit: 2, after: first.next as string }))
+    for (const id of ['a', 'b', 'c', 'd']) await valueOrThrow(store.create({ id, encrypt: false }))
+    const first = await valueOrThrow(store.list({ limit: 2 }))
+    const second = await valueOrThrow(store.list({ limit: 2, after: first.next as string }))
     same([second.logs.map((log) => log.id), 'next' in second], [['b', 'a'], false])
   },
   'only logs with the wanted metadata are listed': async (store) => {
@@ -71,7 +71,7 @@ export const listCases: StoreCases = {
       '{"kind":"chat","user":"2"}',
     ]
     for (const [index, meta] of metas.entries())
-      await done(store.create({ id: `${index}`, meta: JSON.parse(meta) as JsonObject, encrypt: false }))
+      await valueOrThrow(store.create({ id: `${index}`, meta: JSON.parse(meta) as JsonObject, encrypt: false }))
     const wanted: readonly (readonly [string, string[]])[] = [
       ['{}', ['9', '8', '7', '6', '5', '4', '3', '2', '1', '0']],
       ['{"kind":"chat"}', ['9', '1', '0']],
@@ -101,7 +101,7 @@ export const listCases: StoreCases = {
       '{"user":{"id":1,"at":{"org":"x"}},"title":"t"}',
     ]
     for (const [index, meta] of metas.entries())
-      await done(store.create({ id: `${index}`, meta: JSON.parse(meta) as JsonObject, encrypt: false }))
+      await valueOrThrow(store.create({ id: `${index}`, meta: JSON.parse(meta) as JsonObject, encrypt: false }))
     const wanted: readonly (readonly [string, string[]])[] = [
       ['{"user":{"id":1}}', ['5', '0']],
       ['{"user":{"name":"ada"}}', ['1', '0']],
@@ -117,8 +117,8 @@ export const listCases: StoreCases = {
       same(await allPages(store, query), ids, where)
       same(await allPages(store, { ...query, limit: 1, by: 'appended' }), ids, where)
     }
-    await done(store.update('2', { expected: 1, meta: { user: { id: 1 } } }))
-    await done(store.fork('0', { id: 'fork', at: 0, meta: { user: { id: 1 } } }))
+    await valueOrThrow(store.update('2', { expected: 1, meta: { user: { id: 1 } } }))
+    await valueOrThrow(store.fork('0', { id: 'fork', at: 0, meta: { user: { id: 1 } } }))
     same(await allPages(store, { where: { user: { id: 1 } } }), ['fork', '5', '2', '0'])
     for (const where of [
       { user: undefined },
@@ -128,7 +128,7 @@ export const listCases: StoreCases = {
       await faulty('InvalidMeta', store.list({ where }))
   },
   'logs are listed by when they were last appended to': async (store) => {
-    const created = await done(store.create({ id: 'empty', encrypt: false }))
+    const created = await valueOrThrow(store.create({ id: 'empty', encrypt: false }))
     const late = created.created + 1000
     for (const [id, at] of [
       ['a', late + 3],
@@ -136,15 +136,15 @@ export const listCases: StoreCases = {
       ['c', late + 3],
       ['d', late - 1e12],
     ] as const) {
-      await done(store.create({ id, meta: { n: id < 'c' ? 1 : 2 }, encrypt: false }))
-      await add(store, id, [timed(entry('x'), at)])
+      await valueOrThrow(store.create({ id, meta: { n: id < 'c' ? 1 : 2 }, encrypt: false }))
+      await add(store, id, [withTime(entry('x'), at)])
     }
     same(await allPages(store, { by: 'appended' }), ['c', 'a', 'b', 'empty', 'd'])
     same(await allPages(store, { by: 'appended', limit: 1 }), ['c', 'a', 'b', 'empty', 'd'])
     same(await allPages(store, { by: 'appended', limit: 1, where: { n: 1 } }), ['a', 'b'])
-    await add(store, 'd', [timed(note('x'), late + 9)])
+    await add(store, 'd', [withTime(note('x'), late + 9)])
     same(await allPages(store, { by: 'appended' }), ['d', 'c', 'a', 'b', 'empty'])
-    const { next } = await done(store.list({ by: 'appended', limit: 1 }))
+    const { next } = await valueOrThrow(store.list({ by: 'appended', limit: 1 }))
     same((await faulty('InvalidId', store.list({ after: next as string }))).what, 'cursor')
     same((await faulty('InvalidId', store.list({ after: '3', by: 'appended' }))).what, 'cursor')
   },
@@ -152,38 +152,40 @@ export const listCases: StoreCases = {
     const { pieces } = store
     if (pieces === undefined) return // it is a kind of store that has none
     const changed = async (work: () => Promise<unknown>): Promise<number> => {
-      const before = await done(pieces())
+      const before = await valueOrThrow(pieces())
       await work()
-      const after = await done(pieces())
+      const after = await valueOrThrow(pieces())
       const digestOf = new Map(before.map(({ name, digest }) => [name, digest]))
       return after.filter(({ name, digest }) => digestOf.get(name) !== digest).length
     }
-    same(await done(pieces()), [])
+    same(await valueOrThrow(pieces()), [])
     await changed(async () => {
       for (let from = 0; from < 1500; from += 100)
         await Promise.all(
-          Array.from({ length: 100 }, (_, index) => done(store.create({ id: `log ${from + index}`, encrypt: false }))),
+          Array.from({ length: 100 }, (_, index) =>
+            valueOrThrow(store.create({ id: `log ${from + index}`, encrypt: false })),
+          ),
         )
     })
-    const found = await done(pieces())
+    const found = await valueOrThrow(pieces())
     holds(found.length >= 2, 'there are several pieces')
     const listed: string[] = []
     for (const { after, logs } of found.toReversed())
-      listed.push(...(await done(store.list({ after, limit: logs }))).logs.map(({ id }) => id))
+      listed.push(...(await valueOrThrow(store.list({ after, limit: logs }))).logs.map(({ id }) => id))
     same(listed, await allPages(store, { limit: 1000 }))
     same(await changed(async () => undefined), 0)
     same(await changed(() => add(store, 'log 5', [entry('x')])), 1)
     same(await changed(() => add(store, 'log 1499', [entry('x')])), 1)
-    same(await changed(() => done(store.update('log 7', { expected: 1, meta: { n: 1 } }))), 0)
-    same(await changed(() => done(store.remove('log 8'))), 1)
-    same(await changed(() => done(store.fork('log 5', { id: 'fork', at: 1 }))), 1)
-    same(await changed(() => done(inScope(store, 'other').create({ id: 'log', encrypt: false }))), 0)
+    same(await changed(() => valueOrThrow(store.update('log 7', { expected: 1, meta: { n: 1 } }))), 0)
+    same(await changed(() => valueOrThrow(store.remove('log 8'))), 1)
+    same(await changed(() => valueOrThrow(store.fork('log 5', { id: 'fork', at: 1 }))), 1)
+    same(await changed(() => valueOrThrow(inScope(store, 'other').create({ id: 'log', encrypt: false }))), 0)
   },
   'limits are kept between 1 and 1,000': async (store) => {
-    for (let index = 0; index < 105; index++) await done(store.create({ id: `${index}`, encrypt: false }))
+    for (let index = 0; index < 105; index++) await valueOrThrow(store.create({ id: `${index}`, encrypt: false }))
     const sizes = await Promise.all(
       [undefined, 0, -5, 1, 2.9, NaN, 1e9].map(
-        async (limit) => (await done(store.list(limit === undefined ? {} : { limit }))).logs.length,
+        async (limit) => (await valueOrThrow(store.list(limit === undefined ? {} : { limit }))).logs.length,
       ),
     )
     same(sizes, [100, 1, 1, 1, 2, 1, 105])

@@ -12,8 +12,7 @@ import { come, holds, same, type ContractCase } from './check.ts'
 /**
  * What the provider behind the model must do at every request. `text`: say `Hello, world.` in at least two pieces, and
  * finish. `calls`: say `Reading.`, then call `read` with `{"path":"a"}` and `read` with `{}` in parallel. `cut`: say
- * part of
- * `text`, and end the stream. `fails`: answer with an error. `hangs`: say part of `text`, and nothing more.
+ * part of `text`, and end the stream. `fails`: answer with an error. `hangs`: say part of `text`, and nothing more.
  */
 export type ModelScene = 'text' | 'calls' | 'cut' | 'fails' | 'hangs'
 

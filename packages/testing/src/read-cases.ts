@@ -1,6 +1,6 @@
 /** Reading ranges. */
 import type { RowRange } from 'indelible/store'
-import { done, same } from './check.ts'
+import { valueOrThrow, same } from './check.ts'
 import { asStored, entry, logWith, note, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
@@ -12,7 +12,7 @@ export const readCases: StoreCases = {
     await logWith(store, 'a', someRows(10))
     for (const from of bounds)
       for (const to of bounds)
-        same(await done(store.read('a', range(from, to))), stored.slice(from, to), `from ${from} to ${to}`)
+        same(await valueOrThrow(store.read('a', range(from, to))), stored.slice(from, to), `from ${from} to ${to}`)
   },
   'a range of one kind counts that kind alone': async (store) => {
     const rows = [note('first'), ...someRows(12), note('n'), note('n'), entry('last')]
@@ -22,7 +22,7 @@ export const readCases: StoreCases = {
       for (const from of bounds)
         for (const to of bounds)
           same(
-            await done(store.read('a', { ...range(from, to), only })),
+            await valueOrThrow(store.read('a', { ...range(from, to), only })),
             stored.slice(from, to),
             `${only} from ${from} to ${to}`,
           )
@@ -30,24 +30,24 @@ export const readCases: StoreCases = {
   },
   'a kind that the log does not have gives nothing': async (store) => {
     await logWith(store, 'a', [entry('x')])
-    same(await done(store.read('a', { only: 'note' })), [])
+    same(await valueOrThrow(store.read('a', { only: 'note' })), [])
     await logWith(store, 'b', [note('x')])
-    same(await done(store.read('b', { from: -5, only: 'entry' })), [])
+    same(await valueOrThrow(store.read('b', { from: -5, only: 'entry' })), [])
   },
   'ranges run through forks': async (store) => {
     const rows = someRows(20)
     await logWith(store, 'a', rows.slice(0, 8))
-    const fork = await done(store.fork('a', { id: 'b', at: 6 }))
-    await done(store.append('b', { expected: fork.head, rows: rows.slice(6, 13) }))
-    const again = await done(store.fork('b', { id: 'c', at: 10 }))
-    await done(store.append('c', { expected: again.head, rows: rows.slice(10) }))
+    const fork = await valueOrThrow(store.fork('a', { id: 'b', at: 6 }))
+    await valueOrThrow(store.append('b', { expected: fork.head, rows: rows.slice(6, 13) }))
+    const again = await valueOrThrow(store.fork('b', { id: 'c', at: 10 }))
+    await valueOrThrow(store.append('c', { expected: again.head, rows: rows.slice(10) }))
     const stored = asStored(rows)
     for (const from of [0, 3, 6, 7, 10, 15, -12])
       for (const to of [5, 6, 8, 10, 11, 20]) {
-        same(await done(store.read('c', { from, to })), stored.slice(from, to))
+        same(await valueOrThrow(store.read('c', { from, to })), stored.slice(from, to))
         for (const only of ['entry', 'note'] as const)
           same(
-            await done(store.read('c', { from, to, only })),
+            await valueOrThrow(store.read('c', { from, to, only })),
             stored.filter((row) => row.kind === only).slice(from, to),
           )
       }

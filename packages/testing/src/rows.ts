@@ -3,7 +3,7 @@ import { treeRoot, type Hash } from 'indelible/proof/kit'
 import type { Append, Appended, Head, ListQuery, LogInfo, Row, Store, StoredRow } from 'indelible/store'
 import { rowLeaf, storeFaultText, type TimedRow } from 'indelible/store/kit'
 import { isLeft, present } from 'indelible/json/kit'
-import { done } from './check.ts'
+import { valueOrThrow } from './check.ts'
 
 /** When rows are written that are not given another time. */
 const moment = 1_700_000_000_000
@@ -13,7 +13,7 @@ export const entry = (body: string): TimedRow => ({ kind: 'entry', body, at: mom
 export const note = (body: string): TimedRow => ({ kind: 'note', body, at: moment })
 
 /** A row with another time, and with a salt where one is given. */
-export const timed = (row: Row, at: number, salt?: string): TimedRow => ({
+export const withTime = (row: Row, at: number, salt?: string): TimedRow => ({
   ...row,
   at,
   ...present({ salt }),
@@ -48,26 +48,27 @@ export const headFor = (rows: readonly TimedRow[], hash: Hash): Head => ({
 
 /** A log with these rows, appended at once. */
 export const logWith = async (store: Store, id: string, rows: readonly Row[] = []): Promise<LogInfo> => {
-  const { head } = await done(store.create({ id, encrypt: false }))
-  if (rows.length > 0) await done(store.append(id, { expected: head, rows }))
-  return done(store.info(id))
+  const { head } = await valueOrThrow(store.create({ id, encrypt: false }))
+  if (rows.length > 0) await valueOrThrow(store.append(id, { expected: head, rows }))
+  return valueOrThrow(store.info(id))
 }
 
-/** Append at whatever the head is. */
+/** Append at the current head. */
 export const add = async (
   store: Store,
   id: string,
   rows: readonly Row[],
   more: Partial<Append> = {},
-): Promise<Appended> => done(store.append(id, { expected: (await done(store.info(id))).head, rows, ...more }))
+): Promise<Appended> =>
+  valueOrThrow(store.append(id, { expected: (await valueOrThrow(store.info(id))).head, rows, ...more }))
 
 /** The texts of a log's rows. */
 export const bodiesOf = async (store: Store, id: string): Promise<readonly string[]> =>
-  (await done(store.read(id))).map(({ body }) => body)
+  (await valueOrThrow(store.read(id))).map(({ body }) => body)
 
 /** The ids of a page of logs. */
 export const listedIds = async (store: Store, query: ListQuery = {}): Promise<readonly string[]> =>
-  (await done(store.list(query))).logs.map(({ id }) => id)
+  (await valueOrThrow(store.list(query))).logs.map(({ id }) => id)
 
 /** The same store for another scope. */
 export const inScope = (store: Store, scope: string): Store => {

@@ -1,8 +1,8 @@
-/** Blocks and logs: shared, and kept as long as somebody speaks of them. */
+/** Blocks and logs are shared, and kept while something references them. */
 import { blockIdOf, type BlockId } from 'indelible/proof/kit'
 import type { TimedRow } from 'indelible/store/kit'
 import { bytes, notBlockIds } from './block-contract.ts'
-import { done, faulty, same } from './check.ts'
+import { valueOrThrow, faulty, same } from './check.ts'
 import { add, asStored, entry, logWith } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
@@ -28,10 +28,10 @@ export const spokenCases: StoreCases = {
     const id = blockIdOf(block, store.hash)
     const append = { expected: head, rows: [entry('x'), speaking('y', id, id)], blocks: [block, block] }
     await faulty('Diverged', store.append('a', { ...append, expected: { size: 5, root: head.root } }))
-    same(await done(store.hasBlocks([id])), [false])
-    await done(store.append('a', append))
-    same(await done(store.getBlocks([id])), [block])
-    same(await done(store.read('a')), asStored(append.rows))
+    same(await valueOrThrow(store.hasBlocks([id])), [false])
+    await valueOrThrow(store.append('a', append))
+    same(await valueOrThrow(store.getBlocks([id])), [block])
+    same(await valueOrThrow(store.read('a')), asStored(append.rows))
   },
   'a block that is there already can be given again, by one log after another and by several at once': async (
     store,
@@ -42,12 +42,12 @@ export const spokenCases: StoreCases = {
     for (const name of ['a', 'b', 'c', 'd']) await logWith(store, name)
     await add(store, 'a', given.rows, { blocks: given.blocks })
     await Promise.all(['b', 'c', 'd'].map((name) => add(store, name, given.rows, { blocks: given.blocks })))
-    for (const name of ['a', 'b', 'c', 'd']) same(await done(store.read(name)), asStored(given.rows))
-    same(await done(store.getBlocks([id])), [block])
+    for (const name of ['a', 'b', 'c', 'd']) same(await valueOrThrow(store.read(name)), asStored(given.rows))
+    same(await valueOrThrow(store.getBlocks([id])), [block])
   },
   'a row can speak of a block that is there already, not of one that is not': async (store) => {
     const { head } = await logWith(store, 'a')
-    const [there] = (await done(store.putBlocks([bytes(5)]))) as [BlockId]
+    const [there] = (await valueOrThrow(store.putBlocks([bytes(5)]))) as [BlockId]
     const missing = blockIdOf(bytes(6), store.hash)
     same(
       (
@@ -58,8 +58,8 @@ export const spokenCases: StoreCases = {
       ).ids,
       [missing],
     )
-    same((await done(store.info('a'))).head, head)
-    await done(store.append('a', { expected: head, rows: [speaking('x', there)] }))
+    same((await valueOrThrow(store.info('a'))).head, head)
+    await valueOrThrow(store.append('a', { expected: head, rows: [speaking('x', there)] }))
   },
   'a block that no row speaks of is not appended in silence': async (store) => {
     const { head } = await logWith(store, 'a')
@@ -68,7 +68,7 @@ export const spokenCases: StoreCases = {
       store.append('a', { expected: head, rows: [entry('x')], blocks: [bytes(5)] }),
     )
     same(fault.ids, [blockIdOf(bytes(5), store.hash)])
-    same((await done(store.info('a'))).head, head)
+    same((await valueOrThrow(store.info('a'))).head, head)
   },
   'a removed log takes the blocks along that nobody else speaks of': async (store) => {
     const blocks = [bytes(20, 1), bytes(20, 2), bytes(20, 3)]
@@ -76,12 +76,12 @@ export const spokenCases: StoreCases = {
     for (const id of ['a', 'b']) await logWith(store, id)
     await add(store, 'a', [speaking('x', own, shared), speaking('y', kept)], { blocks })
     await add(store, 'b', [speaking('z', shared)])
-    await done(store.putBlocks([blocks[2] as Uint8Array]))
-    await done(store.remove('a'))
-    same(await done(store.hasBlocks([own, shared, kept])), [false, true, true])
-    same(await done(store.getBlocks([shared])), [blocks[1]])
-    await done(store.remove('b'))
-    same(await done(store.hasBlocks([own, shared, kept])), [false, false, true])
+    await valueOrThrow(store.putBlocks([blocks[2] as Uint8Array]))
+    await valueOrThrow(store.remove('a'))
+    same(await valueOrThrow(store.hasBlocks([own, shared, kept])), [false, true, true])
+    same(await valueOrThrow(store.getBlocks([shared])), [blocks[1]])
+    await valueOrThrow(store.remove('b'))
+    same(await valueOrThrow(store.hasBlocks([own, shared, kept])), [false, false, true])
   },
   'blocks of rows that a fork shares stay with the fork': async (store) => {
     const [early, late] = [bytes(20, 1), bytes(20, 2)]
@@ -89,11 +89,11 @@ export const spokenCases: StoreCases = {
     await logWith(store, 'a')
     await add(store, 'a', [speaking('early', idEarly)], { blocks: [early] })
     await add(store, 'a', [speaking('late', idLate)], { blocks: [late] })
-    await done(store.fork('a', { id: 'b', at: 1 }))
-    await done(store.remove('a'))
-    same(await done(store.hasBlocks([idEarly, idLate])), [true, false])
-    same(await done(store.getBlocks([idEarly])), [early])
-    await done(store.remove('b'))
-    same(await done(store.hasBlocks([idEarly])), [false])
+    await valueOrThrow(store.fork('a', { id: 'b', at: 1 }))
+    await valueOrThrow(store.remove('a'))
+    same(await valueOrThrow(store.hasBlocks([idEarly, idLate])), [true, false])
+    same(await valueOrThrow(store.getBlocks([idEarly])), [early])
+    await valueOrThrow(store.remove('b'))
+    same(await valueOrThrow(store.hasBlocks([idEarly])), [false])
   },
 }

@@ -1,6 +1,6 @@
 /** States: a text beside a log, which goes with it and with each row of it that is erased. A store may keep none. */
 import type { LogStates, Store } from 'indelible/store'
-import { done, faulty, same } from './check.ts'
+import { valueOrThrow, faulty, same } from './check.ts'
 import { add, canErase, entry, logWith } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
@@ -17,48 +17,48 @@ const keeping = (cases: Readonly<Record<string, (store: Store, states: LogStates
 export const stateCases: StoreCases = keeping({
   'a state is the text that was written last, beside its log': async (store, states) => {
     await logWith(store, 'a', [entry('one')])
-    same(await done(states.read('a')), undefined)
-    const { head } = await done(store.info('a'))
+    same(await valueOrThrow(states.read('a')), undefined)
+    const { head } = await valueOrThrow(store.info('a'))
     for (const text of ['first', 'sécond 🙂', '']) {
-      await done(states.write('a', text))
-      same(await done(states.read('a')), text)
+      await valueOrThrow(states.write('a', text))
+      same(await valueOrThrow(states.read('a')), text)
     }
     await add(store, 'a', [entry('two')])
-    same(await done(states.read('a')), '')
-    same((await done(store.read('a'))).length, head.size + 1)
+    same(await valueOrThrow(states.read('a')), '')
+    same((await valueOrThrow(store.read('a'))).length, head.size + 1)
     await faulty('NoSuchLog', states.read('b'))
     await faulty('NoSuchLog', states.write('b', 'text'))
-    same(await done(store.check()), [], 'what a check finds')
+    same(await valueOrThrow(store.check()), [], 'what a check finds')
   },
   'a state is neither in a fork nor in another log of its id': async (store, states) => {
     await logWith(store, 'a', [entry('one'), entry('two')])
-    await done(states.write('a', 'text'))
-    await done(store.fork('a', { id: 'fork', at: 1 }))
-    same(await done(states.read('fork')), undefined)
-    await done(store.remove('a'))
+    await valueOrThrow(states.write('a', 'text'))
+    await valueOrThrow(store.fork('a', { id: 'fork', at: 1 }))
+    same(await valueOrThrow(states.read('fork')), undefined)
+    await valueOrThrow(store.remove('a'))
     await faulty('NoSuchLog', states.read('a'))
     await logWith(store, 'a', [entry('other')])
-    same(await done(states.read('a')), undefined)
+    same(await valueOrThrow(states.read('a')), undefined)
   },
   'an erased row takes the states of all logs that share it, and no others': async (store, states) => {
     if (!(await canErase(store))) return
     await logWith(store, 'a', [entry('one'), entry('two'), entry('three')])
-    await done(store.fork('a', { id: 'fork', at: 2 }))
+    await valueOrThrow(store.fork('a', { id: 'fork', at: 2 }))
     await add(store, 'fork', [entry('its own')])
     await logWith(store, 'other', [entry('one')])
     const erase = async (id: string, position: number): Promise<void> => {
-      const { head } = await done(store.info(id))
+      const { head } = await valueOrThrow(store.info(id))
       const rows = [{ position, stub: '"gone"' }]
-      await done(store.erase({ logs: [{ id, expected: head, rows }], reason: 'asked to', by: 'ann' }))
+      await valueOrThrow(store.erase({ logs: [{ id, expected: head, rows }], reason: 'asked to', by: 'ann' }))
     }
-    for (const id of ['a', 'fork', 'other']) await done(states.write(id, `of ${id}`))
+    for (const id of ['a', 'fork', 'other']) await valueOrThrow(states.write(id, `of ${id}`))
     await erase('fork', 2)
-    same(await done(states.read('fork')), undefined)
-    same(await done(states.read('a')), 'of a')
-    await done(states.write('fork', 'again'))
+    same(await valueOrThrow(states.read('fork')), undefined)
+    same(await valueOrThrow(states.read('a')), 'of a')
+    await valueOrThrow(states.write('fork', 'again'))
     await erase('a', 0)
-    same(await done(states.read('a')), undefined)
-    same(await done(states.read('fork')), undefined)
-    same(await done(states.read('other')), 'of other')
+    same(await valueOrThrow(states.read('a')), undefined)
+    same(await valueOrThrow(states.read('fork')), undefined)
+    same(await valueOrThrow(states.read('other')), 'of other')
   },
 })

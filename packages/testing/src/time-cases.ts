@@ -1,36 +1,36 @@
 /** What a row says beside its text, and logs that start with rows. */
 import { grow, verifyLog, type Head, type Row, type Store } from 'indelible/store'
-import { headOf, planned, type TimedRow } from 'indelible/store/kit'
+import { headOf, planAppend, type TimedRow } from 'indelible/store/kit'
 import { emptyRange, blockIdOf } from 'indelible/proof/kit'
-import { done, faulty, holds, same } from './check.ts'
-import { add, asStored, entry, headFor, logWith, note, someRows, timed } from './rows.ts'
+import { valueOrThrow, faulty, holds, same } from './check.ts'
+import { add, asStored, entry, headFor, logWith, note, someRows, withTime } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 const salt = '00ff10'.padEnd(32, 'a')
 const rows: readonly TimedRow[] = [
-  timed(entry('x'), 1_700_000_000_000),
-  timed(note('x'), -1),
-  timed(entry('x'), 0, salt),
+  withTime(entry('x'), 1_700_000_000_000),
+  withTime(note('x'), -1),
+  withTime(entry('x'), 0, salt),
   { ...note('🙂'), salt },
-  timed(entry(''), 8.64e15, 'f'.repeat(32)),
-  timed(entry(''), -8.64e15),
+  withTime(entry(''), 8.64e15, 'f'.repeat(32)),
+  withTime(entry(''), -8.64e15),
 ]
 
 const headAfter = async (store: Store, id: string, given: readonly TimedRow[]): Promise<Head> => {
-  await done(store.create({ id, encrypt: false }))
+  await valueOrThrow(store.create({ id, encrypt: false }))
   return (await add(store, id, given)).head
 }
 
 export const timeCases: StoreCases = {
   'a time and a salt come back as they were, and the log verifies': async (store) => {
     const { head } = await logWith(store, 'a', rows)
-    same(await done(store.read('a')), asStored(rows))
+    same(await valueOrThrow(store.read('a')), asStored(rows))
     same(head, headFor(rows, store.hash))
-    await done(verifyLog(store, 'a', head))
-    await done(store.fork('a', { id: 'b', at: 5 }))
-    same(await done(store.read('b')), asStored(rows.slice(0, 5)))
+    await valueOrThrow(verifyLog(store, 'a', head))
+    await valueOrThrow(store.fork('a', { id: 'b', at: 5 }))
+    same(await valueOrThrow(store.read('b')), asStored(rows.slice(0, 5)))
     same(
-      await done(store.read('a', { only: 'note' })),
+      await valueOrThrow(store.read('a', { only: 'note' })),
       asStored(rows).filter(({ kind }) => kind === 'note'),
     )
   },
@@ -39,31 +39,31 @@ export const timeCases: StoreCases = {
     const variants = [
       entry('x'),
       note('x'),
-      timed(entry('x'), 0),
-      timed(note('x'), 0),
-      timed(entry('x'), 1),
-      timed(entry('x'), -1),
-      timed(entry('x'), 2 ** 32),
-      timed(entry('x'), 0, salt),
+      withTime(entry('x'), 0),
+      withTime(note('x'), 0),
+      withTime(entry('x'), 1),
+      withTime(entry('x'), -1),
+      withTime(entry('x'), 2 ** 32),
+      withTime(entry('x'), 0, salt),
       // What would be read the same if the parts had no marks.
       entry('\0\0\0\0\0\0\0\0x'),
       entry('\u0002\0\0\0\0\0\0\0\0x'),
     ]
     for (const [index, row] of variants.entries()) heads.set((await headAfter(store, `${index}`, [row])).root, index)
     same(heads.size, variants.length)
-    const again = await headAfter(store, 'again', [timed(entry('x'), 0, salt)])
+    const again = await headAfter(store, 'again', [withTime(entry('x'), 0, salt)])
     same(heads.get(again.root), 7)
   },
   'a row that is appended without a time has that of the store': async (store) => {
     const before = store.now()
-    await done(store.create({ id: 'a', rows: [{ kind: 'entry', body: 'x' }], encrypt: false }))
+    await valueOrThrow(store.create({ id: 'a', rows: [{ kind: 'entry', body: 'x' }], encrypt: false }))
     await add(store, 'a', [{ kind: 'note', body: 'y' }])
     const after = store.now()
-    for (const { at } of await done(store.read('a'))) holds(before <= at && at <= after, 'it is of the store')
-    await done(verifyLog(store, 'a'))
+    for (const { at } of await valueOrThrow(store.read('a'))) holds(before <= at && at <= after, 'it is of the store')
+    await valueOrThrow(verifyLog(store, 'a'))
   },
   'rows have the leaves that they always had': async (store) => {
-    const { root } = await headAfter(store, 'a', [entry('message'), timed(note('note'), -1, salt)])
+    const { root } = await headAfter(store, 'a', [entry('message'), withTime(note('note'), -1, salt)])
     same(root, '66db0162bce1d8325344d97b6e232b4b7258c83b3dbe0f6f82786999efaf3f98')
   },
   'what is no time and no salt is refused': async (store) => {
@@ -84,44 +84,48 @@ export const timeCases: StoreCases = {
           .index,
         1,
       )
-    same((await done(store.info('a'))).head, head)
+    same((await valueOrThrow(store.info('a'))).head, head)
   },
   'an operation that is tried again later, with another time and salt, is the same': async (store) => {
     const { head } = await logWith(store, 'a')
-    const first = await done(
-      store.append('a', { expected: head, rows: [timed(entry('x'), 1, salt), timed(note('y'), 1)], operation: 'o' }),
+    const first = await valueOrThrow(
+      store.append('a', {
+        expected: head,
+        rows: [withTime(entry('x'), 1, salt), withTime(note('y'), 1)],
+        operation: 'o',
+      }),
     )
-    const again = await done(
-      store.append('a', { expected: head, rows: [timed(entry('x'), 2), { ...note('y'), salt }], operation: 'o' }),
+    const again = await valueOrThrow(
+      store.append('a', { expected: head, rows: [withTime(entry('x'), 2), { ...note('y'), salt }], operation: 'o' }),
     )
     same(again, first)
     same(
-      (await done(store.read('a'))).map(({ at }) => at),
+      (await valueOrThrow(store.read('a'))).map(({ at }) => at),
       [1, 1],
     )
     await faulty(
       'OperationMismatch',
-      store.append('a', { expected: head, rows: [timed(entry('z'), 1)], operation: 'o' }),
+      store.append('a', { expected: head, rows: [withTime(entry('z'), 1)], operation: 'o' }),
     )
   },
   'a log says when its own last row was written, and else when it was created': async (store) => {
-    const created = await done(store.create({ id: 'a', encrypt: false }))
+    const created = await valueOrThrow(store.create({ id: 'a', encrypt: false }))
     same(created.appended, created.created)
     const at = created.created - 5000
-    await add(store, 'a', [timed(entry('x'), at + 1), timed(note('y'), at)])
-    same((await done(store.info('a'))).appended, at)
+    await add(store, 'a', [withTime(entry('x'), at + 1), withTime(note('y'), at)])
+    same((await valueOrThrow(store.info('a'))).appended, at)
     await add(store, 'a', [])
-    same((await done(store.info('a'))).appended, at)
-    same((await done(store.list())).logs[0]?.appended, at)
-    same((await done(store.update('a', { expected: 1, meta: {} }))).appended, at)
-    const fork = await done(store.fork('a', { id: 'b', at: 2 }))
+    same((await valueOrThrow(store.info('a'))).appended, at)
+    same((await valueOrThrow(store.list())).logs[0]?.appended, at)
+    same((await valueOrThrow(store.update('a', { expected: 1, meta: {} }))).appended, at)
+    const fork = await valueOrThrow(store.fork('a', { id: 'b', at: 2 }))
     same(fork.appended, fork.created)
-    same(await done(store.check()), [])
+    same(await valueOrThrow(store.check()), [])
   },
   'a log is created with its first rows and their blocks, or not at all': async (store) => {
     const bytes = new TextEncoder().encode('a block')
     const id = blockIdOf(bytes, store.hash)
-    const given = [...someRows(4), timed({ ...entry('speaks'), blocks: [id] }, 7)]
+    const given = [...someRows(4), withTime({ ...entry('speaks'), blocks: [id] }, 7)]
     same((await faulty('MissingBlock', store.create({ id: 'a', meta: { n: 1 }, rows: given, encrypt: false }))).ids, [
       id,
     ])
@@ -132,44 +136,46 @@ export const timeCases: StoreCases = {
       1,
     )
     await faulty('NoSuchLog', store.info('a'))
-    const made = await done(store.create({ id: 'a', meta: { n: 1 }, rows: given, blocks: [bytes], encrypt: false }))
+    const made = await valueOrThrow(
+      store.create({ id: 'a', meta: { n: 1 }, rows: given, blocks: [bytes], encrypt: false }),
+    )
     same([made.head, made.entries, made.appended, made.version], [headFor(given, store.hash), 4, 7, 1])
-    same(await done(store.info('a')), made)
-    same(await done(store.read('a')), asStored(given))
-    same(await done(store.getBlocks([id])), [bytes])
+    same(await valueOrThrow(store.info('a')), made)
+    same(await valueOrThrow(store.read('a')), asStored(given))
+    same(await valueOrThrow(store.getBlocks([id])), [bytes])
     await faulty('LogExists', store.create({ id: 'a', rows: someRows(2), encrypt: false }))
     await add(store, 'a', [entry('and on')])
-    await done(verifyLog(store, 'a'))
-    same(await done(store.check()), [])
+    await valueOrThrow(verifyLog(store, 'a'))
+    same(await valueOrThrow(store.check()), [])
     // A block that is there already comes without its bytes.
-    await done(store.create({ id: 'b', rows: [{ ...entry('x'), blocks: [id] }], encrypt: false }))
-    await done(store.remove('a'))
-    same(await done(store.hasBlocks([id])), [true])
-    await done(store.remove('b'))
-    same(await done(store.hasBlocks([id])), [false])
+    await valueOrThrow(store.create({ id: 'b', rows: [{ ...entry('x'), blocks: [id] }], encrypt: false }))
+    await valueOrThrow(store.remove('a'))
+    same(await valueOrThrow(store.hasBlocks([id])), [true])
+    await valueOrThrow(store.remove('b'))
+    same(await valueOrThrow(store.hasBlocks([id])), [false])
   },
   'a planned append is the same as one that is not': async (store) => {
-    const given = someRows(9).map((row, index) => timed(row, index))
-    await done(store.create({ id: 'a', encrypt: false }))
+    const given = someRows(9).map((row, index) => withTime(row, index))
+    await valueOrThrow(store.create({ id: 'a', encrypt: false }))
     let range = emptyRange
     for (const size of [1, 3, 5]) {
       const from = range.size
-      const plan = planned(range, headOf(range, store.hash), given.slice(from, from + size), store)
+      const plan = planAppend(range, headOf(range, store.hash), given.slice(from, from + size), store)
       holds(plan._tag === 'Right', 'it can be planned')
       if (plan._tag === 'Left') return
       const { expected, rows: ready, grown, head } = plan.right
-      same((await done(store.append('a', { expected, rows: ready }))).head, head)
+      same((await valueOrThrow(store.append('a', { expected, rows: ready }))).head, head)
       range = grown.range
       await faulty('Conflict', store.append('a', { expected, rows: ready }))
     }
-    same((await done(store.info('a'))).head, headFor(given, store.hash))
-    await done(verifyLog(store, 'a'))
+    same((await valueOrThrow(store.info('a'))).head, headFor(given, store.hash))
+    await valueOrThrow(verifyLog(store, 'a'))
     // A plan for another head is appended as rows are.
-    const wrong = planned(emptyRange, headOf(emptyRange, store.hash), [entry('x')], store)
+    const wrong = planAppend(emptyRange, headOf(emptyRange, store.hash), [entry('x')], store)
     if (wrong._tag === 'Left') return holds(false, 'it can be planned')
     const { head } = await add(store, 'a', wrong.right.rows)
     same(head, headFor([...given, entry('x')], store.hash))
     same(head, headOf(grow(range, [wrong.right.rows[0]?.leaf as Uint8Array], store.hash).range, store.hash))
-    await done(verifyLog(store, 'a'))
+    await valueOrThrow(verifyLog(store, 'a'))
   },
 }

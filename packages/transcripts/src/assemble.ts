@@ -1,6 +1,6 @@
 /** From the events of a whole file to one transcript. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { own, left, right } from 'indelible/json/kit'
+import { ownField, left, right } from 'indelible/json/kit'
 import type { TranscriptFault } from 'indelible/codecs'
 import type { Message } from 'indelible/message'
 import { rangeDigest, type Note } from 'indelible/notes/kit'
@@ -39,11 +39,11 @@ export const assembleTranscript = (events: readonly TranscriptEvent[]): Either<T
     else if (event.type === 'message') {
       messages.push(event.message)
       items.push(event.item)
-      pages.push(own(event, 'page'))
-      const moment = own(event, 'moment')
+      pages.push(ownField(event, 'page'))
+      const moment = ownField(event, 'moment')
       moments.push(moment && freeze(moment))
     } else if (event.type === 'note') {
-      const moment = own(event, 'moment')
+      const moment = ownField(event, 'moment')
       notes.push(freeze({ position: messages.length, note: event.note, ...(moment && { moment: freeze(moment) }) }))
     } else if (event.type === 'summary')
       for (const note of summaryNotes(format, event.summary, messages, items))

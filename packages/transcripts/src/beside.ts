@@ -1,11 +1,11 @@
 /** What lines say beside the message that they make, kept in its `meta` under the name of their format. */
-import { own, type JsonObject } from 'indelible/json/kit'
+import { ownField, type JsonObject } from 'indelible/json/kit'
 import type { Message, Meta } from 'indelible/message'
 import type { TranscriptFormat } from './transcript.ts'
 
 export const withBeside = (message: Message, format: TranscriptFormat, beside: JsonObject): Message => ({
   ...message,
-  meta: { ...own(message, 'meta'), [format]: beside },
+  meta: { ...ownField(message, 'meta'), [format]: beside },
 })
 
 /** What something says beside what is read of it; nothing, if that is all. */

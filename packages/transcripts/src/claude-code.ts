@@ -10,7 +10,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
-  own,
+  ownField,
   difference,
   fieldsBeside,
   isLeft,
@@ -55,12 +55,12 @@ const bookkeeping: ReadonlySet<unknown> = new Set([
   'task-summary',
   'worktree-state',
 ])
-const spoken: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system', 'attachment', 'compact_boundary'])
+const messageTypes: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system', 'attachment', 'compact_boundary'])
 
 export const claudeCode: LineFormat = {
   format,
   matches: (entry) =>
-    (spoken.has(entry['type']) &&
+    (messageTypes.has(entry['type']) &&
       !(isObject(entry['message']) && 'parts' in entry['message']) && // Qwen Code's, with contents of Gemini
       ['uuid', 'parentUuid', 'sessionId'].filter((field) => field in entry).length > 1) ||
     (bookkeeping.has(entry['type']) &&
@@ -105,7 +105,7 @@ class Reader implements LineReader {
     origin.time(entry['timestamp'])
     if (type === 'custom-title') origin.title = textIn(entry, 'customTitle') ?? origin.title
     if (type === 'summary') origin.title ??= textIn(entry, 'summary')
-    const isSpoken = spoken.has(type)
+    const isSpoken = messageTypes.has(type)
     const unknown = isSpoken || bookkeeping.has(type) ? undefined : unreadLine(entry, line, this.#sink)
     const id = textIn(entry, 'uuid')
     if (id === undefined && !isSpoken)
@@ -142,7 +142,7 @@ class Reader implements LineReader {
   #place(entry: JsonObject, id: string | undefined, line: number): number {
     const tree = this.#tree
     if (this.#usual === undefined) {
-      this.#usual = only(entry, repeated)
+      this.#usual = only(entry, repeatedFields)
       this.#startsAside = entry['isSidechain'] === true
       const { origin } = this.#sink
       origin.describe(this.#usual, { version: 'version', id: 'sessionId' })
@@ -204,7 +204,7 @@ class Reader implements LineReader {
 
   #readUser(entry: JsonObject): readonly Message[] {
     const decoded = decodeRecorded([entry['message'] ?? null])
-    if (isLeft(decoded)) throw unexpected(decoded.left, 1)
+    if (isLeft(decoded)) throw unexpectedLine(decoded.left, 1)
     return decoded.right.messages.map((message, index) =>
       index === 0
         ? withBeside(message, format, this.#envelope(entry))
@@ -227,7 +227,7 @@ class Reader implements LineReader {
   #readPiece(piece: Piece): void {
     const { message } = piece
     const decoded = answer([piece])
-    if (isLeft(decoded)) throw unexpected(decoded.left, 0)
+    if (isLeft(decoded)) throw unexpectedLine(decoded.left, 0)
     const [first] = this.#pieces
     if (first === undefined || typeof message['id'] !== 'string' || first.message['id'] !== message['id']) this.#flush()
     this.#pieces.push(piece)
@@ -272,11 +272,13 @@ class Reader implements LineReader {
     else this.#held.push(write)
   }
 
-  /** What a line says beside its message, but for what all lines say. */
+  /** The fields of a line beside its message, without those that all lines have. */
   #envelope(entry: JsonObject): JsonObject {
     const beside = Object.entries(entry).filter(
       ([field, value]) =>
-        field !== 'message' && field !== 'type' && (this.#usual === undefined || own(this.#usual, field) !== value),
+        field !== 'message' &&
+        field !== 'type' &&
+        (this.#usual === undefined || ownField(this.#usual, field) !== value),
     )
     return Object.fromEntries(beside)
   }
@@ -297,7 +299,7 @@ class Reader implements LineReader {
 }
 
 /** What every line repeats. */
-const repeated = [
+const repeatedFields = [
   'sessionId',
   'version',
   'cwd',
@@ -346,7 +348,7 @@ const usedOf = (usage: JsonObject): Parameters<Sink['origin']['usage']>[0] => {
 }
 
 /** A codec's fault, as seen from the line. */
-const unexpected = (fault: TranscriptFault, steps: number): Unexpected => {
+const unexpectedLine = (fault: TranscriptFault, steps: number): Unexpected => {
   if (fault._tag !== 'UnexpectedWire')
     return new Unexpected(['message'], `readable (${codecFaultText(fault)})`, undefined)
   return Object.assign(new Unexpected(['message', ...fault.path.slice(steps)], fault.expected, undefined), {

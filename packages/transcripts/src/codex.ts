@@ -15,7 +15,7 @@ import type { LineFormat, Range, Sink } from './line-format.ts'
 import { count, objectIn } from './origin.ts'
 import { withBeside, withOthers } from './beside.ts'
 import { unknownLine } from './unknown-line.ts'
-import { readTogether, reasonOf, type Placed } from './unread.ts'
+import { readTogether, reasonOf, type EntryAtLine } from './unread.ts'
 
 const format = 'codex'
 
@@ -115,7 +115,7 @@ const readEvent = (event: JsonObject, { origin, aside }: Sink, turns: Turns): vo
   aside(`event ${type}`)
 }
 
-interface Item extends Placed {
+interface Item extends EntryAtLine {
   /** What its line says beside it: the time. */
   readonly beside: JsonObject | undefined
 }

@@ -1,7 +1,7 @@
 /** Conversations that are one JSON value: which format they are in, found by what is in them. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
-  own,
+  ownField,
   ownFields,
   admit,
   describe,
@@ -35,7 +35,7 @@ export interface Misread {
   readonly reason: string
 }
 
-/** The conversations in a value. Empty where it is none. */
+/** The conversations in a value; empty if it has none. */
 export const conversationsIn = (value: unknown): readonly Conversation[] => {
   if (Array.isArray(value))
     return (
@@ -154,7 +154,7 @@ const fromBody = (body: JsonObject): Conversation | undefined => {
 }
 
 /** What says something of the conversation beside its list. */
-const besides: { readonly [format in Named]?: readonly string[] } = {
+const besides: { readonly [format in NamedFormat]?: readonly string[] } = {
   'openai-responses': ['instructions'],
   anthropic: ['system'],
   gemini: ['systemInstruction', 'system_instruction'],
@@ -190,7 +190,7 @@ const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefin
   const isItems = name === 'openai-responses' && field === 'messages'
   if (isItems && !list.every((item) => isObject(item) && typeof item['role'] === 'string')) return undefined
   // What says something of the conversation beside the list, and what the codec itself finds in a body.
-  const beside = isItems ? [] : (own(besides, name) ?? [])
+  const beside = isItems ? [] : (ownField(besides, name) ?? [])
   const known = [field, ...(field === 'output' ? [] : beside)]
   const said = Object.fromEntries(known.flatMap((key) => (body[key] === undefined ? [] : [[key, body[key]]])))
   const { origin, losses } = about(fieldsBeside(body, known), body)
@@ -202,10 +202,10 @@ const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefin
   }
 }
 
-export type Named = CodecFormat
+export type NamedFormat = CodecFormat
 
 /** The format that most of the messages with a sign of one are in. Messages without any are read as those of OpenAI chat. */
-const formatOf = (list: readonly unknown[], body: JsonObject | undefined): Named | undefined => {
+const formatOf = (list: readonly unknown[], body: JsonObject | undefined): NamedFormat | undefined => {
   if (body !== undefined && 'system' in body) return 'anthropic'
   if (!list.every(isObject)) return undefined
   const format = mostSigned(list)
@@ -215,8 +215,8 @@ const formatOf = (list: readonly unknown[], body: JsonObject | undefined): Named
 }
 
 /** The format that most messages show, the first of those that as many show; undefined if none shows one. */
-export const mostSigned = (messages: readonly JsonObject[]): Named | undefined => {
-  const counts = new Map<Named, number>()
+export const mostSigned = (messages: readonly JsonObject[]): NamedFormat | undefined => {
+  const counts = new Map<NamedFormat, number>()
   for (const message of messages) {
     const sign = signOf(message)
     if (sign !== undefined) counts.set(sign, (counts.get(sign) ?? 0) + 1)
@@ -227,7 +227,7 @@ export const mostSigned = (messages: readonly JsonObject[]): Named | undefined =
 }
 
 /** Messages that show another format than the one that they are read as: it may not be sure. */
-const otherwise = (list: readonly unknown[], at: Path, format: Named): readonly Misread[] => {
+const otherwise = (list: readonly unknown[], at: Path, format: NamedFormat): readonly Misread[] => {
   const others = list.flatMap((message, index) => {
     const sign = isObject(message) ? signOf(message) : undefined
     return sign === undefined || sign === format ? [] : [{ index, sign }]
@@ -244,7 +244,7 @@ export const isMessage = (value: JsonObject): boolean =>
   ['content', 'parts', 'tool_calls', 'function_call'].some((field) => field in value)
 
 /** The format that a message by itself shows, if it shows one. */
-export const signOf = (message: JsonObject): Named | undefined => {
+export const signOf = (message: JsonObject): NamedFormat | undefined => {
   const { role, type, content } = message
   if (isGeminiContent(message)) return 'gemini'
   if (typeof role === 'string' && Array.isArray(message['parts'])) return 'ai-sdk-ui'
@@ -278,31 +278,39 @@ const isLangChain = ({ lc, id, kwargs, type, data }: JsonObject): boolean =>
 
 const chatFields = ['tool_calls', 'tool_call_id', 'function_call', 'refusal', 'reasoning_content', 'audio']
 
-const typed = (...types: readonly string[]): ((part: JsonObject) => boolean) => {
+const hasType = (...types: readonly string[]): ((part: JsonObject) => boolean) => {
   const known: ReadonlySet<unknown> = new Set(types)
   return (part) => known.has(part['type'])
 }
 
 /** Parts that only one format has. */
-const signs: readonly (readonly [Named, (part: JsonObject) => boolean])[] = [
+const signs: readonly (readonly [NamedFormat, (part: JsonObject) => boolean])[] = [
   [
     'openai-responses',
-    typed('input_text', 'output_text', 'input_image', 'input_file', 'summary_text', 'reasoning_text'),
+    hasType('input_text', 'output_text', 'input_image', 'input_file', 'summary_text', 'reasoning_text'),
   ],
   [
     'openai-chat',
-    (part) => typed('image_url', 'input_audio', 'refusal')(part) || (part['type'] === 'file' && isObject(part['file'])),
+    (part) =>
+      hasType('image_url', 'input_audio', 'refusal')(part) || (part['type'] === 'file' && isObject(part['file'])),
   ],
   [
     'ai-sdk',
     (part) =>
-      typed('tool-call', 'tool-result', 'tool-approval-request', 'tool-approval-response', 'reasoning', 'file')(part) ||
+      hasType(
+        'tool-call',
+        'tool-result',
+        'tool-approval-request',
+        'tool-approval-response',
+        'reasoning',
+        'file',
+      )(part) ||
       (part['type'] === 'image' && 'image' in part),
   ],
   [
     'anthropic',
     (part) =>
-      typed(
+      hasType(
         'tool_use',
         'tool_result',
         'thinking',

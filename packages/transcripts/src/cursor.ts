@@ -36,14 +36,14 @@ const readEntry = (entry: JsonObject): readonly Message[] => {
     ...fieldsBeside(entry, ['role', 'message']),
     ...(Object.keys(others).length > 0 && { message: others }),
   }
-  const messages = decoded(role as Message['role'], content as Json)
+  const messages = decodeContent(role as Message['role'], content as Json)
   return Object.keys(beside).length === 0
     ? messages
     : messages.map((message, index) => (index === 0 ? withBeside(message, format, beside) : message))
 }
 
 /** The messages of content. Blocks that lack what makes them calls or results are carried as they are. */
-const decoded = (role: Message['role'], content: Json): readonly Message[] => {
+const decodeContent = (role: Message['role'], content: Json): readonly Message[] => {
   const read = decodeRecorded([{ role, content }])
   if (!isLeft(read)) return read.right.messages
   if (typeof content === 'string') return [{ role, content: [{ type: 'text', text: content }] }]

@@ -33,7 +33,7 @@ const isText = (byte: number): boolean => byte > 0 && byte < 0x80
 
 export interface DecodedText {
   readonly text: string
-  /** The first byte that is none of a character; there and wherever else, U+FFFD is read. */
+  /** The first byte that is not part of a character. Such bytes are read as U+FFFD. */
   readonly badAt: number | undefined
 }
 

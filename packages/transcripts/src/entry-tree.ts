@@ -50,7 +50,7 @@ export class EntryTree {
     this.#counts.set(index, count)
   }
 
-  /** The first item of the entries at or after one; 0 if there is none. */
+  /** The first item of the entries at or after one; 0 if there is no item. */
   firstItemFrom(index: number): number {
     for (let at = Math.max(0, index); at < this.#size; at++) if (this.#counts.get(at) > 0) return this.#first.get(at)
     return 0

@@ -46,5 +46,5 @@ export type TranscriptEvent =
       readonly pick: number
       readonly dropped: readonly Range[]
     }
-  /** The last event of what could not. */
+  /** The last event of a transcript that can't be read. */
   | { readonly type: 'fault'; readonly fault: TranscriptFault }

@@ -21,7 +21,7 @@ import {
   isObject,
   type JsonObject,
   objectAt,
-  own,
+  ownField,
   type Path,
   stringAt,
   Unexpected,
@@ -51,10 +51,10 @@ export function* exportLines({ id, metadata, erasable, rows, head }: Exported): 
 export const exportOf = (transcript: Transcript): Exported => {
   const { format, messages, notes, origin } = transcript
   const { metadata, head: _, ...said } = origin
-  const head = own(origin, 'head')
+  const head = ownField(origin, 'head')
   return {
     ...(format === 'indelible'
-      ? { id: origin.id, metadata, erasable: own(origin, 'erasable') }
+      ? { id: origin.id, metadata, erasable: ownField(origin, 'erasable') }
       : { metadata: { from: { format, ...said, metadata } as unknown as JsonObject } }), // an origin is plain JSON
     rows: rowsOf(transcript),
     head: head ?? { size: messages.length + notes.length },
@@ -115,7 +115,7 @@ const readHeader = (entry: JsonObject, { origin }: Sink): void => {
   origin.version = '1'
   origin.ownId(entry['id'] === undefined ? undefined : stringAt(entry['id'], ['id']))
   origin.metadata = objectAt(entry['metadata'], ['metadata'])
-  const erasable = own(entry, 'erasable')
+  const erasable = ownField(entry, 'erasable')
   if (erasable !== undefined && erasable !== true) throw new Unexpected(['erasable'], 'true or absent', erasable)
   origin.erasable = erasable === true
 }

@@ -26,16 +26,16 @@ import { metaOf } from './beside.ts'
 import type { Ending, LineFormat, Sink } from './line-format.ts'
 import { objectIn, textIn, textsAmong } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'
-import type { Placed } from './unread.ts'
+import type { EntryAtLine } from './unread.ts'
 
 const format = 'gemini-cli'
 
-const spoken: ReadonlySet<unknown> = new Set(['user', 'gemini', 'info', 'error', 'warning'])
+const messageTypes: ReadonlySet<unknown> = new Set(['user', 'gemini', 'info', 'error', 'warning'])
 
 const isHeader = (entry: JsonObject): boolean =>
   typeof entry['sessionId'] === 'string' && typeof entry['projectHash'] === 'string'
 
-const isMessage = (entry: JsonObject): boolean => typeof entry['id'] === 'string' && spoken.has(entry['type'])
+const isMessage = (entry: JsonObject): boolean => typeof entry['id'] === 'string' && messageTypes.has(entry['type'])
 
 export const geminiCli: LineFormat = {
   format,
@@ -47,7 +47,7 @@ export const geminiCli: LineFormat = {
 class Reader {
   readonly #sink: Sink
   #header: JsonObject = {}
-  #messages = new Map<string, Placed>()
+  #messages = new Map<string, EntryAtLine>()
   /** The results that were written, by the ids of their calls. */
   readonly #results = new Map<string, string>()
 
@@ -112,14 +112,15 @@ class Reader {
     const results = parts.map(resultIn)
     if (results.length === 0 || !results.every((result) => result !== undefined))
       return void this.#sink.message(line, userMessage(entry, parts))
-    if (results.every((result) => this.#results.get(result.callId) === said(result)))
+    if (results.every((result) => this.#results.get(result.callId) === resultText(result)))
       return this.#sink.aside('result that is told with its call')
     const beside = metaOf(format, fieldsBeside(entry, ['type', 'content', ...textsAmong(entry, 'id')]))
     this.#sink.message(line, this.#withResults({ role: 'tool', content: results, ...idOf(entry), ...beside }))
   }
 
   #withResults(message: Message): Message {
-    for (const part of message.content) if (part.type === 'tool_result') this.#results.set(part.callId, said(part))
+    for (const part of message.content)
+      if (part.type === 'tool_result') this.#results.set(part.callId, resultText(part))
     return message
   }
 
@@ -135,7 +136,7 @@ class Reader {
         if (input !== undefined)
           origin.usage({ input, output: number(output) + number(thoughts), cacheRead: cached, cacheWrite: 0 })
         for (const message of modelMessages(entry, origin)) this.#sink.message(line, this.#withResults(message))
-      } else if (spoken.has(type)) this.#sink.entry(line, entry)
+      } else if (messageTypes.has(type)) this.#sink.entry(line, entry)
       else unknownLine(entry, line, this.#sink)()
     })
   }
@@ -159,7 +160,7 @@ const modelMessages = (entry: JsonObject, origin: Sink['origin']): readonly Mess
   const said: Part[] = thoughts.map(readThought)
   for (const part of contentOf(entry)) {
     const call = callIn(part) ?? part
-    if (call.type === 'tool_call' && told(call, calls)) origin.aside('call that is told with its message')
+    if (call.type === 'tool_call' && hasResult(call, calls)) origin.aside('call that is told with its message')
     else said.push(call)
   }
   const known = ['type', 'content', 'thoughts', 'toolCalls', ...textsAmong(entry, 'id')]
@@ -194,7 +195,7 @@ const callIn = (part: ResultPart): ToolCallPart | undefined => {
  * Whether a call among the parts stands in the list of calls, too, as it does in a message that was written again when its
  * session was resumed. What the part says beside, such as a signature, is then said of the one in the list.
  */
-const told = (call: ToolCallPart, calls: readonly ReadCall[]): boolean => {
+const hasResult = (call: ToolCallPart, calls: readonly ReadCall[]): boolean => {
   const one = calls.find(({ part }) => part.id === call.id && part.name === call.name)
   if (one === undefined || one.part.arguments !== call.arguments) return false
   const [beside, own] = [call, one.part].map(({ meta }) => meta?.[format] as JsonObject | undefined)
@@ -211,7 +212,7 @@ const resultIn = (part: ResultPart): ToolResultPart | undefined => {
   return { type: 'tool_result', callId: id, name, content: [answerOf(part.raw, { id, name })] }
 }
 
-const said = ({ content }: ToolResultPart): string => JSON.stringify(content)
+const resultText = ({ content }: ToolResultPart): string => JSON.stringify(content)
 
 const readThought = (thought: Json): Part => {
   if (!isObject(thought) || typeof thought['description'] !== 'string') return raw(thought)
@@ -222,7 +223,7 @@ const readThought = (thought: Json): Part => {
   }
 }
 
-/** A call without its result, with whatever else stands there: its state, and what the screen showed. */
+/** A call without its result, with its other fields: its state, and what the screen showed. */
 const readCall = (call: JsonObject, index: number): ReadCall => {
   const at = ['toolCalls', index]
   const { args } = call

@@ -1,4 +1,4 @@
-/** What a format of JSON lines is to the reader of transcripts: a test for its lines, and what is made of them. */
+/** A format of JSON lines: a test that detects its lines, and a reader for them. */
 import type { Json, JsonObject, Path } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { Note } from 'indelible/notes/kit'

@@ -8,7 +8,7 @@ import { codecs, type TranscriptFault, type Decoded } from 'indelible/codecs'
 import { createChatDecoder } from 'indelible/codecs/kit'
 import { isMessage } from './conversation.ts'
 import type { LineFormat } from './line-format.ts'
-import { readTogether, reasonOf, type Placed } from './unread.ts'
+import { readTogether, reasonOf, type EntryAtLine } from './unread.ts'
 
 /** The formats whose messages can stand one a line. Items of OpenAI Responses are less than a message each. */
 const formats = ['openai-chat', 'anthropic', 'ai-sdk', 'ai-sdk-ui'] as const
@@ -23,14 +23,14 @@ export const messageLines = (format: MessageLineFormat): LineFormat => ({
   matches: isMessage,
   reader: (sink) => {
     const decode = decoderOf(format)
-    let placed: Placed[] = []
+    let placed: EntryAtLine[] = []
     const flush = (): void => {
-      const damaged = ({ line }: Placed, fault: TranscriptFault): void => sink.damage(line, reasonOf(fault, 1))
+      const damaged = ({ line }: EntryAtLine, fault: TranscriptFault): void => sink.damage(line, reasonOf(fault, 1))
       for (const [entries, messages] of readTogether(placed, decode, damaged)) {
         const lines = entries.length === 1 ? [] : linesOf(entries, decode)
         for (const [index, message] of messages.entries())
           sink.message(
-            (lines.length === messages.length ? lines[index] : undefined) ?? (entries[0] as Placed).line,
+            (lines.length === messages.length ? lines[index] : undefined) ?? (entries[0] as EntryAtLine).line,
             message,
           )
       }
@@ -65,7 +65,7 @@ const decoderOf = (format: MessageLineFormat): Decode => {
 }
 
 /** The line of every message, where each entry gives the messages that it gives by itself. */
-const linesOf = (placed: readonly Placed[], decode: Decode): readonly number[] =>
+const linesOf = (placed: readonly EntryAtLine[], decode: Decode): readonly number[] =>
   placed.flatMap(({ entry, line }) => {
     const alone = decode([entry])
     return isLeft(alone) ? [] : alone.right.messages.map(() => line)

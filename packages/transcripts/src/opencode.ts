@@ -45,7 +45,7 @@ const isPart = (entry: JsonObject): boolean =>
 const asideOf = (entry: JsonObject): string | undefined =>
   'worktree' in entry ? 'project' : 'secret' in entry && 'url' in entry ? 'share' : undefined
 
-/** What a list of its storage is. It does not say which session it is of. */
+/** The kind of a list in its storage. It does not name the session. */
 const listKind = (list: readonly Json[]): string => {
   const [first] = list
   if (isObject(first) && 'file' in first && 'additions' in first) return 'session diff'
@@ -59,14 +59,14 @@ export const opencode: LineFormat = {
   reader: (sink) => new Reader(sink),
 }
 
-interface Placed {
+interface ValueAtLine {
   readonly value: JsonObject
   readonly line: number
 }
 
 /** A message with its parts. */
-interface Turn extends Placed {
-  readonly parts: Placed[]
+interface Turn extends ValueAtLine {
+  readonly parts: ValueAtLine[]
   /** What an export has beside its info and its parts. */
   readonly beside?: JsonObject
 }
@@ -77,7 +77,7 @@ class Reader {
   /** The turns of each session, by the ids of their messages. */
   readonly #turns = new Map<string, Map<string, Turn>>()
   /** Parts by the id of their message, until it is there. */
-  readonly #parts = new Map<string, Placed[]>()
+  readonly #parts = new Map<string, ValueAtLine[]>()
   /** How many values of each session there are. */
   readonly #values = new Map<string, number>()
 
@@ -151,7 +151,7 @@ class Reader {
     }
   }
 
-  #addPart(part: Placed): void {
+  #addPart(part: ValueAtLine): void {
     const id = stringAt(part.value['messageID'], ['messageID'])
     for (const [session, turns] of this.#turns) {
       const turn = turns.get(id)
@@ -194,7 +194,7 @@ class Reader {
     const parts = turn.parts.toSorted((a, b) => compare(a.value['id'], b.value['id'])).map((part) => part.value)
     if (value['role'] === 'assistant') this.#countUse(value)
     const beside: Beside = (part, ...known) =>
-      metaOf(format, fieldsBeside(part, ['type', ...known, ...repeated(part, session, value)]))
+      metaOf(format, fieldsBeside(part, ['type', ...known, ...repeatedIds(part, session, value)]))
     const steps = value['role'] === 'assistant' ? stepsOf(parts, beside, value) : [userStep(parts, beside)]
     if (steps.every(({ content }) => content.length === 0))
       return void this.#sink.entry(line, { info: value, parts, ...(others && { beside: others }) })
@@ -202,7 +202,7 @@ class Reader {
     if (value['summary'] === true) return this.#writeSummary(turn, parts, steps)
     steps.forEach(({ content, results, aside, at }, index) => {
       const own = {
-        ...(index === 0 ? { info, ...(others && { beside: others }) } : timed(at, value)),
+        ...(index === 0 ? { info, ...(others && { beside: others }) } : timeIn(at, value)),
         ...(aside.length > 0 && { parts: aside }),
       }
       const said: Message = {
@@ -216,7 +216,7 @@ class Reader {
     })
   }
 
-  /** What a compaction wrote: everything before it in short. */
+  /** The text that a compaction wrote in place of everything before it. */
   #writeSummary({ value, line, beside }: Turn, parts: readonly JsonObject[], steps: readonly Step[]): void {
     const text = steps.map(({ content }) => textOf({ role: 'assistant', content })).join('\n')
     const others = parts.flatMap((part) => {
@@ -354,7 +354,7 @@ const readResult = (part: JsonObject, state: JsonObject, info: JsonObject): read
     ),
   ]
   const answer = { callId: part['callID'] as string, name: part['tool'] as string, content }
-  const time = timed(timesOf(part)['end'], info)
+  const time = timeIn(timesOf(part)['end'], info)
   return [
     {
       role: 'tool',
@@ -368,17 +368,17 @@ const readResult = (part: JsonObject, state: JsonObject, info: JsonObject): read
 const timesOf = (part: JsonObject): JsonObject =>
   ownFields({ ...objectIn(part, 'time'), ...objectIn(objectIn(part, 'state'), 'time') })
 
-/** The time of what has no `info` of its own: its own one, or else that of the message that holds it. */
-const timed = (time: Json | undefined, info: JsonObject): { readonly time: number } | undefined => {
+/** The time of a part without its own `info`: the part's time, or else its message's. */
+const timeIn = (time: Json | undefined, info: JsonObject): { readonly time: number } | undefined => {
   const found = typeof time === 'number' ? time : objectIn(info, 'time')['created']
   return typeof found === 'number' ? { time: found } : undefined
 }
 
-/** What a part says beside what is read of it. */
+/** The fields of a part that are not read. */
 type Beside = (part: JsonObject, ...known: readonly string[]) => { readonly meta?: Meta }
 
 /** The ids that a part repeats. */
-const repeated = (part: JsonObject, session: string, { id }: JsonObject): readonly string[] => [
+const repeatedIds = (part: JsonObject, session: string, { id }: JsonObject): readonly string[] => [
   ...(part['sessionID'] === session ? ['sessionID'] : []),
   ...(part['messageID'] === id ? ['messageID'] : []),
 ]

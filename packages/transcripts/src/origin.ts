@@ -1,5 +1,5 @@
 /** Where a conversation came from, gathered entry by entry. */
-import { fieldsBeside, isObject, own, ownFields, type Json, type JsonObject, present } from 'indelible/json/kit'
+import { fieldsBeside, isObject, ownField, ownFields, type Json, type JsonObject, present } from 'indelible/json/kit'
 import type { Usage } from 'indelible/notes/kit'
 import type { Origin, OriginUse } from './transcript.ts'
 import type { ExportedHead } from 'indelible/session'
@@ -26,7 +26,7 @@ export class OriginDraft {
     return this.#id
   }
 
-  /** An id that is a path out of its place, such as `../../x`, is none: nobody should make a file or a session of it. */
+  /** An id that is a path, such as `../../x`, is refused, so that nobody makes a file or a session of it. */
   set id(id: string | undefined) {
     this.#id = id !== undefined && leaves.test(id) ? undefined : id
   }
@@ -83,7 +83,7 @@ export class OriginDraft {
     this.#uses.set(key, {
       ...present({ model: this.#model, day }),
       calls: (before?.calls ?? 0) + 1,
-      ...trimmed(sumOf(before, used)),
+      ...trimUsage(sumOf(before, used)),
     })
   }
 
@@ -114,8 +114,8 @@ export class OriginDraft {
     return freeze({
       ...present({ version, id, title, started: this.#started, ended: this.#ended }),
       models: freeze([...this.#models]),
-      ...(this.#usage !== undefined && { usage: freeze(trimmed(this.#usage)) }),
-      ...(uses.some((use) => own(use, 'model') !== undefined || own(use, 'day') !== undefined) && {
+      ...(this.#usage !== undefined && { usage: freeze(trimUsage(this.#usage)) }),
+      ...(uses.some((use) => ownField(use, 'model') !== undefined || ownField(use, 'day') !== undefined) && {
         uses: freeze(uses.map((use) => freeze(use))),
       }),
       ...(head !== undefined && { head: freeze(head) }),
@@ -154,11 +154,11 @@ const sumOf = (
 ): Required<Usage> => ({
   input: (before?.input ?? 0) + count(used.input),
   output: (before?.output ?? 0) + count(used.output),
-  cacheRead: ((before && own(before, 'cacheRead')) ?? 0) + count(own(used, 'cacheRead')),
-  cacheWrite: ((before && own(before, 'cacheWrite')) ?? 0) + count(own(used, 'cacheWrite')),
+  cacheRead: ((before && ownField(before, 'cacheRead')) ?? 0) + count(ownField(used, 'cacheRead')),
+  cacheWrite: ((before && ownField(before, 'cacheWrite')) ?? 0) + count(ownField(used, 'cacheWrite')),
 })
 
-const trimmed = ({ input, output, cacheRead, cacheWrite }: Required<Usage>): Usage => ({
+const trimUsage = ({ input, output, cacheRead, cacheWrite }: Required<Usage>): Usage => ({
   input,
   output,
   ...(cacheRead > 0 && { cacheRead }),

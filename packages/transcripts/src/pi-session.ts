@@ -29,7 +29,7 @@ import { unknownLine } from './unknown-line.ts'
 const format = 'pi-session'
 
 /** Every kind of entry that is read; of them those that become notes as they are. */
-const noted: ReadonlySet<unknown> = new Set([
+const noteTypes: ReadonlySet<unknown> = new Set([
   'model_change',
   'thinking_level_change',
   'active_tools_change',
@@ -42,7 +42,7 @@ const noted: ReadonlySet<unknown> = new Set([
   'session_info',
 ])
 const kinds: ReadonlySet<unknown> = new Set([
-  ...noted,
+  ...noteTypes,
   'message',
   'custom_message',
   'branch_summary',
@@ -155,7 +155,7 @@ const readEntry = (
     }
     default:
       if (type === 'session_info') sink.origin.title = textIn(entry, 'name') ?? sink.origin.title
-      if (noted.has(type)) return sink.entry(line, entry)
+      if (noteTypes.has(type)) return sink.entry(line, entry)
       unknownLine(entry, line, sink)() // of no branch: it is kept wherever it stands
       return undefined
   }

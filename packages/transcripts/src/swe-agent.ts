@@ -39,6 +39,6 @@ const isEmpty = (value: Json): boolean => Array.isArray(value) && value.length =
 export const stepsOf = (file: JsonObject): readonly Json[] =>
   Array.isArray(file['trajectory']) ? (file['trajectory'] as readonly Json[]) : []
 
-/** What a file says beside its history and its steps. */
+/** A file's fields beside its history and its steps. */
 export const metadataOf = (file: JsonObject): JsonObject =>
   fieldsBeside(file, ['history', ...(Array.isArray(file['trajectory']) ? ['trajectory'] : [])]) ?? {}

@@ -74,7 +74,7 @@ export interface Origin {
   readonly ended?: string
   /** Every model that spoke, in the order of their first word. */
   readonly models: readonly string[]
-  /** The sum of what the source counted: of every branch, as all of it was paid for. */
+  /** The sum of the tokens that the source counted, over all branches, because all of them were paid for. */
   readonly usage?: Usage
   /** The same by the model that was named last and the day, where the source says more than the sum. */
   readonly uses?: readonly OriginUse[]
@@ -88,7 +88,7 @@ export interface Origin {
   readonly aside: { readonly [kind: string]: number }
 }
 
-/** What a model used on a day. */
+/** A model's usage on a day. */
 export interface OriginUse extends Usage {
   /** The name of the model. */
   readonly model?: string

@@ -20,7 +20,7 @@ export const reasonOf = (fault: TranscriptFault, steps: number, what?: string): 
   fault._tag === 'UnexpectedWire' ? shouldBe({ ...fault, path: fault.path.slice(steps) }, what) : codecFaultText(fault)
 
 /** An entry and its line. */
-export interface Placed {
+export interface EntryAtLine {
   readonly entry: JsonObject
   readonly line: number
 }
@@ -29,7 +29,7 @@ export interface Placed {
 export type Together<P> = readonly (readonly [placed: readonly P[], messages: readonly Message[]])[]
 
 /** Read entries that belong together. Where one of them can't be read, `damaged` is told, and the others are read. */
-export const readTogether = <P extends Placed>(
+export const readTogether = <P extends EntryAtLine>(
   placed: readonly P[],
   decode: (entries: readonly JsonObject[]) => Either<TranscriptFault, Decoded>,
   damaged: (one: P, fault: TranscriptFault) => void,

@@ -15,16 +15,16 @@ export const setAside = (wire: JsonObject, content: readonly Part[], follows: nu
   const alone = content.every(isProvider)
   return content.flatMap((part, index) => {
     if (!isProvider(part)) return []
-    if (!alone) return [marked(part, `in:${follows}:${index}`)]
+    if (!alone) return [markPart(part, `in:${follows}:${index}`)]
     return [
       index > 0
-        ? marked(part, 'after')
+        ? markPart(part, 'after')
         : freeze({ ...part, ...keep(format, wire, { role: 'tool' }, `after:${follows}`, ['content']) }),
     ]
   })
 }
 
-const marked = (part: ProviderPart, as: string): ProviderPart =>
+const markPart = (part: ProviderPart, as: string): ProviderPart =>
   freeze({ ...part, meta: freeze({ [format]: freeze({ as }) }) })
 
 export const isProvider = (part: Part): part is ProviderPart => part.type === 'provider'
@@ -41,12 +41,12 @@ export class Aside {
     const kept = keptBy(format, part)
     const [word, follows, index] = kept?.as?.split(':') ?? []
     const raw = thaw(part.raw)
-    if (word === 'in') held(this.#among, Number(follows), () => new Map<number, unknown>()).set(Number(index), raw)
+    if (word === 'in') getOrMake(this.#among, Number(follows), () => new Map<number, unknown>()).set(Number(index), raw)
     else if (word !== 'after') return false
     else if (follows === undefined && this.#open !== undefined) this.#open.push(raw)
     else {
       this.#open = [raw]
-      held(this.#alone, Number(follows ?? 0), (): Fresh[] => []).push(
+      getOrMake(this.#alone, Number(follows ?? 0), (): Fresh[] => []).push(
         restore<Fresh>({ role: 'tool', content: this.#open }, kept),
       )
     }
@@ -80,7 +80,7 @@ export class Aside {
   }
 }
 
-const held = <T>(map: Map<number, T>, key: number, make: () => T): T => {
+const getOrMake = <T>(map: Map<number, T>, key: number, make: () => T): T => {
   const found = map.get(key) ?? make()
   map.set(key, found)
   return found

@@ -10,7 +10,7 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
-  own,
+  ownField,
   ownFields,
 } from '../../json/index.ts'
 import type { DecodeFault } from '../fault.ts'
@@ -100,7 +100,7 @@ const messageOf = (role: Role, wire: JsonObject, content: readonly Part[]): Mess
 const wordFor = (role: Role, content: readonly Part[], isText: boolean): 'parts' | 'text' | undefined => {
   if (isText) return role === 'tool' ? 'text' : undefined
   const [only] = content
-  const isPlainText = content.length === 1 && only?.type === 'text' && own(only, 'meta') === undefined
+  const isPlainText = content.length === 1 && only?.type === 'text' && ownField(only, 'meta') === undefined
   return role === 'system' || isPlainText || !content.every(({ type }) => usual[role].includes(type))
     ? 'parts'
     : undefined
@@ -144,7 +144,7 @@ const readPart = (wire: JsonObject): Part => {
 /** What has no word in the message model: approvals, custom parts, files of reasoning, whatever comes later. */
 const raw = (wire: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw: wire })
 
-/** A picture is an image part, whether it stood as `image` or, as `ai` prefers, as a file. */
+/** A picture is an image part, whether it was written as `image` or, as `ai` prefers, as a file. */
 const readFile = (wire: JsonObject): ImagePart | FilePart | undefined => {
   const asImage = wire['type'] === 'image'
   const mediaType = typeof wire['mediaType'] === 'string' ? wire['mediaType'] : undefined

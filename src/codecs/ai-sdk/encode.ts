@@ -1,5 +1,5 @@
 /** To the wire of AI SDK model messages: results in tool messages, instructions as one text, pictures as files. */
-import { own, type Path } from '../../json/index.ts'
+import { ownField, type Path } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Sequence } from '../../sequence/index.ts'
 import type { EncodeFault } from '../fault.ts'
@@ -37,7 +37,7 @@ export const encode = (
   return encoded
 }
 
-/** What UI messages keep under other names. */
+/** Fields that UI messages keep under other names. */
 const contentNames: Names = { providerMetadata: 'providerOptions', filename: 'filename' }
 const callNames: Names = { callProviderMetadata: 'providerOptions', providerExecuted: 'providerExecuted' }
 const resultNames: Names = { resultProviderMetadata: 'providerOptions' }
@@ -186,7 +186,7 @@ class Writer {
       translate({ type: 'tool-call', toolCallId: part.id, toolName: part.name, input }, part, uiFormat, callNames),
       kept,
     )
-    if (own(written, 'providerExecuted') === true) this.#byProvider.add(part.id)
+    if (ownField(written, 'providerExecuted') === true) this.#byProvider.add(part.id)
     return written
   }
 

@@ -12,10 +12,10 @@ export type Names = { readonly [theirs: string]: string }
 /** Say what the format `from` kept with a message or part. Changes and returns `written`. */
 export const translate = (written: Fresh, owner: Message | Part, from: string, names: Names): Fresh => {
   const fields = keptBy(from, owner)?.fields
-  return fields === undefined ? written : restore(written, { fields: renamed(fields, names) })
+  return fields === undefined ? written : restore(written, { fields: renameFields(fields, names) })
 }
 
-const renamed = (fields: JsonObject, names: Names): JsonObject =>
+const renameFields = (fields: JsonObject, names: Names): JsonObject =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) => (names[name] === undefined ? [] : [[names[name], value]])),
   )

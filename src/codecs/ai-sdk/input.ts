@@ -10,7 +10,7 @@ import { thaw } from '../residual.ts'
 /** The arguments that an input was parsed from. None is no text. */
 export const argumentsOf = (input: Json | undefined): string => {
   if (input === undefined) return ''
-  return typeof input === 'string' && parsed(input) === undefined ? input : JSON.stringify(input)
+  return typeof input === 'string' && parseInput(input) === undefined ? input : JSON.stringify(input)
 }
 
 /** The input that is written again for one that was read. */
@@ -31,8 +31,8 @@ export const inputOf = (args: string): { readonly input: unknown; readonly losse
   }
 }
 
-/** The value of JSON text; undefined if it is none. */
-export const parsed = (text: string): { readonly value: unknown } | undefined => {
+/** The value of JSON text; undefined if it is not JSON. */
+export const parseInput = (text: string): { readonly value: unknown } | undefined => {
   try {
     return { value: JSON.parse(text) }
   } catch {

@@ -15,7 +15,7 @@ import type { FilePart, ImagePart, ProviderPart, ResultPart, TextPart, ToolResul
 import { keep, keptBy, restore, thaw, type Fresh } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { format, uiFormat } from './format.ts'
-import { parsed } from './input.ts'
+import { parseInput } from './input.ts'
 import {
   bytesSource,
   isPicture,
@@ -28,7 +28,7 @@ import {
 } from './media.ts'
 
 /** What the model is told where a person denied a call and gave no reason. */
-export const denied = 'Tool call execution denied.'
+export const deniedText = 'Tool call execution denied.'
 
 export interface ReadOutput {
   readonly content: readonly ResultPart[]
@@ -48,7 +48,7 @@ export const readOutput = (output: Json | undefined): ReadOutput => {
   if ((type === 'json' || type === 'error-json') && value !== undefined)
     return { content: texts(JSON.stringify(value)), ...error, written: { type, value }, as: 'json' }
   if (type === 'execution-denied') {
-    const said = typeof reason === 'string' ? reason : denied
+    const said = typeof reason === 'string' ? reason : deniedText
     return { content: texts(said), isError: true, written: { type, reason: said }, as: 'denied' }
   }
   if (type === 'content' && Array.isArray(value)) {
@@ -109,7 +109,7 @@ export const writeOutput = (part: ToolResultPart, writing: Writing, path: Path):
   const only = part.content.length === 1 ? part.content[0] : undefined
   if (as === 'raw' && only?.type === 'provider' && only.provider === format) return thaw(only.raw) as Fresh
   if (as === 'denied' && only?.type === 'text' && isError) return { type: 'execution-denied', reason: only.text }
-  const json = only?.type === 'text' && isJson(part) ? parsed(only.text) : undefined
+  const json = only?.type === 'text' && isJson(part) ? parseInput(only.text) : undefined
   if (json !== undefined) return { type: isError ? 'error-json' : 'json', value: json.value }
   const items: Fresh[] = []
   for (const [index, answer] of part.content.entries()) {

@@ -4,7 +4,16 @@
  * Source  `@ai-sdk/anthropic` (`signature`, `redactedData`) and `@ai-sdk/openai` (`itemId`, `reasoningEncryptedContent`
  *         of the Responses API, whose text is the summary), as read and written by their prompt converters, 2026-11
  */
-import { aString, isObject, readIn, type Json, type JsonObject, type Path, own, ownFields } from '../../json/index.ts'
+import {
+  aString,
+  isObject,
+  readIn,
+  type Json,
+  type JsonObject,
+  type Path,
+  ownField,
+  ownFields,
+} from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
 import type { ReasoningPart } from '../../message/index.ts'
 import { keep, keptBy } from '../residual.ts'
@@ -15,10 +24,10 @@ export type OptionsKey = 'providerOptions' | 'providerMetadata'
 /** @param usual what is written beside text and options */
 export const readReasoning = (format: string, wire: JsonObject, key: OptionsKey, usual: JsonObject): ReasoningPart => {
   const text = readIn(wire, 'text', aString)
-  const signature = option(own(wire, key), 'anthropic', 'signature')
-  const redacted = option(own(wire, key), 'anthropic', 'redactedData')
-  const encrypted = option(own(wire, key), 'openai', 'reasoningEncryptedContent') ?? redacted
-  const isSummary = encrypted !== redacted || option(own(wire, key), 'openai', 'itemId') !== undefined
+  const signature = option(ownField(wire, key), 'anthropic', 'signature')
+  const redacted = option(ownField(wire, key), 'anthropic', 'redactedData')
+  const encrypted = option(ownField(wire, key), 'openai', 'reasoningEncryptedContent') ?? redacted
+  const isSummary = encrypted !== redacted || option(ownField(wire, key), 'openai', 'itemId') !== undefined
   const part: ReasoningPart = {
     type: 'reasoning',
     text: isSummary ? '' : text,
@@ -66,8 +75,8 @@ const optionsOf = (part: ReasoningPart, as: string | undefined): JsonObject | un
 }
 
 const option = (options: Json | undefined, provider: string, name: string): string | undefined => {
-  const found = isObject(options) ? own(options, provider) : undefined
-  const value = isObject(found) ? own(found, name) : undefined
+  const found = isObject(options) ? ownField(options, provider) : undefined
+  const value = isObject(found) ? ownField(found, name) : undefined
   return typeof value === 'string' ? value : undefined
 }
 

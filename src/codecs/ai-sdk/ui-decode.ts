@@ -13,7 +13,7 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
-  own,
+  ownField,
 } from '../../json/index.ts'
 import type { DecodeFault } from '../fault.ts'
 import type { Decoded } from '../codec.ts'
@@ -73,7 +73,7 @@ const readMessage = (wire: JsonObject, follows: boolean): readonly Message[] => 
   ]
 }
 
-/** A message in the making. Its words say how it stood, where it would be written otherwise. */
+/** A message under construction. Its marks record how it was written, if that differs from the default. */
 interface Draft {
   readonly role: Role
   readonly content: Part[]
@@ -103,7 +103,7 @@ class Turn {
       step.content.push(tool.call)
       if (tool.result === undefined) return
       // What its provider answered stands where it was called; what the application answered comes next.
-      if (own(wire, 'providerExecuted') === true) step.content.push(tool.result)
+      if (ownField(wire, 'providerExecuted') === true) step.content.push(tool.result)
       else this.#results.push(tool.result)
     }
   }

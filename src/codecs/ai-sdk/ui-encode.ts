@@ -161,14 +161,18 @@ class Writer {
     const state = role === 'assistant' ? { state: 'done' } : undefined
     switch (part.type) {
       case 'text':
-        return said({ type: 'text', text: part.text, ...state }, part, kept)
+        return writeRestored({ type: 'text', text: part.text, ...state }, part, kept)
       case 'refusal':
         if (role !== 'assistant') return void writing.lose(path, 'only the assistant refuses')
         writing.lose(path, 'ai has no refusal: written as text')
         return { type: 'text', text: part.text, ...state }
       case 'reasoning':
         if (role !== 'assistant') return void writing.lose(path, 'only the assistant reasons')
-        return said({ ...writeReasoning(format, part, 'providerMetadata', writing, path), ...state }, part, kept)
+        return writeRestored(
+          { ...writeReasoning(format, part, 'providerMetadata', writing, path), ...state },
+          part,
+          kept,
+        )
       case 'image':
       case 'file':
         if (role === 'system') return void writing.lose(path, 'instructions of ai are text')
@@ -185,11 +189,11 @@ class Writer {
   }
 }
 
-const said = (written: Fresh, part: Part, kept: Kept | undefined): Fresh =>
+const writeRestored = (written: Fresh, part: Part, kept: Kept | undefined): Fresh =>
   restore(translate(written, part, modelFormat, names), kept)
 
 const writeFile = (part: ImagePart | FilePart, kept: Kept | undefined, writing: Writing, path: Path): Fresh => {
   const source = writing.resolve(part.source, [...path, 'source'])
   const name = part.type === 'file' && part.name !== undefined && { filename: part.name }
-  return said({ type: 'file', mediaType: mediaTypeOf(part, source), url: urlOf(source), ...name }, part, kept)
+  return writeRestored({ type: 'file', mediaType: mediaTypeOf(part, source), url: urlOf(source), ...name }, part, kept)
 }

@@ -1,11 +1,11 @@
 /** A tool part of a UI message: a call, its state, and what became of it. */
-import { aString, isObject, readIn, type JsonObject, type Path, own, ownFields } from '../../json/index.ts'
+import { aString, isObject, readIn, type JsonObject, type Path, ownField, ownFields } from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
 import type { ResultPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { keep, keptBy, restore, type Fresh } from '../residual.ts'
 import { format as modelFormat, translate, uiFormat as format, type Names } from './format.ts'
-import { argumentsOf, inputAgain, inputOf, parsed } from './input.ts'
-import { denied, isJson, texts } from './output.ts'
+import { argumentsOf, inputAgain, inputOf, parseInput } from './input.ts'
+import { deniedText, isJson, texts } from './output.ts'
 
 /** States of a call that nothing has answered. */
 const waiting = ['input-streaming', 'input-available', 'approval-requested', 'approval-responded']
@@ -75,7 +75,7 @@ const readAnswer = (wire: JsonObject, state: string, callId: string, name: strin
   // A call that a person refused is answered, whether or not the model has been told.
   if (state === 'output-denied' || (state === 'approval-responded' && approved === false))
     return made(
-      texts(typeof reason === 'string' ? reason : denied),
+      texts(typeof reason === 'string' ? reason : deniedText),
       true,
       {},
       state === 'output-denied' ? 'denied' : 'responded',
@@ -111,7 +111,7 @@ export class ToolPart {
   }
 
   get providerExecuted(): boolean {
-    return own(this.written, 'providerExecuted') === true
+    return ownField(this.written, 'providerExecuted') === true
   }
 
   answer(part: ToolResultPart, writing: Writing, path: Path): void {
@@ -127,7 +127,7 @@ export class ToolPart {
       }
     }
     const text = textOf(part, writing, path)
-    const json = isJson(part) ? parsed(text) : undefined
+    const json = isJson(part) ? parseInput(text) : undefined
     if (part.isError === true && kept?.as === 'denied') written['state'] = 'output-denied'
     else if (part.isError === true && kept?.as === 'responded') written['state'] = 'approval-responded'
     else if (part.isError === true) Object.assign(written, { state: 'output-error', errorText: text })

@@ -17,7 +17,7 @@ import { answersOf, asContent } from '../content.ts'
 import { keptBy, restore, thaw, type Fresh as Block, type Kept } from '../residual.ts'
 import { writtenSource } from './decode.ts'
 import { inputOf, valueOf } from '../input.ts'
-import { format, marked } from './marks.ts'
+import { format, keepsMark } from './marks.ts'
 import { fitsName, fittingName, isBlank, isFetched, isImageType, isSignature } from './rules.ts'
 
 /** Who says it, and what is lost on the way. */
@@ -39,14 +39,14 @@ interface Place extends Saying {
 
 export const writePart = (part: Part, saying: Saying, path: Path): Block | undefined => {
   const kept = keptBy(format, part)
-  const place: Place = { ...saying, path, kept, asFound: saying.exact && marked(kept, 'exact') }
+  const place: Place = { ...saying, path, kept, asFound: saying.exact && keepsMark(kept, 'exact') }
   if (saying.role === 'system' && part.type !== 'text' && part.type !== 'provider' && !place.asFound)
-    return lost(place, 'instructions are text: Anthropic has no other blocks for them')
+    return losePart(place, 'instructions are text: Anthropic has no other blocks for them')
   switch (part.type) {
     case 'text':
       return writeText(part, place)
     case 'refusal':
-      lost(place, 'Anthropic has no refusal: written as text')
+      losePart(place, 'Anthropic has no refusal: written as text')
       return writeText({ type: 'text', text: part.text }, { ...place, asFound: false })
     case 'image':
       return writeImage(part, place)
@@ -59,14 +59,14 @@ export const writePart = (part: Part, saying: Saying, path: Path): Block | undef
     case 'tool_result':
       return writeResult(part, saying, place)
     case 'provider':
-      return part.provider === format ? (thaw(part.raw) as Block) : lost(place, `is known only to ${part.provider}`)
+      return part.provider === format ? (thaw(part.raw) as Block) : losePart(place, `is known only to ${part.provider}`)
     case 'erased':
       return { type: 'text', text: erasedMark } // `standIn` leaves none
   }
 }
 
 /** @param inside the steps to it within the part */
-const lost = ({ writing, path }: Place, reason: string, ...inside: Path): undefined =>
+const losePart = ({ writing, path }: Place, reason: string, ...inside: Path): undefined =>
   void writing.lose([...path, ...inside], reason)
 
 const sourceIn = ({ source }: ImagePart | FilePart, { writing, path }: Place): Url | Bytes =>
@@ -74,7 +74,7 @@ const sourceIn = ({ source }: ImagePart | FilePart, { writing, path }: Place): U
 
 const writeText = ({ text }: TextPart, place: Place): Block | undefined =>
   isBlank(text) && !place.asFound
-    ? lost(place, 'Anthropic takes no empty text')
+    ? losePart(place, 'Anthropic takes no empty text')
     : restore({ type: 'text', text }, place.kept)
 
 const writeImage = (part: ImagePart, place: Place): Block | undefined => {
@@ -88,14 +88,14 @@ const writeImage = (part: ImagePart, place: Place): Block | undefined => {
           ? emptyRefused(source)
           : `Anthropic takes no ${source.mediaType}`
   return refused !== undefined && !place.asFound
-    ? lost(place, refused)
+    ? losePart(place, refused)
     : restore({ type: 'image', source: writtenSource(source) }, place.kept)
 }
 
 const writeDocument = (part: FilePart, place: Place): Block | undefined => {
   const source = sourceIn(part, place)
   const { name } = part
-  if (place.role === 'assistant' && !place.asFound) return lost(place, onlyTheUser)
+  if (place.role === 'assistant' && !place.asFound) return losePart(place, onlyTheUser)
   const said = source.type === 'url' ? writtenUrl(source, place) : writtenBytes(source, place)
   return said && restore({ type: 'document', source: said, ...(name !== undefined && { title: name }) }, place.kept)
 }
@@ -115,7 +115,7 @@ const writtenUrl = (source: Url, place: Place): Block | undefined => {
     source.mediaType === undefined || source.mediaType === 'application/pdf'
       ? urlRefused(source)
       : `Anthropic fetches no ${source.mediaType}`
-  return refused !== undefined && !place.asFound ? lost(place, refused) : writtenSource(source)
+  return refused !== undefined && !place.asFound ? losePart(place, refused) : writtenSource(source)
 }
 
 const writtenBytes = (source: Bytes, place: Place): Block | undefined => {
@@ -123,27 +123,27 @@ const writtenBytes = (source: Bytes, place: Place): Block | undefined => {
   const { asFound } = place
   if (asFound && mediaType !== 'text/plain') return writtenSource(source)
   const empty = emptyRefused(source)
-  if (empty !== undefined && !asFound) return lost(place, empty)
+  if (empty !== undefined && !asFound) return losePart(place, empty)
   if (mediaType === 'application/pdf') return writtenSource(source)
   const text = isTextual.test(mediaType) ? textOfBase64(data) : undefined
-  if (text === undefined) return asFound ? writtenSource(source) : lost(place, `Anthropic takes no ${mediaType}`)
-  if (mediaType !== 'text/plain') lost(place, `is ${mediaType}: written as text/plain`, 'source', 'mediaType')
+  if (text === undefined) return asFound ? writtenSource(source) : losePart(place, `Anthropic takes no ${mediaType}`)
+  if (mediaType !== 'text/plain') losePart(place, `is ${mediaType}: written as text/plain`, 'source', 'mediaType')
   return { type: 'text', media_type: 'text/plain', data: text }
 }
 const isTextual = /^(?:text\/|application\/(?:json|xml|x?yaml|javascript|typescript)\b)/
 
 const writeReasoning = (part: ReasoningPart, place: Place): Block | undefined => {
   const { kept, asFound } = place
-  if (place.role !== 'assistant' && !asFound) return lost(place, 'only the assistant thinks')
+  if (place.role !== 'assistant' && !asFound) return losePart(place, 'only the assistant thinks')
   // What is sealed whole is Anthropic's, but for what OpenAI's own codec read: the codec of the AI SDK takes it so too.
   const isRedacted = part.text === '' && part.summary === undefined && keptBy('openai-responses', part) === undefined
   if (isRedacted && part.encrypted !== undefined)
     return restore({ type: 'redacted_thinking', data: part.encrypted }, kept)
-  if (part.encrypted !== undefined) lost(place, 'is for another provider', 'encrypted')
+  if (part.encrypted !== undefined) losePart(place, 'is for another provider', 'encrypted')
   if ((!isSignature(part.signature) || keptBy('gemini', part) !== undefined) && !asFound)
-    return lost(place, "Anthropic takes no reasoning without a signature of Anthropic's")
+    return losePart(place, "Anthropic takes no reasoning without a signature of Anthropic's")
   if (part.summary !== undefined && part.summary.length > 0)
-    lost(place, 'Anthropic has no summaries of reasoning', 'summary')
+    losePart(place, 'Anthropic has no summaries of reasoning', 'summary')
   return restore(
     { type: 'thinking', thinking: part.text, ...(part.signature !== undefined && { signature: part.signature }) },
     kept,
@@ -153,11 +153,11 @@ const writeReasoning = (part: ReasoningPart, place: Place): Block | undefined =>
 const writeCall = (part: ToolCallPart, place: Place): Block => {
   const { asFound } = place
   const id = place.ids.of(part.id, asFound)
-  if (id !== part.id) lost(place, `is not of letters, digits, _ and -, or taken: written as ${id}`, 'id')
+  if (id !== part.id) losePart(place, `is not of letters, digits, _ and -, or taken: written as ${id}`, 'id')
   const name = asFound || fitsName(part.name) ? part.name : fittingName(part.name)
-  if (name !== part.name) lost(place, `is not of 1 to 128 letters, digits, _ and -: written as ${name}`, 'name')
+  if (name !== part.name) losePart(place, `is not of 1 to 128 letters, digits, _ and -: written as ${name}`, 'name')
   const { input, losses } = asFound ? { input: valueOf(part.arguments), losses: [] } : inputOf(part.arguments)
-  for (const loss of losses) lost(place, loss, 'arguments')
+  for (const loss of losses) losePart(place, loss, 'arguments')
   return restore({ type: 'tool_use', id, name, input }, place.kept)
 }
 
@@ -165,7 +165,7 @@ const writeResult = (part: ToolResultPart, saying: Saying, place: Place): Block 
   const { path, kept, asFound } = place
   const content = answersOf(part, path, (answer, at) => {
     // A result without content is a result: an empty text in it is not lost.
-    if (answer.type === 'text' && answer.text === '' && !(saying.exact && marked(keptBy(format, answer), 'exact')))
+    if (answer.type === 'text' && answer.text === '' && !(saying.exact && keepsMark(keptBy(format, answer), 'exact')))
       return undefined
     if (part.isError === true && !asFound && answer.type !== 'text')
       return void saying.writing.lose(at, 'an error result of Anthropic holds only text')
@@ -173,9 +173,9 @@ const writeResult = (part: ToolResultPart, saying: Saying, place: Place): Block 
   })
   if (content.length === 0 && part.isError === true && !asFound) {
     content.push({ type: 'text', text: 'error' })
-    lost(place, 'an error result of Anthropic\'s is never empty: written as "error"', 'content')
+    losePart(place, 'an error result of Anthropic\'s is never empty: written as "error"', 'content')
   }
-  const asParts = marked(kept, 'parts')
+  const asParts = keepsMark(kept, 'parts')
   return restore(
     {
       type: 'tool_result',

@@ -1,4 +1,4 @@
-/** From the wire of Anthropic Messages: results become tool messages, everything else stays where it stood. */
+/** From the wire of Anthropic Messages: results become tool messages, and everything else stays in its place. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   base64OfText,
@@ -12,7 +12,7 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
-  own,
+  ownField,
 } from '../../json/index.ts'
 import { decodeWire, lossesBeside } from '../admit.ts'
 import type { DecodeFault } from '../fault.ts'
@@ -88,8 +88,8 @@ const readResponse = (body: JsonObject): Message => {
     role: 'assistant',
     content: freeze(parts),
     ...(id !== undefined && { id }),
-    ...((rest !== undefined || own(kept, 'meta') !== undefined) && {
-      meta: freeze({ ...own(kept, 'meta'), ...(rest !== undefined && { [responseMeta]: freeze(rest) }) }),
+    ...((rest !== undefined || ownField(kept, 'meta') !== undefined) && {
+      meta: freeze({ ...ownField(kept, 'meta'), ...(rest !== undefined && { [responseMeta]: freeze(rest) }) }),
     }),
   })
 }
@@ -198,7 +198,7 @@ interface Place {
 
 const readContent = (wire: Json | undefined, place: Place): Content => {
   if (typeof wire === 'string')
-    return { parts: [readPart({ type: 'text', text: wire }, place, own(place, 'last'))], short: false }
+    return { parts: [readPart({ type: 'text', text: wire }, place, ownField(place, 'last'))], short: false }
   if (!isArray(wire)) throw new Unexpected([], 'a string or an array of blocks', wire)
   return {
     parts: readEach(wire, (block, index) => readPart(block, place, place.last === true && index === wire.length - 1)),

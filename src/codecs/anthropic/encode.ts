@@ -1,6 +1,6 @@
 /** To the wire of Anthropic Messages: all results of a turn first in the next user message, all calls of a turn last. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { own, type Path } from '../../json/index.ts'
+import { ownField, type Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { CallIds } from '../call-ids.ts'
 import type { EncodeFault } from '../fault.ts'
@@ -11,7 +11,7 @@ import { keptBy, restore, type Fresh as Block, type Kept } from '../residual.ts'
 import { asContent } from '../content.ts'
 import { writePart } from './blocks.ts'
 import { responseMeta } from './decode.ts'
-import { format, isMarked, isTurnCall, marked } from './marks.ts'
+import { format, isMarked, isTurnCall, keepsMark } from './marks.ts'
 import { endsInSpace, idLetters } from './rules.ts'
 import type { AnthropicConversation } from './wire.ts'
 
@@ -36,7 +36,7 @@ export const encode = (
 type Speaker = 'system' | 'user' | 'assistant'
 
 /** A block, and the part it comes from. */
-interface Said {
+interface WrittenBlock {
   readonly block: Block
   readonly part: Part
   readonly path: Path
@@ -45,10 +45,10 @@ interface Said {
 /** A wire message that is being written. */
 interface Turn {
   readonly role: Speaker
-  readonly said: Said[]
+  readonly said: WrittenBlock[]
   readonly kept: (Kept | undefined)[]
   readonly position: number
-  /** Nothing but results so far, so that more of them may follow. */
+  /** Only results so far, so more of them may follow. */
   onlyResults?: boolean
 }
 
@@ -75,7 +75,8 @@ class Request {
     if (message.name !== undefined) writing.lose(['name'], 'messages of Anthropic have no name')
     if (message.role === 'developer') writing.lose(['role'], 'Anthropic has no developer: written as system')
     const kept = this.#exact ? keptBy(format, message) : knownFields(message, writing)
-    if (this.#exact && (marked(kept, 'exact') || marked(kept, 'message'))) return this.#repeat(message, kept, writing)
+    if (this.#exact && (keepsMark(kept, 'exact') || keepsMark(kept, 'message')))
+      return this.#repeat(message, kept, writing)
     if (message.content.length === 0) return writing.lose(['content'], 'Anthropic takes no empty messages')
     this.#speak(message, kept, writing)
   }
@@ -95,17 +96,17 @@ class Request {
     }
   }
 
-  /** As it stood, whatever is in it. */
+  /** As it was read, unchecked. */
   #repeat(message: Message, kept: Kept | undefined, writing: Writing): void {
     const role = speakerOf(message)
     const said = this.#say(message, () => role, writing)
-    if (role === 'system' && !marked(kept, 'message'))
+    if (role === 'system' && !keepsMark(kept, 'message'))
       this.#system.push({ role, said, kept: [kept], position: writing.position })
-    else if (role === 'user' && marked(kept, 'joined') && this.#turns.at(-1)?.role === 'user') this.#join(said)
+    else if (role === 'user' && keepsMark(kept, 'joined') && this.#turns.at(-1)?.role === 'user') this.#join(said)
     else this.#push({ role, said, kept: [kept], position: writing.position }, writing, true)
   }
 
-  /** Results are the user's and calls the assistant's, whoever's message they stand in. */
+  /** Results belong to the user and calls to the assistant, in any message. */
   #speak(message: Message, kept: Kept | undefined, writing: Writing): void {
     const own = speakerOf(message)
     const said = this.#say(
@@ -130,24 +131,24 @@ class Request {
   }
 
   /** Whether what the user says goes on in the wire message before it: results stand together. */
-  #joins([first]: readonly Said[], kept: Kept | undefined): boolean {
+  #joins([first]: readonly WrittenBlock[], kept: Kept | undefined): boolean {
     const last = this.#turns.at(-1)
     if (last?.role !== 'user') return false
     return (
-      marked(kept, 'joined') ||
-      (first?.part.type === 'tool_result' && last.onlyResults === true && !(this.#exact && marked(kept, 'apart')))
+      keepsMark(kept, 'joined') ||
+      (first?.part.type === 'tool_result' && last.onlyResults === true && !(this.#exact && keepsMark(kept, 'apart')))
     )
   }
 
-  #join(run: readonly Said[]): void {
+  #join(run: readonly WrittenBlock[]): void {
     const last = this.#turns.at(-1)
     if (last === undefined) return
     for (const one of run) last.said.push(one)
     last.onlyResults &&= run.every(isResult)
   }
 
-  #say(message: Message, speaker: (part: Part) => Speaker, writing: Writing): Said[] {
-    const said: Said[] = []
+  #say(message: Message, speaker: (part: Part) => Speaker, writing: Writing): WrittenBlock[] {
+    const said: WrittenBlock[] = []
     for (let index = 0; index < message.content.length; index++) {
       const part = message.content[index] as Part
       const path = ['content', index]
@@ -211,7 +212,7 @@ class Request {
   #trimEnd(writing: Writing): void {
     const turn = this.#turns.at(-1)
     const last = turn?.said.at(-1)
-    const text = last && own(last.block, 'text')
+    const text = last && ownField(last.block, 'text')
     if (turn?.role !== 'assistant' || last === undefined || typeof text !== 'string' || !endsInSpace(text)) return
     if (this.#exact && isMarked(last.part, 'exact')) return
     last.block['text'] = text.trimEnd()
@@ -230,30 +231,30 @@ const knownFields = (message: Message, writing: Writing): Kept | undefined => {
   return { ...kept, fields: Object.fromEntries(known) }
 }
 
-/** As little as can be said. */
+/** The shortest form. */
 const opening = '(start)'
 
 const contentOf = ({ said, kept: [kept] }: Turn): string | Block[] =>
   asContent(
     said.map(({ block }) => block),
-    marked(kept, 'parts') || said.length === 0,
+    keepsMark(kept, 'parts') || said.length === 0,
   )
 
 const speakerOf = ({ role }: Message): Speaker =>
   role === 'assistant' ? role : role === 'system' || role === 'developer' ? 'system' : 'user'
 
-const isResult = ({ part }: Said): boolean => part.type === 'tool_result'
+const isResult = ({ part }: WrittenBlock): boolean => part.type === 'tool_result'
 
 /** A call that its own message answers ends a step of it: what comes after is said after the results. */
 interface Step {
-  readonly calls: Said[]
-  readonly results: Said[]
-  readonly others: Said[]
+  readonly calls: WrittenBlock[]
+  readonly results: WrittenBlock[]
+  readonly others: WrittenBlock[]
   /** Others that stood after a call, or before a result that is not theirs to stand before. */
-  readonly misplaced: Said[]
+  readonly misplaced: WrittenBlock[]
 }
 
-const stepsOf = (said: readonly Said[], own: Speaker): readonly Step[] => {
+const stepsOf = (said: readonly WrittenBlock[], own: Speaker): readonly Step[] => {
   const steps: Step[] = []
   let step: Step | undefined
   const open = new Set<string>()
@@ -289,7 +290,7 @@ const inOrder = (
   { calls, results, others, misplaced }: Step,
   own: Speaker,
   writing: Writing,
-): readonly (readonly [Speaker, Said[]])[] => {
+): readonly (readonly [Speaker, WrittenBlock[]])[] => {
   const why =
     calls.length > 0
       ? 'stands after a call; Anthropic wants the calls last'
@@ -315,7 +316,7 @@ const inOrder = (
     ]
   let end = others.length
   for (; end > 0 && others[end - 1]?.part.type === 'reasoning'; end--)
-    writing.lose((others[end - 1] as Said).path, 'Anthropic takes no message that ends in thinking')
+    writing.lose((others[end - 1] as WrittenBlock).path, 'Anthropic takes no message that ends in thinking')
   return [
     ['user', results],
     ['assistant', others.slice(0, end)],

@@ -1,35 +1,35 @@
 /** The words that the codec keeps in `as`. */
 import type { Message, Part } from '../../message/index.ts'
-import { marked as isKept, marks as marksOf } from '../marks.ts'
+import { hasMark as isKept, joinMarks as marksOf } from '../marks.ts'
 import { keptBy, type Kept } from '../residual.ts'
-import { own, isObject } from '../../json/index.ts'
+import { ownField, isObject } from '../../json/index.ts'
 
 /** The codec's name. */
 export const format = 'anthropic'
 
 export type Mark =
-  /** Text that stood as a list of one block, or an empty list. */
+  /** Text that was written as a list of one block, or an empty list. */
   | 'parts'
-  /** A message that stood in the same wire message as the one before it. */
+  /** A message from the same wire message as the one before it. */
   | 'joined'
-  /** A tool message that stood in a wire message of its own, after another one. */
+  /** A tool message with its own wire message, after another one. */
   | 'apart'
-  /** A system message that stood among the messages. */
+  /** A system message among the messages. */
   | 'message'
-  /** Something that breaks a rule of the API and stood there all the same. */
+  /** Content that breaks a rule of the API but was there. */
   | 'exact'
 
 export const marks: (...words: readonly (Mark | false)[]) => string | undefined = marksOf<Mark>
 
-export const marked: (kept: Kept | undefined, mark: Mark) => boolean = isKept
+export const keepsMark: (kept: Kept | undefined, mark: Mark) => boolean = isKept
 
 export const isMarked = (owner: Message | Part, mark: Mark): boolean =>
-  own(owner, 'meta') !== undefined && marked(keptBy(format, owner), mark)
+  ownField(owner, 'meta') !== undefined && keepsMark(keptBy(format, owner), mark)
 
 /** A call of the turn: not one that a server tool made while it ran, which stands where it was made. */
 export const isTurnCall = (part: Part): boolean => {
   if (part.type !== 'tool_call') return false
   const fields = keptBy(format, part)?.fields
-  const caller = fields && own(fields, 'caller')
+  const caller = fields && ownField(fields, 'caller')
   return !isObject(caller) || caller['type'] === 'direct'
 }

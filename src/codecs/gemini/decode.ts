@@ -1,7 +1,7 @@
 /** From the wire of Gemini: results become tool messages, what the model says in a row is one message. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
-  own,
+  ownField,
   aList,
   anObject,
   aString,
@@ -85,7 +85,7 @@ const readResponse = (body: JsonObject, calls: CallReader): readonly Message[] =
     ...(others.length > 0 && { candidates: others }),
   }
   const kept = keep(format, said, said['role'] === undefined ? {} : { role: 'model' }, undefined, ['parts'])
-  const meta = own(kept, 'meta')
+  const meta = ownField(kept, 'meta')
   return [
     freeze({
       role: 'assistant',
@@ -268,7 +268,7 @@ const apart = (part: Part): Part => {
     ...(kept?.absent && { absent: freeze(kept.absent) }),
     as: kept?.as === undefined ? 'apart' : `${kept.as} apart`,
   }
-  const meta = freeze({ ...own(part, 'meta'), [format]: freeze(again) })
+  const meta = freeze({ ...ownField(part, 'meta'), [format]: freeze(again) })
   return freeze({ ...part, meta })
 }
 

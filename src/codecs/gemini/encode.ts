@@ -6,8 +6,8 @@ import type { Encoded, EncodeOptions } from '../codec.ts'
 import type { EncodeFault } from '../fault.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import { keptBy, restore, type Kept } from '../residual.ts'
-import { format, marked, responseMeta } from './marks.ts'
-import { writePart, type Written } from './parts.ts'
+import { format, isMarked, responseMeta } from './marks.ts'
+import { writePart, type WirePart } from './parts.ts'
 import { opening } from './rules.ts'
 import type { GeminiConversation } from './wire.ts'
 
@@ -47,10 +47,10 @@ type Speaker = 'system' | 'user' | 'model'
 /** A content that is being written. */
 interface Turn {
   readonly role: Speaker
-  readonly parts: Written[]
+  readonly parts: WirePart[]
   readonly kept: Kept | undefined
   readonly position: number
-  /** Nothing but results so far, so that more of them may follow. */
+  /** Only results so far, so more of them may follow. */
   onlyResults: boolean
 }
 
@@ -71,7 +71,7 @@ class Request {
     if (message.role === 'developer') writing.lose(['role'], 'Gemini has no developer: written as system')
     const kept = keptBy(format, message)
     const own = speakerOf(message)
-    if (marked(kept, 'exact')) return this.#repeat(message, own, kept, writing)
+    if (isMarked(kept, 'exact')) return this.#repeat(message, own, kept, writing)
     if (message.content.length === 0) return writing.lose(['content'], 'Gemini takes no empty contents')
     if (own === 'model') return this.#answer(message, kept, writing)
     this.#say(message, own, kept, writing)
@@ -81,12 +81,13 @@ class Request {
   finish(wire: Fields, writing: Writing): void {
     const [only, ...others] = this.#system
     if (only !== undefined) {
-      const named = marked(only.kept, 'snake') ? 'system_instruction' : 'systemInstruction'
+      const named = isMarked(only.kept, 'snake') ? 'system_instruction' : 'systemInstruction'
       const parts = this.#system.flatMap((turn) => turn.parts)
-      wire[named] = others.length > 0 ? { parts } : marked(only.kept, 'bare') ? listed(only, parts) : written(only)
+      wire[named] =
+        others.length > 0 ? { parts } : isMarked(only.kept, 'bare') ? listParts(only, parts) : writeContent(only)
     }
     const [first] = this.#turns
-    if (first?.role === 'model' && !marked(first.kept, 'exact')) {
+    if (first?.role === 'model' && !isMarked(first.kept, 'exact')) {
       this.#turns.unshift({
         role: 'user',
         parts: [{ text: opening }],
@@ -101,19 +102,19 @@ class Request {
       )
     }
     const list = this.#turns.flatMap((turn): readonly unknown[] =>
-      marked(turn.kept, 'bare') ? turn.parts : [written(turn)],
+      isMarked(turn.kept, 'bare') ? turn.parts : [writeContent(turn)],
     )
-    const isOnly = list.length === 1 && marked(this.#turns[0]?.kept, 'only')
+    const isOnly = list.length === 1 && isMarked(this.#turns[0]?.kept, 'only')
     wire['contents'] = isOnly ? list[0] : list
   }
 
-  /** As it stood, whatever is in it. */
+  /** As it was read, unchecked. */
   #repeat(message: Message, role: Speaker, kept: Kept | undefined, writing: Writing): void {
     let from = 0
     const { content } = message
     for (let to = 1; to <= content.length || from === 0; to++) {
       const part = content[to]
-      if (part !== undefined && !marked(keptBy(format, part), 'apart')) continue
+      if (part !== undefined && !isMarked(keptBy(format, part), 'apart')) continue
       this.#push(message, role, content.slice(from, to), from === 0 ? kept : undefined, writing)
       from = to
     }
@@ -132,7 +133,7 @@ class Request {
       ;[said, results] = [[], []]
     }
     message.content.forEach((part, index) => {
-      const starts = marked(keptBy(format, part), 'apart') && index > 0
+      const starts = isMarked(keptBy(format, part), 'apart') && index > 0
       if (starts || (part.type !== 'tool_result' && results.length > 0 && open.size === 0)) flush()
       if (part.type === 'tool_result') {
         open.delete(part.callId)
@@ -175,8 +176,8 @@ class Request {
 
   #push(message: Message, role: Speaker, content: readonly Part[], kept: Kept | undefined, writing: Writing): void {
     const places = new Map(message.content.map((part, index) => [part, index]))
-    const parts: Written[] = []
-    const exact = marked(kept, 'exact')
+    const parts: WirePart[] = []
+    const exact = isMarked(kept, 'exact')
     let sign = this.#sign && role === 'model'
     for (const part of content) {
       const unsigned = part.type === 'tool_call' && keptBy(format, part)?.fields?.['thoughtSignature'] === undefined
@@ -203,9 +204,9 @@ class Request {
 
   /** Whether a turn goes on in the content before it: results stand together, and so do calls and what the model said. */
   #joins(last: Turn, { role, kept, onlyResults }: Turn, [first]: readonly Part[]): boolean {
-    if (marked(kept, 'joined')) return true
-    if (marked(kept, 'exact') || marked(kept, 'apart')) return false
-    if (role === 'model') return first === undefined || !marked(keptBy(format, first), 'apart')
+    if (isMarked(kept, 'joined')) return true
+    if (isMarked(kept, 'exact') || isMarked(kept, 'apart')) return false
+    if (role === 'model') return first === undefined || !isMarked(keptBy(format, first), 'apart')
     return last.onlyResults && onlyResults
   }
 }
@@ -213,11 +214,11 @@ class Request {
 const speakerOf = ({ role }: Message): Speaker =>
   role === 'assistant' ? 'model' : role === 'system' || role === 'developer' ? 'system' : 'user'
 
-/** A content, with its parts as they stood. */
-const written = ({ parts, kept, role }: Turn): unknown => {
-  const list = marked(kept, 'one') && parts.length === 1 ? parts[0] : parts
+/** A content, with its parts as they were read. */
+const writeContent = ({ parts, kept, role }: Turn): unknown => {
+  const list = isMarked(kept, 'one') && parts.length === 1 ? parts[0] : parts
   return restore({ ...(role !== 'system' && { role }), parts: list }, kept)
 }
 
-const listed = ({ kept }: Turn, parts: readonly Written[]): unknown =>
-  marked(kept, 'only') && parts.length === 1 ? parts[0] : parts
+const listParts = ({ kept }: Turn, parts: readonly WirePart[]): unknown =>
+  isMarked(kept, 'only') && parts.length === 1 ? parts[0] : parts

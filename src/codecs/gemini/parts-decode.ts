@@ -5,13 +5,13 @@ import { keep } from '../residual.ts'
 import { isMadeId, type CallReader } from './calls.ts'
 import { format, marks, type Mark } from './marks.ts'
 import { fitsName } from './rules.ts'
-import { dataFields, spelled } from './spelling.ts'
+import { dataFields, spellPart } from './spelling.ts'
 
 /** Where a part stands. */
 export interface Place {
   readonly role: 'system' | 'user' | 'model'
   readonly calls: CallReader
-  /** In an answer: the API refuses some of what it says itself, which is then not sent back. */
+  /** In an answer. The API refuses some of its own content in requests, which is then not sent back. */
   readonly isAnswer?: boolean
 }
 
@@ -19,7 +19,7 @@ export interface Place {
 export const readPart = (item: Json, place: Place): Part => {
   if (typeof item === 'string') return freeze({ type: 'text', text: item, ...keep(format, {}, {}, 'string') })
   const wire = anObject(item)
-  const found = spelled(wire)
+  const found = spellPart(wire)
   if (found === undefined || dataIn(found.part).length !== 1) return carry(wire)
   return readData(found.part, found.snake && 'snake', place) ?? carry(wire)
 }
@@ -28,7 +28,7 @@ const dataIn = (part: JsonObject): readonly string[] =>
   ['text', ...dataFields].filter((name) => part[name] !== undefined && part[name] !== null)
 
 /** Whether a value is a part by itself, as the client of Google takes it. */
-export const isPart = (value: JsonObject): boolean => dataIn(spelled(value)?.part ?? value).length > 0
+export const isPart = (value: JsonObject): boolean => dataIn(spellPart(value)?.part ?? value).length > 0
 
 const carry = (raw: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw })
 

@@ -13,13 +13,13 @@ import { erasedMark } from '../../message/kit.ts'
 import { inputOf } from '../input.ts'
 import type { Writing } from '../losses.ts'
 import { keptBy, restore, thaw, type Kept } from '../residual.ts'
-import { format, marked } from './marks.ts'
+import { format, isMarked } from './marks.ts'
 import { idOf, writtenCall, writtenMedia } from './parts-decode.ts'
 import { fitsName, fittingName, noSignature } from './rules.ts'
 import { inSnake } from './spelling.ts'
 
 /** A part of the wire, or a text in place of one. */
-export type Written = { [field: string]: unknown } | string
+export type WirePart = { [field: string]: unknown } | string
 
 /** Who says it, and what is lost on the way. */
 export interface Saying {
@@ -35,7 +35,7 @@ export interface Saying {
 
 type Fields = { [field: string]: unknown }
 
-export const writePart = (part: Part, saying: Saying, path: Path): Written | undefined => {
+export const writePart = (part: Part, saying: Saying, path: Path): WirePart | undefined => {
   const kept = keptBy(format, part)
   if (
     saying.role === 'system' &&
@@ -44,10 +44,10 @@ export const writePart = (part: Part, saying: Saying, path: Path): Written | und
     part.type !== 'provider' &&
     !saying.exact
   )
-    return lost(saying, path, 'instructions are text: Gemini takes no other parts for them')
-  if (part.type === 'text' && marked(kept, 'string')) return part.text
+    return losePart(saying, path, 'instructions are text: Gemini takes no other parts for them')
+  if (part.type === 'text' && isMarked(kept, 'string')) return part.text
   const written = writeData(part, saying, path, kept)
-  if (written === undefined || !marked(kept, 'snake')) return written
+  if (written === undefined || !isMarked(kept, 'snake')) return written
   return inSnake(written as JsonObject) as Fields
 }
 
@@ -70,17 +70,17 @@ const writeData = (part: Part, saying: Saying, path: Path, kept: Kept | undefine
     case 'provider':
       return part.provider === format
         ? (thaw(part.raw) as Fields)
-        : lost(saying, path, `is known only to ${part.provider}`)
+        : losePart(saying, path, `is known only to ${part.provider}`)
     case 'erased':
       return { text: erasedMark } // `standIn` leaves none
   }
 }
 
-const lost = ({ writing }: Saying, path: Path, reason: string): undefined => writing.lose(path, reason) as undefined
+const losePart = ({ writing }: Saying, path: Path, reason: string): undefined => writing.lose(path, reason) as undefined
 
 const writeText = ({ text }: TextPart, saying: Saying, path: Path, kept: Kept | undefined): Fields | undefined =>
-  text === '' && kept?.fields?.['thoughtSignature'] === undefined && !marked(kept, 'exact')
-    ? lost(saying, path, 'Gemini takes no empty text')
+  text === '' && kept?.fields?.['thoughtSignature'] === undefined && !isMarked(kept, 'exact')
+    ? losePart(saying, path, 'Gemini takes no empty text')
     : restore({ text }, kept)
 
 const writeMedia = (
@@ -99,7 +99,7 @@ const writeThought = (
   path: Path,
   kept: Kept | undefined,
 ): Fields | undefined => {
-  if (!marked(kept, 'thought')) return lost(saying, path, 'Gemini takes its own reasoning only')
+  if (!isMarked(kept, 'thought')) return losePart(saying, path, 'Gemini takes its own reasoning only')
   if (encrypted !== undefined) saying.writing.lose([...path, 'encrypted'], 'is for another provider')
   if (summary !== undefined && summary.length > 0)
     saying.writing.lose([...path, 'summary'], 'Gemini has no summaries of reasoning')
@@ -114,7 +114,7 @@ const nameOf = (name: string, exact: boolean, { writing }: Saying, path: Path): 
 }
 
 const writeCall = (part: ToolCallPart, saying: Saying, path: Path, kept: Kept | undefined): Fields => {
-  const name = nameOf(part.name, marked(kept, 'exact'), saying, path)
+  const name = nameOf(part.name, isMarked(kept, 'exact'), saying, path)
   const { input, losses } = inputOf(part.arguments)
   for (const loss of losses) saying.writing.lose([...path, 'arguments'], loss)
   saying.names.set(part.id, name)
@@ -126,7 +126,7 @@ const writeCall = (part: ToolCallPart, saying: Saying, path: Path, kept: Kept | 
 const writeResult = (part: ToolResultPart, saying: Saying, path: Path, kept: Kept | undefined): Fields => {
   const known = part.name ?? saying.names.get(part.callId)
   if (known === undefined) saying.writing.lose([...path, 'name'], 'is not told, nor by a call: written as unknown')
-  const name = part.name === undefined ? (known ?? 'unknown') : nameOf(part.name, marked(kept, 'exact'), saying, path)
+  const name = part.name === undefined ? (known ?? 'unknown') : nameOf(part.name, isMarked(kept, 'exact'), saying, path)
   const texts: string[] = []
   const media: Fields[] = []
   part.content.forEach((answer, index) => {
@@ -134,7 +134,7 @@ const writeResult = (part: ToolResultPart, saying: Saying, path: Path, kept: Kep
     if (answer.type === 'text') texts.push(answer.text)
     else if (answer.type === 'provider') {
       if (answer.provider === format && isObject(answer.raw)) media.push(thaw(answer.raw) as Fields)
-      else lost(saying, at, `is known only to ${answer.provider}`)
+      else losePart(saying, at, `is known only to ${answer.provider}`)
     } else {
       const written = writeMedia(answer, saying, at, keptBy(format, answer))
       if (written !== undefined) media.push(written)
@@ -153,9 +153,9 @@ const writeResult = (part: ToolResultPart, saying: Saying, path: Path, kept: Kep
 }
 
 const outputOf = ({ isError }: ToolResultPart, text: string, kept: Kept | undefined): Fields => {
-  if (marked(kept, 'json')) {
+  if (isMarked(kept, 'json')) {
     const read = inspectJson(text)
     if (!isLeft(read) && isObject(read.right.value)) return thaw(read.right.value) as Fields
   }
-  return { [isError === true ? 'error' : marked(kept, 'result') ? 'result' : 'output']: text }
+  return { [isError === true ? 'error' : isMarked(kept, 'result') ? 'result' : 'output']: text }
 }

@@ -22,5 +22,5 @@ export const fittingName = (name: string): string => {
 /** What a request may say in place of a signature, for a call that another model made. Source: Thought signatures, FAQ. */
 export const noSignature = 'skip_thought_signature_validator'
 
-/** As little as can be said. */
+/** The shortest form. */
 export const opening = '(start)'

@@ -39,13 +39,13 @@ const toCamel: ReadonlyMap<string, string> = new Map(names.map((name) => [snakeO
 /** Values that are the user's own. */
 const foreign: ReadonlySet<string> = new Set(['args', 'response', 'partMetadata', 'part_metadata'])
 
-const respelled = (value: Json, spelling: ReadonlyMap<string, string>): Json => {
-  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => respelled(item, spelling))
+const respell = (value: Json, spelling: ReadonlyMap<string, string>): Json => {
+  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => respell(item, spelling))
   if (!isObject(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [
       spelling.get(name) ?? name,
-      foreign.has(name) ? inner : respelled(inner, spelling),
+      foreign.has(name) ? inner : respell(inner, spelling),
     ]),
   )
 }
@@ -58,12 +58,12 @@ const isSpelled = (value: Json, spelling: ReadonlyMap<string, string>): boolean 
         ([name, inner]) => spelling.has(name) || (!foreign.has(name) && isSpelled(inner, spelling)),
       )
 
-/** A part as it is read, and whether it stood in the other spelling; undefined: it has some of both. */
-export const spelled = (part: JsonObject): { readonly part: JsonObject; readonly snake: boolean } | undefined => {
+/** A part in the spelling that is read, and whether it was written in the other one; undefined if it mixes both. */
+export const spellPart = (part: JsonObject): { readonly part: JsonObject; readonly snake: boolean } | undefined => {
   if (!isSpelled(part, toCamel)) return { part, snake: false }
-  const camel = respelled(part, toCamel) as JsonObject // an object stays one
+  const camel = respell(part, toCamel) as JsonObject // an object stays one
   return jsonEqual(inSnake(camel), part) ? { part: camel, snake: true } : undefined
 }
 
 /** A part in the other spelling. */
-export const inSnake = (part: JsonObject): JsonObject => respelled(part, toSnake) as JsonObject
+export const inSnake = (part: JsonObject): JsonObject => respell(part, toSnake) as JsonObject

@@ -90,13 +90,15 @@ const writeSaid = (
   for (const [index, part] of said) {
     const path: Path = ['content', index]
     if (part.type === 'tool_call') {
-      const args = parsed(part.arguments)
+      const args = parseArguments(part.arguments)
       if (args === undefined) writing.lose([...path, 'arguments'], 'is no JSON object: written as an empty one')
       const keptCall = keptBy(format, part)
       const written = restore<{ call: Fresh; block?: Fresh }>(
         {
           call: wires.callOf(part.id, part.name, args ?? {}),
-          ...(keptCall?.as === 'block' && { block: wires.toolUse(part.id, part.name, parsed(part.arguments) ?? {}) }),
+          ...(keptCall?.as === 'block' && {
+            block: wires.toolUse(part.id, part.name, parseArguments(part.arguments) ?? {}),
+          }),
         },
         keptCall,
       )
@@ -118,7 +120,7 @@ const around = (role: Role, content: unknown[], fields: Fresh, kept: Kept | unde
     around: spelling === 'flat' ? {} : wires.outer(role, spelling),
     fields: { ...(spelling === 'flat' && wires.outer(role, spelling)), ...fields },
   }
-  const whole = restore(built, own(kept))
+  const whole = restore(built, checkKept(kept))
   const { other, ...rest } = whole.fields
   const said = words.includes('none')
     ? other === undefined
@@ -131,13 +133,13 @@ const around = (role: Role, content: unknown[], fields: Fresh, kept: Kept | unde
 }
 
 /** What was kept, as far as it has the shape that it was kept in. */
-const own = (kept: Kept | undefined): Kept | undefined => {
+const checkKept = (kept: Kept | undefined): Kept | undefined => {
   if (kept === undefined) return undefined
   const { around: outside, fields } = kept.fields ?? {}
   return { ...kept, fields: { ...(isObject(outside) && { around: outside }), ...(isObject(fields) && { fields }) } }
 }
 
-/** One plain text as a string, unless it stood as a block; nothing as the empty string. */
+/** One plain text as a string, unless it was read from a block; no text as the empty string. */
 const asContent = (blocks: unknown[], asBlocks: boolean): unknown => {
   if (blocks.length === 0 && !asBlocks) return ''
   const content = blocksOrText(blocks, asBlocks)
@@ -173,7 +175,7 @@ const writeBlock = (
 }
 
 /** The object that arguments parse to. */
-const parsed = (text: string): Fresh | undefined => {
+const parseArguments = (text: string): Fresh | undefined => {
   if (text.trim() === '') return {}
   try {
     const value: unknown = JSON.parse(text)

@@ -1,4 +1,4 @@
-/** Messages of LangChain as they are written by default: `encode` writes them, `decode` keeps what stood there beyond. */
+/** The default form of LangChain messages: `encode` writes it, and `decode` keeps everything else. */
 import type { Role } from '../../message/index.ts'
 import type { Fresh } from '../residual.ts'
 import { urlOf, type Resolved } from '../source.ts'
@@ -32,7 +32,7 @@ export const outer = (role: Role, spelling: Spelling): Fresh =>
     ? { lc: 1, type: 'constructor', id: ['langchain_core', 'messages', names[role][0]] }
     : { type: names[role][1] }
 
-/** What OpenAI's later word for instructions is told by. */
+/** How OpenAI's later role for instructions is recognized. */
 export const developer = { __openai_role__: 'developer' }
 
 /** The fields beside the content. */

@@ -29,7 +29,7 @@ import {
   ItemReading,
   readingOf,
   speakers,
-  spoken,
+  messageOf,
   text,
   textsIn,
   type KeptMeta,
@@ -42,7 +42,7 @@ import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from '.
 /** Decode items: an array, or the text of one user message. */
 export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, wire, (value) => {
-    if (typeof value === 'string') return [spoken('user', [text(value)])]
+    if (typeof value === 'string') return [messageOf('user', [text(value)])]
     const reading: Reading = new ItemReading()
     readEach(aList(value), (item) => readItem(anObject(item), reading))
     return reading.end()
@@ -60,7 +60,7 @@ const readItem = (wire: JsonObject, reading: Reading): void => {
   }
   const answering = kindOfOutput.get(type)
   if (answering !== undefined && typeof wire['callId'] === 'string')
-    return reading.add(spoken('tool', [readOutput(wire, wire['callId'], answering, reading)]))
+    return reading.add(messageOf('tool', [readOutput(wire, wire['callId'], answering, reading)]))
   if (type === 'message' || (type === undefined && wire['role'] !== undefined)) return readMessage(wire, reading)
   if (typeof type !== 'string') throw new Unexpected(['type'], 'the type of an item', type)
   reading.say(raw(wire))
@@ -77,9 +77,9 @@ const readMessage = (wire: JsonObject, reading: Reading): void => {
 
 const readSpoken = (role: Role, wire: JsonObject, said: string | readonly Json[]): Message => {
   const written = items.messageItem(items.speakerOf(role), '')
-  if (typeof said === 'string') return spoken(role, [text(said)], difference(wire, written, undefined, ['content']))
+  if (typeof said === 'string') return messageOf(role, [text(said)], difference(wire, written, undefined, ['content']))
   const parts = readIn(wire, 'content', () => readEach(said, (part) => readPart(anObject(part), true)))
-  return spoken(role, parts, difference(wire, written, isOnePlainText(parts) ? 'parts' : undefined, ['content']))
+  return messageOf(role, parts, difference(wire, written, isOnePlainText(parts) ? 'parts' : undefined, ['content']))
 }
 
 /** One plain text would be written as a string, and no part as none at all. */

@@ -1,13 +1,13 @@
 /** To items of the OpenAI Agents SDK: one item a call, one item a result, one item a text of the assistant. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { own, type Path } from '../../json/index.ts'
+import { ownField, type Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type { Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { answersOf, jsonIn } from '../content.ts'
-import { asContent, both, pictureOf, said } from '../items-writing.ts'
+import { asContent, both, pictureOf, resultText } from '../items-writing.ts'
 import { keptBy, restore, thaw, type Fresh, type Kept } from '../residual.ts'
 import * as items from './items.ts'
 import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from './items.ts'
@@ -30,9 +30,9 @@ export const encode = (
 }
 
 /** The calls so far: their results are written in the same kind. */
-type Calls = Map<string, Made>
+type Calls = Map<string, WrittenCall>
 
-interface Made {
+interface WrittenCall {
   readonly kind: CallKind
   readonly name: string
   /** Whether the kind had to change, so that what is kept with the result no longer fits. */
@@ -162,8 +162,8 @@ const writeContent = (part: Part, writing: Writing, path: Path): Fresh | undefin
 const writeCall = (part: ToolCallPart, calls: Calls, writing: Writing, path: Path): Fresh => {
   const kept = keptBy(format, part)
   const kind = kindOfCall.get(kept?.as) ?? functionCall
-  const asked = own(kind, 'name') === undefined ? part.arguments : jsonIn(part.arguments)
-  const changed = own(kind, 'name') !== undefined && (typeof asked !== 'object' || asked === null)
+  const asked = ownField(kind, 'name') === undefined ? part.arguments : jsonIn(part.arguments)
+  const changed = ownField(kind, 'name') !== undefined && (typeof asked !== 'object' || asked === null)
   if (changed)
     writing.lose([...path, 'arguments'], `is not the JSON that a ${kind.call} asks with: written as a function call`)
   calls.set(part.id, { kind: changed ? functionCall : kind, name: part.name, changed })
@@ -199,7 +199,7 @@ const writeAnswer = (
     return picture === undefined ? { type: 'computer_screenshot', data: '' } : items.screenshot(picture)
   }
   if (kind.call === 'shell_call' && !isOwn) {
-    const text = said(part, writing, path)
+    const text = resultText(part, writing, path)
     const failed = part.isError === true
     return [
       {
@@ -209,7 +209,7 @@ const writeAnswer = (
       },
     ]
   }
-  if (kind.call === 'apply_patch_call' && !isOwn) return said(part, writing, path)
+  if (kind.call === 'apply_patch_call' && !isOwn) return resultText(part, writing, path)
   const content = answersOf(part, path, (answer, at) => writeContent(answer, writing, at))
   const [only] = content
   if (as === 'one' && content.length === 1 && only !== undefined) return only

@@ -1,6 +1,6 @@
-/** Items as they are written by default: `encode` writes them, `decode` keeps what stood there beyond them. */
+/** The default form of items: `encode` writes it, and `decode` keeps everything else. */
 import type { ReasoningPart } from '../../message/index.ts'
-import { isObject, type JsonObject, own } from '../../json/index.ts'
+import { isObject, type JsonObject, ownField } from '../../json/index.ts'
 import type { Fresh } from '../residual.ts'
 import { urlOf, type Resolved } from '../source.ts'
 
@@ -75,7 +75,7 @@ export const reasoningItem = ({ text, summary = [] }: Pick<ReasoningPart, 'text'
 export const callItem = (kind: CallKind, callId: string, name: string, asked: unknown): Fresh => ({
   type: kind.call,
   callId,
-  ...(own(kind, 'name') === undefined && { name }),
+  ...(ownField(kind, 'name') === undefined && { name }),
   status: 'completed',
   // A computer is asked for one action or, by later models, for several.
   [kind.call === 'computer_call' && Array.isArray(asked) ? 'actions' : kind.asks]: asked,
@@ -85,7 +85,7 @@ export const callItem = (kind: CallKind, callId: string, name: string, asked: un
 export const outputItem = (kind: CallKind, callId: string, name: string, answer: unknown, isError: boolean): Fresh => ({
   type: kind.output,
   callId,
-  ...(own(kind, 'name') === undefined && { name, status: 'completed' }),
+  ...(ownField(kind, 'name') === undefined && { name, status: 'completed' }),
   ...(kind.call === 'apply_patch_call' && { status: isError ? 'failed' : 'completed' }),
   ...(answer !== undefined && { output: answer }),
 })

@@ -1,7 +1,7 @@
 /** From the wire of OpenAI Chat Completions. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
-  own,
+  ownField,
   aList,
   anObject,
   aString,
@@ -193,7 +193,7 @@ const readContent = (wire: Json | undefined, mayHoldFiles: boolean): Content => 
   return {
     parts: parts as ResultPart[],
     written: undefined,
-    ...(parts.length === 1 && only?.type === 'text' && own(only, 'meta') === undefined && { as: 'parts' }),
+    ...(parts.length === 1 && only?.type === 'text' && ownField(only, 'meta') === undefined && { as: 'parts' }),
   }
 }
 

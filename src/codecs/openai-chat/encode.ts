@@ -1,5 +1,5 @@
 /** To the wire of OpenAI Chat Completions: one tool message a result, all text of a turn before its calls. */
-import { own, type Path } from '../../json/index.ts'
+import { ownField, type Path } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Sequence } from '../../sequence/index.ts'
 import { CallIds } from '../call-ids.ts'
@@ -52,10 +52,10 @@ const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: 
   const speaks = message.role === 'tool' ? 'user' : message.role
   const flush = (): void => {
     if (turn !== undefined) {
-      const role = turn.calls.length > 0 || own(turn.fields, 'function_call') !== undefined ? 'assistant' : speaks
+      const role = turn.calls.length > 0 || ownField(turn.fields, 'function_call') !== undefined ? 'assistant' : speaks
       if (role !== message.role)
         writing.lose(['role'], `a ${message.role} message with more than results: written as ${role}`)
-      wire.push(written(role, turn, message, first))
+      wire.push(writeTurn(role, turn, message, first))
       first = false
       turn = undefined
     }
@@ -79,10 +79,12 @@ const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: 
   flush()
 }
 
-const written = (role: string, { content, calls, fields }: Turn, message: Message, first: boolean): Fresh => {
+const writeTurn = (role: string, { content, calls, fields }: Turn, message: Message, first: boolean): Fresh => {
   const kept = first ? keptBy(format, message) : undefined
   const silent =
-    calls.length > 0 || own(fields, 'function_call') !== undefined || own(fields, 'refusal') !== undefined ? null : ''
+    calls.length > 0 || ownField(fields, 'function_call') !== undefined || ownField(fields, 'refusal') !== undefined
+      ? null
+      : ''
   const result: Fresh = { role, content: contentOf(content, kept?.as === 'parts', silent) }
   if (message.name !== undefined) result['name'] = message.name
   Object.assign(result, fields)

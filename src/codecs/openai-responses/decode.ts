@@ -10,7 +10,7 @@ import {
   type Json,
   type JsonObject,
   type Path,
-  own,
+  ownField,
   ownFields,
 } from '../../json/index.ts'
 import { decodeWire, lossesBeside } from '../admit.ts'
@@ -33,7 +33,7 @@ import {
   ItemReading,
   readingOf,
   speakers,
-  spoken,
+  messageOf,
   text,
   textsIn,
   type KeptMeta,
@@ -60,7 +60,7 @@ const listOf = (wire: Json): Path | undefined => {
 }
 
 const readBody = (wire: Json, beside: Loss[]): readonly Message[] => {
-  if (typeof wire === 'string') return [spoken('user', [text(wire)])]
+  if (typeof wire === 'string') return [messageOf('user', [text(wire)])]
   if (Array.isArray(wire)) return readItems(wire as readonly Json[])
   const [field] = listOf(wire) ?? []
   if (!isObject(wire) || typeof field !== 'string')
@@ -73,7 +73,7 @@ const readBody = (wire: Json, beside: Loss[]): readonly Message[] => {
   beside.push(...lossesBeside(wire, isRequest ? [field, 'instructions'] : [field], isRequest ? 'request' : 'response'))
   // A response repeats the instructions that it was given: they are none of what it says.
   if (!isRequest || wire['instructions'] === undefined || wire['instructions'] === null) return said
-  return [spoken('system', [text(readIn(wire, 'instructions', aString))]), ...said]
+  return [messageOf('system', [text(readIn(wire, 'instructions', aString))]), ...said]
 }
 
 /** Read items that are frozen JSON already. Throws Unexpected. */
@@ -123,7 +123,7 @@ const readItem = (wire: JsonObject, reading: Reading): void => {
     throw new Unexpected(['type'], 'the type of an item', type)
   const by = speakers.get(wire['role']) ?? ofClients.get(type)
   if (by === undefined) return reading.say(raw(wire))
-  reading.add(spoken(by, [raw(wire)], keep(format, {}, {}, 'item')))
+  reading.add(messageOf(by, [raw(wire)], keep(format, {}, {}, 'item')))
 }
 
 /**
@@ -155,9 +155,13 @@ const readMessage = (wire: JsonObject, reading: Reading): void => {
 }
 
 const readSpoken = (role: Role, wire: JsonObject, said: string | readonly Json[]): Message => {
-  if (typeof said === 'string') return spoken(role, [text(said)], difference(wire, items.messageItem(role, said)))
+  if (typeof said === 'string') return messageOf(role, [text(said)], difference(wire, items.messageItem(role, said)))
   const { parts, as } = readIn(wire, 'content', () => readParts(said, true))
-  return spoken(role, parts, difference(wire, items.messageItem(role, ''), as, parts.length === 0 ? [] : ['content']))
+  return messageOf(
+    role,
+    parts,
+    difference(wire, items.messageItem(role, ''), as, parts.length === 0 ? [] : ['content']),
+  )
 }
 
 /**
@@ -193,7 +197,7 @@ const readParts = (
   const [only] = parts
   return {
     parts,
-    ...(parts.length === 1 && only?.type === 'text' && own(only, 'meta') === undefined && { as: 'parts' }),
+    ...(parts.length === 1 && only?.type === 'text' && ownField(only, 'meta') === undefined && { as: 'parts' }),
   }
 }
 
@@ -256,13 +260,13 @@ const readReasoning = (wire: JsonObject): ReasoningPart => {
 const readCall = (wire: JsonObject, kind: CallKind, reading: Reading): ToolCallPart | undefined => {
   const asked = kind.call === 'computer_call' && Array.isArray(wire['actions']) ? wire['actions'] : wire[kind.asks]
   if (
-    own(kind, 'asText') !== true &&
-    (asked === undefined || (own(kind, 'name') !== 'tool_search' && typeof asked !== 'object') || asked === null)
+    ownField(kind, 'asText') !== true &&
+    (asked === undefined || (ownField(kind, 'name') !== 'tool_search' && typeof asked !== 'object') || asked === null)
   )
     return undefined
   const id = aString(wire[kind.id])
-  const name = own(kind, 'name') ?? readIn(wire, 'name', aString)
-  const args = own(kind, 'asText') === true ? readIn(wire, kind.asks, aString) : JSON.stringify(asked)
+  const name = ownField(kind, 'name') ?? readIn(wire, 'name', aString)
+  const args = ownField(kind, 'asText') === true ? readIn(wire, kind.asks, aString) : JSON.stringify(asked)
   const { environment } = wire
   reading.calls.set(id, {
     kind,
@@ -282,7 +286,7 @@ const readCall = (wire: JsonObject, kind: CallKind, reading: Reading): ToolCallP
 }
 
 const readOutput = (wire: JsonObject, kind: CallKind, reading: Reading): ToolResultPart => {
-  const callId = answered(wire, kind, reading)
+  const callId = answeredCallId(wire, kind, reading)
   const answer = wire[kind.answers]
   const isError =
     kind.output === 'apply_patch_call_output'
@@ -306,7 +310,7 @@ const readOutput = (wire: JsonObject, kind: CallKind, reading: Reading): ToolRes
 }
 
 /** The id of the call that is answered. */
-const answered = (wire: JsonObject, kind: CallKind, { localShell }: Reading): string => {
+const answeredCallId = (wire: JsonObject, kind: CallKind, { localShell }: Reading): string => {
   const named = wire[kind.outputId]
   if (typeof named === 'string') return named
   const id = aString(wire['id'])

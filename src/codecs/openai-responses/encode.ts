@@ -1,5 +1,5 @@
 /** To the wire of the OpenAI Responses API: one item a call, one item a result, one item a text of the assistant. */
-import { own, type Json, type Path } from '../../json/index.ts'
+import { ownField, type Json, type Path } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Sequence } from '../../sequence/index.ts'
 import { CallIds } from '../call-ids.ts'
@@ -18,7 +18,7 @@ import type {
   ToolResultPart,
 } from '../../message/index.ts'
 import { answersOf, jsonIn } from '../content.ts'
-import { asContent, both, pictureOf, said } from '../items-writing.ts'
+import { asContent, both, pictureOf, resultText } from '../items-writing.ts'
 import { keptBy, restore, thaw, type Fresh } from '../residual.ts'
 import { format } from './decode.ts'
 import * as items from './items.ts'
@@ -40,10 +40,10 @@ export const encode = (
 /** The calls so far: their results are written in the same kind. */
 interface Calls {
   readonly ids: CallIds
-  readonly made: Map<string, Made>
+  readonly made: Map<string, WrittenCall>
 }
 
-interface Made {
+interface WrittenCall {
   readonly kind: CallKind
   /** Whether the kind had to change, so that what is kept with the result no longer fits. */
   readonly changed: boolean
@@ -55,7 +55,7 @@ type Content = TextPart | ImagePart | FilePart | RefusalPart | ProviderPart
 const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
   if (message.id !== undefined) writing.lose(['id'], 'items of Responses have ids of their own')
   if (message.name !== undefined) writing.lose(['name'], 'a message of Responses has no name')
-  const turn = message.role === 'assistant' ? new Said(wire, writing) : new Spoken(wire, writing, message)
+  const turn = message.role === 'assistant' ? new AssistantItems(wire, writing) : new OtherItems(wire, writing, message)
   for (let index = 0; index < message.content.length; index++) {
     const part = message.content[index] as Part
     const path: Path = ['content', index]
@@ -102,7 +102,7 @@ const isItem = (part: Part): part is ProviderPart =>
   part.type === 'provider' && part.provider === format && keptBy(format, part)?.as === undefined
 
 /** What the assistant says: each text an item of its own, but for parts that came in one item. */
-class Said {
+class AssistantItems {
   readonly #wire: Fresh[]
   readonly #writing: Writing
   #open: unknown[] | undefined
@@ -156,7 +156,7 @@ class Said {
 }
 
 /** What anybody else says: one item, with results standing outside. */
-class Spoken {
+class OtherItems {
   readonly #wire: Fresh[]
   readonly #writing: Writing
   readonly #message: Message
@@ -213,10 +213,10 @@ const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, p
   const kept = keptBy(format, part)
   const kind = kindOfCall.get(kept?.as) ?? functionCall
   const asItIs = kept?.as === kind.call
-  const asked = own(kind, 'asText') === true ? part.arguments : jsonIn(part.arguments)
+  const asked = ownField(kind, 'asText') === true ? part.arguments : jsonIn(part.arguments)
   const changed =
-    own(kind, 'asText') !== true &&
-    (own(kind, 'name') === 'tool_search' ? asked === undefined : typeof asked !== 'object' || asked === null)
+    ownField(kind, 'asText') !== true &&
+    (ownField(kind, 'name') === 'tool_search' ? asked === undefined : typeof asked !== 'object' || asked === null)
   if (changed)
     writing.lose([...path, 'arguments'], `is not the JSON that a ${kind.call} asks with: written as a function call`)
   const { id, name } = ids.ofCall(part, asItIs && !changed, writing, path)
@@ -270,13 +270,13 @@ const writeAnswer = (
       return items.screenshot(picture)
     }
     case 'tool_search_output': {
-      const tools = isOwn && part.isError !== true ? jsonIn(said(part, writing, path)) : undefined
+      const tools = isOwn && part.isError !== true ? jsonIn(resultText(part, writing, path)) : undefined
       if (Array.isArray(tools)) return tools
       writing.lose([...path, 'content'], 'a tool search answers with tools: written as none')
       return []
     }
     case 'shell_call_output': {
-      const text = said(part, writing, path)
+      const text = resultText(part, writing, path)
       const chunks = isOwn && part.isError !== true ? jsonIn(text) : undefined
       if (Array.isArray(chunks)) return chunks
       const failed = part.isError === true
@@ -290,10 +290,10 @@ const writeAnswer = (
     }
     case 'apply_patch_call_output':
     case 'mcp_approval_response':
-      return part.content.length === 0 ? undefined : said(part, writing, path)
+      return part.content.length === 0 ? undefined : resultText(part, writing, path)
     case 'local_shell_call_output':
       unmarked()
-      return said(part, writing, path)
+      return resultText(part, writing, path)
     default: {
       unmarked()
       return asContent(

@@ -1,5 +1,5 @@
-/** Items as they are written by default: `encode` writes them, `decode` keeps what stood there beyond them. */
-import { own } from '../../json/index.ts'
+/** The default form of items: `encode` writes it, and `decode` keeps everything else. */
+import { ownField } from '../../json/index.ts'
 import type { FilePart, ReasoningPart } from '../../message/index.ts'
 import type { Fresh } from '../residual.ts'
 import { urlOf, type Resolved } from '../source.ts'
@@ -48,7 +48,7 @@ export const reasoningItem = ({
 export const callItem = (kind: CallKind, id: string, name: string, asked: unknown): Fresh => ({
   type: kind.call,
   [kind.id]: id,
-  ...(own(kind, 'name') === undefined && { name }),
+  ...(ownField(kind, 'name') === undefined && { name }),
   ...(kind.call === 'tool_search_call' && { execution: 'client' }),
   // A computer is asked for one action or, by later models, for several.
   [kind.call === 'computer_call' && Array.isArray(asked) ? 'actions' : kind.asks]: asked,

@@ -75,7 +75,7 @@ const tokensOfImage = ({ data }: Base64): number => {
   return size === undefined ? unknownImage : imageTokens(size.width, size.height)
 }
 
-/** A JPEG says its size behind what a camera adds, which is at most 64 kB for each block of it. */
+/** A JPEG states its size after the camera's data, of at most 64 kB a block. */
 const headerCharacters = 200_000
 
 interface Size {

@@ -43,7 +43,7 @@ export const windowParts = (budget: Exclude<Budget, number>): WindowParts => {
   })
 }
 
-/** A number of tokens, or of something else, or a TypeError that names what is none. */
+/** A count, or a TypeError that names the value. */
 export const tokens = (name: string, value: number, what = 'tokens'): number => {
   if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value
   throw new TypeError(`${name} is ${String(value)}; expected a number of ${what}: finite, at least 0`)

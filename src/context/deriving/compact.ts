@@ -5,26 +5,26 @@ import type { SummaryNote } from '../../notes/kit.ts'
 import { residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import { degrade, measure } from '../policies/degrade.ts'
 import { fittingBriefs, type Brief } from '../showing/brief.ts'
-import { activeFits, filled } from '../policies/fit.ts'
+import { activeFits, fillRoom } from '../policies/fit.ts'
 import {
-  emptyLine,
+  emptyEpochLine,
   extend,
   gap,
   hiddenOf,
   lentTo,
-  shown,
+  showUnit,
   tokensIn,
   tokensOf,
   type Gap,
-  type Line,
+  type EpochLine,
   type Segment,
   type ShownUnit,
-} from './line.ts'
-import { joined, markerFor } from '../showing/marker.ts'
+} from './epoch-line.ts'
+import { joinRanges, markerFor } from '../showing/marker.ts'
 import { leastUsed, type Candidate, type Choice, type Cut, type Policy, type Selection } from '../policies/policy.ts'
 import { withSummaries } from './summaries.ts'
-import { formsWithin, weigh, type Heard, type Told } from '../policies/talk.ts'
-import { rankOf, type Renderer, type Shown, type ShownLevel, type Unit } from './unit.ts'
+import { formsWithin, weigh, type SaidSoFar, type MarkedMessage } from '../policies/talk.ts'
+import { rankOf, type Renderer, type ShownAs, type ShownLevel, type Unit } from './unit.ts'
 
 export interface Compaction {
   readonly segments: readonly Segment[]
@@ -43,7 +43,7 @@ export interface Compaction {
   readonly gaps: Map<number, Gap>
   readonly epoch: number
   /** What the conversation has said before: see `talk.ts`. */
-  readonly heard: Heard
+  readonly heard: SaidSoFar
 }
 
 /**
@@ -51,7 +51,7 @@ export interface Compaction {
  *
  * Cost    O(segments), and the range of each summary that is used for the first time
  */
-export const compact = (compaction: Compaction): Line => {
+export const compact = (compaction: Compaction): EpochLine => {
   const { policy, budget, renderer } = compaction
   const segments = withSummaries(compaction.segments, {
     ...compaction,
@@ -62,7 +62,7 @@ export const compact = (compaction: Compaction): Line => {
   const own = segments.filter((segment) => ownerOf(segment) === undefined)
   const isEpoch = policy.choose === 'epochs'
   const [largest, smallest] = markerSizes(own, renderer)
-  const lineAs = (slots: readonly Slot[], choices: readonly Choice[]): Line => {
+  const lineAs = (slots: readonly Slot[], choices: readonly Choice[]): EpochLine => {
     const own = slots.map(({ place }, index) => place(choices[index] as Choice))
     return lineOf(withLent(own, segments, renderer), compaction)
   }
@@ -81,13 +81,13 @@ export const compact = (compaction: Compaction): Line => {
     // Markers were measured by their largest: give what they did not take to the newest that fell.
     const least = budget * (policy.fills ?? 0)
     for (let beside = leastFilled; tokensOf(line) < least && beside <= budget * mostFilled; beside *= 2) {
-      const more = filled(selection, chosen, measure(selection, chosen) + least - tokensOf(line) + beside)
+      const more = fillRoom(selection, chosen, measure(selection, chosen) + least - tokensOf(line) + beside)
       const fuller = lineAs(slots, more)
       if (tokensOf(fuller) > budget) break
       if (tokensOf(fuller) > tokensOf(line)) [chosen, line] = [more, fuller]
     }
     if (tokensOf(line) < budget * leastUsed[policy.choose]) {
-      const canShowMore = measure(selection, filled(selection, chosen, budget)) > measure(selection, chosen)
+      const canShowMore = measure(selection, fillRoom(selection, chosen, budget)) > measure(selection, chosen)
       line.unused = canShowMore ? 'policy' : 'indivisible'
     }
     return line
@@ -99,7 +99,7 @@ export const compact = (compaction: Compaction): Line => {
     .reduce((least, other) => (tokensOf(other) < tokensOf(least) ? other : least))
 }
 
-/** Weigh the messages that were not weighed yet, in the record's order, whatever becomes of them. */
+/** Weigh the new messages in the record's order, whether they are shown or not. */
 const weighAll = ({ segments, renderer, heard }: Compaction): void => {
   for (const segment of segments)
     if (segment.type === 'unit' && !heard.worths.has(segment.unit))
@@ -108,16 +108,16 @@ const weighAll = ({ segments, renderer, heard }: Compaction): void => {
 }
 
 /**
- * The line after a compaction of a record without tools; undefined if its turn is too long. Shown are
- * rules, what the policy keeps, what is asked, the active turn and the newest; the rest is in markers, each message in
- * the form that it is worth.
+ * The line after a compaction of a record without tools; undefined if its turn is too long. Shown are rules, what the
+ * policy keeps, what is asked, the active turn and the newest; the rest is in markers, each message in the form that it
+ * is worth.
  */
 const lineOfTalk = (
   segments: readonly Segment[],
   own: readonly Segment[],
   compaction: Compaction,
   markerTokens: number,
-): Line | undefined => {
+): EpochLine | undefined => {
   const { budget, renderer, heard, activeFrom, asked, policy } = compaction
   if (own.length < segments.length) return undefined
   let newest = budget * newestOfTalk
@@ -131,7 +131,7 @@ const lineOfTalk = (
   const isShown = own.toReversed().map(stays).toReversed()
   const shownTokens = sum(own.map((segment, index) => (isShown[index] === true ? tokensIn(segment, renderer) : 0)))
   const markers = isShown.filter((isOne, index) => !isOne && isShown[index - 1] !== false).length
-  const told: Told[] = []
+  const told: MarkedMessage[] = []
   let before: Brief | undefined
   const add = (now: Brief | undefined, line: Brief, whole: Brief | undefined, worth: number): void => {
     told.push({ now, line, lineTokens: renderer.briefTokens(line, before), whole, worth })
@@ -156,7 +156,7 @@ const lineOfTalk = (
   const forms = formsWithin(told, room)
   let next = 0
   const line = lineOf(
-    own.map((segment, index): Placed => {
+    own.map((segment, index): PlacedSegment => {
       if (isShown[index] === true) return { segment, as: segment, briefs: none }
       const held = segment.type === 'gap' ? segment.briefs : undefined
       const chosen = forms.slice(next, (next += held?.length ?? 1)).filter((form) => form !== undefined)
@@ -177,13 +177,17 @@ const leastOfTalk = 0.1
 const newestOfTalk = 0.02
 
 /** What stands for each segment: an answer that was moved to its call goes the way of the call. */
-const withLent = (own: readonly Placed[], segments: readonly Segment[], renderer: Renderer): readonly Placed[] => {
+const withLent = (
+  own: readonly PlacedSegment[],
+  segments: readonly Segment[],
+  renderer: Renderer,
+): readonly PlacedSegment[] => {
   if (own.length === segments.length) return own
   const ways = new Map(own.flatMap(({ segment, as }) => (segment.type === 'unit' ? [[segment.unit, as]] : [])))
   let next = 0
-  return segments.map((segment): Placed => {
+  return segments.map((segment): PlacedSegment => {
     const owner = ownerOf(segment)
-    if (owner === undefined) return own[next++] as Placed
+    if (owner === undefined) return own[next++] as PlacedSegment
     const way = ways.get(owner)
     const as = way?.type === 'unit' ? lentTo(way, (segment as ShownUnit).unit, renderer) : undefined
     return { segment, as, briefs: none }
@@ -203,7 +207,7 @@ const mostFilled = 1 / 8
 /** A cut to the least that stays readable. */
 const nothing: Cut = Object.freeze({ tokens: 0 })
 
-interface Placed {
+interface PlacedSegment {
   readonly segment: Segment
   /** What is shown of it; undefined, if a marker stands for it. */
   readonly as: Segment | undefined
@@ -227,7 +231,7 @@ const canBeInMarker = (unit: Unit, renderer: Renderer): boolean =>
 /** A segment as policies see it, and what becomes of it by their choice. */
 interface Slot {
   readonly candidate: Candidate
-  readonly place: (choice: Choice) => Placed
+  readonly place: (choice: Choice) => PlacedSegment
 }
 
 const candidatesOf = (slots: readonly Slot[]): readonly Candidate[] => slots.map(({ candidate }) => candidate)
@@ -266,7 +270,7 @@ const rangeSlot = (segment: Exclude<Segment, ShownUnit>, compaction: Compaction)
       return sum(fit(choice.tokens).map((brief) => brief.tokens))
     },
   }
-  const place = (choice: Choice): Placed => {
+  const place = (choice: Choice): PlacedSegment => {
     if (segment.type === 'summary') return { segment, as: choice === 'pointer' ? undefined : segment, briefs: none }
     const held = choice === 'pointer' ? none : typeof choice === 'object' ? fit(choice.tokens) : briefs
     return { segment, as: undefined, briefs: held }
@@ -284,7 +288,7 @@ const unitSlot = (segment: ShownUnit, compaction: Compaction, before: Unit | und
   const now = renderer.at(unit, segment).tokens
   let line: number | undefined
   /** How it is cut: as it stands already, as chosen, or, of what was asked, to the least. */
-  const cutAs = (choice: Choice): Shown | undefined => {
+  const cutAs = (choice: Choice): ShownAs | undefined => {
     if (choice === 'full' || choice === 'structured' || choice === 'pointer') return undefined
     if (longest !== undefined && choice === level) return segment
     if (typeof choice === 'string' && !asked) return undefined
@@ -312,12 +316,12 @@ const unitSlot = (segment: ShownUnit, compaction: Compaction, before: Unit | und
       return as === undefined ? Infinity : renderer.at(unit, as).tokens
     },
   }
-  const place = (choice: Choice): Placed => {
+  const place = (choice: Choice): PlacedSegment => {
     if (choice === 'full') return { segment, as: segment, briefs: none }
     if (choice === 'pointer') return { segment, as: undefined, briefs: none }
     if (choice === 'structured' && inMarker) return { segment, as: undefined, briefs: briefsOf(unit, renderer) }
     const as = cutAs(choice) ?? { level: choice as ShownLevel }
-    return { segment, as: shown(unit, as.level, as.longest), briefs: none }
+    return { segment, as: showUnit(unit, as.level, as.longest), briefs: none }
   }
   return { candidate, place }
 }
@@ -396,11 +400,11 @@ const markerSizes = (
 
 const largestCount = 999_999_999
 
-/** The line of what stands for each segment. Neighbours that are not shown share a marker. */
-const lineOf = (placed: readonly Placed[], compaction: Compaction): Line => {
-  const line = emptyLine(compaction.epoch, compaction.renderer)
+/** The line with the messages of all segments. Adjacent ranges that are not shown share a marker. */
+const lineOf = (placed: readonly PlacedSegment[], compaction: Compaction): EpochLine => {
+  const line = emptyEpochLine(compaction.epoch, compaction.renderer)
   const given = new Map<string, number>()
-  let hidden: Placed[] = []
+  let hidden: PlacedSegment[] = []
   const endRange = (): void => {
     const [only] = hidden
     if (only === undefined) return
@@ -417,19 +421,19 @@ const lineOf = (placed: readonly Placed[], compaction: Compaction): Line => {
 }
 
 /** A range with lines; the one of another try, where that is the same, so that its marker is made and counted once. */
-const gapOf = (hidden: readonly Placed[], { gaps, renderer }: Compaction): Gap => {
+const gapOf = (hidden: readonly PlacedSegment[], { gaps, renderer }: Compaction): Gap => {
   const briefs = hidden.flatMap((one) => one.briefs)
   const [from, to] = [hidden[0]?.segment.from ?? 0, hidden.at(-1)?.segment.to ?? 0]
   const known = gaps.get(from)
   const isKnown = known?.to === to && known.briefs.length === briefs.length
   if (isKnown && briefs.every((brief, at) => brief === known.briefs[at])) return known
-  const made = gap(joined(hidden.map(({ segment }) => hiddenOf(segment, renderer))), briefs, renderer)
+  const made = gap(joinRanges(hidden.map(({ segment }) => hiddenOf(segment, renderer))), briefs, renderer)
   gaps.set(from, made)
   return made
 }
 
 /** A range whose lines did not change keeps its marker: what was sent of it stays cached. */
-const isAsBefore = (one: Placed | undefined): boolean =>
+const isAsBefore = (one: PlacedSegment | undefined): boolean =>
   one?.segment.type === 'gap' && one.briefs.length > 0 && one.briefs === one.segment.briefs
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)

@@ -25,27 +25,27 @@ import {
   hiddenOf,
   itemsOf,
   levelIn,
-  shown,
+  showUnit,
   tokensIn,
   type LinePart,
   type Segment,
   type ShownUnit,
-} from './line.ts'
+} from './epoch-line.ts'
 import { paged } from '../policies/paged.ts'
 import { endOf } from './positions.ts'
 import { leastUsed, type Policy } from '../policies/policy.ts'
 import { spanOf, type Span } from './span.ts'
-import type { ContextSource, Sourced } from './source.ts'
+import type { ContextSource, SourcedMessage } from './source.ts'
 import { estimateTokens, estimatorOf, remembering, type Estimator, type Tokenizer } from '../counting/tokens.ts'
-import { resumed, stateOf } from './state.ts'
+import { resumeTrack, stateOf } from './state.ts'
 import {
   compactNow,
-  continued,
+  continueTrack,
   factorOf,
   follow,
   roomOf,
   segmentAt,
-  type Begun,
+  type LineStart,
   type Settings,
   type Track,
 } from './track.ts'
@@ -177,8 +177,7 @@ export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
  * record. Notes about retracted messages have no effect; neither does a summary of any of them.
  *
  * The view and the notes do not change. The same view, notes and options give the same context, byte for byte.
- * `previous`
- * only saves work.
+ * `previous` only saves work.
  *
  * Cost    with `previous`, the messages appended since, and from time to time a compaction (bench: context); without,
  *         O(record)
@@ -200,13 +199,20 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
   const settings = { policy, budget, estimate, recall: recallAmong(tools), reserved, model: options.model }
   const before = previous === undefined ? undefined : states.get(previous)
   const track =
-    (before && continued(before.track, before.length, view, notes, settings)) ??
-    (options.state === undefined ? undefined : resumed(options.state, view, notes, settings)) ??
+    (before && continueTrack(before.track, before.length, view, notes, settings)) ??
+    (options.state === undefined ? undefined : resumeTrack(options.state, view, notes, settings)) ??
     follow(view, notes, settings)
 
   const open = track.settling.open()
   const { begun, line } = track
-  let state: State = { track, begun, length: view.length, end: endOf(view), ...allOf(line), open: open && shown(open) }
+  let state: State = {
+    track,
+    begun,
+    length: view.length,
+    end: endOf(view),
+    ...allOf(line),
+    open: open && showUnit(open),
+  }
   let total = totalOf(state)
   const now = factorOf(track, state.end)
   let factor = policy.choose === 'epochs' ? Math.max(track.factor, now) : now
@@ -231,7 +237,7 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
 /** What a context is a span of. */
 interface State extends LinePart {
   readonly track: Track
-  readonly begun: Begun | undefined
+  readonly begun: LineStart | undefined
   /** How many messages of the conversation it has read, and where it ends in the record. */
   readonly length: number
   readonly end: number
@@ -269,7 +275,8 @@ const contextOf = (
 ): DerivedContext => {
   const { track, line, messages: count, segments, open, end } = state
   const tail = open === undefined ? [] : itemsOf(open, line.renderer)
-  const itemAt = (index: number): Sourced => (index < count ? line.items[index] : tail[index - count]) as Sourced
+  const itemAt = (index: number): SourcedMessage =>
+    (index < count ? line.items[index] : tail[index - count]) as SourcedMessage
   const messages = spanOf(count + tail.length, (index) => itemAt(index).message)
   const prefix = prefixOf(state, messages, previous)
   const cached = prefix <= count ? (line.sums[prefix] as number) : total

@@ -6,7 +6,7 @@ import { recallParameters } from '../recall/recall.ts'
 import type { Estimator } from '../counting/tokens.ts'
 import { once } from '../once.ts'
 
-/** A tool, as a model is told of it. */
+/** A tool's definition, as a model gets it. */
 export interface OfferedTool {
   /** Its name. */
   readonly name: string

@@ -1,4 +1,4 @@
-/** Positions of the record in a view of it: a conversation has not all of them, and a slice begins later. */
+/** Positions of the record in a view of it: a conversation leaves some out, and a slice starts later. */
 import type { View } from '../../history/index.ts'
 import type { Range } from '../../sequence/index.ts'
 import type { Message } from '../../message/index.ts'
@@ -10,7 +10,7 @@ export const indexIn = (view: View<Message>, position: number): number => {
 }
 
 /** The messages of a view between two positions of the record. */
-export const between = (view: View<Message>, { from, to }: Range): View<Message> =>
+export const viewBetween = (view: View<Message>, { from, to }: Range): View<Message> =>
   view.slice(view.before(from), view.before(to))
 
 /** How many of so many things in order come first that hold. Cost: O(log of them). */

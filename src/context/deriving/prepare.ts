@@ -10,10 +10,10 @@ import type { Message } from '../../message/index.ts'
 import { standIn } from '../../message/kit.ts'
 import { rangeDigest, type Note, type SummaryNote } from '../../notes/kit.ts'
 import type { Sequence } from '../../sequence/index.ts'
-import { briefOf, extractName, fittingBriefs, folded, type Brief } from '../showing/brief.ts'
-import { tokensIn, type ShownUnit } from './line.ts'
+import { briefOf, extractName, fittingBriefs, foldBriefs, type Brief } from '../showing/brief.ts'
+import { tokensIn, type ShownUnit } from './epoch-line.ts'
 import { paged } from '../policies/paged.ts'
-import { between, endOf } from './positions.ts'
+import { viewBetween, endOf } from './positions.ts'
 import { isFaithful } from './summaries.ts'
 import { estimateTokens, type Estimator } from '../counting/tokens.ts'
 import { follow } from './track.ts'
@@ -67,14 +67,13 @@ export const extractive: Summarizer = Object.freeze<Summarizer>({
       while (isAnswer(messages.at(++index)))
       briefs.push(briefOf(said, { from: first, to: from + index }))
     }
-    return folded(fittingBriefs(briefs)(maxTokens))
+    return foldBriefs(fittingBriefs(briefs)(maxTokens))
   },
 })
 
 /**
  * Summarize the parts of a record that no note summarizes yet, one after the other. Ranges are whole turns where
- * possible.
- * Instructions and rules are left out, because every context has them, and so is the end of the active turn.
+ * possible. Instructions and rules are left out, because every context has them, and so is the end of the active turn.
  *
  * Nothing is stored: append the notes to the session. Ranges do not overlap, so a later call gives only new ones.
  *
@@ -98,7 +97,7 @@ export const prepareSummaries = (
     const { maxTokens = 300 } = options
     const done: SummaryNote[] = []
     for (const { from, to } of rangesOf(view, notes, options)) {
-      const messages = between(view, { from, to })
+      const messages = viewBetween(view, { from, to })
       let text: string
       try {
         text = await summarizer.summarize({ messages, from, to, maxTokens })

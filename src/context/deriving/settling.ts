@@ -9,7 +9,7 @@
 import { text, toolResult, type Message, type Meta, type Part, type ToolResultPart } from '../../message/index.ts'
 import { standIn, createPairing, noResult, renamedCall, renamedResult, withContent } from '../../message/kit.ts'
 import type { PageKind } from '../../pages/index.ts'
-import type { Page, Said, Unit } from './unit.ts'
+import type { Page, FullMessage, Unit } from './unit.ts'
 
 /** A result that stands after something else was said, by the place of its call. */
 export interface LateResult {
@@ -176,7 +176,7 @@ interface Call {
 const { freeze } = Object
 
 const unitOf = (draft: Draft, reason: 'unanswered' | 'interrupted'): Unit => {
-  const said: Said[] = []
+  const said: FullMessage[] = []
   const pages = [...draft.pages]
   for (const { page, message, mended } of draft.entries) {
     if (message === undefined) continue

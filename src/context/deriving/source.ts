@@ -28,7 +28,7 @@ export type ContextSource =
     }
 
 /** A message of a context, with its source. */
-export interface Sourced {
+export interface SourcedMessage {
   readonly message: Message
   readonly source: ContextSource
 }

@@ -14,11 +14,11 @@ import { placeOf, type Note, type PageFold, type SummaryNote } from '../../notes
 import { pageKinds, type PageKind } from '../../pages/index.ts'
 import { digestOf } from '../../proof/kit.ts'
 import type { Sequence } from '../../sequence/index.ts'
-import { remembered, hear } from '../policies/talk.ts'
+import { mostRemembered, hear } from '../policies/talk.ts'
 import { once } from '../once.ts'
 import { briefOf, wholeOf, type Brief } from '../showing/brief.ts'
-import type { Hidden } from '../showing/marker.ts'
-import { emptyLine, extend, gap, shown, summed, type Line, type Segment } from './line.ts'
+import type { HiddenEntries } from '../showing/marker.ts'
+import { emptyEpochLine, extend, gap, showUnit, summarizedRange, type EpochLine, type Segment } from './epoch-line.ts'
 import { indexIn } from './positions.ts'
 import { settling } from './settling.ts'
 import {
@@ -26,22 +26,22 @@ import {
   broughtTo,
   idsIn,
   trackOf,
-  type Begun,
+  type LineStart,
   type Facts,
   type NumberedSummary,
   type Settings,
   type Track,
 } from './track.ts'
 import type { Estimator } from '../counting/tokens.ts'
-import type { Said, ShownLevel, Unit } from './unit.ts'
+import type { FullMessage, ShownLevel, Unit } from './unit.ts'
 
 /** Counted up when the same record gives other contexts: states of other versions are made again. */
-const version = 2
+const version = 3
 
-interface Stored extends Facts {
+interface StoredState extends Facts {
   readonly key: string
   readonly epoch: number
-  readonly unused?: Line['unused']
+  readonly unused?: EpochLine['unused']
   readonly talks?: boolean
   readonly segments: readonly StoredSegment[]
   /** Of what the line says. */
@@ -65,16 +65,16 @@ type StoredHidden = readonly [tokens: number, ...counts: (readonly [kind: number
 type StoredBrief = readonly [from: number, to: number, tokens: number, worth: number | null, whole: number | null]
 
 /** The state of a moment as a text, made once; undefined where only the whole record gives what comes after it. */
-export const stateOf = (begun: Begun, track: Track): string | undefined => {
+export const stateOf = (begun: LineStart, track: Track): string | undefined => {
   if (!begun.isComplete) return undefined
   const key = keyOf(track.settings)
   return key === undefined ? undefined : (begun.text ??= textOf(begun, track, key))
 }
 
-const textOf = ({ line, segments, messages, facts }: Begun, { heard, notes }: Track, key: string): string => {
+const textOf = ({ line, segments, messages, facts }: LineStart, { heard, notes }: Track, key: string): string => {
   const { epoch, unused, talks } = line
   const worthOf = (one: object): number | null => heard.worths.get(one) ?? null
-  const stored: Stored = {
+  const stored: StoredState = {
     key,
     epoch,
     ...(unused && { unused }),
@@ -102,7 +102,7 @@ const textOf = ({ line, segments, messages, facts }: Begun, { heard, notes }: Tr
 }
 
 /** The track that a state is of, brought to the end of a view; undefined where the state is of something else. */
-export const resumed = (
+export const resumeTrack = (
   text: string,
   view: View<Message>,
   notes: Sequence<Note>,
@@ -113,7 +113,7 @@ export const resumed = (
     if (text !== `${sumOf(json)}\n${json}`) return undefined
     const stored: unknown = JSON.parse(json)
     if (!isObject(stored) || stored['key'] !== keyOf(settings)) return undefined
-    const track = trackFrom(stored as unknown as Stored, view, notes, settings)
+    const track = trackFrom(stored as unknown as StoredState, view, notes, settings)
     if (track?.begun !== undefined) track.begun.text = text
     return track && broughtTo(track, view, notes)
   } catch {
@@ -122,7 +122,7 @@ export const resumed = (
 }
 
 const trackFrom = (
-  stored: Stored,
+  stored: StoredState,
   view: View<Message>,
   notes: Sequence<Note>,
   settings: Settings,
@@ -143,8 +143,8 @@ const trackFrom = (
     ...{ compactAt, declined: { left: stored.declined, price: 0 }, factor, activeFrom, asked },
   })
   const { unused, talks } = stored
-  const line: Line = {
-    ...emptyLine(stored.epoch, track.line.renderer),
+  const line: EpochLine = {
+    ...emptyEpochLine(stored.epoch, track.line.renderer),
     ...(unused && { unused }),
     ...(talks && { talks }),
   }
@@ -163,7 +163,7 @@ const trackFrom = (
   )
   track.heard.isTalk = heard !== undefined
   if (heard !== undefined && heard > 0) {
-    track.heard.messages = Math.max(0, heard - remembered)
+    track.heard.messages = Math.max(0, heard - mostRemembered)
     for (let index = track.heard.messages; index < heard; index++) hear(standIn(view.at(index) as Message), track.heard)
   }
   track.begun = begunOf(track)
@@ -181,21 +181,23 @@ const segmentFrom = (
     const [, , , level, longest, worth, numbers] = stored
     const unit = unitIn(view, from, to, numbers)
     if (worth !== null) worths.set(unit, worth)
-    return shown(unit, level, longest ?? undefined)
+    return showUnit(unit, level, longest ?? undefined)
   }
   const [tokens, ...counts] = stored[3]
   const kinds = new Map(counts.map(([kind, times]) => [pageKinds[kind] as PageKind, times]))
-  const hidden: Hidden = { from, to, kinds, tokens }
+  const hidden: HiddenEntries = { from, to, kinds, tokens }
   if (type === 'summary') {
     const { text, model = 'unknown' } = notes.at(stored[4]) as SummaryNote
-    return summed(hidden, text, model, renderer)
+    return summarizedRange(hidden, text, model, renderer)
   }
   const briefs = stored[4].map(([first, beyond, size, worth, whole]): Brief => {
     const { said } = unitIn(view, first, beyond, null)
     const entries = said.map(({ message, page }) => ({ message, position: page.position }))
     const brief = { ...briefOf(entries, { from: first, to: beyond }, noCount), tokens: size }
     if (worth !== null) worths.set(brief, worth)
-    return whole === null ? brief : { ...(wholeOf((said[0] as Said).message, brief, noCount) as Brief), tokens: whole }
+    return whole === null
+      ? brief
+      : { ...(wholeOf((said[0] as FullMessage).message, brief, noCount) as Brief), tokens: whole }
   })
   return gap(hidden, briefs, renderer)
 }
@@ -235,7 +237,7 @@ const idAt = (view: View<Message>, position: number, part: number): string => {
 }
 
 /** What the first messages of a line say, and what they take. */
-const saidIn = ({ items, sums }: Line, count: number): string =>
+const saidIn = ({ items, sums }: EpochLine, count: number): string =>
   sumOf(JSON.stringify([items.slice(0, count), sums.slice(0, count + 1)]))
 
 /** 64 bits of a text. Damage is no attack, and a digest takes longer than all the rest. */
@@ -261,13 +263,13 @@ const keyOf = ({ policy, budget, estimate, recall, reserved, model }: Settings):
           recall,
           reserved,
           model ?? null,
-          probed(estimate),
+          probeEstimator(estimate),
         ]),
       )
     : undefined
 
 /** An estimator as what it says of a few texts: two that agree on these and on the whole line are taken for the same. */
-const probed = once((estimate: Estimator): readonly number[] => samples.map((sample) => estimate(sample)))
+const probeEstimator = once((estimate: Estimator): readonly number[] => samples.map((sample) => estimate(sample)))
 
 const samples = [
   'const total = items.reduce((sum, { price }) => sum + price * 1.19, 0) // 2026-11-23',

@@ -1,5 +1,5 @@
 /** Which user messages begin a turn: not those that only say to go on. */
-import { hasField, own } from '../../json/index.ts'
+import { hasField, ownField } from '../../json/index.ts'
 import { isText, type Message } from '../../message/index.ts'
 
 /**
@@ -29,7 +29,7 @@ export const isSpoken = (message: Message): boolean =>
   message.content.some((part) => part.type !== 'tool_result' && !(isText(part) && part.text.trim() === ''))
 
 const saysInterrupted = (message: Message): boolean => {
-  const ours = own(message, 'meta')?.['indelible']
+  const ours = ownField(message, 'meta')?.['indelible']
   return typeof ours === 'object' && ours !== null && hasField(ours, 'interrupted') && ours['interrupted'] === true
 }
 

@@ -1,15 +1,15 @@
-/** Summaries that notes bring: which of them a compaction uses, and in place of what. */
+/** Summaries from notes: which ones a compaction uses, and which ranges they replace. */
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
 import { rangeDigest, type SummaryNote } from '../../notes/kit.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Range } from '../../sequence/index.ts'
-import { gap, hiddenOf, summed, tokensIn, type Gap, type Segment } from './line.ts'
-import { countKind, joined, type Hidden } from '../showing/marker.ts'
-import { between, endOf } from './positions.ts'
+import { gap, hiddenOf, summarizedRange, tokensIn, type Gap, type Segment } from './epoch-line.ts'
+import { countKind, joinRanges, type HiddenEntries } from '../showing/marker.ts'
+import { viewBetween, endOf } from './positions.ts'
 import type { Renderer, Unit } from './unit.ts'
 
-export interface Summarized {
+export interface SummarizedView {
   readonly summaries: readonly SummaryNote[]
   /** The conversation. */
   readonly record: View<Message>
@@ -29,7 +29,7 @@ export interface Summarized {
  *
  * Cost    O(segments) for each summary, and its range when it is first used
  */
-export const withSummaries = (segments: readonly Segment[], summarized: Summarized): readonly Segment[] => {
+export const withSummaries = (segments: readonly Segment[], summarized: SummarizedView): readonly Segment[] => {
   const { summaries, record, budget, activeFrom, renderer, pressed } = summarized
   let result = segments
   let covered = 0
@@ -52,10 +52,10 @@ export const withSummaries = (segments: readonly Segment[], summarized: Summariz
 const replacing = (
   segments: readonly Segment[],
   note: SummaryNote,
-  { record, renderer, isKept }: Summarized,
+  { record, renderer, isKept }: SummarizedView,
 ): readonly Segment[] | undefined => {
   const before: Segment[] = []
-  const inside: Hidden[] = []
+  const inside: HiddenEntries[] = []
   const after: Segment[] = []
   for (const segment of segments) {
     const { from, to } = segment
@@ -73,7 +73,7 @@ const replacing = (
   }
   return inside.length === 0
     ? undefined
-    : [...before, summed(joined(inside), note.text, note.model ?? 'unknown', renderer), ...after]
+    : [...before, summarizedRange(joinRanges(inside), note.text, note.model ?? 'unknown', renderer), ...after]
 }
 
 /** A part of a gap. */
@@ -84,7 +84,7 @@ const gapIn = ({ briefs }: Gap, { from, to }: Range, record: View<Message>, rend
     renderer,
   )
 
-const hiddenRange = (from: number, to: number, record: View<Message>, renderer: Renderer): Hidden => {
+const hiddenRange = (from: number, to: number, record: View<Message>, renderer: Renderer): HiddenEntries => {
   const kinds = new Map<PageKind, number>()
   let tokens = 0
   for (let index = record.before(from); index < record.before(to); index++) {
@@ -97,14 +97,14 @@ const hiddenRange = (from: number, to: number, record: View<Message>, renderer: 
 
 /** Whether a summary is still of what it was made from. Found out once for each note and range of messages. */
 export const isFaithful = (note: SummaryNote, record: View<Message>): boolean => {
-  const said = between(record, note)
+  const said = viewBetween(record, note)
   if (said.length === 0) return false
   const ends = [said.at(0), said.at(-1), said.length] as const
-  const known = checked.get(note)
+  const known = checkOptions.get(note)
   if (known !== undefined && known.ends.every((end, index) => end === ends[index])) return known.faithful
   const faithful = rangeDigest(said) === note.sourceDigest
-  checked.set(note, { ends, faithful })
+  checkOptions.set(note, { ends, faithful })
   return faithful
 }
 
-const checked = new WeakMap<SummaryNote, { readonly ends: readonly unknown[]; readonly faithful: boolean }>()
+const checkOptions = new WeakMap<SummaryNote, { readonly ends: readonly unknown[]; readonly faithful: boolean }>()

@@ -16,27 +16,27 @@ import { compact } from './compact.ts'
 import { countsOf, factorAt, lookedAt, withCounts, type Count } from './correction.ts'
 import {
   allOf,
-  emptyLine,
+  emptyEpochLine,
   extend,
   gap,
   lentTo,
   levelIn,
-  shown,
+  showUnit,
   tokensOf,
-  type Line,
+  type EpochLine,
   type LinePart,
   type Segment,
-} from './line.ts'
+} from './epoch-line.ts'
 import type { RecallName } from '../showing/marker.ts'
 import { markedAs } from '../policies/marks.ts'
 import type { Policy } from '../policies/policy.ts'
 import { countWhile, endOf, indexIn } from './positions.ts'
-import type { Sourced } from './source.ts'
+import type { SourcedMessage } from './source.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
-import { heardNothing, type Heard } from '../policies/talk.ts'
+import { heardNothing, type SaidSoFar } from '../policies/talk.ts'
 import { isSpoken, isSubstantive } from './substantive.ts'
 import { remembering, type Estimator } from '../counting/tokens.ts'
-import { rankOf, Renderer, type Retagged, type Unit } from './unit.ts'
+import { rankOf, Renderer, type KindChanges, type Unit } from './unit.ts'
 
 export interface Settings {
   readonly policy: Policy
@@ -55,12 +55,12 @@ export interface Track {
   readonly settings: Settings
   readonly settling: Settling
   /** The line that grows. Those of earlier epochs are kept by the contexts that are spans of them. */
-  line: Line
+  line: EpochLine
   /** The results that stand after something else was said. */
   readonly late: LateResults
   readonly notes: ReadNotes
   /** The moment of the latest compaction. */
-  begun: Begun | undefined
+  begun: LineStart | undefined
   /** Messages of the conversation read so far, where the last of them stands in the record, and those of them that contexts in use may not have seen, from `recentFrom` on. */
   length: number
   lastAt: number
@@ -80,7 +80,7 @@ export interface Track {
   /** Up to where the latest compaction shortened anything: what stands before is not changed again if that is not needed. */
   settledTo: number
   /** What a conversation without tools has said, as far as a compaction has weighed it. */
-  readonly heard: Heard
+  readonly heard: SaidSoFar
   /** A few messages of each order of magnitude, to tell another record by. */
   readonly samples: Map<number, Message>
   /** Where the active turn begins. */
@@ -104,7 +104,7 @@ export interface ReadNotes {
   readonly base: number
   readonly pages: PageFold
   /** The kinds of pages that they name; replaced, and never changed. */
-  kinds: Retagged
+  kinds: KindChanges
   readonly summaries: NumberedSummary[]
 }
 
@@ -137,7 +137,7 @@ export interface Facts {
 }
 
 /** The moment of a compaction. */
-export interface Begun extends LinePart {
+export interface LineStart extends LinePart {
   readonly facts: Facts
   /** Whether it can be begun again from here, without what stands before. */
   readonly isComplete: boolean
@@ -155,11 +155,11 @@ export const follow = (
 ): Track => {
   const track = begin(settings, notes, base, late)
   readReceipts(track, notes)
-  return advanced(track, view, notes)
+  return advanceOrRestart(track, view, notes)
 }
 
-/** The track of an earlier context, brought to the end of a view; undefined where it is none of this record, or must change. */
-export const continued = (
+/** The track of an earlier context, advanced to the end of a view; undefined if it is of another record, or must change. */
+export const continueTrack = (
   track: Track,
   from: number,
   view: View<Message>,
@@ -178,10 +178,10 @@ export const continued = (
 
 /** A track of a record, brought to the end of a view; undefined where it must begin again from the beginning. */
 export const broughtTo = (track: Track, view: View<Message>, notes: Sequence<Note>): Track | undefined =>
-  readReceipts(track, notes) ? advanced(track, view, notes) : undefined
+  readReceipts(track, notes) ? advanceOrRestart(track, view, notes) : undefined
 
 /** A track at the end of a view: itself, or one that knows from the beginning what it had to know. */
-const advanced = (track: Track, view: View<Message>, notes: Sequence<Note>): Track => {
+const advanceOrRestart = (track: Track, view: View<Message>, notes: Sequence<Note>): Track => {
   const again = advance(track, view, notes)
   if (again === undefined) return track
   return again === 'late'
@@ -189,11 +189,17 @@ const advanced = (track: Track, view: View<Message>, notes: Sequence<Note>): Tra
     : follow(view, notes, track.settings, again, track.late)
 }
 
-/** What a compaction of this moment works on. `open`: the unit whose calls wait, as if the record ended there. */
-export const compactNow = (track: Track, view: View<Message>, policy: Policy, budget: number, open?: Unit): Line => {
+/** The input of a compaction. `open` is the unit whose calls wait; the record counts as ending there. */
+export const compactNow = (
+  track: Track,
+  view: View<Message>,
+  policy: Policy,
+  budget: number,
+  open?: Unit,
+): EpochLine => {
   const { line, notes, activeFrom, asked } = track
   return compact({
-    segments: open === undefined ? line.segments : [...line.segments, shown(open)],
+    segments: open === undefined ? line.segments : [...line.segments, showUnit(open)],
     policy,
     budget,
     activeFrom,
@@ -238,7 +244,7 @@ export const trackOf = (
 ): Track => ({
   settings,
   settling: settling(late),
-  line: emptyLine(0, lineRenderer(settings, kindsIn(notes.pages))),
+  line: emptyEpochLine(0, lineRenderer(settings, kindsIn(notes.pages))),
   late,
   notes: { ...notes, kinds: kindsIn(notes.pages) },
   begun: undefined,
@@ -260,10 +266,10 @@ export const trackOf = (
   ...known,
 })
 
-const kindsIn = (pages: PageFold): Retagged =>
+const kindsIn = (pages: PageFold): KindChanges =>
   new Map([...pages.tagged.keys(), ...pages.pinned].map((position) => [position, kindIn(pages, position) as PageKind]))
 
-const lineRenderer = ({ estimate, recall }: Settings, kinds: Retagged): Renderer =>
+const lineRenderer = ({ estimate, recall }: Settings, kinds: KindChanges): Renderer =>
   new Renderer(remembering(estimate), kinds, recall)
 
 /** Read what a view has more. Gives what must be known from the beginning, if something must: late results, or so many notes. */
@@ -321,11 +327,11 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'lat
 }
 
 /** The ids of the calls that a line shows. */
-export const idsIn = ({ segments }: Line): readonly string[] =>
+export const idsIn = ({ segments }: EpochLine): readonly string[] =>
   segments.flatMap((segment) => (segment.type === 'unit' ? [...segment.unit.tools.keys()] : []))
 
 /** What a track is at this moment. */
-export const begunOf = (track: Track): Begun => {
+export const begunOf = (track: Track): LineStart => {
   const { line, length, lastAt, compactAt, declined, factor, activeFrom, asked, settling, heard } = track
   const { count, counts, applied, base, summaries, pages } = track.notes
   const facts: Facts = {
@@ -346,7 +352,7 @@ export const begunOf = (track: Track): Begun => {
 }
 
 /** Whether the message at a position has a line of its own, and is not hidden behind a gap marker. */
-const isSaid = ({ segments }: Line, position: number): boolean => {
+const isSaid = ({ segments }: EpochLine, position: number): boolean => {
   const segment = segmentAt(segments, segments.length, position)
   if (segment?.type !== 'gap') return segment?.type === 'unit'
   return segment.briefs.some(({ from, to }) => position >= from && position < to)
@@ -356,9 +362,10 @@ const isSaid = ({ segments }: Line, position: number): boolean => {
  * The tokens that calls must have read beyond what a compaction leaves, before it is worth what it rewrites. In between, each
  * call that waits costs what it reads, and each that does not, what is rewritten the sooner.
  */
-const priceOf = (line: Line, next: Line): number => {
+const priceOf = (line: EpochLine, next: EpochLine): number => {
   let same = 0
-  while (same < next.items.length && isSame(line.items[same]?.message, (next.items[same] as Sourced).message)) same += 1
+  while (same < next.items.length && isSame(line.items[same]?.message, (next.items[same] as SourcedMessage).message))
+    same += 1
   return timesRead * (tokensOf(next) - (next.sums[same] as number))
 }
 
@@ -379,8 +386,8 @@ const leastGrowth = 5000
 const mostGrowth = 0.3
 
 /** A unit at the end of a line: in full; but an answer that was moved to its call goes the way of the call. */
-const arriving = (unit: Unit, { segments, renderer }: Line): Segment => {
-  if (unit.lentTo === undefined || unit.said.length > 0) return shown(unit)
+const arriving = (unit: Unit, { segments, renderer }: EpochLine): Segment => {
+  if (unit.lentTo === undefined || unit.said.length > 0) return showUnit(unit)
   const owner = segmentAt(segments, segments.length, unit.lentTo.from)
   return owner?.type === 'unit' && owner.unit === unit.lentTo
     ? lentTo(owner, unit, renderer)

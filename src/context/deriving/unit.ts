@@ -5,9 +5,9 @@
 import { user, type Message, type ToolResultPart } from '../../message/index.ts'
 import { degradationPath, minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import { briefOf, tokensAfter, wholeOf, type Brief } from '../showing/brief.ts'
-import { back, countKind, type Hidden, type RecallName } from '../showing/marker.ts'
-import { cut, longestIn, represent, ruleLimit } from '../showing/represent.ts'
-import type { ContextSource, Sourced } from './source.ts'
+import { countKind, recallHint, type HiddenEntries, type RecallName } from '../showing/marker.ts'
+import { cutText, longestIn, represent, ruleLimit } from '../showing/represent.ts'
+import type { ContextSource, SourcedMessage } from './source.ts'
 import { once } from '../once.ts'
 import type { Estimator } from '../counting/tokens.ts'
 
@@ -25,7 +25,7 @@ export interface Unit {
   /** Its pages in order, then those of later positions whose results answer its calls. */
   readonly pages: readonly Page[]
   /** What it says at `full`. Empty, if what was recorded can't stand here. */
-  readonly said: readonly Said[]
+  readonly said: readonly FullMessage[]
   /** Positions with a result that nothing was waiting for: it can only be pointed at. */
   readonly strays: readonly number[]
   /** Who says what was recorded here: an answer that came late stands at its call. */
@@ -37,7 +37,7 @@ export interface Unit {
 }
 
 /** A message of a unit as it is said in full, with the page of its content. */
-export interface Said extends Sourced {
+export interface FullMessage extends SourcedMessage {
   readonly page: Page
 }
 
@@ -45,14 +45,14 @@ export interface Said extends Sourced {
  * How a unit is shown: at a level, or cut: of each text, result and argument at most `longest` UTF-16 units, head and tail,
  * and everything shorter as it was recorded.
  */
-export interface Shown {
+export interface ShownAs {
   readonly level: ShownLevel
   readonly longest?: number | undefined
 }
 
 /** A unit as it is shown. */
-export interface Rendered {
-  readonly items: readonly Sourced[]
+export interface RenderedUnit {
+  readonly items: readonly SourcedMessage[]
   readonly tokens: number
 }
 
@@ -66,11 +66,11 @@ interface Facts {
   /** The texts of its longer results, and where they stand. */
   readonly answers: readonly { readonly text: string; readonly position: number }[]
   /** Its renderings, by level and cut. */
-  readonly shown: Map<string, Rendered>
+  readonly shown: Map<string, RenderedUnit>
   /** What cuts take, by level and step: a search asks for the same ones again and again. */
   readonly cuts: Map<string, number>
   brief?: Brief
-  hidden?: Hidden
+  hidden?: HiddenEntries
 }
 
 /** A level at which something of the content is shown. */
@@ -81,17 +81,17 @@ export const rankOf = (level: ResidencyLevel): number => ranks.get(level) ?? -1
 const ranks: ReadonlyMap<ResidencyLevel, number> = new Map(residencyLevels.map((level, rank) => [level, rank]))
 
 /** What notes have made of pages, by position. */
-export type Retagged = ReadonlyMap<number, PageKind>
+export type KindChanges = ReadonlyMap<number, PageKind>
 
 /** Reads units at levels, each once. */
 export class Renderer {
   readonly estimate: Estimator
   /** The tool that markers name. */
   readonly recall: RecallName
-  readonly #retagged: Retagged
+  readonly #retagged: KindChanges
   readonly #frame: number
 
-  constructor(estimate: Estimator, retagged: Retagged, recall: RecallName) {
+  constructor(estimate: Estimator, retagged: KindChanges, recall: RecallName) {
     this.estimate = estimate
     this.recall = recall
     this.#retagged = retagged
@@ -116,7 +116,7 @@ export class Renderer {
     }
   })
 
-  at(unit: Unit, as: Shown): Rendered {
+  at(unit: Unit, as: ShownAs): RenderedUnit {
     const { shown } = this.factsOf(unit)
     const key = as.longest === undefined ? as.level : `${as.level}${as.longest}`
     const found = shown.get(key) ?? this.#render(unit, as)
@@ -125,7 +125,7 @@ export class Renderer {
   }
 
   /** The same, where compressed answers in `given` (by their text) are referred to and not repeated. */
-  beside(unit: Unit, as: Shown, given: Map<string, number>): Rendered {
+  beside(unit: Unit, as: ShownAs, given: Map<string, number>): RenderedUnit {
     const { level, longest } = as
     const { answers } = this.factsOf(unit)
     const isGiven = (text: string, index: number): boolean =>
@@ -137,8 +137,8 @@ export class Renderer {
     return this.at(unit, as)
   }
 
-  #render(unit: Unit, { level, longest }: Shown, given?: Map<string, number>): Rendered {
-    const items: Sourced[] = []
+  #render(unit: Unit, { level, longest }: ShownAs, given?: Map<string, number>): RenderedUnit {
+    const items: SourcedMessage[] = []
     let tokens = 0
     const add = (message: Message, source: ContextSource): void => {
       items.push({ message, source })
@@ -160,7 +160,7 @@ export class Renderer {
           ? message
           : longest === undefined
             ? represent(message, own, recorded)
-            : cut(message, longest, recorded, level === 'structured')
+            : cutText(message, longest, recorded, level === 'structured')
       if (shown === message && (longest !== undefined || own === 'full')) add(message, source)
       else
         add(
@@ -182,7 +182,7 @@ export class Renderer {
    * The fullest cut of a unit that takes at most so many tokens; undefined, if the shortest takes more. Of what the user
    * `asked` the shortest is given then, too: it is the least that any context holds of it.
    */
-  cutTo(unit: Unit, tokens: number, asked: boolean): Shown | undefined {
+  cutTo(unit: Unit, tokens: number, asked: boolean): ShownAs | undefined {
     const { cuts, minimum } = this.factsOf(unit)
     const rule = !asked && minimum !== 'pointer'
     const level = rule ? 'structured' : 'compressed'
@@ -201,7 +201,7 @@ export class Renderer {
   }
 
   /** What a marker says of a unit. */
-  hidden(unit: Unit): Hidden {
+  hidden(unit: Unit): HiddenEntries {
     const facts = this.factsOf(unit)
     if (facts.hidden !== undefined) return facts.hidden
     const { from, to, pages } = unit
@@ -223,7 +223,7 @@ export class Renderer {
     return only === undefined || unit.said.length > 1 ? undefined : wholeOf(only.message, this.brief(unit), this.#count)
   }
 
-  /** What a brief takes, after another. */
+  /** The tokens of a brief after another one. */
   briefTokens(brief: Brief, before: Brief | undefined): number {
     return before === undefined ? brief.tokens : tokensAfter(brief, before, this.#count)
   }
@@ -249,7 +249,7 @@ const stepOf = (length: number): number =>
 const shortestCut = 120
 const lengthStep = 1.03
 
-/** Of what the user asked so many characters are always there, in several parts of each a share. */
+/** The characters of the user's question that are always shown, shared among its parts. */
 const leastAsked = ({ said }: Unit): number =>
   askedLength /
   Math.max(
@@ -284,7 +284,7 @@ const lastFitting = (
 
 const strayMarker = (position: number, recall: RecallName): Message =>
   user(
-    `[${position}: a tool result that nothing was waiting for is not shown here${back('; ', recall, position, ' gives it back')}]`,
+    `[Message ${position} is not shown: it is a tool result without a tool call.${recallHint(' Call', recall, position, ' to read it.')}]`,
   )
 
 /** An answer shorter than this costs little more than a reference to where it was given before. */

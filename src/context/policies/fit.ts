@@ -25,7 +25,7 @@ export const activeFits = (selection: Selection): boolean =>
  *
  * Cost    O(candidates) for each rung above the one that fits; a few
  */
-export const fitted = (selection: Selection, goal: number): readonly Choice[] => {
+export const fitBudget = (selection: Selection, goal: number): readonly Choice[] => {
   const { candidates } = selection
   const least = candidates.map((candidate): Choice => {
     if (candidate.asked) return within(candidate, 0)
@@ -38,7 +38,7 @@ export const fitted = (selection: Selection, goal: number): readonly Choice[] =>
   const order = [...rules, ...asks, ...of((candidate) => gives(candidate) && !candidate.asked)]
   const most = Math.min(goal, (goal - measure(selection, least)) * 1.1 + 2 * selection.markerTokens)
   for (let rung = rungBelow(most); rung >= 0; rung--) {
-    const choices = shared(candidates, least, order, lowestRung * rungStep ** rung)
+    const choices = shareRoom(candidates, least, order, lowestRung * rungStep ** rung)
     if (measure(selection, choices) <= goal) return choices
   }
   return least
@@ -48,7 +48,7 @@ export const fitted = (selection: Selection, goal: number): readonly Choice[] =>
  * Choices where the candidates in their order get what they need of some room: rules whole, each other at most an eighth,
  * and more where all have theirs.
  */
-const shared = (
+const shareRoom = (
   candidates: readonly Candidate[],
   least: readonly Choice[],
   order: readonly number[],
@@ -59,7 +59,7 @@ const shared = (
     .filter((index) => gives(candidates[index] as Candidate))
     .map((index) => tokensIn(candidates, index))
   const rules = sum(order.map((index) => tokensIn(candidates, index))) - sum(sizes)
-  const share = Math.max(stepped(levelled(sizes, Math.max(0, room - rules))), room * largestShare)
+  const share = Math.max(stepBelow(levelFor(sizes, Math.max(0, room - rules))), room * largestShare)
   // In steps: a cut that changed with every call would change what a provider's cache holds.
   const step = (room * largestShare) / 2
   let left = room
@@ -80,7 +80,7 @@ const lowestRung = 16
 const rungStep = 1.03
 
 /** The largest of a few limits: so that one stays the same from call to call. */
-const stepped = (limit: number): number => limitStep ** Math.floor(Math.log(limit) / Math.log(limitStep))
+const stepBelow = (limit: number): number => limitStep ** Math.floor(Math.log(limit) / Math.log(limitStep))
 
 const limitStep = 1.1
 
@@ -89,9 +89,9 @@ const limitStep = 1.1
  * third of the budget holds; then the others in their order, and of the first that does not fit as much as does. A larger
  * budget never shows less of anything.
  */
-export const packed = (selection: Selection, order: readonly number[]): readonly Choice[] => {
+export const packWindow = (selection: Selection, order: readonly number[]): readonly Choice[] => {
   const { candidates, budget } = selection
-  if (!activeFits(selection)) return fitted(selection, budget)
+  if (!activeFits(selection)) return fitBudget(selection, budget)
   const choices = activeOnly(selection)
   const now = adjusting(selection, choices)
   const rules = [...candidates.keys()].filter(
@@ -99,7 +99,7 @@ export const packed = (selection: Selection, order: readonly number[]): readonly
   )
   const least = sum(rules.map((index) => (candidates[index] as Candidate).tokens(choices[index] as Choice)))
   const forRules = Math.min(budget - now.total + least, Math.max(least, budget * shareOfRules))
-  const most = levelled(
+  const most = levelFor(
     rules.map((index) => tokensIn(candidates, index)),
     forRules,
   )
@@ -128,7 +128,7 @@ export const packed = (selection: Selection, order: readonly number[]): readonly
 const isUsed = (tokens: number, room: number): boolean => tokens >= enough * room
 
 /** Choices with what remains up to `goal` given to the newest that fell: whole, or as much of it as fits. */
-export const filled = (selection: Selection, from: readonly Choice[], goal: number): readonly Choice[] => {
+export const fillRoom = (selection: Selection, from: readonly Choice[], goal: number): readonly Choice[] => {
   const now = adjusting(selection, from)
   for (let index = from.length - 1; index >= 0 && goal - now.total > worthFilling; index--) {
     const candidate = selection.candidates[index] as Candidate
@@ -154,7 +154,7 @@ const within = (candidate: Candidate, tokens: number): Choice => {
 }
 
 /** The most that each may take so that together they take no more than `room`: those that take more give first. */
-const levelled = (sizes: readonly number[], room: number): number => {
+const levelFor = (sizes: readonly number[], room: number): number => {
   let left = room
   const rising = sizes.toSorted((a, b) => a - b)
   for (const [index, size] of rising.entries()) {

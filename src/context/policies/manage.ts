@@ -70,7 +70,7 @@ export const manageHistory = (view: View<Message>, options: ManageOptions): Mana
   else tokens('maxTokens', limit)
   const estimate = options.maxTokens === undefined ? charactersOf : (options.estimate ?? estimateTokens)
   const retained = retainedIn(view, notes, markOf)
-  const policy = managed(new Set(retained))
+  const policy = managedPolicy(new Set(retained))
   const within = (budget: number): Either<ContextFault, DerivedContext> =>
     deriveContext(view, { budget, policy, estimate, notes, previous })
   let derived = within(limit)
@@ -84,11 +84,11 @@ export const manageHistory = (view: View<Message>, options: ManageOptions): Mana
   )
 }
 
-/** An answer that nothing was waiting for is in no context, whatever the limit. */
+/** A result without a call is in no context, at any limit. */
 const canBeWhole = (positions: readonly number[], unlimited: Either<ContextFault, DerivedContext>): boolean =>
   isRight(unlimited) && positions.some((position) => unlimited.right.residency.at(position) === 'full')
 
-const managed = (retained: ReadonlySet<number>): Policy => ({
+const managedPolicy = (retained: ReadonlySet<number>): Policy => ({
   name: 'managed',
   choose: 'always',
   keeps: retained,

@@ -23,7 +23,7 @@ export type Mark =
  * @example
  * history.append(marked(user('Keep the public names.'), { mark: 'feedback' }))
  */
-export const marked = (message: Message, mark: Mark): Message => {
+export const markMessage = (message: Message, mark: Mark): Message => {
   const ours = message.meta?.['indelible']
   const before = typeof ours === 'object' && ours !== null && !Array.isArray(ours) ? ours : {}
   return { ...message, meta: { ...message.meta, indelible: { ...before, ...mark } } }
@@ -36,7 +36,7 @@ export const marked = (message: Message, mark: Mark): Message => {
  */
 export type MarkOf = (message: Message) => Mark | undefined
 
-/** The mark under `indelible` in a message's `meta`; undefined for what is none. */
+/** The mark under `indelible` in a message's `meta`; undefined if there is no valid one. */
 export const markInMeta: MarkOf = ({ meta }) => {
   const mark = meta?.['indelible']
   if (typeof mark !== 'object' || mark === null || !hasField(mark, 'mark')) return undefined
@@ -47,7 +47,7 @@ export const markInMeta: MarkOf = ({ meta }) => {
   return kind === 'proposal' && typeof id === 'string' ? { mark: kind, id } : undefined
 }
 
-/** For a message that says some of what another says: the mark of that. */
+/** The mark of a message that repeats part of another. */
 export const markedAs = ({ meta }: Message): Pick<Message, 'meta'> => {
   const mark = meta?.['indelible']
   return mark === undefined ? {} : { meta: Object.freeze({ indelible: mark }) }

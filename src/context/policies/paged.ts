@@ -6,9 +6,10 @@
  * the oldest first, and first of all those that came since the last compaction, so that what stands before them stays
  * cached.
  */
+import { textVersion } from '../showing/marker.ts'
 import { optionsOf } from '../../json/index.ts'
 import { adjusting, degrade, isEvidence, isLines, isProtected, newestOf } from './degrade.ts'
-import { activeFits, filled } from './fit.ts'
+import { activeFits, fillRoom } from './fit.ts'
 import { leastUsed, type Candidate, type Choice, type Policy, type Selection } from './policy.ts'
 
 /** The threshold of a paged policy. */
@@ -40,7 +41,7 @@ const policies = new Map<number, Policy>()
 const pagedOf = (lowWater: number): Policy =>
   Object.freeze<Policy>({
     name: 'paged',
-    version: `${lowWater}`,
+    version: `${textVersion}/${lowWater}`,
     choose: 'epochs',
     talks: true,
     highWater: lowWater,
@@ -52,7 +53,7 @@ const pagedOf = (lowWater: number): Policy =>
       const turn = candidates.reduce((sum, { active, level, tokens }) => sum + (active ? tokens(level) : 0), 0)
       const goal = fits ? Math.max(low, Math.min(turn, budget * mostOfTurn)) : low
       const most = Math.max(goal, low + budget * roomForSettled)
-      const lines = thinned(selection, low * mostLines)
+      const lines = thinRanges(selection, low * mostLines)
       const givers = giversIn(selection, fits)
       let now = adjusting(selection, lines)
       for (const to of sparedTo(candidates)) {
@@ -68,7 +69,7 @@ const pagedOf = (lowWater: number): Policy =>
       for (const [index, { asked, active, kept }] of candidates.entries())
         if (now.total > budget && asked && active && !kept)
           now.set(index, { tokens: Math.max(budget * leastAsked, low - now.without(index)) })
-      return filled(selection, degrade(selection, now.levels), low)
+      return fillRoom(selection, degrade(selection, now.levels), low)
     },
   })
 
@@ -90,7 +91,7 @@ const giversIn = (selection: Selection, fits: boolean): readonly number[] => {
 }
 
 /** Everything as it is; but where the lines of ranges take more than `most`, each range with less of them. */
-const thinned = ({ candidates }: Selection, most: number): readonly Choice[] => {
+const thinRanges = ({ candidates }: Selection, most: number): readonly Choice[] => {
   const taken = candidates.reduce((sum, one) => sum + (isLines(one) ? one.tokens(one.level) : 0), 0)
   return candidates.map((one): Choice =>
     taken > most && isLines(one)
@@ -115,7 +116,7 @@ const sparedTo = (candidates: readonly Candidate[]): readonly number[] => {
   return places.toReversed()
 }
 
-/** So much of what a compaction leaves may be lines of ranges; where they take more, so much of that is left of them. */
+/** The share of a compacted context that lines of ranges may take, and to which they are thinned if they take more. */
 const mostLines = 0.35
 const thinnedTo = 0.8
 /** A turn that fits may take so much of the budget before anything else is asked of it. */

@@ -11,7 +11,7 @@ import type { Brief } from '../showing/brief.ts'
 import { wordsIn } from '../recall/words.ts'
 
 /** What a conversation has said up to a message, for what is new in the next. */
-export interface Heard {
+export interface SaidSoFar {
   /** Whether no message has called a tool. */
   isTalk: boolean
   /** What was said, and names and numbers: each with the message that had it last. */
@@ -23,7 +23,7 @@ export interface Heard {
   asks: boolean
 }
 
-export const heardNothing = (): Heard => ({
+export const heardNothing = (): SaidSoFar => ({
   isTalk: true,
   terms: new Map(),
   details: new Map(),
@@ -33,7 +33,7 @@ export const heardNothing = (): Heard => ({
 })
 
 /** The worth of a message, between 0 and 1: how probable it is that a question asks for it. Call it in the record's order. */
-export const weigh = (message: Message, tokens: number, heard: Heard): number => {
+export const weigh = (message: Message, tokens: number, heard: SaidSoFar): number => {
   const text = textOf(message)
   const answers = heard.asks
   const { novel, names, numbers } = hear(message, heard)
@@ -45,12 +45,12 @@ export const weigh = (message: Message, tokens: number, heard: Heard): number =>
     (text.trimEnd().endsWith('?') ? weights.question : 0) +
     (answers ? weights.answer : 0) +
     weights.length * (Math.log(tokens) - 4) +
-    (quoted.test(text) ? weights.quotes : 0)
+    (quotationMark.test(text) ? weights.quotes : 0)
   return 1 / (1 + Math.exp(-sum))
 }
 
 /** Take in what a message says, and count what of it is new. */
-export const hear = (message: Message, heard: Heard): { novel: number; names: number; numbers: number } => {
+export const hear = (message: Message, heard: SaidSoFar): { novel: number; names: number; numbers: number } => {
   const text = textOf(message)
   const at = (heard.messages += 1)
   const found = { novel: 0, names: 0, numbers: 0 }
@@ -61,7 +61,7 @@ export const hear = (message: Message, heard: Heard): { novel: number; names: nu
     return last === undefined || at - last > forgottenAfter
   }
   for (const { terms } of wordsIn(text))
-    for (const term of terms) if (isNew(heard.terms, term, remembered)) found.novel += 1
+    for (const term of terms) if (isNew(heard.terms, term, mostRemembered)) found.novel += 1
   let end = 0
   for (const { 0: word, index } of text.matchAll(wordLike)) {
     const opens = end === 0 || sentenceEnd.test(text.slice(end, index))
@@ -86,19 +86,19 @@ const weights = {
 } as const
 /** A name or a number is news again after so many messages, and any other word after so many. */
 const forgottenAfter = 30
-export const remembered = 1000
+export const mostRemembered = 1000
 const wordLike = /[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu
 const sentenceEnd = /[.!?:;\n"“”()]/u
 const digit = /\p{N}/u
 const capital = /^\p{Lu}/u
-const quoted = /["“«„]/u
+const quotationMark = /["“«„]/u
 
 /** A message that a marker stands for: its forms, and what it is worth. */
-export interface Told {
+export interface MarkedMessage {
   /** The form it has now; undefined if it is still a message of its own. It never gets a fuller one. */
   readonly now: Brief | undefined
   readonly line: Brief
-  /** The tokens of the line behind the one before it. */
+  /** The tokens that the line adds after the one before it. */
   readonly lineTokens: number
   readonly whole: Brief | undefined
   readonly worth: number
@@ -108,7 +108,7 @@ export interface Told {
  * The forms that are worth the most within so many tokens: steps from nothing to a line to the whole message, those
  * first that give the most for their tokens.
  */
-export const formsWithin = (told: readonly Told[], room: number): readonly (Brief | undefined)[] => {
+export const formsWithin = (told: readonly MarkedMessage[], room: number): readonly (Brief | undefined)[] => {
   interface Step {
     readonly index: number
     readonly to: Brief

@@ -12,8 +12,8 @@ import { amount } from '../../task/index.ts'
 import { recallFaultText, type RecallFault, type RecallRequest } from '../fault.ts'
 import { endOf, indexIn } from '../deriving/positions.ts'
 import { plain } from '../showing/represent.ts'
-import { lexicalSearch, type Found, type RecallSearch } from './search.ts'
-import { beginning, elidedCharacters, foldText, grouped, headAndTail, slicedAt } from '../showing/shorten.ts'
+import { lexicalSearch, type RecallMatch, type RecallSearch } from './search.ts'
+import { beginning, elidedCharacters, foldText, groupThousands, headAndTail, slicedAt } from '../showing/shorten.ts'
 
 /** How to search, and what may be recalled. */
 export interface RecallOptions {
@@ -71,7 +71,7 @@ export const recall = (
   amount('limit', limit, { unit: 'results', whole: true })
   amount('around', around, { unit: 'messages', whole: true })
   try {
-    return allowed(
+    return allowedMatches(
       view,
       request,
       hasField(request, 'position') ? [] : search.search(view, request.query, limit),
@@ -82,11 +82,11 @@ export const recall = (
   }
 }
 
-/** Of what was asked for or found, what may be given out. */
-const allowed = (
+/** The requested or found entries that may be returned. */
+const allowedMatches = (
   view: View<Message>,
   request: RecallRequest,
-  matches: readonly Found[],
+  matches: readonly RecallMatch[],
   { allow = () => true, around = 1 }: RecallOptions,
 ): Either<RecallFault, readonly Recalled[]> => {
   const at = (position: number): RecalledEntry | undefined => {
@@ -190,7 +190,7 @@ export const recallTool = (view: () => View<Message>, options: RecallToolOptions
 }
 
 const description =
-  'Gives back earlier parts of this conversation that are not shown, or only in short. Ask for the position that a marker names, or search for words.'
+  'Returns earlier parts of this conversation that are shortened or not shown. Pass a position that a marker names, or words to search for.'
 
 /** The schema of every recall tool: by it a tool is known as one, whatever it is called. */
 export const recallParameters: JsonObject = Object.freeze({
@@ -225,7 +225,7 @@ const whole = (entry: Recalled, offset: number, most: number): string => {
   const said = entry.message.content.map(plain).join('\n')
   const part = slicedAt(said, offset, most)
   const end = offset + part.length
-  return `${titleOf(entry)}\n${part}${end < said.length ? `\n[characters ${grouped(offset)}–${grouped(end - 1)} of ${grouped(said.length)}; go on with {"position": ${entry.position}, "offset": ${end}}]` : ''}`
+  return `${titleOf(entry)}\n${part}${end < said.length ? `\n[Characters ${groupThousands(offset)}–${groupThousands(end - 1)} of ${groupThousands(said.length)}. To read on, use {"position": ${entry.position}, "offset": ${end}}.]` : ''}`
 }
 
 const list = (entries: readonly Recalled[], most: number): string => {

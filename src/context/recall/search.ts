@@ -19,11 +19,11 @@ export interface RecallSearch {
    *
    * @returns the results, best first; empty if nothing matches. A failure throws
    */
-  readonly search: (view: View<Message>, query: string, limit: number) => readonly Found[]
+  readonly search: (view: View<Message>, query: string, limit: number) => readonly RecallMatch[]
 }
 
 /** A result of a search. */
-export interface Found {
+export interface RecallMatch {
   /** The position in the record: `view.positionAt` of the index in the view. */
   readonly position: number
   /** How well it matches. Higher is better. */
@@ -47,7 +47,7 @@ export const lexicalSearch = (): RecallSearch => {
         Object.freeze({
           position: view.positionAt(at) as number,
           score: scores[at] as number,
-          words: met(index, asked, at),
+          words: matchedWords(index, asked, at),
         }),
       )
       const least = leastOfBest * (found[0]?.score ?? 0)
@@ -74,7 +74,7 @@ interface Index {
 }
 
 /** A word of a query: the terms it is found by, each with what it is worth. */
-type Asked = readonly (readonly [term: string, worth: number])[]
+type QueryTerms = readonly (readonly [term: string, worth: number])[]
 
 /** How much of a query is read, in UTF-16 units, and how many different words of it are looked for. */
 const longestQuery = 2000
@@ -126,7 +126,7 @@ const newTerm = (index: Index, term: string): Postings => {
 }
 
 /** The words of a query that stand in the record, or whose kin do. Stop words only where there is nothing else. */
-const termsOf = (index: Index, query: string, length: number): readonly Asked[] => {
+const termsOf = (index: Index, query: string, length: number): readonly QueryTerms[] => {
   const words = new Map<string, readonly string[]>()
   for (const { said, terms } of wordsIn(query.slice(0, longestQuery))) {
     if (words.size === mostWords) break
@@ -134,7 +134,7 @@ const termsOf = (index: Index, query: string, length: number): readonly Asked[] 
   }
   const telling = [...words].filter(([said]) => !isStopWord(said))
   const looked = new Set<string>()
-  const asked: Asked[] = []
+  const asked: QueryTerms[] = []
   for (const [, [term = '', ...parts]] of telling.length > 0 ? telling : words) {
     if (looked.has(term)) continue
     looked.add(term)
@@ -153,7 +153,7 @@ const termsOf = (index: Index, query: string, length: number): readonly Asked[] 
  * Terms that begin like a term. If it stands nowhere, those that differ from it in their endings, too, and its near
  * misses with the same first letter.
  */
-const kinOf = (index: Index, term: string, length: number): Asked => {
+const kinOf = (index: Index, term: string, length: number): QueryTerms => {
   if (term.length < 3) return []
   const kin = beginning(index, term, length).map(
     (other) => [other, (prefixWorth * term.length) / other.length] as const,
@@ -181,7 +181,7 @@ const beginning = (index: Index, letters: string, length: number): readonly stri
 }
 
 /** The terms that are worth most, each once. */
-const nearest = (terms: Asked): Asked => {
+const nearest = (terms: QueryTerms): QueryTerms => {
   const most = new Map<string, number>()
   for (const [term, worth] of terms) most.set(term, Math.max(worth, most.get(term) ?? 0))
   return [...most].toSorted(([, a], [, b]) => b - a).slice(0, mostTaken)
@@ -222,10 +222,10 @@ const leastWeight = 0.5
 /** How much of the best score a message must have that has none of the words itself. */
 const leastOfBest = 0.3
 /** More words than a query has: those of the message itself. */
-const own = 128
+const ownWords = 128
 
 /** What each position is worth; 0 where it has nothing to do with the query. */
-const scoresOf = (index: Index, asked: readonly Asked[], length: number): Float64Array => {
+const scoresOf = (index: Index, asked: readonly QueryTerms[], length: number): Float64Array => {
   const scores = new Float64Array(length)
   const covered = new Float64Array(length)
   const seen = new Int32Array(length)
@@ -255,7 +255,7 @@ const scoresOf = (index: Index, asked: readonly Asked[], length: number): Float6
       const full = saturation * (1 - lengthPart + (lengthPart * said) / average)
       const score = (weight * often * (saturation + 1)) / (often + full)
       give(position, score)
-      words[position] = own
+      words[position] = ownWords
       if (!spreads) continue
       for (const [distance, share] of neighbours)
         give(position + distance, score * (distance === 1 && index.asks[position] === true ? answerShare : share))
@@ -277,11 +277,11 @@ const scoresOf = (index: Index, asked: readonly Asked[], length: number): Float6
 }
 
 /** The latest postings of a term before a position, and what it is worth. */
-interface Listed extends Postings {
+interface TermPostings extends Postings {
   readonly worth: number
 }
 
-const listsOf = (index: Index, word: Asked, length: number): readonly Listed[] =>
+const listsOf = (index: Index, word: QueryTerms, length: number): readonly TermPostings[] =>
   word.map(([term, worth]) => {
     const { at, times } = index.terms.get(term) as Postings
     const to = firstFrom(at, length)
@@ -291,10 +291,10 @@ const listsOf = (index: Index, word: Asked, length: number): readonly Listed[] =
       : { at: at.slice(from, to), times: times.slice(from, to), worth }
   })
 
-const entriesIn = (lists: readonly Listed[]): number => lists.reduce((sum, { at }) => sum + at.length, 0)
+const entriesIn = (lists: readonly TermPostings[]): number => lists.reduce((sum, { at }) => sum + at.length, 0)
 
 /** Where a word stands in any of its terms. */
-const together = (lists: readonly Listed[]): Postings => {
+const together = (lists: readonly TermPostings[]): Postings => {
   const [only] = lists
   if (lists.length === 1 && only?.worth === 1) return only
   const often = new Map<number, number>()
@@ -317,7 +317,7 @@ const best = (scores: Float64Array, limit: number): readonly number[] => {
 }
 
 /** The words of a message that were asked for, as they stand in it. */
-const met = (index: Index, asked: readonly Asked[], position: number): readonly string[] => {
+const matchedWords = (index: Index, asked: readonly QueryTerms[], position: number): readonly string[] => {
   const terms = new Set(asked.flat().flatMap(([term]) => (stands(index.terms.get(term), position) ? [term] : [])))
   const words = new Set<string>()
   if (terms.size > 0)

@@ -18,7 +18,7 @@ export interface Word {
  */
 export function* wordsIn(text: string): Generator<Word> {
   for (const [found] of text.matchAll(word)) {
-    if (unspaced.test(found)) {
+    if (unspacedScript.test(found)) {
       const characters = [...found]
       const pairs = characters.slice(1).map((next, index) => `${characters[index]}${next}`)
       for (const said of pairs.length === 0 ? characters : pairs) yield { said, terms: [said] }
@@ -35,7 +35,7 @@ export const isStopWord = (said: string): boolean => stopWords.has(said)
 /** Letters with their marks, and digits; a run of a script that writes no spaces is a word of its own. */
 const word =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}ー々]+|(?:(?![\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}])[\p{L}\p{M}\p{N}])+/gu
-const unspaced = /^[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}ー々]/u
+const unspacedScript = /^[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}ー々]/u
 const hump = /\p{Ll}\p{Lu}/u
 const humps = /(?<=\p{Ll})(?=\p{Lu})/u
 const longestWord = 32

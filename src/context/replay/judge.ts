@@ -33,14 +33,14 @@ export interface ContextFaults {
 }
 
 /** How much of each message a context shows: the rank of its level, or `absent`. */
-export type Shown = Readonly<Uint8Array>
+export type ShownLevels = Readonly<Uint8Array>
 
 export const absent = 4
 
 /** What was found of one context. `refetch` is for who knows what comes next. */
-export interface Judged {
+export interface Judgement {
   /** Valid until the next context is judged. */
-  readonly shown: Shown
+  readonly shown: ShownLevels
   readonly faults: Omit<ContextFaults, 'refetch'>
 }
 
@@ -54,7 +54,7 @@ export const judgeOf = (
   view: View<Message>,
   kindOf: (index: number) => PageKind,
   estimate: Estimator,
-): ((context: Judgeable, length?: number) => Judged) => {
+): ((context: Judgeable, length?: number) => Judgement) => {
   const kinds = Array.from({ length: view.length }, (_, index) => kindOf(index))
   const least = Uint8Array.from(kinds, (kind) => rankOf(minFidelity(kind)))
   const questions = questionsIn(view)
@@ -172,25 +172,25 @@ const isSpokenAs = ({ role, content }: Message, recorded: Message | undefined): 
     (role === 'tool' && recorded?.content.some(({ type }) => type === 'tool_result') === true))
 
 /** What a marker says of itself: the range it stands for, the position it gives back, and the numbers that its lines begin with. */
-interface Said {
+interface MarkerFacts {
   readonly range: string | undefined
   readonly back: string | undefined
   readonly numbers: ReadonlySet<string>
 }
 
-const saidIn = ({ content }: Message): Said => {
+const saidIn = ({ content }: Message): MarkerFacts => {
   const text = content
     .filter(isText)
     .map((part) => part.text)
     .join('\n')
   const [first = ''] = text.split('\n', 1)
   return {
-    range: /^\[(?:summary of )?(\d+(?:–\d+)?)\b/.exec(first)?.[1],
+    range: /^\[(?:messages? |summary of (?:messages )?)?(\d+(?:–\d+)?)\b/i.exec(first)?.[1],
     back: /\{"position": (\d+)\}/.exec(first)?.[1],
     numbers: new Set(text.match(/^\d+(?= )/gm)),
   }
 }
 
 /** Whether a message names exactly these positions, and no other way back than theirs. */
-const names = ({ range, back }: Said, from: number, to: number): boolean =>
+const names = ({ range, back }: MarkerFacts, from: number, to: number): boolean =>
   range === (to - from === 1 ? `${from}` : `${from}–${to - 1}`) && (back ?? `${from}`) === `${from}`

@@ -188,19 +188,19 @@ const answersIn = (recording: readonly Message[]): ReadonlyMap<string, readonly 
 /** Equal for calls that ask the same: the name, and the arguments as JSON. */
 const callKey = ({ name, arguments: given }: ToolCallPart): string => {
   try {
-    return `${name} ${JSON.stringify(sorted(JSON.parse(given)))}`
+    return `${name} ${JSON.stringify(sortKeys(JSON.parse(given)))}`
   } catch {
     return `${name} ${given.trim()}`
   }
 }
 
-const sorted = (value: unknown): unknown => {
+const sortKeys = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(sorted)
+  if (Array.isArray(value)) return value.map(sortKeys)
   return Object.fromEntries(
     Object.entries(value)
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, field]) => [name, sorted(field)]),
+      .map(([name, field]) => [name, sortKeys(field)]),
   )
 }
 

@@ -7,7 +7,7 @@ import { textOf, toolCallsOf, type Message, type ToolCallPart, type ToolResultPa
 import type { Range } from '../../sequence/index.ts'
 import { once } from '../once.ts'
 import { errorLine, plain } from './represent.ts'
-import { beginning, foldText, grouped, slicedAt } from './shorten.ts'
+import { beginning, foldText, groupThousands, slicedAt } from './shorten.ts'
 import { textTokens, type Tokenizer } from '../counting/tokens.ts'
 import { isStopWord } from '../recall/words.ts'
 
@@ -62,7 +62,7 @@ export const wholeOf = (message: Message, line: Brief, count: Tokenizer = textTo
 }
 
 /** Briefs as a marker says them. A line that begins as the one before it has a ditto mark in place of that. */
-export const folded = (briefs: readonly Brief[]): string => {
+export const foldBriefs = (briefs: readonly Brief[]): string => {
   let before = ''
   return briefs
     .flatMap(({ text, line: short }) => {
@@ -134,7 +134,7 @@ const wordsOf = once((brief: Brief): readonly string[] => brief.text.split(/\s+/
 export const telling = (text: string, most: number): string => {
   const words: string[] = []
   let length = 0
-  for (const [said] of slicedAt(text, 0, scanned).matchAll(wordsOfProse)) {
+  for (const [said] of slicedAt(text, 0, scannedLength).matchAll(wordsOfProse)) {
     const word = said.replace(/^[.!?:'’–—-]+|[.!?:'’–—…-]+$/gu, '')
     const plain = word.toLowerCase().replaceAll('’', "'")
     if (word === '' || empty.has(plain) || (isStopWord(plain.replace(/'.*$/, '')) && !negation.test(plain))) continue
@@ -149,7 +149,7 @@ export const telling = (text: string, most: number): string => {
 }
 
 const longest = { user: 240, other: 200, beside: 80, arguments: 60, answer: 140 } as const
-const scanned = 4000
+const scannedLength = 4000
 const wordsOfProse = /[^\s,;"“”()<>|*_`]+/g
 const shortRemark = 24
 const negation = /^(?:no|not|nor|never)$|n't$/
@@ -190,7 +190,7 @@ const answerIn = (answer: ToolResultPart, given: string): string => {
   const error = answer.isError === true ? errorLine(whole, true) : undefined
   if (error !== undefined) return `failed, ${beginning(oneLine(error), longest.answer)}`
   const names = namesIn(whole, given)
-  return `${grouped(whole.length)} characters${names === '' ? '' : `, ${names}`}`
+  return `${groupThousands(whole.length)} characters${names === '' ? '' : `, ${names}`}`
 }
 
 const shortAnswer = 80

@@ -6,10 +6,10 @@
 import type { Range } from '../../sequence/index.ts'
 import { user, type Message } from '../../message/index.ts'
 import { pageKinds, type PageKind } from '../../pages/index.ts'
-import { grouped } from './shorten.ts'
+import { groupThousands } from './shorten.ts'
 
 /** A range that a marker stands for: how many entries of each kind, and the tokens they would take. */
-export interface Hidden extends Range {
+export interface HiddenEntries extends Range {
   readonly kinds: ReadonlyMap<PageKind, number>
   readonly tokens: number
 }
@@ -20,37 +20,42 @@ export interface Hidden extends Range {
  */
 export type RecallName = string | false
 
-/** How the model gets a position back, after what stands before it; nothing where it can't. */
-export const back = (before: string, recall: RecallName, position: number, gives = ''): string =>
-  recall === false ? '' : `${before}${recall} {"position": ${position}}${gives}`
+/** Counted up when the texts of this folder change: contexts of another version read differently. */
+export const textVersion = 2
 
-/** The line for a range that is not shown, and with `lines` what its messages say in short. */
-export const markerFor = ({ from, to, kinds, tokens }: Hidden, recall: RecallName, lines = ''): Message => {
-  const size = `about ${grouped(tokens)} tokens`
-  if (lines !== '') {
-    const range = to - from === 1 ? `${from} is` : `${from}–${to - 1} are`
-    return user(`[${range} in short, ${size} whole${back('; ', recall, from, ' gives one back')}]\n${lines}`)
-  }
-  if (to - from === 1)
-    return user(
-      `[${from} is not shown: ${[...kinds.keys()].join()}, ${size}${back('; ', recall, from, ' gives it back')}]`,
-    )
-  const counts = pageKinds.flatMap((kind) => (kinds.has(kind) ? [`${grouped(kinds.get(kind) ?? 0)} ${kind}`] : []))
-  return user(
-    `[${from}–${to - 1} are not shown: ${counts.join(', ')}, ${size}${back('; ', recall, from, ' gives one back')}]`,
+/** The call that gives the model a position back, between `before` and `after`; nothing where there is no such tool. */
+export const recallHint = (before: string, recall: RecallName, position: number, after = ''): string =>
+  recall === false ? '' : `${before} ${recall} with {"position": ${position}}${after}`
+
+const readOne = (recall: RecallName, { from, to }: Range): string =>
+  to - from === 1
+    ? recallHint(' Call', recall, from, ' to read it.')
+    : recall === false
+      ? ''
+      : ` Call ${recall} with a position, such as {"position": ${from}}, to read one.`
+
+/** The line for a range that is not shown; with `lines`, the line above those short forms. */
+export const markerFor = (hidden: HiddenEntries, recall: RecallName, lines = ''): Message => {
+  const { from, to, kinds, tokens } = hidden
+  const range = to - from === 1 ? `Message ${from} is` : `Messages ${from}–${to - 1} are`
+  const size = `about ${groupThousands(tokens)} tokens`
+  if (lines !== '') return user(`[${range} shortened below (${size} in full).${readOne(recall, hidden)}]\n${lines}`)
+  const counts = pageKinds.flatMap((kind) =>
+    kinds.has(kind) ? [to - from === 1 ? kind : `${groupThousands(kinds.get(kind) ?? 0)} ${kind}`] : [],
   )
+  return user(`[${range} not shown (${counts.join(', ')}; ${size}).${readOne(recall, hidden)}]`)
 }
 
 /** The message for a range that a summary stands for. */
-export const summaryFor = ({ from, to }: Range, summary: string, recall: RecallName): Message =>
-  user(`[summary of ${from}–${to - 1}${back('; ', recall, from, ' gives one back')}]\n${summary}`)
+export const summaryFor = (range: Range, summary: string, recall: RecallName): Message =>
+  user(`[Summary of messages ${range.from}–${range.to - 1}.${readOne(recall, range)}]\n${summary}`)
 
 /** One entry more of a kind, or several. */
 export const countKind = (kinds: Map<PageKind, number>, kind: PageKind, times = 1): void =>
   void kinds.set(kind, (kinds.get(kind) ?? 0) + times)
 
 /** Ranges that follow each other, as one. */
-export const joined = (ranges: readonly Hidden[]): Hidden => {
+export const joinRanges = (ranges: readonly HiddenEntries[]): HiddenEntries => {
   const kinds = new Map<PageKind, number>()
   let tokens = 0
   for (const range of ranges) {

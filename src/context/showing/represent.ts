@@ -19,11 +19,11 @@ import {
 } from '../../message/index.ts'
 import { erasedMark } from '../../message/kit.ts'
 import type { PageKind, ResidencyLevel } from '../../pages/index.ts'
-import { back, type RecallName } from './marker.ts'
-import { beginning, foldedEnds, grouped, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'
+import { recallHint, type RecallName } from './marker.ts'
+import { beginning, foldedEnds, groupThousands, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'
 
 /** The context of a message, for its representation. */
-export interface Recorded {
+export interface MessageContext {
   /** The position in the record. */
   readonly position: number
   /** Its page kind. */
@@ -41,7 +41,11 @@ export interface Recorded {
  *
  * @returns the shortened message; it shares unchanged parts with the recorded one
  */
-export const represent = (message: Message, level: Exclude<ResidencyLevel, 'pointer'>, recorded: Recorded): Message => {
+export const represent = (
+  message: Message,
+  level: Exclude<ResidencyLevel, 'pointer'>,
+  recorded: MessageContext,
+): Message => {
   if (level === 'full') return message
   const isOfRule = recorded.kind === 'constraint'
   const shorten: Shorten = {
@@ -59,7 +63,7 @@ export const represent = (message: Message, level: Exclude<ResidencyLevel, 'poin
  * A message with each text, result and argument of more than `longest` UTF-16 units cut to its head and tail (a `rule`: to
  * its outline), and larger attachments named in a line. The recorded message itself, if it has none.
  */
-export const cut = (message: Message, longest: number, recorded: Recorded, rule: boolean): Message => {
+export const cutText = (message: Message, longest: number, recorded: MessageContext, rule: boolean): Message => {
   const elided = elidedAt(recorded)
   const shorten: Shorten = {
     text: (whole) => (rule ? outline(whole, longest, elided, true) : headAndTail(whole, longest, elided)),
@@ -81,7 +85,7 @@ export const longestIn = (message: Message): number =>
 /** The first file paths a text names, each once, looked for in its first few thousand characters. */
 const filesIn = (whole: string): readonly string[] => {
   const found = new Set<string>()
-  for (const word of whole.slice(0, scanned).split(/[\s"'`()[\]{}<>,;|=]+/)) {
+  for (const word of whole.slice(0, scannedLength).split(/[\s"'`()[\]{}<>,;|=]+/)) {
     const path = word.replace(/(?::\d+)*[:.!?]*$/, '')
     if (path.length <= 120 && filePath.test(path)) found.add(path)
     if (found.size === mostFiles) break
@@ -116,7 +120,7 @@ const linesIn = (whole: string): number => {
   return lines
 }
 
-const scanned = 4000
+const scannedLength = 4000
 const mostFiles = 5
 /** Words that end like a file, or that hold a folder. Without nested repetition, so it is linear in the word. */
 const filePath = /^(?=.*[\w/]\.[A-Za-z]\w{0,7}$)(?!https?:)[\w@~./\\-]+$/
@@ -132,8 +136,8 @@ const limits = {
 export const ruleLimit = 1600
 
 /** The recorded message with other content, and without what belongs to the exact original. */
-const withContent = (message: Message, parts: readonly Part[], { position }: Recorded): Message =>
-  edited(message, (draft) => {
+const withContent = (message: Message, parts: readonly Part[], { position }: MessageContext): Message =>
+  editMessage(message, (draft) => {
     delete draft.id
     const mark = message.meta?.['indelible']
     if (mark === undefined) delete draft.meta
@@ -146,7 +150,7 @@ const withContent = (message: Message, parts: readonly Part[], { position }: Rec
  * Immer's `produce`. A recipe replaces fields, with values that are readonly again; so only the outermost object is a draft,
  * and the cast gives it the type that says so.
  */
-const edited = <T extends Message | Part>(
+const editMessage = <T extends Message | Part>(
   recorded: T,
   recipe: (draft: { -readonly [Key in keyof T]: T[Key] }) => void,
 ): T => produce(recorded as object, recipe as (draft: object) => void) as T
@@ -158,7 +162,7 @@ interface Shorten {
   readonly result: (part: ToolResultPart) => string
 }
 
-const shortPart = (part: Part, recorded: Recorded, shorten: Shorten): Part => {
+const shortPart = (part: Part, recorded: MessageContext, shorten: Shorten): Part => {
   switch (part.type) {
     case 'text':
     case 'refusal':
@@ -203,53 +207,53 @@ const attachmentLength = 6000
 
 /** A part without what belongs to the exact original. */
 const bare = <P extends Part>(part: P): P =>
-  part.meta === undefined ? part : edited(part, (draft) => void delete draft.meta)
+  part.meta === undefined ? part : editMessage(part, (draft) => void delete draft.meta)
 
 const withText = <P extends TextPart | RefusalPart>(part: P, said: string): P =>
-  part.text === said ? bare(part) : edited(bare(part), (draft) => void (draft.text = said))
+  part.text === said ? bare(part) : editMessage(bare(part), (draft) => void (draft.text = said))
 
 const withArguments = (part: ToolCallPart, given: string): ToolCallPart =>
-  part.arguments === given ? bare(part) : edited(bare(part), (draft) => void (draft.arguments = given))
+  part.arguments === given ? bare(part) : editMessage(bare(part), (draft) => void (draft.arguments = given))
 
 const withAnswer = (part: ToolResultPart, said: string): ToolResultPart => {
   const [only] = part.content
   if (part.content.length === 1 && only?.type === 'text' && only.text === said && only.meta === undefined)
     return bare(part)
-  return edited(bare(part), (draft) => void (draft.content = [text(said)]))
+  return editMessage(bare(part), (draft) => void (draft.content = [text(said)]))
 }
 
-const shortText = (whole: string, level: 'compressed' | 'structured', recorded: Recorded): string => {
+const shortText = (whole: string, level: 'compressed' | 'structured', recorded: MessageContext): string => {
   if (level === 'compressed') return foldedEnds(whole, limits.compressed.text, elidedAt(recorded))
   return outline(whole, recorded.kind === 'bootstrap' ? ruleLimit : limits.structured.text, elidedAt(recorded))
 }
 
-const shortResult = (part: ToolResultPart, level: 'compressed' | 'structured', recorded: Recorded): string => {
+const shortResult = (part: ToolResultPart, level: 'compressed' | 'structured', recorded: MessageContext): string => {
   const same = recorded.sameAs?.(part)
   if (same !== undefined) return `[same result as position ${same}]`
   if (level === 'structured') return fieldsOf(part, recorded)
   return foldedEnds(textOfResult(part, recorded), limits.compressed.result, elidedAt(recorded))
 }
 
-const textOfResult = (part: ToolResultPart, recorded: Recorded): string =>
+const textOfResult = (part: ToolResultPart, recorded: MessageContext): string =>
   part.content.map((inner) => resultText(inner, recorded)).join('\n')
 
-const resultText = (part: ResultPart, recorded: Recorded): string =>
+const resultText = (part: ResultPart, recorded: MessageContext): string =>
   part.type === 'text' ? part.text : attachmentLine(part, recorded)
 
 /** A result as its size, its error and the files that it names. Cost: O(characters). */
-const fieldsOf = (part: ToolResultPart, { position, toolOf, recall = 'recall' }: Recorded): string => {
+const fieldsOf = (part: ToolResultPart, { position, toolOf, recall = 'recall' }: MessageContext): string => {
   const said = part.content.map(plain).join('\n')
   const whole = said.trim()
   if (whole.length <= shortAnswer && part.content.every(({ type }) => type === 'text')) return whole
   const tool = toolOf?.(part.callId) ?? part.name ?? 'tool'
-  const fields = [`${tool}: ${part.isError === true ? 'error' : 'ok'}`, `${grouped(said.length)} characters`]
+  const fields = [`${tool}: ${part.isError === true ? 'error' : 'ok'}`, `${groupThousands(said.length)} characters`]
   const lines = linesIn(said)
-  if (lines > 1) fields.push(`${grouped(lines)} lines`)
+  if (lines > 1) fields.push(`${groupThousands(lines)} lines`)
   const error = errorLine(said, part.isError === true)
   if (error !== undefined) fields.push(`error: ${beginning(error, 160)}`)
   const files = filesIn(said)
   if (files.length > 0) fields.push(`files: ${files.join(' ')}`)
-  return `[${fields.join('; ')}${back('; ', recall, position)}]`
+  return `[${fields.join('; ')}${recallHint('; call', recall, position)}]`
 }
 
 /** An answer that is no longer than its fields would be is its own best summary. */
@@ -269,20 +273,20 @@ export const errorLine = (whole: string, isError: boolean): string | undefined =
 }
 
 const elidedAt =
-  ({ position, recall = 'recall' }: Recorded): Elision =>
+  ({ position, recall = 'recall' }: MessageContext): Elision =>
   (left, of) =>
-    `[… ${grouped(left)} of ${grouped(of)} characters left out${back('; ', recall, position)} …]`
+    `[… ${groupThousands(left)} of ${groupThousands(of)} characters omitted${recallHint('; call', recall, position)} …]`
 
 const attachmentLine = (
   part: Extract<Part, { readonly type: 'image' | 'file' | 'provider' }>,
-  { position, recall = 'recall' }: Recorded,
+  { position, recall = 'recall' }: MessageContext,
 ): string =>
-  `[${part.type === 'provider' ? `${part.provider} data, ${grouped(JSON.stringify(part.raw).length)} characters` : attachment(part)}${back('; ', recall, position)}]`
+  `[${part.type === 'provider' ? `${part.provider} data, ${groupThousands(JSON.stringify(part.raw).length)} characters` : attachment(part)}${recallHint('; call', recall, position)}]`
 
 const attachment = (part: Extract<Part, { readonly type: 'image' | 'file' }>): string => {
   const { source } = part
   const name = part.type === 'file' && part.name !== undefined ? `${part.name} ` : ''
   if (source.type === 'url') return `${part.type} ${name}${beginning(source.url, 120)}`
   if (source.type === 'block') return `${part.type} ${name}block ${source.id}`
-  return `${part.type} ${name}${source.mediaType}, ${grouped(Math.floor((source.data.length * 3) / 4))} bytes`
+  return `${part.type} ${name}${source.mediaType}, ${groupThousands(Math.floor((source.data.length * 3) / 4))} bytes`
 }

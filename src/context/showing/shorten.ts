@@ -102,11 +102,12 @@ export const shortArguments = (given: string, longest: number): string => {
   }
 }
 
-/** `[… 12 of 40 characters left out …]` */
-export const elidedCharacters: Elision = (left, of) => `[… ${grouped(left)} of ${grouped(of)} characters left out …]`
+/** `[… 12 of 40 characters omitted …]` */
+export const elidedCharacters: Elision = (left, of) =>
+  `[… ${groupThousands(left)} of ${groupThousands(of)} characters omitted …]`
 
 /** A whole number with commas between its thousands. */
-export const grouped = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
+export const groupThousands = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
 
 const heading = /^#{1,6}\s|^[A-Z][^.!?]{0,80}:$/
 const rule = /\b(?:must|never|always|do not|don't|only|required?|forbidden|not allowed)\b/i
@@ -137,13 +138,16 @@ const shortValue = (value: unknown, longest: number, depth: number): unknown => 
     const items = value.slice(0, itemCount).map((item) => shortValue(item, longest, depth + 1))
     return value.length <= itemCount
       ? items
-      : [...items, `[… ${grouped(value.length - itemCount)} of ${grouped(value.length)} items left out …]`]
+      : [...items, `[… ${groupThousands(value.length - itemCount)} of ${groupThousands(value.length)} items omitted …]`]
   }
   const fields = Object.entries(value)
   const kept = fields
     .slice(0, fieldCount)
     .map(([name, field]) => [beginning(name, longest), shortValue(field, longest, depth + 1)] as const)
   if (fields.length > fieldCount)
-    kept.push(['…', `${grouped(fields.length - fieldCount)} of ${grouped(fields.length)} fields left out`])
+    kept.push([
+      '…',
+      `${groupThousands(fields.length - fieldCount)} of ${groupThousands(fields.length)} fields left out`,
+    ])
   return Object.fromEntries(kept)
 }

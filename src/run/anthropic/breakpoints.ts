@@ -15,12 +15,12 @@ export const withBreakpoints = (wire: AnthropicConversation, again: boolean): An
   if (JSON.stringify(wire).includes('"cache_control"')) return wire
   const said = wire.messages.filter(({ role }) => role === 'user').slice(again ? -2 : -1)
   const turns: { content: unknown }[] = said
-  for (const turn of turns) turn.content = marked(turn.content)
-  if (wire.system !== undefined) wire.system = marked(wire.system) as typeof wire.system
+  for (const turn of turns) turn.content = withBreakpoint(turn.content)
+  if (wire.system !== undefined) wire.system = withBreakpoint(wire.system) as typeof wire.system
   return wire
 }
 
-const marked = (content: unknown): unknown => {
+const withBreakpoint = (content: unknown): unknown => {
   const blocks: Block[] = typeof content === 'string' ? [{ type: 'text', text: content }] : (content as Block[])
   const last = blocks.at(-1)
   if (last === undefined || last['text'] === '') return content

@@ -66,7 +66,7 @@ async function* stream(
   for await (const event of await client.messages.create(body, { signal })) yield* answer.take(event)
 }
 
-/** What was read from this format and the API refuses in a request is said in terms that it takes. */
+/** Content that was read from this format but that the API refuses in a request is written in a form that it accepts. */
 const wireOf = (
   { messages, stablePrefix }: ModelRequest,
   { onLosses, cache = true }: AnthropicOptions,

@@ -85,7 +85,7 @@ type Fresh = { [field: string]: unknown }
 class GeminiAnswer {
   readonly #request: ModelRequest
   readonly #joined = new JoinedResponse()
-  /** The message of what was taken. */
+  /** The message of the accepted events. */
   #known: Message | undefined
   /** How many blocks are whole. */
   #ended = 0

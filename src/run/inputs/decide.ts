@@ -5,10 +5,10 @@
 import type { Input } from './input.ts'
 
 /** The input of a turn, as its caller asks it. */
-export interface Asked {
-  /** Undefined: it has no notes, so it comes after every input that waits. */
+export interface AskedInput {
+  /** Undefined for an input without notes: it comes after every waiting input. */
   readonly id: string | undefined
-  /** Whether saying it decides against the calls that wait for an approval. False: it waits behind them. */
+  /** Whether the input denies the calls that wait for approval. False: it waits until they are decided. */
   readonly denies: boolean
 }
 
@@ -25,12 +25,12 @@ export type Decision =
   | { readonly type: 'take'; readonly known: Input | undefined }
   | { readonly type: 'leave' }
 
-/** The input that comes next where nobody asks: the one that was taken, then the first of the queue; none behind one that waits. */
+/** The next input of the session: the one that was taken, then the first in the queue; none while one waits for approval. */
 export const nextOf = (inputs: readonly Input[]): Input | undefined =>
   inputs.find(({ state }) => state === 'taken') ??
   (inputs.some(({ state }) => state === 'waiting') ? undefined : inputs.find(({ state }) => state === 'queued'))
 
-export const decide = (inputs: readonly Input[], { id, denies }: Asked): Decision => {
+export const decide = (inputs: readonly Input[], { id, denies }: AskedInput): Decision => {
   const own = id === undefined ? undefined : inputs.find((input) => input.id === id)
   if (own?.state === 'answered' || own?.state === 'cancelled' || own?.state === 'waiting')
     return { type: 'report', input: own }

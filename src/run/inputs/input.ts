@@ -1,11 +1,11 @@
-/** The inputs of turns, as the notes of a session have them, and the table of what can become of one. */
+/** The inputs of turns, read from the notes of a session, and the table of their states. */
 import { jsonEqual, type Json } from '../../json/index.ts'
 import { isErased, type Message, type Sequence } from '../../message/index.ts'
 import { messageIn } from '../../message/kit.ts'
 import type { InputNote, Note, RetractionNote } from '../../notes/kit.ts'
 import type { Session } from '../../session/index.ts'
 
-/** What became of an input; `absent` before its first note. */
+/** The state of an input; `absent` before its first note. */
 export type InputState = InputNote['state']
 
 /**
@@ -26,9 +26,9 @@ export const inputMoves: { readonly [S in InputState | 'absent']: readonly Input
 export interface Input {
   readonly id: string
   readonly state: InputState
-  /** What is said, where it was queued first. */
+  /** The message, if it was queued. */
   readonly message: Message | undefined
-  /** Where it stands in the record, once it was taken. */
+  /** Its position in the record, once it was taken. */
   readonly at: number | undefined
   /** How long the record was when it was answered. */
   readonly end: number | undefined
@@ -48,7 +48,7 @@ export const stepInput = (known: Input | undefined, note: InputNote): Input | un
 }
 
 /** An input after a retraction, which withdraws it with its message. One that was answered stays answered. */
-const retracted = (known: Input, { from, to }: RetractionNote): Input =>
+const withdrawInput = (known: Input, { from, to }: RetractionNote): Input =>
   known.at !== undefined && known.at >= from && known.at < to && inputMoves[known.state].includes('cancelled')
     ? { ...known, state: 'cancelled' }
     : known
@@ -57,7 +57,7 @@ const retracted = (known: Input, { from, to }: RetractionNote): Input =>
 export const inputsIn = (notes: Sequence<Note>): readonly Input[] => {
   const inputs = new Map<string, Input>()
   for (const note of notes) {
-    if (note.type === 'retraction') for (const [id, known] of inputs) inputs.set(id, retracted(known, note))
+    if (note.type === 'retraction') for (const [id, known] of inputs) inputs.set(id, withdrawInput(known, note))
     if (note.type !== 'input') continue
     const next = stepInput(inputs.get(note.id), note)
     if (next !== undefined) inputs.set(note.id, next)
@@ -71,7 +71,7 @@ export const answerTo = ({ view }: Pick<Session, 'view'>, { at, end, state }: In
     ? undefined
     : [...view().slice(at, end)].findLast(({ role }) => role === 'assistant')
 
-/** Whether an input says the same as a message. True where nobody can tell any more, because it was erased. */
+/** Whether an input has the content of a message. True if that can't be compared because it was erased. */
 export const saysSame = ({ view }: Pick<Session, 'view'>, input: Input, message: Message): boolean => {
   const said = input.message ?? (input.at === undefined ? undefined : view().at(input.at))
   return said === undefined || isErased(said) || jsonEqual(said as unknown as Json, message as unknown as Json)

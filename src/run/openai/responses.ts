@@ -14,7 +14,7 @@ import type {
 } from 'openai/resources/responses/responses'
 import { isToolCall, text, type Part } from '../../message/index.ts'
 import { openaiResponses, type ResponsesItem } from '../../codecs/openai-responses/index.ts'
-import { joined, messagesOf, partOf, wireOf, type AdapterOptions } from '../adapter.ts'
+import { joinMessages, messagesOf, partOf, wireOf, type AdapterOptions } from '../adapter.ts'
 import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { FinishReason } from '../response.ts'
 
@@ -143,7 +143,7 @@ class ResponsesAnswer {
   *#finish(response: Response): Generator<ModelEvent> {
     // The list at the end is empty on some servers; the items themselves came one by one.
     const output = response.output.length > 0 ? response.output : this.#done
-    const message = joined(messagesOf(openaiResponses, output))
+    const message = joinMessages(messagesOf(openaiResponses, output))
     const { input_tokens: input = 0, output_tokens: used = 0, input_tokens_details: details } = response.usage ?? {}
     yield {
       type: 'finish',

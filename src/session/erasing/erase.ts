@@ -12,9 +12,9 @@ import { fail, need, untilFault, type Steps, type Task } from '../../task/index.
 import { sessionSteps, type EraseSessionFault } from '../fault.ts'
 import { stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
 import { messagesBefore, noteOf, rowOf, type Mirror } from '../record/mirror.ts'
-import { readMirror, type Opened } from '../record/read.ts'
+import { readMirror, type ReadRecord } from '../record/read.ts'
 import { receiptOf, type ErasureReceipt } from './receipt.ts'
-import { hasContent, repeatsIn, subjectOf, type Subject } from '../record/repeats.ts'
+import { hasContent, copiesIn, subjectOf, type Subject } from '../record/note-copies.ts'
 import type { ToErase } from '../session.ts'
 import { checkStore } from '../record/store-of.ts'
 
@@ -62,8 +62,8 @@ export const erasing = (
 }
 
 /** Checks and copies what the caller wants erased. Throws TypeError. */
-const askedIn = (call: string, what: readonly number[] | ToErase): Asked => {
-  if (isArray(what)) return { positions: ordered(what as readonly number[]), inputs: [], all: false }
+const askedIn = (call: string, what: readonly number[] | ToErase): ErasureRequest => {
+  if (isArray(what)) return { positions: inOrder(what as readonly number[]), inputs: [], all: false }
   const { messages, inputs, all } = optionsOf(call, what as ToErase, knownOfWhat)
   for (const list of [messages, inputs])
     if (list !== undefined && !isArray(list))
@@ -74,14 +74,14 @@ const askedIn = (call: string, what: readonly number[] | ToErase): Asked => {
     throw new TypeError(`${call} takes \`all: true\`, or no \`all\`, found ${describe(all)}`)
   if (messages === undefined && inputs === undefined && all === undefined)
     throw new TypeError(`${call} needs positions, or one of \`messages\`, \`inputs\` and \`all\``)
-  return { positions: ordered(messages ?? []), inputs: [...new Set(inputs)], all: all ?? false }
+  return { positions: inOrder(messages ?? []), inputs: [...new Set(inputs)], all: all ?? false }
 }
 
-const ordered = (positions: readonly number[]): readonly number[] =>
+const inOrder = (positions: readonly number[]): readonly number[] =>
   [...new Set(positions)].toSorted((one, other) => one - other)
 
-/** What a caller wants erased. */
-interface Asked {
+/** The rows that a caller wants erased. */
+interface ErasureRequest {
   readonly positions: readonly number[]
   readonly inputs: readonly string[]
   readonly all: boolean
@@ -93,7 +93,7 @@ const attempts = 50
 async function* erase(
   store: Store,
   id: string,
-  asked: Asked,
+  asked: ErasureRequest,
   because: Because,
 ): Steps<EraseSessionFault, ErasureReceipt> {
   for (let attempt = 1; ; attempt++) {
@@ -105,7 +105,7 @@ async function* erase(
 async function* eraseOnce(
   store: Store,
   id: string,
-  asked: Asked,
+  asked: ErasureRequest,
   because: Because,
 ): Steps<EraseSessionFault, ErasureReceipt> {
   const opened = yield* need(readMirror(store, id))
@@ -124,11 +124,11 @@ async function* eraseOnce(
   })
 }
 
-/** Whether another has grown the session, or removed one that shares its messages, since the plan was begun. */
+/** Whether, since the plan was started, another writer appended to the session, or removed one that shares its messages. */
 const isOutdated = (fault: EraseSessionFault, id: string): boolean =>
   fault._tag === 'Conflict' || (fault._tag === 'NoSuchLog' && fault.id !== id)
 
-/** What is to be erased, in every log that has it. */
+/** The rows to erase, in every log that has them. */
 interface Plan {
   readonly logs: readonly RowsToErase[]
   /** The rows of the session itself, also those that were erased before. */
@@ -137,7 +137,7 @@ interface Plan {
   readonly sharing: readonly string[]
 }
 
-async function* planOf(store: Store, { mirror }: Opened, asked: Asked): Steps<EraseSessionFault, Plan> {
+async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureRequest): Steps<EraseSessionFault, Plan> {
   const { id, head, noteRows } = mirror
   const view = mirror.history.view()
   const messages: readonly Message[] = [...view]
@@ -147,7 +147,7 @@ async function* planOf(store: Store, { mirror }: Opened, asked: Asked): Steps<Er
   if (other !== undefined) return yield* fail({ _tag: 'NoSuchInput', id, input: other })
   const positions = asked.all
     ? messages.map((_, at) => at)
-    : ordered([...asked.positions, ...[...inputs.values()].flatMap(({ at }) => at)])
+    : inOrder([...asked.positions, ...[...inputs.values()].flatMap(({ at }) => at)])
   const steps = stepsIn(
     notes.map((note, index) => ({ note, len: (noteRows[index] as number) - index })),
     messages,
@@ -162,7 +162,7 @@ async function* planOf(store: Store, { mirror }: Opened, asked: Asked): Steps<Er
   }
   const repeats = asked.all
     ? notes.flatMap((note, index) => (hasContent(note) ? [index] : []))
-    : repeatsIn(notes, subject, steps.open)
+    : copiesIn(notes, subject, steps.open)
   for (const index of repeats) {
     const position = noteRows[index] as number // a row for each note
     if (!mirror.erased.has(position)) rows.push({ position, stub: noteStub(notes[index] as Note) })
@@ -179,7 +179,7 @@ async function* planOf(store: Store, { mirror }: Opened, asked: Asked): Steps<Er
     const given = stepsIn(found, all).ended.filter((step) => goesWith(step, all, answered))
     const there = { ...subject, steps: new Set([...subject.steps, ...given.map(({ step: { step } }) => step)]) }
     const noted = found.map(({ note }) => note)
-    const own = repeatsIn(noted, there, new Set()).map((index) => {
+    const own = copiesIn(noted, there, new Set()).map((index) => {
       const { position, note } = found[index] as (typeof found)[number]
       return { position, stub: noteStub(note) }
     })
@@ -197,7 +197,7 @@ async function* planOf(store: Store, { mirror }: Opened, asked: Asked): Steps<Er
 /** The inputs that are wanted: the positions of their messages, and what they say. */
 const inputsOf = (
   notes: readonly Note[],
-  asked: Asked,
+  asked: ErasureRequest,
 ): ReadonlyMap<string, { readonly at: readonly number[]; readonly content: readonly unknown[] }> => {
   const wanted = new Set(asked.inputs)
   const found = new Map<string, { readonly at: number[]; readonly content: unknown[] }>()
@@ -219,7 +219,7 @@ const goesWith = (
   positions: ReadonlySet<number>,
 ): boolean => (answers.length > 0 ? answers.some((at) => positions.has(at)) : positions.has(askedBefore(messages, len)))
 
-/** The message that a step answers which begins after so many messages: the user's last, or else the last; -1 if none. */
+/** The message that a step answers: the user's last before it, or else the last; -1 if there is none. */
 const askedBefore = (messages: readonly Partial<Message>[], len: number): number => {
   for (let at = len - 1; at >= 0; at--) if (messages[at]?.role === 'user') return at
   return len - 1
@@ -241,11 +241,11 @@ interface PlacedNote extends NotePlace {
   readonly position: number
 }
 
-/** What a log has behind its first rows, which it shares with another. */
+/** The rows of a log after those that it shares with another. */
 interface Behind {
   readonly head: RowsToErase['expected']
   readonly found: readonly PlacedNote[]
-  /** Its messages: those that are shared, and those behind them, without the texts that are in blocks. */
+  /** Its messages, the shared ones first, without the texts that are in blocks. */
   readonly messages: readonly Partial<Message>[]
 }
 

@@ -31,10 +31,10 @@ import {
   type LedgerRow,
 } from '../../store/kit.ts'
 import type { EraseSessionFault, SessionFaultOf } from '../fault.ts'
-import type { Opened } from '../record/read.ts'
-import { longEnough, namesIn, spellings, textsOf } from '../record/repeats.ts'
+import type { ReadRecord } from '../record/read.ts'
+import { longEnough, namesIn, spellings, textsOf } from '../record/note-copies.ts'
 
-/** Something that still has what was erased, or lets it be guessed. */
+/** Something that still contains the erased text, or lets it be guessed. */
 export type Remains =
   /** A block with the same content or text: rows reference it, or it was stored on its own (`kept`). */
   | { readonly what: 'block'; readonly block: BlockId; readonly rows: readonly RemainingRow[]; readonly kept: boolean }
@@ -42,7 +42,7 @@ export type Remains =
   | { readonly what: 'text'; readonly rows: readonly RemainingRow[] }
   /** The metadata or the id of a session or log has the same text. */
   | { readonly what: 'metadata'; readonly session: string }
-  /** The session is encrypted and its key is not there, or rows are damaged: nobody can tell whether they have the same text. */
+  /** The session is encrypted and its key is missing, or rows are damaged, so they can't be compared. */
   | { readonly what: 'unread'; readonly session: string }
   /** The leaves of these rows have no salt: a short text can be found by hashing guesses. */
   | { readonly what: 'leaf'; readonly rows: readonly number[] }
@@ -61,7 +61,7 @@ type RemainingRow = RowPlace & { readonly message?: number }
 
 /** A row of the ledger that says what was erased, and that it is in the ledger. */
 export interface ErasureProof {
-  /** Where it stands in the ledger. */
+  /** Its position in the ledger. */
   readonly row: number
   /** Its time, in milliseconds since 1970. */
   readonly at: number
@@ -95,7 +95,7 @@ export interface ErasureReceipt {
   readonly residue: readonly Residue[]
 }
 
-/** What an erasure was about. */
+/** The subject of an erasure. */
 interface About {
   readonly positions: readonly number[]
   readonly inputs: readonly string[]
@@ -108,7 +108,7 @@ interface About {
 
 export async function* receiptOf(
   store: Store,
-  { mirror, info }: Opened,
+  { mirror, info }: ReadRecord,
   { positions, inputs, rows, texts, sharing, erased }: About,
 ): Steps<EraseSessionFault, ErasureReceipt> {
   const { id } = mirror
@@ -163,13 +163,13 @@ export async function* proofOf(store: Store, row: number, size: number): Steps<L
   }
 }
 
-interface Asked extends Pick<About, 'texts' | 'erased'>, Pick<Opened, 'mirror' | 'info'> {
+interface ReceiptErasure extends Pick<About, 'texts' | 'erased'>, Pick<ReadRecord, 'mirror' | 'info'> {
   readonly rows: ReadonlySet<number>
 }
 
 async function* remainsOf(
   store: Store,
-  { mirror, info, texts, erased, rows }: Asked,
+  { mirror, info, texts, erased, rows }: ReceiptErasure,
 ): Steps<EraseSessionFault, readonly Remains[]> {
   const remains: Remains[] = []
   const same = new Map<string, RowPlace>()
@@ -239,7 +239,7 @@ async function* rowsNaming(
   return naming
 }
 
-/** What logs have beside their rows. Those whose rows can't be read are added to `unread`. */
+/** The data that logs have beside their rows. Logs whose rows can't be read are added to `unread`. */
 async function* besideRows(
   store: Store,
   texts: readonly string[],
@@ -266,7 +266,7 @@ async function* besideRows(
   return found
 }
 
-/** What a receipt that holds proves. */
+/** The result of checking a valid receipt. */
 export interface ProvenErasure {
   /** The id of the session. */
   readonly session: string
@@ -320,7 +320,7 @@ export const againstHead = (known: Head | undefined, named: Head): string | unde
     ? undefined
     : `it leads to the head ${named.size} ${named.root}, not to ${known.size} ${known.root}`
 
-/** What a row of the ledger says of an erasure; or why it proves none. */
+/** The erasure that a row of the ledger records; or why the row proves none. */
 export const saidBy = (
   { row, at, body, path }: ErasureProof,
   ledger: Head,

@@ -1,6 +1,6 @@
 /** Carries the erasures and holds of a record into the ledger of another store. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { hasField, isLeft, left, own, present, right } from '../../json/index.ts'
+import { hasField, isLeft, left, ownField, present, right } from '../../json/index.ts'
 import type { ExportedHead } from '../record/exported.ts'
 import { emptyRange } from '../../proof/kit.ts'
 import type { CopiedClaim, ErasedRow, Erasure, Head, Store, StoreFaultOf } from '../../store/index.ts'
@@ -25,7 +25,7 @@ export const rowsErased = (rows: Iterable<TimedExport>, store: Store): readonly 
   let position = 0
   let messages = 0
   for (const row of rows) {
-    if (own(row, 'erased') !== undefined) {
+    if (ownField(row, 'erased') !== undefined) {
       const encoded = encodedOf(row, store)
       const index = hasField(row, 'message') ? messages : position - messages
       if (!isLeft(encoded)) found.push({ position, index, row: encoded.right.row })
@@ -94,7 +94,7 @@ export async function* sayErased(
   yield* need(appendToLedger(store, news) as Promise<Either<ImportFault, unknown>>)
 }
 
-/** What the other store says, which is no word of this one. */
+/** The other store's entry. This store does not vouch for it. */
 const copiedOf = (by: Erasure | undefined): CopiedClaim => {
   if (by?.copied !== undefined) return by.copied
   const { at, reason, by: person } = by ?? { at: undefined, reason: 'erased before it was exported', by: undefined }

@@ -3,7 +3,7 @@ import { isLeft } from '../../json/index.ts'
 import { lacking } from '../../entry/kit.ts'
 import type { AppendFault, BlockFault, Head, LogFault, LogInfo, NewLogFault, Store } from '../../store/index.ts'
 import { destroyedKeyLogOf, encryptedRow, encryptionOf, keyLogOf, ownStore, type TimedRow } from '../../store/kit.ts'
-import { called, fail, need, type CallbackThrew, type Steps } from '../../task/index.ts'
+import { callCallback, fail, need, type CallbackThrew, type Steps } from '../../task/index.ts'
 import { findLog } from '../record/read.ts'
 
 /** How many rows are appended at once. */
@@ -34,7 +34,7 @@ export async function* storeEncrypted(
     const blocks = yield* need(lacking(to, [...new Set(rows.flatMap(({ blocks = [] }) => blocks))], from))
     const appended = yield* need(to.append(id, { expected: head, rows, blocks }))
     head = appended.head
-    yield* need(called('progress', () => void progress?.(head.size)))
+    yield* need(callCallback('progress', () => void progress?.(head.size)))
   }
   return head
 }

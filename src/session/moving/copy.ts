@@ -16,7 +16,7 @@ import { isPartialOf, partialMeta, sessionInfo, type SessionInfo } from '../reco
 import type { Mirror } from '../record/mirror.ts'
 import { encryptedRowsErased, storeEncrypted, type PlacedRow } from './copy-encrypted.ts'
 import { randomId } from '../opening/open.ts'
-import { findLog, readMirror, type Opened } from '../record/read.ts'
+import { findLog, readMirror, type ReadRecord } from '../record/read.ts'
 import { bringReceiptBlocks } from '../erasing/receipt-blocks.ts'
 import { importPrefix, publish, storeImported } from './import.ts'
 import { eraseThere, holdThere, reasonsIn, rowsErased, sayErased } from './carry-erasures.ts'
@@ -25,8 +25,7 @@ import { type ImportOptions, type StoringFault, after, encodedOf, mostRows, stor
 
 /**
  * Copy a session to another store, under the same id. A copy that was interrupted, or that another process is making,
- * is
- * continued. The rows in the other store must be the beginning of the record; otherwise nothing changes, and it is a
+ * is continued. The rows in the other store must be the beginning of the record; otherwise nothing changes, and it is a
  * `Conflict` if the other session is longer, `Diverged` if it differs. At the end both heads are equal, or it is
  * `OtherHead`. Until then the copy is not a session.
  *
@@ -88,7 +87,7 @@ async function* bringBeside(from: Store, to: Store, id: string): Steps<ImportFau
 }
 
 /** A plain session that is to be copied into a store with keys, where there is no plain copy of it. */
-async function* plainSource(from: Store, to: Store, id: string): Steps<ReadSessionFault, Opened | undefined> {
+async function* plainSource(from: Store, to: Store, id: string): Steps<ReadSessionFault, ReadRecord | undefined> {
   if (to.encryption === undefined) return
   const found = yield* need(from.info(id))
   if (isEncryptedLog(found)) return
@@ -103,7 +102,7 @@ async function* plainSource(from: Store, to: Store, id: string): Steps<ReadSessi
 async function* copyIntoKeys(
   from: Store,
   to: Store,
-  { mirror, log }: Opened,
+  { mirror, log }: ReadRecord,
   progress: ImportOptions['progress'],
 ): Steps<ImportFault, SessionInfo> {
   const { id, head } = mirror
@@ -155,7 +154,7 @@ async function* isBeginning(to: Store, id: string, { size }: Head, mirror: Mirro
   return true
 }
 
-/** What is copied, and between which stores. */
+/** The session to copy, and both stores. */
 interface Source {
   readonly from: Store
   readonly to: Store
@@ -163,7 +162,7 @@ interface Source {
   readonly meta: JsonObject
   /** The rows that were erased. */
   readonly erased: readonly PlacedRow[]
-  /** Store the rows behind those that are there. */
+  /** Store the rows after the ones that the copy has. */
   readonly store: (start: Head) => Steps<StoringFault | NewLogFault, Head>
 }
 
@@ -190,7 +189,7 @@ async function* sourceOf(
   return { from, to, head: mirror.head, meta: log.meta, erased, store }
 }
 
-/** What was partial is a session from now on. */
+/** Turn the partial copy into a session. */
 async function* finished(store: Store, id: string, meta: JsonObject): Steps<UpdateFault | NoSessionFault, SessionInfo> {
   const log = yield* need(store.info(id))
   if (!isPartialOf(log, 'copy')) return yield* need(sessionInfo(log))
@@ -206,7 +205,7 @@ type BeginFault =
   | StoreFaultOf<'Conflict'>
   | SessionFaultOf<'UnfinishedSession'>
 
-/** How far the copy is, which is the beginning of the record. */
+/** The length of the copy so far. The copy is a prefix of the record. */
 async function* beginCopy(from: Store, to: Store, id: string, head: Head): Steps<BeginFault, Head> {
   const found = yield* findLog(to, id)
   if (found !== undefined && isPartialOf(found, 'import'))

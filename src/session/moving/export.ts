@@ -11,7 +11,7 @@ import type { TimedExport } from './store-rows.ts'
 
 /** A session for an export. */
 export interface ExportedSession extends Exported {
-  /** Rows that are damaged. A message in the place of each says so. Absent if there are none. */
+  /** Damaged rows. A message in the place of each says so. Absent if there are none. */
   readonly damaged?: readonly DamagedRow[]
 }
 

@@ -1,6 +1,6 @@
 /** Imports a record from its export. */
 import { checkStore } from '../record/store-of.ts'
-import { describe, isObject, optionsOf, ownFields, own } from '../../json/index.ts'
+import { describe, isObject, optionsOf, ownFields, ownField } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Exported, ExportedHead } from '../record/exported.ts'
 import type { Head, Store } from '../../store/index.ts'
@@ -53,7 +53,7 @@ export const importRecord = (
     const name = id ?? record.id ?? randomId()
     const problem = againstOwnId(name)
     if (problem !== undefined) return yield* fail(problem)
-    const meta = yield* need(storedMeta(record.metadata, undefined, own(record, 'erasable')))
+    const meta = yield* need(storedMeta(record.metadata, undefined, ownField(record, 'erasable')))
     yield* expectFree(store, name)
     const now = yield* need(momentOf(store))
     const log = `${importPrefix}${randomId()}`
@@ -81,14 +81,14 @@ export const importRecord = (
 
 export const importPrefix = 'indelible.import.'
 
-/** What is imported as a session. */
-interface Imported {
+/** The contents of an import. */
+interface ImportedLog {
   readonly id: string
   readonly head: ExportedHead
   readonly rows: Iterable<TimedExport>
   /** The rows that were erased. */
   readonly erased: readonly PlacedRow[]
-  /** Why they were erased. Default: nobody knows. */
+  /** Why they were erased. Default: unknown. */
   readonly reasons?: () => Steps<ImportFault, Reasons>
   readonly progress: ImportOptions['progress']
   /** The store that has the files of the messages. Undefined: the store that is written. */
@@ -100,7 +100,7 @@ export async function* storeImported(
   store: Store,
   own: string,
   start: Head,
-  imported: Imported,
+  imported: ImportedLog,
 ): Steps<ImportFault, Head> {
   const { id, head, rows, erased, reasons, progress, from } = ownFields(imported)
   const stubs: PlacedRow[] = []

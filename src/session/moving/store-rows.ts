@@ -8,7 +8,7 @@ import type { BlockId } from '../../proof/kit.ts'
 import { encodeRow, erasedBody, lacking, termsOf, type EncodedRow } from '../../entry/kit.ts'
 import type { AppendFault, BlockFault, Head, Store } from '../../store/index.ts'
 import type { TimedRow } from '../../store/kit.ts'
-import { called, fail, need, type CallbackThrew, type Steps } from '../../task/index.ts'
+import { callCallback, fail, need, type CallbackThrew, type Steps } from '../../task/index.ts'
 import type { SessionFaultOf } from '../fault.ts'
 import { decodeNote, type Note } from '../../notes/kit.ts'
 import { noteFaultText } from '../../notes/fault.ts'
@@ -31,7 +31,7 @@ export interface ImportOptions {
 /** A row that says when it was written. */
 export type TimedExport = ExportedRow & { readonly at: number }
 
-/** Rows that do not say when they were written are written now. */
+/** Rows without a time get the current one. */
 export const withTime = function* (rows: Iterable<ExportedRow>, now: number): Generator<TimedExport> {
   for (const row of rows) yield { at: now, ...row }
 }
@@ -84,7 +84,7 @@ export async function* storeRows(
     waiting = []
     named = new Set()
     text = 0
-    yield* need(called('progress', () => void progress?.(head.size)))
+    yield* need(callCallback('progress', () => void progress?.(head.size)))
   }
   let index = 0
   for (const row of rows) {

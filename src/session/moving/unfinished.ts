@@ -6,7 +6,7 @@ import { fail, need, type Task } from '../../task/index.ts'
 import { sessionSteps } from '../fault.ts'
 import { isPartial, partialMeta, type PartialOf } from '../record/metadata.ts'
 
-/** The log of an import or a copy that has not finished. */
+/** The log of an unfinished import or copy. */
 export interface Unfinished {
   /** The id of the session to be. */
   readonly id: string

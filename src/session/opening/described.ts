@@ -1,16 +1,16 @@
-/** What is known of a session beside its rows, and changing its metadata. */
+/** A session's description and metadata, and changing the metadata. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, type JsonObject } from '../../json/index.ts'
 import type { Redactor } from '../../redact/index.ts'
 import type { LogInfo, Store } from '../../store/index.ts'
 import { ownKeyOf, ownStore } from '../../store/kit.ts'
-import { called } from '../../task/index.ts'
+import { callCallback } from '../../task/index.ts'
 import type { UpdateSessionFault } from '../fault.ts'
 import { busyOf } from '../writing/lease.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
 import type { MetadataDraft } from '../session.ts'
 
-export class Described {
+export class SessionMetadata {
   readonly #store: Store
   readonly #redactor: Redactor | undefined
   readonly #ownKey: string | null
@@ -47,7 +47,7 @@ export class Described {
   async #updated(recipe: (metadata: MetadataDraft) => void): Promise<Either<UpdateSessionFault, JsonObject>> {
     const { applyRecipe } = await import('../record/recipe.ts')
     const { id, metadata, forkedFrom, erasable } = this.#info
-    const changed = called('update', () => applyRecipe(metadata, recipe))
+    const changed = callCallback('update', () => applyRecipe(metadata, recipe))
     if (isLeft(changed)) return changed
     const meta = storedMeta(redactedMeta(this.#redactor, changed.right as JsonObject), forkedFrom, erasable)
     if (isLeft(meta)) return meta

@@ -6,10 +6,10 @@ import { need, type Task } from '../../task/index.ts'
 import { sessionSteps, type ReadSessionFault } from '../fault.ts'
 import { rowsIn } from '../record/mirror.ts'
 import { readMirror } from '../record/read.ts'
-import { textsOf } from '../record/repeats.ts'
+import { textsOf } from '../record/note-copies.ts'
 import { checkStore } from '../record/store-of.ts'
 
-/** Which messages to find: those that meet all that is asked. */
+/** The conditions of a search. A message must meet all of them. */
 export interface MessageQuery {
   /** A text of the message matches it. Default: any message. */
   readonly matching?: RegExp

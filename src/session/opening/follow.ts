@@ -15,13 +15,11 @@ export interface SessionPlace {
 
 /**
  * Follow a session from a position on: first its stored rows, then each new one after its commit, by this process or
- * any
- * other. Every row comes once, in order. The iteration ends when the session is sealed.
+ * any other. Every row comes once, in order. The iteration ends when the session is sealed.
  *
  * Positions are those of the log, which counts messages and notes together. Each iteration starts at `from` again. Rows
- * are
- * read when you ask for them, so a slow reader holds up nobody. After an error, continue from the last row's position
- * plus 1.
+ * are read when you ask for them, so a slow reader holds up nobody. After an error, continue from the last row's
+ * position plus 1.
  *
  * Cost    one read of up to 500 rows for each signal. At rest: nothing in memory; SQLite is polled 5 times a second,
  *         PostgreSQL once in 5 seconds

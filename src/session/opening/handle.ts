@@ -19,7 +19,7 @@ import { ownKeyOf } from '../../store/kit.ts'
 import { untilFault, type CallbackThrew, type TaskFor } from '../../task/index.ts'
 import { Appending } from '../writing/appending.ts'
 import { interruptedIn, lookAtLease, openIn, unfinishedIn } from '../record/cut-off.ts'
-import { Described } from './described.ts'
+import { SessionMetadata } from './described.ts'
 import { erasing } from '../erasing/erase.ts'
 import { sessionSteps, sessionTask, type SessionFault } from '../fault.ts'
 import { openStepsIn } from '../record/journal.ts'
@@ -39,7 +39,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
   const writer = new Writer(holding.store, mirror, ownKeyOf(log) ?? null)
   const appending = new Appending(store, mirror, writer)
   mirror.erasable = about.erasable === true
-  const described = new Described(holding.store, log, about, mirror.redactor)
+  const described = new SessionMetadata(holding.store, log, about, mirror.redactor)
   const reader = readerOf(mirror, described)
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
@@ -103,14 +103,19 @@ const writing = <O extends object, E extends Either<SessionFault | StoreFault | 
 
 /** The same for a log that has ended. */
 export const sealedOf = (store: Store, mirror: Mirror, log: LogInfo, info: SessionInfo): SealedSession =>
-  handle<SealedSession>(store, mirror, readerOf(mirror, new Described(store, log, info)), endedRest(store, mirror.id))
+  handle<SealedSession>(
+    store,
+    mirror,
+    readerOf(mirror, new SessionMetadata(store, log, info)),
+    endedRest(store, mirror.id),
+  )
 
 const endedRest = (store: Store, id: string): Rest<SealedSession> => ({
   state: 'sealed',
   erase: (what, options) => sessionSteps(erasing('session.erase', store, id, what, options), 'session.erase'),
 })
 
-/** What a handle has, without its brand. */
+/** The members of a handle, without its brand. */
 type Reading = { readonly [Key in Exclude<keyof SessionReader, 'len'>]: SessionReader[Key] }
 type Rest<S> = { readonly [Key in Exclude<keyof S, keyof SessionReader>]: S[Key] }
 
@@ -131,7 +136,7 @@ const handle = <S extends SessionReader>(
   return from({ store, redactor, erased: () => erased.size }, Object.freeze(session) as unknown as S)
 }
 
-const readerOf = (mirror: Mirror, described: Described): Reading => {
+const readerOf = (mirror: Mirror, described: SessionMetadata): Reading => {
   let folded:
     | { readonly view: View<Message>; readonly notes: View<Note>; readonly pages: readonly PageKind[] }
     | undefined

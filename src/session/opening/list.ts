@@ -1,4 +1,4 @@
-/** What sessions a store has. */
+/** The sessions of a store. */
 import { checkStore } from '../record/store-of.ts'
 import { optionsOf, ownFields, present } from '../../json/index.ts'
 import type { DamagedEntry, ListFault, ListQuery, Store } from '../../store/index.ts'
@@ -10,7 +10,7 @@ import { formatKey, sessionInfo, type SessionInfo } from '../record/metadata.ts'
 export interface SessionPage {
   /** The sessions, newest first. */
   readonly sessions: readonly SessionInfo[]
-  /** Logs with unreadable metadata, sessions or not, whatever `where` asks for. Absent if there are none. */
+  /** Logs with unreadable metadata, sessions or not, listed for any `where`. Absent if there are none. */
   readonly damaged?: readonly DamagedEntry[]
   /** The cursor of the next page: give it as `after`. Absent on the last page. */
   readonly next?: string

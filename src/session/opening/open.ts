@@ -3,7 +3,7 @@ import { checkStore } from '../record/store-of.ts'
 import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Store } from '../../store/index.ts'
-import { planned, rangeAt } from '../../store/kit.ts'
+import { planAppend, rangeAt } from '../../store/kit.ts'
 import {
   sessionSteps,
   sessionTask,
@@ -46,7 +46,7 @@ export interface SessionOptions extends OpenOptions {
   readonly erasable?: boolean
 }
 
-/** Throws TypeError, if a rule is none. */
+/** Throws TypeError if a rule is invalid. */
 const redactorFor = (redact: Redact | undefined): Redactor | undefined =>
   redact === undefined ? undefined : createRedactor(redact)
 
@@ -72,7 +72,7 @@ export const createSession = (store: Store, options: SessionOptions = {}): Task<
     if (isLeft(step)) return step
     const stamped = stamp(step.right.rows, store, erasable)
     if (isLeft(stamped)) return stamped
-    const plan = planned(mirror.range, mirror.head, stamped.right, store)
+    const plan = planAppend(mirror.range, mirror.head, stamped.right, store)
     if (isLeft(plan)) return plan
     const { rows, grown } = plan.right
     const encrypted = store.encryption !== undefined

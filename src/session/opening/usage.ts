@@ -7,7 +7,7 @@ import { sessionSteps, type ReadSessionFault } from '../fault.ts'
 import type { SessionInfo } from '../record/metadata.ts'
 import { describeSession } from './open.ts'
 
-/** What one call used; or several, where an imported file tells only their sum. */
+/** The tokens of one call; of several, if an imported file has only their sum. */
 export interface CallUse {
   /** `receipt`: a call of its own. `file`: calls that the imported file counted. */
   readonly source: 'receipt' | 'file'
@@ -19,7 +19,7 @@ export interface CallUse {
   readonly calls: number
   /** How many of them failed: with an error of the provider, without an answer, or with one that broke off. */
   readonly failed: number
-  /** The tokens, as the provider counted them; absent if nobody did. */
+  /** The tokens as the provider counted them; absent if it did not. */
   readonly usage?: Usage
 }
 

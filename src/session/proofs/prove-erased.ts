@@ -44,7 +44,7 @@ export interface ErasedProof {
 
 /** The result of a proof that is right. */
 export interface ProvenErased extends Pick<ErasedProof, 'session' | 'row' | 'leaf' | 'head' | 'ledger'> {
-  /** What the ledger says: the session that it was erased in, when, why and by whom. */
+  /** The ledger's entry: the session that it was erased in, when, why and by whom. */
   readonly said: Pick<Erasure, 'id' | 'reason' | 'by' | 'at'>
 }
 

@@ -70,7 +70,7 @@ export const checkGrowth = (proof: unknown, known?: Head): Either<SessionFaultOf
   if (!isGrowth(proof)) return badProof('it is not a proof of growth of this library')
   const { from, head, path } = proof
   if (known !== undefined && !sameHead(known, from) && !sameHead(known, head))
-    return badProof(`it leads from the head ${said(from)} to ${said(head)}, and neither is ${said(known)}`)
+    return badProof(`it leads from the head ${headText(from)} to ${headText(head)}, and neither is ${headText(known)}`)
   const holds = verifyConsistency({
     oldSize: from.size,
     oldRoot: hexToBytes(from.root),
@@ -78,10 +78,12 @@ export const checkGrowth = (proof: unknown, known?: Head): Either<SessionFaultOf
     root: hexToBytes(head.root),
     proof: path.map(hexToBytes),
   })
-  return holds ? right(proof) : badProof(`the record with the head ${said(head)} does not continue ${said(from)}`)
+  return holds
+    ? right(proof)
+    : badProof(`the record with the head ${headText(head)} does not continue ${headText(from)}`)
 }
 
-const said = ({ size, root }: Head): string => `${size} ${root}`
+const headText = ({ size, root }: Head): string => `${size} ${root}`
 
 const isGrowth = (value: unknown): value is GrowthProof =>
   isObject(value) &&

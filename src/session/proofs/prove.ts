@@ -14,7 +14,7 @@ import {
   present,
   right,
   optionsOf,
-  own,
+  ownField,
   ownFields,
 } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
@@ -172,8 +172,7 @@ export const notInHead = (id: string, { position }: StoredRow): StoreFaultOf<'Da
 
 /**
  * Check a proof, without a store. Give a head that you know from elsewhere: then the message stands in that record.
- * Without
- * one, the proof is only checked against the head that it names itself.
+ * Without one, the proof is only checked against the head that it names itself.
  *
  * @param proof the proof; untrusted data
  * @param head a head that you know. Default: the head that the proof names
@@ -221,7 +220,7 @@ export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'
 }
 
 const saltOf = (row: Pick<StoredRow, 'salt'>): Pick<EntryProof, 'salt'> => {
-  const salt = own(row, 'salt')
+  const salt = ownField(row, 'salt')
   return salt === undefined ? {} : { salt }
 }
 

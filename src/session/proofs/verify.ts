@@ -7,7 +7,7 @@ import type { Message } from '../../message/index.ts'
 import { attachedTo, takeMessage } from '../../entry/kit.ts'
 import { verifyLog, type Head, type InspectRows, type LogFault, type Store, type StoredRow } from '../../store/index.ts'
 import { isEncrypted, ledgerId, readEncrypted, undoneErasures, undoneText } from '../../store/kit.ts'
-import { called, fail, need, untilFault, type CallbackThrew, type Steps, type Task } from '../../task/index.ts'
+import { callCallback, fail, need, untilFault, type CallbackThrew, type Steps, type Task } from '../../task/index.ts'
 import { sessionSteps, type VerifySessionFault } from '../fault.ts'
 import { sessionInfo, type SessionInfo } from '../record/metadata.ts'
 import { blocksOf, decodeRows, noteOf, readBlocks, type Damage } from '../record/mirror.ts'
@@ -42,8 +42,7 @@ export interface VerifiedSession extends SessionInfo {
  * Read a whole session, and check every row and block against the Merkle tree.
  *
  * Without a head from elsewhere, someone who can write to the store can replace the whole record by another valid one.
- * With
- * a head, a change of any row that it covers is found.
+ * With a head, a change of any row that it covers is found.
  *
  * Messages that were erased are good where the ledger of the scope says so; then the ledger is checked against its own tree.
  * A message that the ledger says was erased here, and that has its text, is damage.
@@ -134,7 +133,7 @@ const inspector = (
     yield* need(all)
     for (const { kind, index, erased: leaf } of rows) if (kind === 'entry' && leaf !== undefined) erased.add(index)
     seen += rows.length
-    yield* need(called('progress', () => void progress?.(seen)))
+    yield* need(callCallback('progress', () => void progress?.(seen)))
   }
 }
 

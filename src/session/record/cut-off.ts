@@ -4,12 +4,21 @@ import type { View } from '../../history/index.ts'
 import { isLeft, right } from '../../json/index.ts'
 import { interruptedResults, openCalls, type Message, type OpenCall } from '../../message/index.ts'
 import { callsOf, isCut } from '../../message/kit.ts'
-import { callIdsIn, goOnAfter, messagesOf, named, openStepsIn, whyUnanswered, type OpenStep } from './journal.ts'
+import {
+  callIdsIn,
+  goOnAfter,
+  interruptedTool,
+  messagesOf,
+  nameStep,
+  openStepsIn,
+  whyUnanswered,
+  type OpenStep,
+} from './journal.ts'
 import { conversationOf, type Mirror } from './mirror.ts'
 import type { LogFault, Store } from '../../store/index.ts'
 import type { StartedCall } from '../session.ts'
 
-/** The calls that the last assistant message left open, if nothing but results stands behind it. */
+/** The open calls of the last assistant message, if only results follow it. */
 export const openIn = (mirror: Mirror): readonly OpenCall[] => {
   const conversation = conversationOf(mirror)
   const turn = conversation.slice(lastTurnOf(conversation))
@@ -18,14 +27,14 @@ export const openIn = (mirror: Mirror): readonly OpenCall[] => {
   )
 }
 
-/** The index of the last message that is not a tool's; 0, if there is none. */
+/** The index of the last message that is not a tool result; 0 if there is none. */
 const lastTurnOf = (view: View<Message>): number => {
   let from = view.length - 1
   while (from > 0 && view.at(from)?.role === 'tool') from -= 1
   return Math.max(0, from)
 }
 
-/** The steps that nobody is at work on: their runs held no lease, or hold it no more. */
+/** The steps without a running run: their runs never held a lease, or no longer hold it. */
 export const endedStepsIn = (mirror: Mirror): readonly OpenStep[] =>
   openStepsIn(mirror).filter(({ lease = 0 }) => lease <= mirror.endedLeases)
 
@@ -33,16 +42,13 @@ export const interruptedIn = (mirror: Mirror, reason: string | undefined): reado
   const started = new Set<string>()
   for (const note of mirror.notes.view()) if (note.type === 'tool_started') started.add(note.callId)
   const said = (call: OpenCall): string =>
-    reason ??
-    (started.has(call.id)
-      ? 'The run was interrupted while this tool was running; it may have had effects.'
-      : 'The run was interrupted before this tool gave a result.')
+    reason ?? (started.has(call.id) ? interruptedTool : 'The run was interrupted before this tool gave a result.')
   const ended = endedStepsIn(mirror)
   const callIds = ended.length === 0 ? new Set<string>() : callIdsIn(mirror.history.view())
   const messages = [
     ...openIn(mirror).flatMap((call) => interruptedResults([call], said(call))),
     ...ended.flatMap((step) =>
-      named(step, messagesOf(step, callIds, reason === undefined ? whyUnanswered : () => reason)),
+      nameStep(step, messagesOf(step, callIds, reason === undefined ? whyUnanswered : () => reason)),
     ),
   ]
   const last = messages.at(-1)

@@ -1,4 +1,4 @@
-/** Reading a session some of whose rows are not what was appended: everything else, and a mark in the place of each. */
+/** Reading a damaged session: a mark takes the place of each altered row, and all other rows are read as they are. */
 import type { Either, Left } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
 import { user } from '../../message/index.ts'
@@ -19,7 +19,7 @@ export const readDamaged = async (store: Store, mirror: Mirror, log: LogInfo): P
     if (failure !== undefined) return failure
     nodes.push(isLeft(node) ? undefined : node.right[0])
     const { row, damage } = found.right
-    const reason = damage ?? (isInTree(row, position, nodes, store) ? undefined : altered)
+    const reason = damage ?? (isInTree(row, position, nodes, store) ? undefined : alteredRow)
     const taken = reason === undefined ? await takeRows(store, mirror, position, [row]) : undefined
     const untaken = taken && failureOf(taken)
     if (untaken !== undefined && untaken.left._tag !== 'NoKey') return untaken
@@ -35,7 +35,7 @@ export const readDamaged = async (store: Store, mirror: Mirror, log: LogInfo): P
   return right(log)
 }
 
-const altered = 'the row was altered after it was appended'
+const alteredRow = 'the row was altered after it was appended'
 const unreadable = 'the row can not be read'
 
 const rootIn = (range: CompactRange, { hash }: Store): string => hexOf(rootOf(range, hash))

@@ -4,7 +4,7 @@ import type { Message } from '../../message/index.ts'
 import type { Note } from '../../notes/kit.ts'
 import type { PageKind } from '../../pages/index.ts'
 
-/** What a row of a record says beside its text. */
+/** The data that a row has beside its text. */
 export interface RowMoment {
   /** Milliseconds since 1970. A row without one is given the time of its import. */
   readonly at?: number

@@ -2,7 +2,7 @@
  * The journal: what runs have finished of steps that are not recorded yet, folded from the notes that they left. A step is
  * over when a note closes it, when a message of the record says that it comes from it, or when it was retracted.
  */
-import { own, ownFields } from '../../json/index.ts'
+import { ownField, ownFields } from '../../json/index.ts'
 import {
   developer,
   text,
@@ -33,7 +33,7 @@ export interface OpenStep {
   readonly lease: number | undefined
   /** The whole answer, as it is to be recorded. Undefined: the model was still at it. */
   readonly answer: Message | undefined
-  /** What the model had said: whole parts, and text as far as it came. */
+  /** The model's output so far: whole parts, and partial text. */
   readonly said: readonly (Part | string)[]
   /** Whether the results are to be one message. */
   readonly together: boolean
@@ -45,7 +45,7 @@ export interface OpenStep {
   readonly waiting: ReadonlySet<string>
 }
 
-/** How far the notes and messages of a mirror were folded, and what was open then. */
+/** How many notes and messages of a mirror were folded, and the steps that were open then. */
 export interface JournalFold {
   notes: number
   messages: number
@@ -66,7 +66,7 @@ interface Draft {
 
 export const emptyFold = (): JournalFold => ({ notes: 0, messages: 0, open: new Map() })
 
-/** What the fold reads: a mirror. */
+/** The parts of a mirror that the fold reads. */
 interface Log {
   readonly journal: JournalFold
   readonly history: History<Message>
@@ -109,7 +109,7 @@ const addToDraft = (draft: Draft, note: JournalNote): void => {
     const whole =
       part === undefined || after === 0
         ? part
-        : { ...part, text: before.slice(0, after) + String(own(part, 'text') ?? '') }
+        : { ...part, text: before.slice(0, after) + String(ownField(part, 'text') ?? '') }
     draft.blocks.set(index, { text: before + piece, part: whole })
   }
   if (answer !== undefined) draft.answer = answer
@@ -170,7 +170,7 @@ export const stepsIn = (
   return { open: new Set([...open.keys()].filter((step) => !named.has(step))), ended }
 }
 
-/** Whether an answer has something of a step: a text, or a call. Of one that was erased nobody can tell. */
+/** Whether an answer contains a text or a call of a step. It is unknown for an erased answer. */
 const isOf = ({ role, content = [] }: Partial<Message>, { answer, said }: OpenStep): boolean =>
   role === 'assistant' &&
   (content.some(({ type }) => type === 'erased') ||
@@ -225,20 +225,24 @@ const answerOf = (value: unknown): Message | undefined => {
   return message?.role === 'assistant' ? message : undefined
 }
 
-/** What of it is a part of a message: another program may have written the note. */
+/** The valid message parts in it. Another program may have written the note. */
 const partsOf = (values: readonly unknown[]): readonly Part[] =>
   values.flatMap((part) => messageIn({ role: 'assistant', content: [part] })?.content ?? [])
+
+/** The result of a call that was running when its run ended. */
+export const interruptedTool =
+  'The run was interrupted while this tool was running. The tool may have had side effects.'
 
 /** Why a call has no result of its own. */
 export type Unanswered = (call: ToolCallPart, step: OpenStep) => string
 
-/** Why, where nobody says anything else. */
+/** The default reason. */
 export const whyUnanswered: Unanswered = ({ id }, { started, waiting, answer }) => {
-  if (waiting.has(id)) return 'Not run: it waited for an approval that did not come.'
-  if (started.has(id)) return 'The run was interrupted while this tool was running; it may have had effects.'
+  if (waiting.has(id)) return 'Not run: the call was waiting for approval when the run ended.'
+  if (started.has(id)) return interruptedTool
   return answer === undefined
     ? 'Not run: the run was interrupted before the answer was complete.'
-    : 'Not run: the run was interrupted before this tool was started.'
+    : 'Not run: the run was interrupted before this tool started.'
 }
 
 /** The ids of all calls of a record: those of an answer that was cut must be others. Cost: O(record). */
@@ -287,13 +291,13 @@ export const goOnAfter = (reason = 'The run was interrupted here'): Message => (
 })
 
 /** The messages of a step, the first of which says which step it is, so that it is known to be recorded. */
-export const named = ({ step }: OpenStep, [first, ...rest]: readonly Message[]): readonly Message[] => {
+export const nameStep = ({ step }: OpenStep, [first, ...rest]: readonly Message[]): readonly Message[] => {
   if (first === undefined) return []
-  return [{ ...first, meta: { ...own(first, 'meta'), indelible: { ...oursIn(first), step } } }, ...rest]
+  return [{ ...first, meta: { ...ownField(first, 'meta'), indelible: { ...oursIn(first), step } } }, ...rest]
 }
 
 /** The step that a message says it comes from. */
 export const stepNamed = (message: Partial<Message>): string | undefined => {
-  const step = own(message, 'meta') === undefined ? undefined : own(oursIn(message), 'step')
+  const step = ownField(message, 'meta') === undefined ? undefined : ownField(oursIn(message), 'step')
   return typeof step === 'string' ? step : undefined
 }

@@ -40,7 +40,7 @@ export interface ForkPoint {
 /** The format of the rows that this version writes. */
 const format = 1
 
-const own = 'indelible.'
+const ownPrefix = 'indelible.'
 /** Under which key the format stands: what `listSessions` asks for. */
 export const formatKey: typeof sessionMember = sessionMember
 const forkKey = 'indelible.fork'
@@ -48,10 +48,10 @@ const erasableKey = 'indelible.erasable'
 /** Under which key it stands that rows are still to come: such a log is no session yet. */
 const partialKey: typeof partialMember = partialMember
 
-/** Who stores the rows that are to come: an import's log is its own, a copy's is everybody's who copies the same. */
+/** Who may store the remaining rows: only the import that made the log, or anybody who makes the same copy. */
 export type PartialOf = 'import' | 'copy'
 
-/** What is stored for a session while it is imported or copied. */
+/** The stored metadata of a session while it is imported or copied. */
 export const partialMeta = <By extends PartialOf>(by: By): { readonly [partialKey]: By } => ({
   [partialKey]: by,
 })
@@ -68,7 +68,10 @@ export const redactedMeta = (redactor: Redactor | undefined, given: JsonObject):
   return isLeft(checked) ? given : redactor.json(checked.right)
 }
 
-/** What is stored for a session with this metadata. It is checked before it is spread: a text or a date would become an object. */
+/**
+ * The stored form of a session's metadata. It is checked before it is spread, because spreading a text or a date gives an
+ * object.
+ */
 export const storedMeta = (
   given: unknown,
   forkedFrom?: ForkPoint,
@@ -77,9 +80,9 @@ export const storedMeta = (
   const checked = checkMeta(given)
   if (isLeft(checked)) return checked
   const metadata = checked.right
-  const key = Object.keys(metadata).find((key) => key.startsWith(own))
+  const key = Object.keys(metadata).find((key) => key.startsWith(ownPrefix))
   if (key !== undefined)
-    return left({ _tag: 'InvalidMeta', path: [key], reason: `is a name that only this library gives (${own}…)` })
+    return left({ _tag: 'InvalidMeta', path: [key], reason: `is a name that only this library gives (${ownPrefix}…)` })
   return right({
     [formatKey]: format,
     ...(forkedFrom && { [forkKey]: { ...forkedFrom } }),
@@ -88,7 +91,7 @@ export const storedMeta = (
   })
 }
 
-/** What a log's metadata says of it as a session. */
+/** The session that a log's metadata describes. */
 export const sessionInfo = ({
   id,
   entries,
@@ -104,7 +107,9 @@ export const sessionInfo = ({
   const fork = Object.hasOwn(meta, forkKey) ? (meta[forkKey] as unknown as ForkPoint) : undefined // only `storedMeta` writes it
   const isHidden = encryptionOf({ meta }) !== undefined // its own part was not read: nobody vouches for what else stands there
   const metadata = Object.freeze(
-    Object.fromEntries(Object.entries(meta).filter(([key]) => (isHidden ? key === 'clear' : !key.startsWith(own)))),
+    Object.fromEntries(
+      Object.entries(meta).filter(([key]) => (isHidden ? key === 'clear' : !key.startsWith(ownPrefix))),
+    ),
   )
   const isErasable = Object.hasOwn(meta, erasableKey) && meta[erasableKey] === true
   return right(

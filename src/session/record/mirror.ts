@@ -1,4 +1,4 @@
-/** What a session holds in memory: the record as it is stored, up to a head. Never ahead of the store, never beside it. */
+/** A session's record in memory: the stored rows up to a head. It never has a row that the store lacks. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import { createHistory, without, type Immutable, type History, type Range, type View } from '../../history/index.ts'
@@ -26,7 +26,7 @@ import { headOf, rangeAt, readEncrypted, rowLeaf, withoutKeys } from '../../stor
 
 /** A row of the log that is not what was appended. */
 export interface DamagedRow {
-  /** Its place in the log of messages and notes, from 0; the number of rows if it is none of them but the head. */
+  /** Its place in the log of messages and notes, from 0; the number of rows if it is the head. */
   readonly row: number
   /** The position of the message that it should have, among the messages. Absent for a note and for the head. */
   readonly position?: number
@@ -36,13 +36,16 @@ export interface DamagedRow {
 
 export interface Mirror {
   readonly id: string
-  /** Takes secrets out of what this handle appends. */
+  /** Removes secrets from what this handle appends. */
   readonly redactor: Redactor | undefined
   readonly history: History<Message>
   readonly notes: History<Note>
   /** Where in the log the notes stand; the messages are in all other places. */
   readonly noteRows: number[]
-  /** What retractions took out of the conversation, in the order of their notes, and how many notes there were then. */
+  /**
+   * The ranges that retractions removed from the conversation, in the order of their notes, and the number of notes at
+   * that time.
+   */
   readonly retracted: { readonly range: Range; readonly notes: number }[]
   /** The conversation of a view, kept until there is more. */
   conversation: { readonly view: View<Message>; readonly retractions: number; readonly of: View<Message> } | undefined
@@ -51,18 +54,18 @@ export interface Mirror {
   readonly salts: Map<number, string>
   /** The leaves of rows that were erased before they were read, by their place in the log. */
   readonly erased: Map<number, string>
-  /** Rows that are not what was appended, of a session that is only read. */
+  /** Altered rows, in a session that is only read. */
   readonly damaged: DamagedRow[]
   range: CompactRange
   head: Head
   sealed: boolean
-  /** Rows that are appended get a salt. */
+  /** Whether appended rows get a salt. */
   erasable: boolean
-  /** What runs have finished of steps that are not recorded, as far as it was asked for. */
+  /** The finished parts of steps that are not recorded yet, as far as they were folded. */
   readonly journal: JournalFold
   /** Leases up to this number are known not to be held any more. */
   endedLeases: number
-  /** How many rows were read from the store: those of others, and those that stood there when it was opened. */
+  /** How many rows were read from the store: rows of other writers, and rows that it had when it was opened. */
   foreign: number
 }
 
@@ -102,7 +105,7 @@ export const messagesBefore = ({ noteRows }: Mirror, row: number): number => {
   return row - low
 }
 
-/** Where in the log a message stands, or the end of what is known of it. Cost: O(log notes · log messages). */
+/** The place of a message in the log, or the end of the known log. Cost: O(log notes · log messages). */
 export const rowOf = (mirror: Mirror, position: number): number => {
   let low = position
   let high = mirror.range.size
@@ -135,7 +138,7 @@ export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<Veri
   return readUpTo(store, mirror, found.right)
 }
 
-/** Read the rows of a log behind those of the mirror, which it continues. */
+/** Read the rows of a log that follow those of the mirror. */
 export const readUpTo = async (store: Store, mirror: Mirror, log: LogInfo): Promise<Either<LogFault, LogInfo>> => {
   const { id, head } = log
   if (head.size === mirror.head.size && head.root === mirror.head.root) return right(log)
@@ -299,7 +302,7 @@ export const blocksOf = async (
   return right(plain)
 }
 
-/** Blocks, each with the first row that speaks of it, or a fault that names the first row with one that is not as it was. */
+/** Blocks, each with the first row that references it; or a fault that names the first row with an altered block. */
 export const readBlocks = async (
   store: Store,
   id: string,
@@ -348,7 +351,7 @@ export const noteOf = (body: string): Either<string, Note> => {
   return isLeft(note) ? left(noteFaultText(note.left)) : note
 }
 
-/** Keep what rows say beside their text: those behind the ones that are known. */
+/** Keep the data that new rows have beside their text. */
 export const addTimes = (
   { times, salts, erased }: Mirror,
   rows: readonly Pick<StoredRow, 'at' | 'salt' | 'erased'>[],
@@ -366,7 +369,7 @@ export const addNote = (mirror: Mirror, position: number, note: Note): void => {
   countNote(mirror, position, note)
 }
 
-/** What the last of the notes says of the record. */
+/** The record's state according to the last note. */
 const countNote = (mirror: Mirror, position: number, note: Note): void => {
   const before = position - mirror.notes.len + 1 // rows that are no notes are messages
   if (isMark(note) || note.type === 'summary') placeNote(mirror.notes.view().at(-1) as Note, before)
@@ -386,7 +389,7 @@ export interface Moment {
   readonly notes: View<Note>
 }
 
-/** What retractions leave of the record. Cost: O(retractions) after an append or a retraction, else O(1). */
+/** The record without retracted messages. Cost: O(retractions) after an append or a retraction, else O(1). */
 export const conversationOf = (mirror: Mirror): View<Message> => {
   const { retracted, conversation: known } = mirror
   const of = mirror.history.view()
@@ -468,12 +471,12 @@ export const timeOf = (mirror: Mirror, position: number): number => {
 }
 
 /** The rows that another writer appended. */
-export interface Missed {
+export interface MissedRows {
   /** The messages that were appended. */
   readonly messages: View<Message>
   /** The notes that were written. */
   readonly notes: View<Note>
 }
 
-export const since = ({ history, notes }: Mirror, len: number, noteLen: number): Missed =>
+export const since = ({ history, notes }: Mirror, len: number, noteLen: number): MissedRows =>
   Object.freeze({ messages: history.view().slice(len), notes: notes.view().slice(noteLen) })

@@ -12,7 +12,7 @@ export const appendOptions = {
 export const rebaseOptions = { page: true, operation: true, respectLease: true } as const
 /** For `note`. */
 export const noteOptions = { operation: true, expectedLen: true, expectedHead: true, respectLease: true } as const
-/** For `pop`. */
+/** Used by `pop`. */
 export const retractOptions = { operation: true, expectedHead: true, respectLease: true } as const
 /** For `rewind`. */
 export const rewindOptions = {

@@ -10,21 +10,21 @@ import { sessionInfo, type SessionInfo } from './metadata.ts'
 import { readDamaged } from './damaged.ts'
 import { emptyMirror, readUpTo, type Mirror } from './mirror.ts'
 
-/** The log of that id; undefined if there is none. */
+/** The log with this id; undefined if there is none. */
 export async function* findLog(store: Store, id: string): Steps<LogFault, LogInfo | undefined> {
   const found = await store.info(id)()
   return isLeft(found) && found.left._tag === 'NoSuchLog' ? undefined : yield* need(found)
 }
 
 /** A session that was read. */
-export interface Opened {
+export interface ReadRecord {
   readonly mirror: Mirror
   readonly log: LogInfo
   readonly info: SessionInfo
 }
 
 /** The same, also where rows are damaged: the mirror says which. */
-export const readReadable = async (store: Store, id: string): Promise<Either<ReadSessionFault, Opened>> => {
+export const readReadable = async (store: Store, id: string): Promise<Either<ReadSessionFault, ReadRecord>> => {
   const opened = await readMirror(store, id)
   if (!isLeft(opened) || opened.left._tag !== 'DamagedLog') return opened
   const log = await store.info(id)()
@@ -41,7 +41,7 @@ export const readMirror = async (
   store: Store,
   id: string,
   redactor?: Redactor,
-): Promise<Either<ReadSessionFault, Opened>> => {
+): Promise<Either<ReadSessionFault, ReadRecord>> => {
   const log = await store.info(id)()
   if (isLeft(log)) return log
   const info = sessionInfo(log.right)

@@ -1,7 +1,7 @@
 /** Messages and notes as the rows that are appended for them, and what to do in memory once they are stored. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Range, View } from '../../history/index.ts'
-import { describe, isLeft, left, own, right } from '../../json/index.ts'
+import { describe, isLeft, left, ownField, right } from '../../json/index.ts'
 import { decodeMessage, isErased, type Message, type MessageFault } from '../../message/index.ts'
 import { decodeNote, rangeDigest, type Note, type RetractionNote } from '../../notes/kit.ts'
 import { noteFaultText } from '../../notes/fault.ts'
@@ -28,7 +28,7 @@ export const messageRows = (
     const decoded = redactor === undefined || isLeft(whole) ? whole : decodeMessage(redactor.message(whole.right))
     if (isLeft(decoded)) return left({ _tag: 'InvalidMessage', index, cause: decoded.left })
     if (isErased(decoded.right)) return left({ _tag: 'InvalidMessage', index, cause: erasedCause(decoded.right) })
-    const tag = typeof page === 'object' ? own(page, index) : page
+    const tag = typeof page === 'object' ? ownField(page, index) : page
     if (tag !== undefined && !isPageKind(tag)) return left({ _tag: 'InvalidPage', index, found: describe(tag) })
     const classified = classify(decoded.right)
     const kind = tag ?? classified
@@ -47,7 +47,7 @@ export const erasedCause = ({ content }: Message): MessageFault => ({
   found: '"erased"',
 })
 
-/** Rows of messages, which begin at the position `base`, and notes behind them. */
+/** Rows of messages from the position `base` on, followed by notes. */
 export const withNotes = (
   mirror: Mirror,
   messages: StepRows,
@@ -85,7 +85,7 @@ export const rowsOfNote = (mirror: Mirror, note: Note): StepRows => ({
 
 const noteRow = (note: Note): Row => ({ kind: 'note', body: JSON.stringify(note) })
 
-/** A copy of a note that somebody else may write. */
+/** A copy of a note, for the kinds that callers may write. */
 export const checkedNote = (
   given: Note,
   { redactor }: Pick<Mirror, 'redactor'>,
@@ -128,7 +128,7 @@ export const againstNote = (note: Note, mirror: Mirror): string | undefined => {
   return undefined
 }
 
-/** What the conversation has between two positions of the record. */
+/** The conversation between two positions of the record. */
 export const saidIn = (mirror: Mirror, { from, to }: Range): View<Message> => {
   const conversation = conversationOf(mirror)
   return conversation.slice(conversation.before(from), conversation.before(to))

@@ -1,6 +1,6 @@
-/** What a session writes on each row that it appends: when, and in an erasable session a salt. */
+/** The time of each row that a session appends, and in an erasable session its salt. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, own, right } from '../../json/index.ts'
+import { isLeft, left, ownField, right } from '../../json/index.ts'
 import type { Row, Store, StoreFaultOf } from '../../store/index.ts'
 import type { TimedRow } from '../../store/kit.ts'
 
@@ -29,7 +29,7 @@ export const stamp = (
     rows.map((row) => {
       const { kind, body } = row
       const salt = erasable ? newSalt() : undefined
-      return { kind, body, blocks: own(row, 'blocks') ?? noBlocks, at, salt, erased: undefined }
+      return { kind, body, blocks: ownField(row, 'blocks') ?? noBlocks, at, salt, erased: undefined }
     }),
   )
 }

@@ -14,7 +14,7 @@ export interface Recorded {
   readonly head: Head
 }
 
-export type Answered<T> = Either<WriteFault, T>
+export type WriteAnswer<T> = Either<WriteFault, T>
 
 /** Rows that are ready to be stored. */
 export interface StepRows {
@@ -26,13 +26,13 @@ export interface StepRows {
   readonly apply: (position: number) => void
 }
 
-/** What a step continues. */
+/** The record state that a step continues. */
 export type Continues =
-  /** So many messages, whatever notes there are. Without `len`: those of everything that was called before. */
+  /** This many messages, and any notes. Without `len`: those after all earlier calls. */
   | { readonly type: 'len'; readonly len: number | undefined }
   /** A head: no message and no note may have come since. Without one: the record as it is when its turn comes. */
   | { readonly type: 'head'; readonly head: Head | undefined }
-  /** Whatever is there. */
+  /** The current end. */
   | { readonly type: 'end' }
 
 /** One append. */
@@ -44,11 +44,11 @@ export interface Step {
   readonly notes: number
   /** Names it for retries. */
   readonly operation: string | undefined
-  /** Whether somebody else's lease keeps it from being appended. */
+  /** Whether another holder's lease prevents the append. */
   readonly respectLease: boolean
-  /** Whether it gives way to those that have a turn. Default: false. */
+  /** Whether it lets writers with a turn go first. Default: false. */
   readonly respectTurns?: boolean
-  /** It speaks of messages that are on their way: it waits for them. Default: false. */
+  /** It refers to messages that are still being stored, so it waits for them. Default: false. */
   readonly waits?: boolean
   /** Its last row ends the record. */
   readonly seals?: true

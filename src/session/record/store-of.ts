@@ -28,15 +28,15 @@ export const checkStore = (call: string, store: Store): void => {
     throw new TypeError(`${call} takes a store, such as memoryStore(), found ${describe(given)}`)
 }
 
-/** Throws TypeError, of what is no handle. */
+/** Throws TypeError if the value is not a handle. */
 export const storeOfSession = (session: SessionReader): Store => {
   const store = openedWith.get(session)?.store
   if (store === undefined) throw new TypeError('expected a session, or { store, id }')
   return store
 }
 
-/** How a handle was opened; undefined of what is none. */
+/** How a handle was opened; undefined if the value is not a handle. */
 export const openingOf = (session: object): OpenedWith | undefined => openedWith.get(session)
 
-/** Takes secrets out of what a session appends, if it was opened so. */
+/** The redactor that a session was opened with, if any. */
 export const redactorOf = (session: object): Redactor | undefined => openedWith.get(session)?.redactor

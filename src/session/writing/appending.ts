@@ -1,7 +1,7 @@
-/** What a session handle appends: each call is one step of its writer. */
-import { called, type CallbackThrew } from '../../task/index.ts'
+/** The append methods of a session handle. Each call is one step of its writer. */
+import { callCallback, type CallbackThrew } from '../../task/index.ts'
 import type { Immutable } from '../../history/index.ts'
-import { hasOwn, isArray, isLeft, left, optionsOf, own, right } from '../../json/index.ts'
+import { hasOwn, isArray, isLeft, left, optionsOf, ownField, right } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { rangeDigest, type Note } from '../../notes/kit.ts'
 import type { LogFault, Store } from '../../store/index.ts'
@@ -33,12 +33,12 @@ import type {
   Session,
   Together,
 } from '../session.ts'
-import type { Answered, Continues, Recorded, Step, StepRows } from '../record/step.ts'
+import type { WriteAnswer, Continues, Recorded, Step, StepRows } from '../record/step.ts'
 import type { Writer } from './writer.ts'
 
-type Given = Parameters<Session['append']>[0]
+type AppendInput = Parameters<Session['append']>[0]
 
-/** The line of the writers that meet at a session: whoever was refused waits in it, and appends when its turn comes. */
+/** The queue of a session's writers. A refused writer waits in it, and appends when its turn comes. */
 interface Line {
   /** The store's `turn`: resolves when all who came before are done. */
   readonly take: () => Promise<Either<LogFault, () => void>>
@@ -70,7 +70,7 @@ export class Appending {
     this.#pace = createPace(() => mirror.foreign)
   }
 
-  async append(given: Given, options: AppendOptions): Promise<Answered<Recorded>> {
+  async append(given: AppendInput, options: AppendOptions): Promise<WriteAnswer<Recorded>> {
     const together = togetherOf(given)
     const { messages } = together
     const notes = together.notes.length === 0 ? together.notes : copyArgument(together.notes)
@@ -92,7 +92,7 @@ export class Appending {
   async rebase(
     make: Parameters<Session['rebase']>[0],
     options: Parameters<Session['rebase']>[1],
-  ): Promise<Answered<Recorded> | Either<CallbackThrew, never>> {
+  ): Promise<WriteAnswer<Recorded> | Either<CallbackThrew, never>> {
     const page = copyArgument(options?.page)
     const { turn } = this.#store
     if (turn === undefined) return this.#rebase(make, page, options, undefined)
@@ -111,14 +111,14 @@ export class Appending {
     page: AppendOptions['page'],
     options: Parameters<Session['rebase']>[1],
     line: Line | undefined,
-  ): Promise<Answered<Recorded> | Either<CallbackThrew, never>> {
+  ): Promise<WriteAnswer<Recorded> | Either<CallbackThrew, never>> {
     if (line === undefined) await this.#pace.begin()
     const began = this.#pace.now()
     for (let tries = 1; ; tries++) {
       // At the head, not the length: a retraction that was not seen changes what should be said.
       const [conversation, head] = [conversationOf(this.#mirror), this.#mirror.head]
       const { called: before } = this.#writer
-      const made = called('make', () => make(conversation))
+      const made = callCallback('make', () => make(conversation))
       if (isLeft(made)) return made
       if (this.#writer.called !== before) return left(selfAppending)
       const rows = messageRows(this.#mirror, listOf(made.right), page, this.#store)
@@ -137,7 +137,7 @@ export class Appending {
     }
   }
 
-  async pop(options: RetractOptions): Promise<Answered<Popped>> {
+  async pop(options: RetractOptions): Promise<WriteAnswer<Popped>> {
     let popped: { readonly message: Immutable<Message> | undefined; readonly position: number | undefined } = none
     const last: Retract = (conversation, len) => {
       const message = conversation.at(-1)
@@ -149,13 +149,13 @@ export class Appending {
   }
 
   /** Take everything from a position on out of the conversation, with messages that come instead. */
-  async rewind(to: number, options: RewindOptions): Promise<Answered<Recorded>> {
+  async rewind(to: number, options: RewindOptions): Promise<WriteAnswer<Recorded>> {
     const { instead = [], page } = options
     const rows = messageRows(this.#mirror, listOf(instead), page, this.#store)
     return isLeft(rows) ? rows : this.#retract(allFrom(to), options, rows.right)
   }
 
-  #retract(which: Retract, options: RetractOptions, instead?: StepRows): Promise<Answered<Recorded>> {
+  #retract(which: Retract, options: RetractOptions, instead?: StepRows): Promise<WriteAnswer<Recorded>> {
     const expectedHead = options.expectedHead && { ...options.expectedHead }
     const counts = { messages: instead?.rows.length ?? 0, notes: 0 }
     return this.#writer.append(
@@ -166,12 +166,12 @@ export class Appending {
     )
   }
 
-  async note(given: Note, options: NoteOptions = noOptions): Promise<Answered<Recorded>> {
+  async note(given: Note, options: NoteOptions = noOptions): Promise<WriteAnswer<Recorded>> {
     const decoded = checkedNote(given, this.#mirror)
     return isLeft(decoded) ? decoded : this.#write(() => decoded, reachOf(decoded.right), options)
   }
 
-  summarize({ ...summary }: NewSummary): Promise<Answered<Recorded>> {
+  summarize({ ...summary }: NewSummary): Promise<WriteAnswer<Recorded>> {
     const made = (): ReturnType<typeof checkedNote> => {
       const sourceDigest = rangeDigest(saidIn(this.#mirror, summary))
       return checkedNote({ type: 'summary', ...summary, sourceDigest }, this.#mirror)
@@ -179,7 +179,7 @@ export class Appending {
     return this.#write(made, summary.to, noOptions)
   }
 
-  seal(): Promise<Answered<Recorded>> {
+  seal(): Promise<WriteAnswer<Recorded>> {
     return this.#writer.append({ ...this.#noteStep(() => right({ type: 'seal' }), noOptions), seals: true })
   }
 
@@ -188,7 +188,7 @@ export class Appending {
     made: () => ReturnType<typeof checkedNote>,
     reach: number,
     options: NoteOptions,
-  ): Promise<Answered<Recorded>> {
+  ): Promise<WriteAnswer<Recorded>> {
     const checked = (): ReturnType<typeof checkedNote> => {
       const note = made()
       const reason = isLeft(note) ? undefined : againstNote(note.right, this.#mirror)
@@ -222,12 +222,12 @@ const step = (
   rows: Step['rows'],
 ): Step => ({ continues, ...counts, operation, respectLease: respectLease === true, rows })
 
-/** No option is given. */
+/** No options were passed. */
 const noOptions: object = Object.freeze(optionsOf('session', undefined))
 
 const none = Object.freeze({ message: undefined, position: undefined })
 
-/** It would be asked again after each of its own appends, for ever. */
+/** Otherwise it would be called again after each of its own appends, for ever. */
 const selfAppending: CallbackThrew = Object.freeze({
   _tag: 'CallbackThrew',
   callback: 'make',
@@ -237,7 +237,9 @@ const selfAppending: CallbackThrew = Object.freeze({
 export const listOf = (messages: Appendable | readonly Appendable[]): readonly Appendable[] =>
   isArray(messages) ? (messages as readonly Appendable[]) : [messages as Appendable]
 
-const togetherOf = (given: Given): { readonly messages: readonly Appendable[]; readonly notes: readonly Note[] } => {
+const togetherOf = (
+  given: AppendInput,
+): { readonly messages: readonly Appendable[]; readonly notes: readonly Note[] } => {
   const isTogether =
     typeof given === 'object' && // else no message, as `decodeMessage` says
     given !== null &&
@@ -246,5 +248,5 @@ const togetherOf = (given: Given): { readonly messages: readonly Appendable[]; r
     (hasOwn(given, 'messages') || hasOwn(given, 'notes'))
   if (!isTogether) return { messages: listOf(given as Appendable | readonly Appendable[]), notes: [] }
   const together = given as Together
-  return { messages: own(together, 'messages') ?? [], notes: own(together, 'notes') ?? [] }
+  return { messages: ownField(together, 'messages') ?? [], notes: ownField(together, 'notes') ?? [] }
 }

@@ -3,7 +3,7 @@
  * when a clock here does, because until somebody takes the next one nothing of what its holder knows is old.
  */
 
-/** `asking` a take is on its way, or waits for another holder; `leaving` the same, and nobody wants it any more. */
+/** `asking`: a take is pending, or waits for another holder. `leaving`: the same, but the lease is no longer wanted. */
 export type LeaseState = 'free' | 'asking' | 'leaving' | 'ours' | 'giving'
 
 /**
@@ -23,7 +23,7 @@ export type LeaseEvent =
   | 'unwanted'
   | 'gone'
 
-/** What the holder does next. `tell`: the run learns that it should stop, or that the lease is lost. */
+/** The holder's next action. `tell`: the run learns that it should stop, or that the lease is lost. */
 export type LeaseCommand = 'nothing' | 'take' | 'wait' | 'begin' | 'renewLater' | 'renewSoon' | 'tell' | 'release'
 
 type Moves = { readonly [E in LeaseEvent]?: readonly [LeaseState, LeaseCommand] }

@@ -29,8 +29,7 @@ export interface LeaseOptions {
   readonly holder: string
   /**
    * Time to live in milliseconds: if the holder does not renew the lease for that long, others may take it. It is
-   * renewed
-   * after a third. Default: 30,000.
+   * renewed after a third. Default: 30,000.
    */
   readonly ttl?: number
   /** How long to wait for another holder, in milliseconds. Default: 0. */
@@ -75,7 +74,7 @@ export interface Holding {
   readonly held: () => SessionLease | undefined
 }
 
-/** @param ended told that leases up to a number are not held any more */
+/** @param ended called with a number when no lease up to it is held any more */
 export const createHolding = (store: Store, id: string, ended: (number: number) => void): Holding => {
   const claims = new Set<Claim>()
   let current: Claim | undefined
@@ -292,7 +291,7 @@ class Claim {
   }
 }
 
-/** What a store says of a log that somebody holds, as a session's fault. */
+/** The session's fault for a log that somebody else holds. */
 export const busyOf = <F extends SessionFault | StoreFault>(
   fault: F,
 ): Exclude<F, { _tag: 'LeaseHeld' }> | SessionFaultOf<'SessionBusy'> => {

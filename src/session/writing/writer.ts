@@ -27,7 +27,7 @@ import type {
   StoreFaultOf,
   VerifyFault,
 } from '../../store/index.ts'
-import { headOf, planned, rangeAt, sameHead } from '../../store/kit.ts'
+import { headOf, planAppend, rangeAt, sameHead } from '../../store/kit.ts'
 import type { RefreshFault, SessionFaultOf, WriteFault } from '../fault.ts'
 import { busyOf } from './lease.ts'
 import {
@@ -39,10 +39,10 @@ import {
   since,
   type Conflict,
   type Mirror,
-  type Missed,
+  type MissedRows,
 } from '../record/mirror.ts'
 import { stamp } from '../record/stamp.ts'
-import type { Answered, Recorded, Step, StepRows } from '../record/step.ts'
+import type { WriteAnswer, Recorded, Step, StepRows } from '../record/step.ts'
 
 /**
  * `idle` nothing is on its way; `sending` appends are; `recovering` one of them was refused, and the mirror is brought up to
@@ -50,7 +50,7 @@ import type { Answered, Recorded, Step, StepRows } from '../record/step.ts'
  */
 export type WriterState = 'idle' | 'sending' | 'recovering' | 'alone'
 
-/** `drained` all that was on its way has its answer. `begun` and `ended` are of what is done alone. */
+/** `drained`: every pending step has its answer. `begun` and `ended` mark work that runs alone. */
 export type WriterEvent = 'sent' | 'refused' | 'drained' | 'begun' | 'ended'
 
 export const writerTable: { readonly [S in WriterState]: { readonly [E in WriterEvent]?: WriterState } } = {
@@ -60,24 +60,24 @@ export const writerTable: { readonly [S in WriterState]: { readonly [E in Writer
   alone: { ended: 'idle' },
 }
 
-/** A step whose turn has not come. */
+/** A step that waits for its turn. */
 interface Waiting extends Step {
   /** The length that it continues; undefined: it goes by a head, or stands anywhere. */
   expectedLen: number | undefined
   /** The head that it continues, once that is known. */
   expectedHead: Head | undefined
-  /** How many messages, and how many notes, it was called behind. */
+  /** How many messages and notes were ahead of it when it was called. */
   readonly behind: { readonly messages: number; readonly notes: number }
   /** Why it can't be appended: one that it was to follow has failed. */
   doomed: WriteFault | undefined
-  readonly resolve: (answer: Answered<Recorded>) => void
+  readonly resolve: (answer: WriteAnswer<Recorded>) => void
 }
 
 /** Why a step does not fit. */
 type Late = SessionFaultOf<'SessionConflict' | 'SessionGap' | 'SessionSealed'>
 
 /** A step that is on its way. */
-interface Sent extends Waiting {
+interface SentStep extends Waiting {
   readonly plan: Plan
   readonly grown: GrownRows
   readonly apply: StepRows['apply']
@@ -97,7 +97,7 @@ export class Writer {
   /** The key of the session that was opened; null: it is not encrypted. Another log of its id has another one. */
   readonly #ownKey: string | null
   readonly #waiting: (Waiting | Pause)[] = []
-  readonly #sent: Sent[] = []
+  readonly #sent: SentStep[] = []
   #state: WriterState = 'idle'
   /** The mirror is what the store had; `stale`: the store did not say what it holds; a fault: it can't be brought up to it. */
   #mirrorIs: 'current' | 'stale' | VerifyFault = 'current'
@@ -126,7 +126,7 @@ export class Writer {
     return this.#called
   }
 
-  append(step: Step): Promise<Answered<Recorded>> {
+  append(step: Step): Promise<WriteAnswer<Recorded>> {
     return new Promise((resolve) => {
       if (this.#closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id: this.#mirror.id }))
       const { continues } = step
@@ -154,7 +154,7 @@ export class Writer {
   }
 
   /** Read what others have appended. */
-  refresh(): Promise<Either<RefreshFault, Missed>> {
+  refresh(): Promise<Either<RefreshFault, MissedRows>> {
     return this.alone(() => this.#sync())
   }
 
@@ -197,7 +197,7 @@ export class Writer {
     }
   }
 
-  /** Whether a step can be sent behind those that are on their way. If not, it waits for them and is looked at again. */
+  /** Whether a step can be sent while others are pending. If not, it waits for them and is checked again. */
   #fits(step: Waiting): boolean {
     const isSealing = this.#sent.at(-1)?.seals === true || this.#mirror.sealed
     if (this.#mirrorIs !== 'current' || isSealing || step.doomed !== undefined) return false
@@ -264,13 +264,13 @@ export class Writer {
     rows: readonly Row[],
   ): Either<StoreFaultOf<'InvalidRow' | 'InvalidId' | 'Io'>, Plan> {
     try {
-      return planned(range, expected, rows, this.#store)
+      return planAppend(range, expected, rows, this.#store)
     } catch (cause) {
       return left({ _tag: 'Io', operation: 'hash the rows', cause })
     }
   }
 
-  /** A store of somebody else's may throw where it should answer: that must not stop the writer. */
+  /** A third-party store may throw instead of answering. That must not stop the writer. */
   async #ask(
     { operation, respectLease, respectTurns }: Step,
     append: Pick<Append, 'expected' | 'rows' | 'blocks' | 'attached'>,
@@ -302,7 +302,7 @@ export class Writer {
     this.#pump()
   }
 
-  async #finish(first: Sent): Promise<void> {
+  async #finish(first: SentStep): Promise<void> {
     const answer = await first.answer
     this.#sent.shift()
     if (isLeft(answer) || isRepeat(answer.right, first)) return this.#recover(first, answer)
@@ -314,8 +314,8 @@ export class Writer {
     first.resolve(right(this.#recorded(answer.right, first.messages)))
   }
 
-  /** Code that replaced built-ins made this throw: nothing is known of what was on its way. */
-  #lost(first: Sent, cause: unknown): void {
+  /** Replaced built-ins made this throw, so the state of pending steps is unknown. */
+  #lost(first: SentStep, cause: unknown): void {
     const fault = { _tag: 'Io', operation: 'append', cause, outcome: 'unknown' } as const
     this.#break(fault)
     first.resolve(left(fault))
@@ -329,15 +329,15 @@ export class Writer {
   }
 
   /** The store has appended other rows than it was given. */
-  #other(step: Sent): void {
+  #other(step: SentStep): void {
     const { id, head } = this.#mirror
     const fault = { _tag: 'DamagedLog', id, position: head.size, reason: otherRows } as const
     this.#break(fault)
     this.#fail(step, fault)
   }
 
-  /** One has not been appended where it should have been; neither have those behind it, unless the store says so. */
-  async #recover(first: Sent, answer: Either<AppendFault, Appended>): Promise<void> {
+  /** A step was not appended at its expected place. Neither were the steps after it, unless the store says otherwise. */
+  async #recover(first: SentStep, answer: Either<AppendFault, Appended>): Promise<void> {
     this.#on('refused')
     const all = [{ step: first, answer }]
     for (const step of this.#sent.splice(0)) all.push({ step, answer: await step.answer })
@@ -406,7 +406,7 @@ export class Writer {
     let expected = step.expectedHead
     if (expected === undefined) {
       const size = sealed ? range.size - 1 : rowOf(this.#mirror, step.expectedLen ?? 0)
-      const older = await guarded(() => rangeAt(this.#store, id, size)())
+      const older = await guardStore(() => rangeAt(this.#store, id, size)())
       if (isLeft(older)) return this.#fail(step, older.left)
       expected = headOf(older.right, this.#store.hash)
     }
@@ -418,11 +418,11 @@ export class Writer {
   }
 
   /** Bring the mirror up to the store. */
-  async #sync(conflict?: Conflict): Promise<Either<VerifyFault, Missed>> {
+  async #sync(conflict?: Conflict): Promise<Either<VerifyFault, MissedRows>> {
     if (typeof this.#mirrorIs === 'object') return left(this.#mirrorIs)
     const mirror = this.#mirror
     const [len, notes] = [mirror.history.len, mirror.notes.len]
-    const synced = await guarded(async (): Promise<Either<VerifyFault, unknown>> => {
+    const synced = await guardStore(async (): Promise<Either<VerifyFault, unknown>> => {
       const carried = conflict === undefined ? right(false) : await catchUpFrom(this.#store, mirror, conflict)
       return isLeft(carried) || carried.right ? carried : catchUp(this.#store, mirror)
     })
@@ -434,7 +434,7 @@ export class Writer {
     return synced
   }
 
-  #answer(step: Waiting, answer: Answered<Recorded>): void {
+  #answer(step: Waiting, answer: WriteAnswer<Recorded>): void {
     if (this.#looking === step) this.#looking = undefined // what is called from now on is called behind its answer
     step.resolve(answer)
   }
@@ -446,14 +446,14 @@ export class Writer {
       for (const follower of this.#followers()) follower.doomed ??= consequenceOf(fault)
   }
 
-  /** A step that had happened before. Those behind it don't wait for its messages to come. */
+  /** A step that had already been appended. The steps after it do not wait for its messages. */
   #repeated(step: Waiting, answer: Recorded): void {
     this.#answer(step, right(answer))
     if (answer.to > step.behind.messages) return // somebody else did it since
     for (const follower of this.#followers()) follower.expectedLen = (follower.expectedLen as number) - step.messages // a follower has one
   }
 
-  /** Those that were to follow a step: called behind it, without a length of their own. */
+  /** The steps that were to follow a step: called after it, without an expected length. */
   #followers(): readonly Waiting[] {
     return this.#waiting.filter(
       (next): next is Waiting => !isPause(next) && next.continues.type === 'len' && next.continues.len === undefined,
@@ -484,7 +484,7 @@ export class Writer {
   }
 }
 
-/** What comes before a store has lost or changed rows: nothing was sent. */
+/** The store has lost or changed earlier rows, so nothing was sent. */
 export const changedBefore: StoreFaultOf<'Io'> = Object.freeze({
   _tag: 'Io',
   operation: 'append',
@@ -494,14 +494,14 @@ export const changedBefore: StoreFaultOf<'Io'> = Object.freeze({
 export const otherRows = 'the store did not append the rows that it was given'
 
 /** Whether the rows are not those that were to follow the mirror: the operation had happened before. */
-const isRepeat = ({ head }: Appended, { plan, operation }: Sent): boolean =>
+const isRepeat = ({ head }: Appended, { plan, operation }: SentStep): boolean =>
   head.size !== plan.head.size || (operation !== undefined && head.root !== plan.head.root)
 
 /** A length that is no number is one that no record has: to compare it could throw, where others wait for the answer. */
 const lengthOf = (given: unknown): number => (typeof given === 'number' ? given : NaN)
 
-/** What a store throws that should answer is its failure. */
-const guarded = async <F, T>(work: () => Promise<Either<F, T>>): Promise<Either<F | StoreFaultOf<'Io'>, T>> => {
+/** If a store throws instead of answering, the error becomes an `Io` fault. */
+const guardStore = async <F, T>(work: () => Promise<Either<F, T>>): Promise<Either<F | StoreFaultOf<'Io'>, T>> => {
   try {
     return await work()
   } catch (cause) {

@@ -1,6 +1,6 @@
 /** Blocks that were read or written lately, in memory: those used last stay, as many as fit a number of bytes. */
 import { isLeft, right } from '../../json/index.ts'
-import { Lately } from '../../sequence/index.ts'
+import { RecentMap } from '../../sequence/index.ts'
 import type { BlockId } from '../../proof/kit.ts'
 import { standsFor } from '../rules/block-handle.ts'
 import { storeTask } from '../fault.ts'
@@ -28,7 +28,7 @@ export interface BlockCacheOptions {
  * @param options the limit
  */
 export const blockCache = ({ maxBytes = 64 * 1024 * 1024 }: BlockCacheOptions = {}): BlockCache => {
-  const lately = new Lately<string, Uint8Array>(maxBytes, ({ length }) => length + overhead)
+  const lately = new RecentMap<string, Uint8Array>(maxBytes, ({ length }) => length + overhead)
   const cache = Object.freeze({
     get bytes() {
       return lately.weight
@@ -40,8 +40,7 @@ export const blockCache = ({ maxBytes = 64 * 1024 * 1024 }: BlockCacheOptions = 
 
 /**
  * A block store that reads only blocks that are not in the cache. A block never gets stale, because its id is the hash
- * of
- * its content. A block of one scope is not found in another.
+ * of its content. A block of one scope is not found in another.
  *
  * Cost    O(blocks); a copy of each
  *
@@ -92,7 +91,7 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
   return cached
 }
 
-const insides = new WeakMap<BlockCache, Lately<string, Uint8Array>>()
+const insides = new WeakMap<BlockCache, RecentMap<string, Uint8Array>>()
 
 /** What it takes to keep a block beside its bytes, about: its key, and its place in the map. */
 const overhead = 256

@@ -14,9 +14,8 @@ import { invalidId } from '../port/id.ts'
 import type { BlockStore, OnceStore } from '../port/store.ts'
 
 /**
- * A key-value store, as you implement it; `keyValueContract` in `@indelible/testing` checks it. Keys are letters, digits
- * and
- * `/ _ - %`, at most 1,000 characters. A failure throws.
+ * A key-value store, as you implement it; `keyValueContract` in `@indelible/testing` checks it. Keys are letters,
+ * digits and `/ _ - %`, at most 1,000 characters. A failure throws.
  */
 export interface KeyValueStore {
   /**
@@ -71,8 +70,7 @@ export interface KeyValueOptions {
 
 /**
  * The blocks of a scope in a key-value store, under `prefix/scope/id`. Blocks are checked against their ids when they
- * are
- * read. With `putIfAbsent` the store has `once`, under `prefix/scope/once/`; activities need it to give exactly one
+ * are read. With `putIfAbsent` the store has `once`, under `prefix/scope/once/`; activities need it to give exactly one
  * answer.
  *
  * Cost    one call of the key-value store for each `keysPerCall` blocks; `hasBlocks` reads them

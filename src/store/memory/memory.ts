@@ -1,6 +1,6 @@
 /** A store in memory: for tests, for browsers, and to see what a store does. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, type JsonObject, left, optionsOf, own, OwnMap, right } from '../../json/index.ts'
+import { isLeft, type JsonObject, left, optionsOf, ownField, OwnMap, right } from '../../json/index.ts'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import {
   portableSha256,
@@ -27,13 +27,13 @@ import type { Erased, RowPlace, Sharing, TextPlaces } from '../port/erasing.ts'
 import { byteFinderOf, finderOf } from '../port/find-texts.ts'
 import { storeOf } from '../rules/handle.ts'
 import type { StoreFault } from '../fault.ts'
-import { againstClaim, changed, type Lease, type LeaseChange, type LeaseRow } from '../port/lease.ts'
+import { againstClaim, changeLease, type Lease, type LeaseChange, type LeaseRow } from '../port/lease.ts'
 import { matches, positionsOf } from '../rules/lookup.ts'
 import {
   againstChange,
   againstFork,
   conflict,
-  diverged,
+  divergedFault,
   entriesBefore,
   growth,
   hasKey,
@@ -41,7 +41,7 @@ import {
   namedElsewhere,
   notThatRow,
   refusal,
-  repeated,
+  repeatedAppend,
   sameHead,
   sharedRows,
   storedRow,
@@ -103,7 +103,7 @@ interface Log {
   state: string | undefined
 }
 
-interface Held {
+interface HeldBlock {
   readonly bytes: Uint8Array
   /** How many rows speak of it; one that was put on its own counts as one more. */
   uses: number
@@ -116,7 +116,7 @@ interface Scope {
   /** The logs in the order of their creation and of their last use, as of the last list; since then `changed`, or not. */
   readonly listed: Record<CheckedQuery['by'], Log[]>
   changed: boolean
-  readonly blocks: Map<BlockId, Held>
+  readonly blocks: Map<BlockId, HeldBlock>
 }
 
 /** All that a driver holds. */
@@ -178,7 +178,7 @@ export const memoryDriver = ({
       for (const held of hold(blocks, of(scope).blocks)) held.kept = true
       return right(undefined)
     },
-    getBlocks: async (scope, ids) => right(copied(ids, of(scope).blocks)),
+    getBlocks: async (scope, ids) => right(copyBlocks(ids, of(scope).blocks)),
     hasBlocks: async (scope, ids) => right(new Set(ids.filter((id) => of(scope).blocks.has(id)))),
     erasing: {
       erase: async (scope, erasure) =>
@@ -257,14 +257,17 @@ const remove = ({ info, segment }: Log, scope: Scope): void => {
 }
 
 const lease = (log: Log, change: LeaseChange, now: () => number): Either<StoreFault, Lease | undefined> => {
-  const outcome = changed(log.info.id, log.lease, change, momentOf(now))
+  const outcome = changeLease(log.info.id, log.lease, change, momentOf(now))
   if (isLeft(outcome)) return outcome
   log.lease = outcome.right.row ?? log.lease
   return right(outcome.right.lease)
 }
 
 /** The contents of those blocks that are held. */
-const copied = (ids: readonly BlockId[], blocks: ReadonlyMap<BlockId, Held>): ReadonlyMap<BlockId, Uint8Array> =>
+const copyBlocks = (
+  ids: readonly BlockId[],
+  blocks: ReadonlyMap<BlockId, HeldBlock>,
+): ReadonlyMap<BlockId, Uint8Array> =>
   new OwnMap(
     ids.flatMap((id) => {
       const held = blocks.get(id)
@@ -306,7 +309,7 @@ const rangeAt = (segment: Segment, size: number): CompactRange => ({
 })
 
 const rowsOf = (log: Log, range: RowRange): readonly StoredRow[] => {
-  const only = own(range, 'only')
+  const only = ownField(range, 'only')
   const { start, end } = positionsOf(log.info, range, (position) => rowAt(log.segment, position))
   const rows: StoredRow[] = []
   for (let position = start; position < end; position++) {
@@ -362,11 +365,11 @@ const appendTo = (log: Log, append: CheckedAppend, scope: Scope): Either<StoreFa
   const { hash, now } = scope.memory
   const { expected, rows, operation } = append
   const { id, head: actual } = log.info
-  if (!hasKey(log.info.meta, append.ownKey)) return left(diverged(id, expected, actual))
+  if (!hasKey(log.info.meta, append.ownKey)) return left(divergedFault(id, expected, actual))
   const before = operation === undefined ? undefined : log.operations.get(operation)
   if (operation !== undefined && before !== undefined) {
     const { from, head } = before
-    return repeated(id, { operation, from, head }, rows, rowsOf(log, { from, to: head.size }))
+    return repeatedAppend(id, { operation, from, head }, rows, rowsOf(log, { from, to: head.size }))
   }
   const unleased = againstClaim(id, log.lease, append, now())
   if (unleased !== undefined) return left(unleased)
@@ -378,7 +381,7 @@ const appendTo = (log: Log, append: CheckedAppend, scope: Scope): Either<StoreFa
   return right(appended)
 }
 
-const lackedBy = (append: CheckedAppend, held: ReadonlyMap<BlockId, Held>): StoreFault | undefined => {
+const lackedBy = (append: CheckedAppend, held: ReadonlyMap<BlockId, HeldBlock>): StoreFault | undefined => {
   const missing = namedElsewhere(append).filter((block) => !held.has(block))
   return missing.length > 0 ? { _tag: 'MissingBlock', ids: missing } : undefined
 }
@@ -393,7 +396,7 @@ const take = (log: Log, append: CheckedAppend, scope: Scope): Appended => {
     log.segment.rows.push(storedRow(position, { kind, index }, row.body, row.at, row.salt, row.erased))
     log.segment.nodes.push(node)
     log.segment.blocks.push(row.blocks)
-    for (const block of row.blocks) (held.get(block) as Held).uses += 1 // none is missing
+    for (const block of row.blocks) (held.get(block) as HeldBlock).uses += 1 // none is missing
   }
   log.range = grown.range
   const { created } = log.info
@@ -507,24 +510,24 @@ const placesOf = (
 }
 
 /** Make sure that blocks are held, and give them. */
-const hold = (blocks: readonly Block[], held: Map<BlockId, Held>): readonly Held[] =>
+const hold = (blocks: readonly Block[], held: Map<BlockId, HeldBlock>): readonly HeldBlock[] =>
   blocks.map(({ id, bytes }) => {
     const known = held.get(id)
     if (known !== undefined) return known
-    const fresh: Held = { bytes, uses: 0, kept: false }
+    const fresh: HeldBlock = { bytes, uses: 0, kept: false }
     held.set(id, fresh)
     return fresh
   })
 
 /** One row less speaks of it. */
-const unuse = (block: BlockId, held: Map<BlockId, Held>): void => {
-  const used = held.get(block) as Held
+const unuse = (block: BlockId, held: Map<BlockId, HeldBlock>): void => {
+  const used = held.get(block) as HeldBlock
   used.uses -= 1
   if (used.uses === 0 && !used.kept) held.delete(block)
 }
 
 /** Drop the rows of an orphan that no fork shares, with their blocks, and what is left of it if nothing does. */
-const release = (segment: Segment, held: Map<BlockId, Held>): void => {
+const release = (segment: Segment, held: Map<BlockId, HeldBlock>): void => {
   if (!segment.orphan) return
   let shared = segment.base
   for (const fork of segment.forks) shared = Math.max(shared, fork.base)

@@ -1,6 +1,6 @@
 /** Rows as a driver gets them: copied, checked and hashed. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, own, right } from '../../json/index.ts'
+import { left, ownField, right } from '../../json/index.ts'
 import { hashRow, type BlockId, type Hash, type HashedRow } from '../../proof/kit.ts'
 import { latest, momentOf } from './clock.ts'
 import type { StoreFaultOf } from '../fault.ts'
@@ -31,8 +31,8 @@ export const checkRows = (
   let moment: number | undefined
   for (const row of given) {
     const { kind, body } = row
-    const at = own(row, 'at') ?? (moment ??= momentOf(now))
-    const [blocks, salt, erased] = [own(row, 'blocks') ?? [], own(row, 'salt'), own(row, 'erased')]
+    const at = ownField(row, 'at') ?? (moment ??= momentOf(now))
+    const [blocks, salt, erased] = [ownField(row, 'blocks') ?? [], ownField(row, 'salt'), ownField(row, 'erased')]
     const reason = againstRow(kind, body, at, salt) ?? againstErased(erased, salt, blocks)
     if (reason !== undefined) return left({ _tag: 'InvalidRow', index: rows.length, reason })
     const ids = Object.freeze([...blocks])

@@ -1,5 +1,5 @@
 /** Arguments, copied before a call returns: whoever gave them may change theirs. */
-import { own } from '../../json/index.ts'
+import { ownField } from '../../json/index.ts'
 import { isPlanned } from './plan.ts'
 
 /**
@@ -17,7 +17,7 @@ const copyOf = (value: unknown): unknown => {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return value
   const copy: Record<string, unknown> = { ...value }
-  if (isPlanned(own(copy, 'rows'))) return copy
+  if (isPlanned(ownField(copy, 'rows'))) return copy
   for (const key of Object.keys(copy)) copy[key] = copyOf(copy[key])
   return copy
 }

@@ -50,7 +50,7 @@ export interface CheckedUpdate extends LeaseClaim {
 }
 
 /** A log that was looked at. */
-export interface Unchanged {
+export interface UnchangedLog {
   /** The id of the log. */
   readonly id: string
   /** The head that it had; undefined: it was not there. */
@@ -117,7 +117,7 @@ export interface StoreDriver {
   /** {@link Store.fork}: `to` shares the first `at` rows of `id`. The cost must not depend on `at`. */
   readonly fork: (scope: string, id: string, to: string, at: number, meta: JsonObject) => Answer<LogInfo>
   /** {@link Store.remove}; or `Conflict`, if another log is not at the head of `unchanged` in the same step. */
-  readonly remove: (scope: string, id: string, unchanged: Unchanged | undefined) => Answer<void>
+  readonly remove: (scope: string, id: string, unchanged: UnchangedLog | undefined) => Answer<void>
   /** Change the lease of a log as `leaseChanged` computes it, in one transaction. Answers the lease after the change. */
   readonly lease: (scope: string, id: string, change: LeaseChange) => Answer<Lease | undefined>
   /** {@link Store.putBlocks}. */

@@ -36,7 +36,7 @@ export const encryptedBody = ({ key, cipher, blocks }: EncryptedText): string =>
     ? `${beginning}${key}.${cipher}"}`
     : `${beginning}${key}.${cipher}","blocks":${JSON.stringify(blocks)}}`
 
-/** The parts of an encrypted text; undefined if it is none, or a damaged one. */
+/** The parts of an encrypted text; undefined if it is not one, or is damaged. */
 export const readEncrypted = (body: string): EncryptedText | undefined => {
   if (!isEncrypted(body)) return undefined
   const plain = body.endsWith('"}') ? body.slice(beginning.length, -2) : undefined
@@ -73,7 +73,7 @@ export const keyLogs = 'indelible.key.'
 /** Under which key of a log's metadata it stands that its rows are encrypted, by which keys. */
 export const encryptionKey = 'indelible.encryption'
 
-/** What the metadata of an encrypted log says. */
+/** The encryption that a log's metadata describes. */
 export interface EncryptionMeta {
   /** The ids of the keys of its rows: those that it shares with the log that it was forked from, and its own last. */
   readonly keys: readonly string[]
@@ -110,12 +110,12 @@ export const encryptionOf = ({ meta }: { readonly meta: JsonObject }): Encryptio
  */
 export const isEncryptedLog = (log: Pick<LogInfo, 'meta'>): boolean => Object.hasOwn(log.meta, encryptionKey)
 
-/** What stands in the metadata of every encrypted log, and seldom in another's: to look for in a database. */
+/** A text in the metadata of every encrypted log, and seldom of others, to search for in a database. */
 export const encryptionMark: string = `"${encryptionKey}":`
 
 /** Whether metadata as it is stored is that of an encrypted log. */
 export const isEncryptedMeta = (text: string): boolean => {
-  const meta = parsed(text)
+  const meta = parseOrText(text)
   return isObject(meta) && isEncryptedLog({ meta: meta as JsonObject })
 }
 
@@ -127,22 +127,22 @@ export const ownKeyOf = ({ meta }: { readonly meta: JsonObject }): string | unde
   return typeof own === 'string' ? own : undefined
 }
 
-/** By the texts of metadata: that of a log is the same at each of its appends. */
+/** Cached by the metadata's text, which is the same at each append of a log. */
 const keysOfTexts = new Map<string, string | undefined>()
 
-/** The same of metadata as it is stored; undefined also of what can't be read. */
+/** The same for metadata as it is stored; undefined also if it can't be read. */
 export const ownKeyIn = (text: string): string | undefined => {
   if (!text.includes(encryptionMark)) return undefined
   const known = keysOfTexts.get(text)
   if (known !== undefined) return known
-  const meta: unknown = parsed(text)
+  const meta: unknown = parseOrText(text)
   const key = isObject(meta) ? ownKeyOf({ meta: meta as JsonObject }) : undefined
   if (keysOfTexts.size >= 1000) keysOfTexts.clear()
   keysOfTexts.set(text, key)
   return key
 }
 
-const parsed = (text: string): unknown => {
+const parseOrText = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {

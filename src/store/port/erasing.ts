@@ -1,4 +1,4 @@
-/** What is asked of a store that erases rows, and what it answers. */
+/** The requests and results of erasing rows in a store. */
 import type { BlockId } from '../../proof/kit.ts'
 import type { Because, CopiedClaim } from './ledger-row.ts'
 import type { LeaseClaim } from './lease.ts'
@@ -14,11 +14,11 @@ export interface RowsToErase extends LeaseClaim {
   readonly rows: readonly { readonly position: number; readonly stub: string }[]
 }
 
-/** What to erase, and what the ledger is to say of it. */
+/** The rows to erase, and the ledger's entry about it. */
 export interface EraseRequest extends Because {
   /** The rows, log by log. A log without rows is only checked to be at its head. */
   readonly logs: readonly RowsToErase[]
-  /** What another store says of the erasure, if the rows were erased there before. Default: they were not. */
+  /** The entry of another store, if the rows were erased there first. Default: they were not. */
   readonly copied?: CopiedClaim
 }
 
@@ -48,7 +48,7 @@ export interface Residue {
   readonly reason: string
 }
 
-/** What an erasure has done. */
+/** The result of an erasure. */
 export interface Erased {
   /** The head of the ledger after it; undefined if there is no ledger, because nothing was ever erased. */
   readonly head: Head | undefined

@@ -2,7 +2,7 @@
  * Blocks that were hashed when they were taken out of a message: the append that brings them does not hash them again.
  * Bytes can change, so what is stored is a copy that was made before hashing, and that nobody else has seen.
  */
-import { Given } from '../../json/index.ts'
+import { ReturnsArgument } from '../../json/index.ts'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
 import type { Block } from './driver.ts'
 
@@ -18,7 +18,7 @@ const Bytes = Uint8Array // taken when this module loads
 export const hashedBlock = (bytes: Uint8Array, hash: Hash): BlockId => {
   const own = new Bytes(bytes)
   const id = blockIdOf(own, hash)
-  Hashed.mark(bytes, { id, bytes: own }, hash)
+  HashedBlock.mark(bytes, { id, bytes: own }, hash)
   return id
 }
 
@@ -27,13 +27,13 @@ export const hashedBlock = (bytes: Uint8Array, hash: Hash): BlockId => {
  * Changed bytes give the block that they were, which is the one that the id names.
  */
 export const takeHashed = (bytes: Uint8Array, hash: Hash, named: ReadonlySet<BlockId>): Block | undefined =>
-  Hashed.take(bytes, hash, named)
+  HashedBlock.take(bytes, hash, named)
 
-class Hashed extends Given {
+class HashedBlock extends ReturnsArgument {
   #known: { readonly block: Block; readonly hash: Hash } | undefined
 
   static mark(bytes: Uint8Array, block: Block, hash: Hash): void {
-    const marked = #known in bytes ? bytes : (new Hashed(bytes) as unknown as Hashed)
+    const marked = #known in bytes ? bytes : (new HashedBlock(bytes) as unknown as HashedBlock)
     marked.#known = { block, hash }
   }
 

@@ -51,5 +51,5 @@ export const withoutIdentities = (meta: JsonObject): JsonObject =>
   Object.hasOwn(meta, member) ? Object.fromEntries(Object.entries(meta).filter(([name]) => name !== member)) : meta
 
 /** A log as it is described outside of the store. */
-export const described = <Log extends { readonly meta: JsonObject }>(log: Log): Log =>
+export const describeLog = <Log extends { readonly meta: JsonObject }>(log: Log): Log =>
   Object.freeze({ ...log, meta: Object.freeze(withoutIdentities(log.meta)) })

@@ -6,7 +6,7 @@
  * time of the store's own clock: the server's (PostgreSQL), the machine's (SQLite), its own (memory).
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right, own } from '../../json/index.ts'
+import { left, right, ownField } from '../../json/index.ts'
 import type { StoreFault } from '../fault.ts'
 import { againstId } from './id.ts'
 
@@ -106,7 +106,7 @@ const live = (row: LeaseRow | undefined, now: number): Lease | undefined =>
  * @param now milliseconds since 1970
  * @returns the row to store, and the lease; or `LeaseHeld`, `LeaseLost`, `InvalidLease`
  */
-export const changed = (
+export const changeLease = (
   id: string,
   row: LeaseRow | undefined,
   change: LeaseChange,
@@ -157,10 +157,10 @@ export const claims = ({ lease, respectLease }: LeaseClaim): boolean => lease !=
 
 /** The claim among other options, copied. */
 export const claimIn = (options: LeaseClaim): LeaseClaim => {
-  const lease = own(options, 'lease')
+  const lease = ownField(options, 'lease')
   return {
     lease: lease === undefined ? undefined : { number: lease.number },
-    respectLease: own(options, 'respectLease') === true,
+    respectLease: ownField(options, 'respectLease') === true,
   }
 }
 

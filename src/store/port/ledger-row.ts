@@ -1,6 +1,16 @@
 /** What a ledger's rows say, and what all of them come to. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isArray, isLeft, isObject, left, parseJson, right, type JsonObject, own, ownFields } from '../../json/index.ts'
+import {
+  isArray,
+  isLeft,
+  isObject,
+  left,
+  parseJson,
+  right,
+  type JsonObject,
+  ownField,
+  ownFields,
+} from '../../json/index.ts'
 import { isLeaf } from './checked-row.ts'
 import type { StoreFaultOf } from '../fault.ts'
 import type { LogIdentity } from './identity.ts'
@@ -69,7 +79,7 @@ export const ledgerRow = (said: LedgerRow, at: number): Row => {
   const { reason, by } = ownFields(said)
   const more =
     said.type === 'erased'
-      ? { rows: said.rows, copied: own(said, 'copied') } // JSON leaves out what is undefined
+      ? { rows: said.rows, copied: ownField(said, 'copied') } // JSON leaves out what is undefined
       : said.type === 'destroyed'
         ? { key: said.key }
         : said.type === 'held'

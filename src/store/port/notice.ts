@@ -1,4 +1,4 @@
-/** What a store tells whoever has opened it, beside the answers of its calls. */
+/** Notices that a store sends to the program that opened it. */
 import { storeFaultText, type StoreFault } from '../fault.ts'
 
 /** A report of a store that is not the answer of a call. */
@@ -12,7 +12,7 @@ export type StoreNotice =
    * where the system tells them. Told again when the log has doubled.
    */
   | { readonly _tag: 'LogGrows'; readonly path: string; readonly bytes: number; readonly readers: readonly number[] }
-  /** A call has met damage: the fault that it gives, or one that a list goes on behind. */
+  /** A call found damage. This is the fault that it returned, or one after which a list continued. */
   | { readonly _tag: 'DamageFound'; readonly scope: string; readonly fault: StoreFault }
 
 /**

@@ -37,7 +37,7 @@ const plans = new WeakMap<readonly Row[], { readonly plan: Plan; readonly hash: 
  * @param context the hash function (SHA-256) and the clock: those of the store
  * @returns the plan; or `InvalidRow`, `InvalidId`
  */
-export const planned = (
+export const planAppend = (
   before: CompactRange,
   expected: Head,
   given: readonly Row[],

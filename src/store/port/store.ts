@@ -41,8 +41,7 @@ export interface LogInfo {
   readonly created: number
   /**
    * The time of the last append: the `at` of the last row. It is `created` if the log has no row of its own, or that
-   * row has
-   * no `at`.
+   * row has no `at`.
    */
   readonly appended: number
   /** Its metadata: a JSON object. */
@@ -85,10 +84,8 @@ export interface Append extends LeaseClaim, OwnCall {
   readonly blocks?: readonly Uint8Array[]
   /**
    * The operation id of this append. After any failure you may retry with it: if the append has already happened, you
-   * get
-   * its first answer, whatever `expected` is. The kinds and bodies of a retry must be equal; `at` and `salt` may
-   * differ, and
-   * are not stored. Default: none.
+   * get its first answer, whatever `expected` is. The kinds and bodies of a retry must be equal; `at` and `salt` may
+   * differ, and are not stored. Default: none.
    */
   readonly operation?: string
   /**
@@ -170,8 +167,7 @@ export interface ListQuery {
   readonly where?: Where
   /**
    * The order: newest first by `created`, or by the last append (`appended`). With `appended`, a log that grows between
-   * two
-   * pages moves to the front, and later pages don't have it. Default: `created`.
+   * two pages moves to the front, and later pages don't have it. Default: `created`.
    *
    * Cost    O(page), by an index, if `where` leaves most logs. With `appended`, the logs of the same moment (a tenth of a
    *         second on SQLite, a second on PostgreSQL) are sorted for each page. In memory, O(logs) for the first page after
@@ -212,8 +208,7 @@ export interface LogPiece {
 
 /**
  * Small values under names of letters, digits and `/ _ - %`. The first value of a name stays, so processes that share
- * no
- * log can agree on it.
+ * no log can agree on it.
  */
 export interface OnceStore {
   /**
@@ -253,8 +248,7 @@ export interface BlockStore {
   readonly scope: string
   /**
    * Store blocks for good. A block that the store already has is not stored again, unless it is damaged. Blocks that
-   * come
-   * with the rows of a log are removed with them; these are not.
+   * come with the rows of a log are removed with them; these are not.
    *
    * @param blocks the contents
    * @returns their ids, in the same order
@@ -333,13 +327,11 @@ export interface LogStates {
 
 /**
  * A store handle: the logs and blocks of one scope. A method returns a task; nothing happens before the task is run,
- * and no
- * method throws.
+ * and no method throws.
  *
  * Ids of logs, operations and scopes are 1 to 255 bytes of well-formed UTF-8 without control characters. They are
- * compared
- * byte by byte, and never become part of a path or of a query's text. Ids that begin with `indelible.` are of the library's
- * own logs: you may read these, and a call that would change one is `InvalidId`.
+ * compared byte by byte, and never become part of a path or of a query's text. Ids that begin with `indelible.` are of
+ * the library's own logs: you may read these, and a call that would change one is `InvalidId`.
  */
 export interface Store extends BlockStore {
   /**
@@ -394,8 +386,7 @@ export interface Store extends BlockStore {
   readonly update: (id: string, update: MetaUpdate) => Task<UpdateFault, LogInfo>
   /**
    * Append rows at the expected head: all of them with their blocks, or nothing and a fault. When the task resolves,
-   * they are
-   * as durable as the store promises. Appends that wait together share a commit.
+   * they are as durable as the store promises. Appends that wait together share a commit.
    *
    * Cost    one round trip; independent of the length of the log
    *
@@ -486,8 +477,7 @@ export interface Store extends BlockStore {
   readonly check: () => Task<MediumFault, readonly StoreFinding[]>
   /**
    * Rebuild the parts of the store, in all scopes, that follow from its rows and blocks. No row and no block is changed
-   * or
-   * removed.
+   * or removed.
    *
    * Cost    O(everything), in one transaction: other writers wait
    *
@@ -534,11 +524,9 @@ export interface Store extends BlockStore {
   readonly leaseOf: (id: string) => Task<LogFault, Lease | undefined>
   /**
    * Call `wake` whenever the log may have changed: by this handle, another handle of this process, or another process.
-   * Read
-   * the log to see what changed. Several changes may give one call, and a call may come without a change. From the
-   * moment the
-   * task resolves, no change is missed. Closing the store ends it, with a last call. You may watch a log that does not
-   * exist.
+   * Read the log to see what changed. Several changes may give one call, and a call may come without a change. From the
+   * moment the task resolves, no change is missed. Closing the store ends it, with a last call. You may watch a log
+   * that does not exist.
    *
    * Cost    nothing in memory. SQLite and PostgreSQL poll for changes of other processes: at most 5 times a second for
    *         all

@@ -4,7 +4,7 @@ import { freeze } from '../../json/index.ts'
 import { Damaged } from './damaged.ts'
 import type { Head } from './row.ts'
 
-export { grow, rowLeaf, type Grown } from '../../proof/kit.ts'
+export { grow, rowLeaf, type GrownTree } from '../../proof/kit.ts'
 
 /**
  * The head of the log that a range describes. Cost: as many hashes as the size has 1 bits.

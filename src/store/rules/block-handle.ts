@@ -25,12 +25,12 @@ export const blockStoreOf = (
 ): Either<StoreFaultOf<'InvalidId'>, BlockStore> => {
   const problem = invalidId('scope', scope)
   if (problem !== undefined) return left(problem)
-  const store = Object.freeze(blockHandle(driver, scope, guarded))
+  const store = Object.freeze(blockHandle(driver, scope, guardCall))
   behind.set(store, driver)
   return right(store)
 }
 
-/** What keeps the blocks of a handle. */
+/** The storage behind a handle of blocks. */
 export const behind: WeakMap<BlockStore, object> = new WeakMap()
 
 /** The same blocks, beside values of which the first stays. */
@@ -58,7 +58,7 @@ export const standsFor = (store: BlockStore, other: BlockStore): void =>
 export const sameBlocks = (one: BlockStore, other: BlockStore): boolean =>
   one.scope === other.scope && (behind.get(one) ?? one) === (behind.get(other) ?? other)
 
-/** What a call changes: a log, only its lease, or something beside the logs. */
+/** What a call changes: a log, only its lease, or something that is not a log. */
 type Changes = 'log' | 'lease' | 'beside'
 
 /** A call of a store. */
@@ -107,13 +107,13 @@ export const operations: Readonly<Record<Call, readonly [operation: string, chan
   close: ['close'],
 }
 
-/** Makes a task of what a driver does. */
+/** Turns a driver's work into a task. */
 export type Run = <F extends StoreFault, T>(call: Call, work: () => Answer<T>) => Task<F, T>
 
 // The one cast: that a driver gives no other faults than the port names is what `storeContract` sees to.
 
-/** An error is a fault. Of a change that throws, nobody knows whether it was made. */
-export const guarded: Run = <F extends StoreFault, T>(call: Call, work: () => Answer<T>) =>
+/** Turns an error into a fault. If a change throws, it is unknown whether it was made. */
+export const guardCall: Run = <F extends StoreFault, T>(call: Call, work: () => Answer<T>) =>
   storeTask(async () => {
     try {
       return await work()

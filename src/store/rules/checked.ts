@@ -1,4 +1,4 @@
-/** What is given to a store, checked and copied before a driver sees it. */
+/** Checks and copies the arguments of a store before a driver sees them. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, left, optionsOf, right, type Path } from '../../json/index.ts'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
@@ -33,7 +33,7 @@ const cursorIn = (text: string, by: CheckedQuery['by']): Cursor | undefined => {
     : { appended: appended === undefined ? undefined : Number(appended), key: Number(key) }
 }
 
-/** A copy, so that nothing changes it, of what can be found at all: `undefined` would else ask for nothing, and find all. */
+/** A copy of `where`, without members that are `undefined`: they would match every log. */
 const checkWhere = (given: Where, path: Path = []): Either<StoreFault, Where> => {
   const copy: [string, Where[string]][] = []
   for (const [key, value] of Object.entries(given)) {

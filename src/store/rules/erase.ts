@@ -6,7 +6,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { isLeft, left, right, ownFields } from '../../json/index.ts'
 import { emptyRange } from '../../proof/kit.ts'
-import { again } from './again.ts'
+import { retry } from './retry.ts'
 import { checkAppend } from './checked.ts'
 import type { CheckedErasure, StoreDriver } from '../port/driver.ts'
 import type { Erased, EraseRequest, RowsToErase, Sharing } from '../port/erasing.ts'
@@ -21,7 +21,7 @@ import { sameHead } from './rules.ts'
 import type { Store } from '../port/store.ts'
 import { headOf, rowLeaf } from '../port/tree.ts'
 
-/** What an erasure, and the judging of rows that were erased, need of a store. */
+/** The part of a store that erasing, and checking erased rows, needs. */
 export type InnerStore = Pick<Store, 'info' | 'read' | 'nodes' | 'hash' | 'scope' | 'now'>
 
 /** Erase rows by a driver. `store` asks it. */
@@ -33,7 +33,7 @@ export const eraseRows = async (
   const { logs, reason, by, copied } = ownFields(request)
   const { erasing } = driver
   if (erasing === undefined) return left({ _tag: 'CannotErase' })
-  return again(async (isLast): Promise<Either<EraseFault, Erased> | undefined> => {
+  return retry(async (isLast): Promise<Either<EraseFault, Erased> | undefined> => {
     const content = await ledgerContent(store)
     if (isLeft(content)) return content as Either<EraseFault, never>
     const { head = headOf(emptyRange, store.hash), held } = content.right

@@ -17,12 +17,10 @@ const batch = 500
 
 /**
  * Follow a log from a position on: first its stored rows, then each new one after its commit, by this process or any
- * other.
- * Every row comes once, in order.
+ * other. Every row comes once, in order.
  *
  * Each iteration starts at `from` again. Rows are read when you ask for them, so a slow reader holds up nobody and
- * takes no
- * memory. After an error, continue from the last row's position plus 1.
+ * takes no memory. After an error, continue from the last row's position plus 1.
  *
  * Cost    a read of up to 500 rows for each signal; at rest that of `Store.watch`
  *

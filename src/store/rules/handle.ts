@@ -4,23 +4,23 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../../task/index.ts'
-import { isLeft, left, optionsOf, right, own, present } from '../../json/index.ts'
-import { Lately } from '../../sequence/index.ts'
+import { isLeft, left, optionsOf, right, ownField, present } from '../../json/index.ts'
+import { RecentMap } from '../../sequence/index.ts'
 import { blockIdOf, emptyRange, type Hash } from '../../proof/kit.ts'
-import { again } from './again.ts'
-import { behind, blockHandle, defaultScope, guarded, operations, type Call, type Run } from './block-handle.ts'
+import { retry } from './retry.ts'
+import { behind, blockHandle, defaultScope, guardCall, operations, type Call, type Run } from './block-handle.ts'
 import type { StoreFinding } from '../port/check.ts'
 import { checkAppend, checkQuery } from './checked.ts'
 import { copyArgument } from '../port/copy-argument.ts'
-import type { Answer, CheckedAppend, StoreDriver, Unchanged } from '../port/driver.ts'
+import type { Answer, CheckedAppend, StoreDriver, UnchangedLog } from '../port/driver.ts'
 import { eraseRows, type InnerStore } from './erase.ts'
 import type { LogFault, StoreFault, StoreFaultOf } from '../fault.ts'
 import { invalidId } from '../port/id.ts'
 import { againstOwnId, changedOwnMember, isOwnCall, isOwnId, ownMember, type OwnCall } from '../port/own-logs.ts'
-import { ledgerContent, unaccounted } from './ledger.ts'
+import { ledgerContent, firstUnaccounted } from './ledger.ts'
 import { becauseOf, ledgerId } from '../port/ledger-row.ts'
 import {
-  described,
+  describeLog,
   forkedIdentities,
   identitiesIn,
   newIdentities,
@@ -36,7 +36,7 @@ import type { RowIndex, TermsOf } from '../port/row-terms.ts'
 import { signalKey, Signals } from '../port/signals.ts'
 import type { Appended, LogInfo, LogStates, Store } from '../port/store.ts'
 import { headOf } from '../port/tree.ts'
-import { undoneErasures, undoneText } from './undone.ts'
+import { undoneErasures, undoneText } from './undone-erasure.ts'
 
 /**
  * Make a store of a driver, for one scope.
@@ -68,7 +68,7 @@ const signalsOf = (driver: StoreDriver): Signals => {
 /** Closed handles answer nothing but `Closed`. */
 interface Life {
   closed: Promise<void> | undefined
-  /** What asks the driver more than once: it is finished before a close. */
+  /** Work that calls the driver more than once. A close waits for it. */
   readonly pending: Set<Promise<unknown>>
   /** For the watchers of the handle. */
   readonly signals: Signals
@@ -80,7 +80,7 @@ class Calls {
   readonly scope: string
   /** Of the handle that the store was opened with. */
   readonly whole: Life
-  /** Of this handle. */
+  /** The state of this handle, which can be closed alone. */
   readonly life: Life
   readonly onNotice: OnNotice
 
@@ -118,7 +118,7 @@ class Calls {
   }
 
   readonly run: Run = (call, work) =>
-    guarded(call, async () => {
+    guardCall(call, async () => {
       if (this.whole.closed !== undefined || this.life.closed !== undefined) return left({ _tag: 'Closed' })
       const answered = await work()
       if (isLeft(answered) && (answered.left._tag === 'DamagedLog' || answered.left._tag === 'DamagedBlock'))
@@ -168,7 +168,7 @@ const handle = (calls: Calls): Store => {
       return right(handle(new Calls(driver, name, whole, own, onNotice)))
     },
     close: () =>
-      guarded('close', async () => {
+      guardCall('close', async () => {
         const first = life.closed === undefined
         life.closed ??= life === whole ? calls.finished().then(() => driver.close()) : Promise.resolve()
         if (first) life.signals.send() // whoever reads now is told that it is closed
@@ -211,9 +211,9 @@ const logCalls = (calls: Calls) => {
         if (isLeft(checked)) return checked
         const page = await driver.list(scope, checked.right)
         if (isLeft(page)) return page
-        for (const { id, reason } of own(page.right, 'damaged') ?? [])
+        for (const { id, reason } of ownField(page.right, 'damaged') ?? [])
           calls.tell({ _tag: 'DamagedLog', id, position: 0, reason })
-        return right(Object.freeze({ ...page.right, logs: Object.freeze(page.right.logs.map(described)) }))
+        return right(Object.freeze({ ...page.right, logs: Object.freeze(page.right.logs.map(describeLog)) }))
       })
     },
     update: (id, given) => {
@@ -285,7 +285,7 @@ const logCalls = (calls: Calls) => {
         const isLate = isLeft(removed) && removed.left._tag === 'Conflict' // the ledger has changed meanwhile
         return isLate && !isLast ? undefined : removed
       }
-      return calls.on('remove', id, () => calls.longer(() => again(work)), call)
+      return calls.on('remove', id, () => calls.longer(() => retry(work)), call)
     },
     erase: (given) => {
       const request = copyArgument(optionsOf('store.erase', given))
@@ -330,14 +330,14 @@ const leaseCalls = (calls: Calls) => {
       const { holder, ttl } = optionsOf('store.lease', given)
       return calls.on('lease', id, async () => {
         const problem = invalidLease({ holder, ttl })
-        return problem === undefined ? leased(await changing(id, { type: 'take', holder, ttl })) : left(problem)
+        return problem === undefined ? leaseOrFault(await changing(id, { type: 'take', holder, ttl })) : left(problem)
       })
     },
     renew: (id, given) => {
       const { number, ttl } = optionsOf('store.renew', given)
       return calls.on('renew', id, async () => {
         const problem = invalidTtl(ttl)
-        return problem === undefined ? leased(await changing(id, { type: 'renew', number, ttl })) : left(problem)
+        return problem === undefined ? leaseOrFault(await changing(id, { type: 'renew', number, ttl })) : left(problem)
       })
     },
     release: (id, number) =>
@@ -361,7 +361,7 @@ const intact =
 
 const stateCalls = (calls: Calls): Pick<Store, 'states'> => {
   const { driver, scope } = calls
-  const states = own(driver, 'states')
+  const states = ownField(driver, 'states')
   if (states === undefined) return {}
   return {
     states: Object.freeze<LogStates>({
@@ -372,7 +372,7 @@ const stateCalls = (calls: Calls): Pick<Store, 'states'> => {
 }
 
 const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
-  const index = own(driver, 'index')
+  const index = ownField(driver, 'index')
   if (index === undefined) return {}
   return {
     index: Object.freeze<RowIndex>({
@@ -391,30 +391,30 @@ const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
 }
 
 /** Of a change that leaves a lease. */
-const leased = (answered: Either<StoreFault, Lease | undefined>): Either<StoreFault, Lease> =>
+const leaseOrFault = (answered: Either<StoreFault, Lease | undefined>): Either<StoreFault, Lease> =>
   isLeft(answered) ? answered : right(answered.right as Lease) // `take` and `renew` leave one
 
-/** By driver and scope: what is known of a ledger is kept with it. */
-const inners = new WeakMap<StoreDriver, Lately<string, InnerStore>>()
+/** Handles by driver and scope. A handle keeps the ledger that it read. */
+const inners = new WeakMap<StoreDriver, RecentMap<string, InnerStore>>()
 
 /** A driver, asked as a part of another question: also while a handle is closing. */
 const innerOf = (driver: StoreDriver, scope: string): InnerStore => {
-  const known = inners.get(driver) ?? new Lately<string, InnerStore>(1000)
+  const known = inners.get(driver) ?? new RecentMap<string, InnerStore>(1000)
   inners.set(driver, known)
   const { hash, now = Date.now } = driver
   const inner = known.get(scope) ?? {
     hash,
     scope,
     now,
-    info: (id) => guarded('info', () => driver.info(scope, id)),
-    read: (id, range = {}) => guarded('read', () => driver.read(scope, id, range)),
-    nodes: (id, positions) => guarded('nodes', () => driver.nodes(scope, id, positions)),
+    info: (id) => guardCall('info', () => driver.info(scope, id)),
+    read: (id, range = {}) => guardCall('read', () => driver.read(scope, id, range)),
+    nodes: (id, positions) => guardCall('nodes', () => driver.nodes(scope, id, positions)),
   }
   known.set(scope, inner)
   return inner
 }
 
-/** Rows that are read: one without a text is damage, unless the ledger says that it was erased. */
+/** Checks rows that are read: a row without a text is damaged, unless the ledger records its erasure. */
 const judgedRows = async (
   store: InnerStore,
   id: string,
@@ -435,7 +435,7 @@ const judgedRows = async (
     return content.left._tag === 'DamagedLog' || content.left._tag === 'NotALedger'
       ? left(damaged(first, `its text is missing, and the ledger can't be read: ${content.left.reason}`))
       : content
-  const bad = unaccounted(content.right, rows, identities.right, store.hash)
+  const bad = firstUnaccounted(content.right, rows, identities.right, store.hash)
   return bad === undefined
     ? right(rows)
     : left(damaged(bad, 'its text is missing, and the ledger does not say that it was erased'))
@@ -457,7 +457,7 @@ const againstErased = async (
   const placed = rows.map((row, offset) => ({ ...row, position: expected.size + offset, index: 0 }))
   const identities = id === undefined ? right([]) : await identitiesOf(store, id) // a new log has none that was ever named
   if (isLeft(identities)) return identities.left
-  const bad = unaccounted(content.right, placed, identities.right, store.hash)
+  const bad = firstUnaccounted(content.right, placed, identities.right, store.hash)
   return bad === undefined
     ? undefined
     : {
@@ -476,12 +476,12 @@ const identitiesOf = async (store: InnerStore, id: string): Promise<Either<LogFa
 /** A log as it is described outside: also in the fault of an update. */
 const outside = (answer: Either<StoreFault, LogInfo>): Either<StoreFault, LogInfo> =>
   !isLeft(answer)
-    ? right(described(answer.right))
+    ? right(describeLog(answer.right))
     : answer.left._tag === 'MetaConflict'
       ? left({ ...answer.left, meta: withoutIdentities(answer.left.meta) })
       : answer
 
-/** What a driver finds, and the rows of each scope that its ledger says were erased and that have their text. */
+/** The driver's findings, and each scope's rows that have a text although the ledger records their erasure. */
 const checked = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => {
   const found = (await driver.check?.()) ?? right([])
   const scopes = (await driver.scopes?.()) ?? right([])
@@ -509,7 +509,7 @@ const checked = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => 
 }
 
 /** The ledger as it was when it held no log of that id: then it may be removed. */
-const notHeld = async (store: InnerStore, id: string): Promise<Either<StoreFault, Unchanged | undefined>> => {
+const notHeld = async (store: InnerStore, id: string): Promise<Either<StoreFault, UnchangedLog | undefined>> => {
   if (isOwnId(id)) return right(undefined) // the function that made it asks the ledger, where it has to
   const content = await ledgerContent(store)
   if (isLeft(content)) return content

@@ -3,7 +3,7 @@
  * writes heads into it, and every erasure is a row of it.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, own } from '../../json/index.ts'
+import { isLeft, left, right, ownField } from '../../json/index.ts'
 import type { LogFault, StoreFault, StoreFaultOf } from '../fault.ts'
 import {
   becauseOf,
@@ -17,7 +17,7 @@ import {
   type LedgerEntry,
   type LedgerRow,
 } from '../port/ledger-row.ts'
-import { again } from './again.ts'
+import { retry } from './retry.ts'
 import { ownStore } from './own-store.ts'
 import { LayeredMap } from './layered-map.ts'
 import type { Head, StoredRow } from '../port/row.ts'
@@ -47,7 +47,7 @@ export interface LedgerContent {
 /** Reading a ledger. */
 type LedgerFault = LogFault | StoreFaultOf<'NotALedger'>
 
-/** What reading a ledger needs of a store. */
+/** The part of a store that reading a ledger needs. */
 type LedgerStore = Pick<Store, 'info' | 'read' | 'nodes' | 'hash'>
 
 const nothing: LedgerContent = Object.freeze({
@@ -59,7 +59,7 @@ const nothing: LedgerContent = Object.freeze({
   erased: new Map(),
 })
 
-/** What was read of a ledger, by store: rows that are there stay, so only new ones are read. */
+/** Ledgers that were read, by store. Ledgers only grow, so only new rows are read. */
 const known = new WeakMap<LedgerStore, LedgerContent & { readonly head: Head }>()
 
 /**
@@ -138,7 +138,7 @@ const readOn = async (
 const keyOf = ({ log, row, kind, leaf, stub }: Omit<ErasedRow, 'index'>): string =>
   JSON.stringify([log, row, kind, leaf, stub])
 
-/** Whether a hold keeps a row: whoever says then that it was erased is not believed. */
+/** Whether a hold protects a row. A claim that it was erased later does not count. */
 const isHeldRow = (held: ReadonlyMap<string, Hold>, { log, row }: ErasedRow): boolean =>
   [...held.values()].some(({ logs }) => identityAt(logs, row) === log)
 
@@ -157,7 +157,7 @@ export const erasureOf = (
   hash: Hash,
 ): Erasure | undefined => {
   const { position, kind } = row
-  const leaf = own(row, 'erased')
+  const leaf = ownField(row, 'erased')
   if (leaf === undefined) return undefined
   return erased.get(
     keyOf({ log: identityAt(identities, position), row: position, kind, leaf, stub: stubLeaf(row, hash) }),
@@ -171,10 +171,10 @@ export const erasureOf = (
  * @returns 64 hexadecimal digits
  */
 export const stubLeaf = (row: Pick<StoredRow, 'kind' | 'body' | 'stored' | 'at'>, hash: Hash): string =>
-  bytesToHex(rowLeaf({ kind: row.kind, body: own(row, 'stored') ?? row.body, at: row.at }, hash))
+  bytesToHex(rowLeaf({ kind: row.kind, body: ownField(row, 'stored') ?? row.body, at: row.at }, hash))
 
-/** The first row without a text that the ledger does not say was erased; undefined: there is none. */
-export const unaccounted = (
+/** The first row without a text whose erasure the ledger does not record; undefined if there is none. */
+export const firstUnaccounted = (
   content: Pick<LedgerContent, 'erased'>,
   rows: readonly StoredRow[],
   identities: readonly LogIdentity[],
@@ -182,7 +182,7 @@ export const unaccounted = (
 ): StoredRow | undefined =>
   rows.find((row) => row.erased !== undefined && erasureOf(content, row, identities, hash) === undefined)
 
-/** What an append to a ledger did. */
+/** The result of an append to a ledger. */
 export interface LedgerAppended {
   /** The head of the ledger after it. */
   readonly head: Head
@@ -202,7 +202,7 @@ export const appendToLedger = async <F, M extends object>(
   news: (ledger: LedgerContent) => Promise<Either<F, { readonly rows: readonly LedgerRow[]; readonly more: M }>>,
 ): Promise<Either<F | StoreFault, LedgerAppended & M>> => {
   const own = ownStore(store)
-  return again(async (isLast) => {
+  return retry(async (isLast) => {
     const ledger = await ledgerContent(store)
     if (isLeft(ledger)) return ledger
     const { head } = ledger.right

@@ -1,7 +1,7 @@
 /** Finding rows and logs: what every driver computes alike. */
 import { isObject, type JsonObject, ownFields } from '../../json/index.ts'
 import { sliceBounds } from '../../sequence/index.ts'
-import type { Placed } from './rules.ts'
+import type { RowPlace } from './rules.ts'
 import type { LogInfo, RowRange, Where } from '../port/store.ts'
 import type { RowKind } from '../port/row.ts'
 
@@ -23,7 +23,7 @@ export interface Positions {
 export const positionsOf = (
   log: Pick<LogInfo, 'head' | 'entries'>,
   range: RowRange,
-  rowAt: (position: number) => Placed,
+  rowAt: (position: number) => RowPlace,
 ): Positions => {
   const { from, to, only } = ownFields(range)
   const { size } = log.head
@@ -34,7 +34,7 @@ export const positionsOf = (
 }
 
 /** The position of the row of a kind with this index among them. There must be one. */
-const positionOf = (kind: RowKind, index: number, size: number, rowAt: (position: number) => Placed): number => {
+const positionOf = (kind: RowKind, index: number, size: number, rowAt: (position: number) => RowPlace): number => {
   let low = index // as many rows of its kind come before it
   let high = size - 1
   while (low < high) {

@@ -7,7 +7,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, type JsonObject } from '../../json/index.ts'
 import { emptyRange, equalBytes, type BlockId, type CompactRange, type Hash } from '../../proof/kit.ts'
 import type { CheckedRow } from '../port/checked-row.ts'
-import type { CheckedAppend, Unchanged } from '../port/driver.ts'
+import type { CheckedAppend, UnchangedLog } from '../port/driver.ts'
 import { ownKeyIn, ownKeyOf } from '../port/encrypted.ts'
 import { storeFaultText, type StoreFault } from '../fault.ts'
 import type { Plan } from '../port/plan.ts'
@@ -19,7 +19,7 @@ import { grow, headOf } from '../port/tree.ts'
 export const maxMissed = 1000
 
 /** Where a row stands among its kind. */
-export interface Placed {
+export interface RowPlace {
   /** Whether the row is an entry or a note. */
   readonly kind: RowKind
   /** Its place among the rows of its kind, from 0. */
@@ -27,10 +27,10 @@ export interface Placed {
 }
 
 /** A place as one number: the index, doubled, and 1 more for a note. */
-export const placeOf = ({ kind, index }: Placed): number => index * 2 + (kind === 'note' ? 1 : 0)
+export const placeOf = ({ kind, index }: RowPlace): number => index * 2 + (kind === 'note' ? 1 : 0)
 
 /** The place that a number stands for. */
-export const placed = (place: number): Placed => ({
+export const decodePlace = (place: number): RowPlace => ({
   kind: place % 2 === 1 ? 'note' : 'entry',
   index: Math.floor(place / 2),
 })
@@ -38,7 +38,7 @@ export const placed = (place: number): Placed => ({
 /** A row as it is given back, with all its fields: none is read from a prototype. */
 export const storedRow = (
   position: number,
-  { kind, index }: Placed,
+  { kind, index }: RowPlace,
   body: string,
   at: number,
   salt: string | undefined,
@@ -54,7 +54,7 @@ export const storedRow = (
  */
 export const sameHead = (one: Head, other: Head): boolean => one.size === other.size && one.root === other.root
 
-/** What a log is continued from. */
+/** The state that an append continues. */
 export interface Grounds {
   readonly head: Head
   readonly entries: number
@@ -72,7 +72,7 @@ export interface Growth extends Grounds {
 }
 
 /** A row, and what is stored beside it. */
-export interface GrownRow extends Placed {
+export interface GrownRow extends RowPlace {
   readonly row: CheckedRow
   readonly position: number
   readonly node: Uint8Array
@@ -121,7 +121,7 @@ export const olderSize = (expected: Head, actual: Head): number | undefined => {
 }
 
 /** Why rows can't be appended: `older` is the range that the log had at the expected size, `undefined` where it had none. */
-export const isLate = (expected: Head, older: CompactRange | undefined, hash: Hash): boolean =>
+export const isStaleHead = (expected: Head, older: CompactRange | undefined, hash: Hash): boolean =>
   older !== undefined && headOf(older, hash).root === expected.root
 
 /** The rows of a conflict. */
@@ -141,7 +141,7 @@ export const conflict = (id: string, expected: Head, actual: Head, missed: reado
 
 /** A log that was looked at has changed since. */
 export const againstChange = (
-  { id, head: expected }: Unchanged,
+  { id, head: expected }: UnchangedLog,
   actual: Head | undefined,
   hash: Hash,
 ): StoreFault | undefined => {
@@ -160,8 +160,8 @@ export const againstChange = (
 export const hasKey = (meta: JsonObject | string, ownKey: string | null | undefined): boolean =>
   ownKey === undefined || ownKey === ((typeof meta === 'string' ? ownKeyIn(meta) : ownKeyOf({ meta })) ?? null)
 
-/** It is another record. */
-export const diverged = (id: string, expected: Head, actual: Head): StoreFault => ({
+/** The fault for a log that is another record. */
+export const divergedFault = (id: string, expected: Head, actual: Head): StoreFault => ({
   _tag: 'Diverged',
   id,
   expected,
@@ -169,7 +169,7 @@ export const diverged = (id: string, expected: Head, actual: Head): StoreFault =
 })
 
 /** An operation that has happened. */
-export interface Happened {
+export interface PastOperation {
   readonly operation: string
   readonly from: number
   readonly head: Head
@@ -181,9 +181,9 @@ export interface Happened {
  *
  * @param stored the rows that the operation appended
  */
-export const repeated = (
+export const repeatedAppend = (
   id: string,
-  { operation, from, head }: Happened,
+  { operation, from, head }: PastOperation,
   given: readonly CheckedRow[],
   stored: readonly Pick<StoredRow, 'kind' | 'body' | 'erased'>[],
 ): Either<StoreFault, Appended> =>
@@ -195,7 +195,7 @@ export const repeated = (
     ? right(Object.freeze({ from, head: Object.freeze(head) }))
     : left({ _tag: 'OperationMismatch', id, operation, from, head: Object.freeze(head) })
 
-/** The blocks that rows speak of and that don't come with them: they must be there. */
+/** The blocks that rows reference and that are not passed with them: the store must have them. */
 export const namedElsewhere = ({ rows, blocks }: Pick<CheckedAppend, 'rows' | 'blocks'>): readonly BlockId[] => {
   const named = new Set<BlockId>()
   for (const row of rows) for (const block of row.blocks) named.add(block)
@@ -208,10 +208,10 @@ export const againstFork = (id: string, at: number, size: number): StoreFault | 
   Number.isInteger(at) && at >= 0 && at <= size ? undefined : { _tag: 'BeyondEnd', id, at, size }
 
 /** How many entries there are among the first `at` rows, the last of which is `last`. */
-export const entriesBefore = (at: number, last: Placed | undefined): number =>
+export const entriesBefore = (at: number, last: RowPlace | undefined): number =>
   last === undefined ? 0 : last.kind === 'entry' ? last.index + 1 : at - 1 - last.index
 
-/** A log as it is told of. `appended` is that of its own last row, if it has one. */
+/** The description of a log. `appended` is the time of its own last row, if it has one. */
 export const logInfo = ({
   appended,
   created,
@@ -234,7 +234,7 @@ export const sharedRows = <Segment>(
   return shared
 }
 
-/** What a driver that finds another leaf than it was given says. */
+/** The fault of a driver that finds another leaf than the given one. */
 export const notThatRow = (id: string, position: number): StoreFault => ({
   _tag: 'DamagedLog',
   id,
@@ -265,7 +265,7 @@ export const refusal = (
   read: (range: { readonly from: number; readonly to: number }) => readonly StoredRow[],
 ): StoreFault => {
   const size = olderSize(expected, actual)
-  return isLate(expected, size === undefined ? undefined : rangeAt(size), hash)
+  return isStaleHead(expected, size === undefined ? undefined : rangeAt(size), hash)
     ? conflict(id, expected, actual, read(missedRange(expected, actual)))
-    : diverged(id, expected, actual)
+    : divergedFault(id, expected, actual)
 }

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../json/index.ts'
 import { isMoment } from '../port/checked-row.ts'
 import { Damaged } from '../port/damaged.ts'
 import type { StoredRow } from '../port/row.ts'
-import { placed, storedRow } from './rules.ts'
+import { decodePlace, storedRow } from './rules.ts'
 
 /** A row of these columns. Throws Damaged. */
 export const rowIn = (
@@ -17,7 +17,7 @@ export const rowIn = (
 ): StoredRow => {
   if (typeof place !== 'number' || typeof body !== 'string' || !isMoment(at) || !has(16, salt) || !has(32, erased))
     throw new Damaged(position, 'its row can not be read')
-  return storedRow(position, placed(place), body, at, digitsOf(salt), digitsOf(erased))
+  return storedRow(position, decodePlace(place), body, at, digitsOf(salt), digitsOf(erased))
 }
 
 /** Whether a column has so many bytes, or none. */

@@ -44,7 +44,7 @@ export function verifyLog(
   return storeTask(async () => {
     const found = await store.info(id)()
     if (isLeft(found)) return found
-    const looking = inspect === undefined ? undefined : guarded(inspect)
+    const looking = inspect === undefined ? undefined : guardInspect(inspect)
     const verified = await verifyAt(store, found.right, older, looking)
     if (!isLeft(verified) || verified.left._tag !== 'DamagedLog') return verified
     // Another process may have removed it meanwhile, and made it again: that is no damage, but another log.
@@ -54,8 +54,8 @@ export function verifyLog(
   }, 'verifyLog')
 }
 
-/** What `inspect` throws is a fault. */
-const guarded =
+/** Turns what `inspect` throws into a fault. */
+const guardInspect =
   (inspect: InspectRows): InspectRows =>
   async (rows) => {
     try {
@@ -65,7 +65,7 @@ const guarded =
     }
   }
 
-/** Whether it is the log that was looked at, which may have grown. */
+/** Whether it is still the log that was checked. It may have grown. */
 const isSameLog = (before: LogInfo, after: LogInfo): boolean =>
   before.created === after.created && before.head.size <= after.head.size
 

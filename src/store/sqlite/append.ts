@@ -7,13 +7,13 @@ import { Damaged } from '../port/damaged.ts'
 import type { CheckedAppend } from '../port/driver.ts'
 import type { StoreFault } from '../fault.ts'
 import {
-  diverged,
+  divergedFault,
   growth,
   hasKey,
   isPlanFor,
   namedElsewhere,
   refusal,
-  repeated,
+  repeatedAppend,
   sameHead,
   type Growth,
 } from '../rules/rules.ts'
@@ -21,7 +21,7 @@ import type { Appended, LogInfo } from '../port/store.ts'
 import { rangeOf } from '../port/tree.ts'
 import type { Blocks } from './blocks.ts'
 import type { Leases } from './leases.ts'
-import { headIn, headIsSound, headSum, joined, split, usedAt, type LogRow, type RawLog } from './log.ts'
+import { headIn, headIsSound, headSum, joinPeaks, split, usedAt, type LogRow, type RawLog } from './log.ts'
 import type { Logs } from './logs.ts'
 import { preparedAll } from './prepared.ts'
 import type { Rows } from './rows.ts'
@@ -69,7 +69,7 @@ export class Appender {
       if (!headIsSound(raw, log)) throw new Damaged(log.size, 'its head is not as it was written')
       return hasKey(String(raw['meta']), given.ownKey)
         ? this.#appendTo(scope, log, raw, given)
-        : left(diverged(id, given.expected, headIn(log)))
+        : left(divergedFault(id, given.expected, headIn(log)))
     })
   }
 
@@ -106,10 +106,10 @@ export class Appender {
     if (!fits(sum, log.key, operation, from, size, root))
       throw new Damaged(log.size, `what it knows of operation ${JSON.stringify(operation)} is not as it was written`)
     const head = { size, root: Buffer.from(root).toString('hex') }
-    return repeated(log.id, { operation, from, head }, given, this.#parts.rows.read(log.segment, from, size))
+    return repeatedAppend(log.id, { operation, from, head }, given, this.#parts.rows.read(log.segment, from, size))
   }
 
-  /** What rows speak of and is not there, or not as its id says. */
+  /** Referenced blocks that are missing or altered. */
   #lacking(scope: number, given: CheckedAppend): StoreFault | undefined {
     const { blocks } = this.#parts
     const named = namedElsewhere(given)
@@ -138,7 +138,7 @@ export class Appender {
   #advance(log: LogRow, raw: RawLog, grown: Growth, operation: string | undefined): void {
     const { size } = grown.range
     const { entries } = grown
-    const [peaks, root] = [joined(grown.peaks), Buffer.from(grown.head.root, 'hex')]
+    const [peaks, root] = [joinPeaks(grown.peaks), Buffer.from(grown.head.root, 'hex')]
     const appended = grown.rows.length === 0 ? log.appended : (grown.appended ?? null)
     const sum = headSum({ ...log, size, entries, peaks, root, appended })
     this.#sql.grow().run(size, entries, peaks, root, appended, sum, log.key)

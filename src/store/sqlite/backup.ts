@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path'
 import * as sqlite from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf } from '../../json/index.ts'
-import { called, type CallbackThrew, type Task } from '../../task/index.ts'
+import { callCallback, type CallbackThrew, type Task } from '../../task/index.ts'
 import type { StoreFinding } from '../port/check.ts'
 import type { Answer } from '../port/driver.ts'
 import { storeTask, type StoreFault } from '../fault.ts'
@@ -56,7 +56,7 @@ export const backupSqlite = (options: BackupOptions): Task<StoreFault | Callback
       await sqlite.backup(opened.right.db, part, {
         rate: allPages,
         progress: ({ totalPages, remainingPages }) => {
-          told = called('progress', () => progress(totalPages - remainingPages, totalPages))
+          told = callCallback('progress', () => progress(totalPages - remainingPages, totalPages))
         },
       })
       if (isLeft(told)) return told

@@ -1,4 +1,6 @@
-/** Blocks in the file: stored once a scope, counted by the rows that speak of them, gone with the last of these. */
+/**
+ * Blocks in the file: stored once per scope, counted by the rows that reference them, and removed with the last of these.
+ */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
 import type { Block } from '../port/driver.ts'
@@ -20,7 +22,7 @@ export class Blocks {
     this.#sql = statements(db)
   }
 
-  /** What is there already is compared: bytes that were damaged are replaced by these. */
+  /** Existing bytes are compared, and damaged ones are replaced. */
   put(scope: number, blocks: readonly Block[], keep: boolean): void {
     for (const { id, bytes } of blocks) {
       const key = this.#keyOf(scope, id)

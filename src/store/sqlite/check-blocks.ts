@@ -1,9 +1,9 @@
-/** Blocks, their bytes, and the rows that speak of them. */
+/** Blocks, their bytes, and the rows that reference them. */
 import { equalBytes } from '../../proof/kit.ts'
-import { found, type Facts, type Found, type Raw } from './check-facts.ts'
+import { findingsOf, type Facts, type Finding, type Raw } from './check-facts.ts'
 import { fits } from './sum.ts'
 
-export function* checkBlocks(facts: Facts): Generator<Found | undefined> {
+export function* checkBlocks(facts: Facts): Generator<Finding | undefined> {
   const read = facts.db.prepare(`select key, scope, id, uses, kept, block.sum, bytes,
       (select count(*) from mention where mention.block = block.key) as mentions
     from block left join content on content.block = block.key where block.key = ?`)
@@ -17,18 +17,18 @@ export function* checkBlocks(facts: Facts): Generator<Found | undefined> {
     const digest = bytes instanceof Uint8Array ? facts.hash(bytes) : undefined
     const sumWith = (own: unknown, stays: unknown): boolean =>
       own instanceof Uint8Array && typeof stays === 'bigint' && fits(sum, scope as bigint, own, stays)
-    if (!facts.scopes.has(Number(scope))) yield found('block', where, 'its scope is missing')
-    if (digest === undefined) yield found('block', where, 'its bytes are missing')
+    if (!facts.scopes.has(Number(scope))) yield findingsOf('block', where, 'its scope is missing')
+    if (digest === undefined) yield findingsOf('block', where, 'its bytes are missing')
     else if (!(id instanceof Uint8Array) || !equalBytes(id, digest)) {
       const rebuild = sumWith(digest, kept)
         ? () => setBlock(facts, key, 'id', digest, 'its id was computed again from its bytes')
         : undefined
-      yield found('block', where, 'its bytes are not those of its id', rebuild)
+      yield findingsOf('block', where, 'its bytes are not those of its id', rebuild)
       if (rebuild !== undefined) continue
     }
     if (!sumWith(id, kept)) {
       const other = kept === 1n ? 0n : 1n
-      yield found(
+      yield findingsOf(
         'block',
         where,
         'its id, or whether it is kept, is not what was stored',
@@ -38,10 +38,10 @@ export function* checkBlocks(facts: Facts): Generator<Found | undefined> {
       )
     }
     if (uses !== mentions)
-      yield found('block', where, `it counts ${String(uses)} uses, and has ${String(mentions)}`, () =>
+      yield findingsOf('block', where, `it counts ${String(uses)} uses, and has ${String(mentions)}`, () =>
         setBlock(facts, key, 'uses', mentions as bigint, `set to ${String(mentions)}`),
       )
-    if (mentions === 0n && kept === 0n) yield found('block', where, 'no row speaks of it, and it is not kept')
+    if (mentions === 0n && kept === 0n) yield findingsOf('block', where, 'no row speaks of it, and it is not kept')
   }
 }
 
@@ -56,12 +56,12 @@ function setBlock(
   return done
 }
 
-export function* checkContents(facts: Facts): Generator<Found | undefined> {
+export function* checkContents(facts: Facts): Generator<Finding | undefined> {
   const sql = 'select block from content where not exists (select 1 from block where block.key = content.block)'
-  for (const { block } of facts.all(sql)) yield found('content', String(block), 'bytes of a block that is missing')
+  for (const { block } of facts.all(sql)) yield findingsOf('content', String(block), 'bytes of a block that is missing')
 }
 
-export function* checkMentions(facts: Facts): Generator<Found | undefined> {
+export function* checkMentions(facts: Facts): Generator<Finding | undefined> {
   const sql = `select mention.row as at, mention.row >> 32 as segment, mention.row & 4294967295 as position, mention.block, mention.sum,
       row.id is not null as there, block.scope as scope
     from mention left join row on row.id = mention.row left join block on block.key = mention.block`
@@ -72,10 +72,10 @@ export function* checkMentions(facts: Facts): Generator<Found | undefined> {
     yield undefined
     const where = `of block ${String(block)} by segment ${String(segment)} at ${String(position)}`
     if (!fits(sum, segment as bigint, position as bigint, block as bigint))
-      yield found('mention', where, 'it is not what was stored')
-    else if (there !== 1n) yield found('mention', where, 'the row is missing')
-    else if (scope === null) yield found('mention', where, 'the block is missing')
+      yield findingsOf('mention', where, 'it is not what was stored')
+    else if (there !== 1n) yield findingsOf('mention', where, 'the row is missing')
+    else if (scope === null) yield findingsOf('mention', where, 'the block is missing')
     else if (Number(scope) !== facts.segments.get(Number(segment))?.scope)
-      yield found('mention', where, 'the block is of another scope')
+      yield findingsOf('mention', where, 'the block is of another scope')
   }
 }

@@ -1,14 +1,14 @@
-/** What a check has found out about a store file so far: its scopes, segments and logs, and how it reads the rest. */
+/** The state of a check of a store file: its scopes, segments and logs, and how it reads the rest. */
 import type { DatabaseSync } from 'node:sqlite'
 import { emptyRange, peakEnds, type CompactRange, type Hash } from '../../proof/kit.ts'
 import type { StoreFinding } from '../port/check.ts'
-import type { Placed } from '../rules/rules.ts'
+import type { RowPlace } from '../rules/rules.ts'
 import { isDamage } from './fault.ts'
 import type { LogRow } from './log.ts'
 import { Rows } from './rows.ts'
 
 /** Something found, and how it is rebuilt where it can be: gives what was done. */
-export interface Found extends Omit<StoreFinding, 'repairable'> {
+export interface Finding extends Omit<StoreFinding, 'repairable'> {
   readonly rebuild?: (() => string) | undefined
 }
 
@@ -33,20 +33,20 @@ export interface Segment extends Base {
   rows: SegmentRows | undefined
 }
 
-/** What the rows of a segment come to. */
+/** The totals of a segment's rows. */
 export interface SegmentRows {
   readonly range: CompactRange
   readonly entries: number
   readonly first: number | undefined
   /** The time of the last row, if there is one. */
   readonly appended: number | null
-  /** What is wrong with the first row that can't be explained. */
-  readonly damage: Found | undefined
+  /** The problem of the first row that can't be explained. */
+  readonly damage: Finding | undefined
   /** Nodes and places that are not those of the rows. */
   readonly beside: readonly Beside[]
 }
 
-export interface Beside extends Placed {
+export interface Beside extends RowPlace {
   readonly position: number
   readonly node: Uint8Array
 }
@@ -67,7 +67,7 @@ export class Facts {
 
   logName({ scope, id }: Pick<LogRow, 'scope' | 'id'>): string {
     const name = this.scopes.get(scope)
-    return `${shown(id)} of scope ${name === undefined ? String(scope) : shown(name)}`
+    return `${quoteValue(id)} of scope ${name === undefined ? String(scope) : quoteValue(name)}`
   }
 
   rangeAt(segment: number, size: number): CompactRange {
@@ -115,19 +115,20 @@ export class Facts {
 /** How many rows are read at once. */
 const piece = 500
 
-export const found = (
+export const findingsOf = (
   table: string,
   where: string | undefined,
   what: string,
   rebuild?: (() => string) | undefined,
-): Found => ({
+): Finding => ({
   table,
   where,
   what,
   rebuild,
 })
 
-export const shown = (value: unknown): string => (typeof value === 'string' ? JSON.stringify(value) : String(value))
+export const quoteValue = (value: unknown): string =>
+  typeof value === 'string' ? JSON.stringify(value) : String(value)
 
 export const numberIn = (value: unknown): number => (typeof value === 'bigint' ? Number(value) : Number.NaN)
 

@@ -1,13 +1,13 @@
 /** The file itself: its pages and indexes, its schema, the next keys of its tables. */
 import { DatabaseSync } from 'node:sqlite'
-import { found, type Facts, type Found, type Raw } from './check-facts.ts'
+import { findingsOf, type Facts, type Finding, type Raw } from './check-facts.ts'
 import { applicationId, formats } from './schema.ts'
 import { isOfSearch } from './search.ts'
 
-/** What SQLite says of the file is cut off behind so many lines. */
+/** The most lines that are kept of SQLite's report about the file. */
 const mostLines = 100
 
-export function* checkFile(facts: Facts): Generator<Found | undefined> {
+export function* checkFile(facts: Facts): Generator<Finding | undefined> {
   let reindexed = false
   const reindex = (): string => {
     if (!reindexed) facts.db.exec('reindex')
@@ -20,11 +20,11 @@ export function* checkFile(facts: Facts): Generator<Found | undefined> {
     const isIndex = /^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index)/.test(
       String(line),
     )
-    yield found('file', undefined, String(line).trim(), isIndex ? reindex : undefined)
+    yield findingsOf('file', undefined, String(line).trim(), isIndex ? reindex : undefined)
   }
 }
 
-export function* checkSchema(facts: Facts): Generator<Found | undefined> {
+export function* checkSchema(facts: Facts): Generator<Finding | undefined> {
   const text =
     "select type, name, tbl_name, sql from sqlite_schema where name not like 'sqlite_stat%' order by type, name"
   const own = new DatabaseSync(':memory:')
@@ -41,7 +41,7 @@ export function* checkSchema(facts: Facts): Generator<Found | undefined> {
     ) as [Map<string, string>, Map<string, string>]
     for (const [name, made] of expected)
       if (actual.get(name) !== made)
-        yield found(
+        yield findingsOf(
           'schema',
           name,
           actual.has(name) ? 'it is not as it was made' : 'it is missing',
@@ -49,15 +49,18 @@ export function* checkSchema(facts: Facts): Generator<Found | undefined> {
         )
     for (const name of actual.keys())
       if (!expected.has(name) && !isOfSearch(name.replace(/^table /, '')))
-        yield found('schema', name, 'it is not of this library')
+        yield findingsOf('schema', name, 'it is not of this library')
   } finally {
     own.close()
   }
   const { application_id: application } = facts.db.prepare('pragma application_id').get() as Raw
-  if (application !== applicationId) yield found('file', undefined, 'it is not marked as a store')
+  if (application !== applicationId) yield findingsOf('file', undefined, 'it is not marked as a store')
 }
 
-/** An index follows from its table. Undefined: it is none, or one that SQLite makes with a table. */
+/**
+ * The statement that rebuilds an index from its table. Undefined if it is not an index, or is one that SQLite makes
+ * itself.
+ */
 const remakeIndex = (facts: Facts, { type, name, sql }: Raw): (() => string) | undefined => {
   if (type !== 'index' || typeof sql !== 'string') return undefined
   return () => {
@@ -66,7 +69,7 @@ const remakeIndex = (facts: Facts, { type, name, sql }: Raw): (() => string) | u
   }
 }
 
-export function* checkSequences(facts: Facts): Generator<Found | undefined> {
+export function* checkSequences(facts: Facts): Generator<Finding | undefined> {
   const names = ['scope', 'segment', 'log', 'block'] as const
   const given = new Map(facts.all('select name, seq from sqlite_sequence').map(({ name, seq }) => [name, seq]))
   for (const name of names) {
@@ -76,12 +79,13 @@ export function* checkSequences(facts: Facts): Generator<Found | undefined> {
     const most = name === 'segment' ? 2n ** 31n - 1n : BigInt(Number.MAX_SAFE_INTEGER)
     const is = typeof seq === 'bigint' && seq >= 0n && (last === null || seq >= (last as bigint)) && seq <= most
     if (is) continue
-    yield found('sequence', name, `the last key is ${String(last)}, and ${String(seq)} stands there`, () => {
+    yield findingsOf('sequence', name, `the last key is ${String(last)}, and ${String(seq)} stands there`, () => {
       facts.db.prepare('delete from sqlite_sequence where name = ?').run(name)
       facts.db.prepare('insert into sqlite_sequence (name, seq) values (?, ?)').run(name, (last as bigint | null) ?? 0n)
       return `set to ${String(last ?? 0)}`
     })
   }
   for (const name of given.keys())
-    if (!names.includes(name as (typeof names)[number])) yield found('sequence', String(name), 'there is no such table')
+    if (!names.includes(name as (typeof names)[number]))
+      yield findingsOf('sequence', String(name), 'there is no such table')
 }

@@ -2,20 +2,28 @@
 import { equalBytes, rootOf, type Hash } from '../../proof/kit.ts'
 import { Damaged } from '../port/damaged.ts'
 import { placeOf } from '../rules/rules.ts'
-import { found, isUnreadable, shown, type Beside, type Facts, type Found, type SegmentRows } from './check-facts.ts'
+import {
+  findingsOf,
+  isUnreadable,
+  quoteValue,
+  type Beside,
+  type Facts,
+  type Finding,
+  type SegmentRows,
+} from './check-facts.ts'
 import { rowsOf } from './check-rows.ts'
 import { headIsSound, headSum, infoIn, logIn, metaIsSound, selectLog, usedAt, type LogRow, type RawLog } from './log.ts'
 import { fits } from './sum.ts'
 
-export function* checkScopes(facts: Facts): Generator<Found | undefined> {
+export function* checkScopes(facts: Facts): Generator<Finding | undefined> {
   for (const { key, name, sum } of facts.all('select key, name, sum from scope')) {
     facts.scopes.set(Number(key), String(name))
     if (typeof name !== 'string' || !fits(sum, name))
-      yield found('scope', `${String(key)} ${shown(name)}`, 'its name is not what was stored')
+      yield findingsOf('scope', `${String(key)} ${quoteValue(name)}`, 'its name is not what was stored')
   }
 }
 
-export function* checkLogs(facts: Facts): Generator<Found | undefined> {
+export function* checkLogs(facts: Facts): Generator<Finding | undefined> {
   const ofSegment = new Map<number, LogRow>()
   for (const raw of selectLog(facts.db, 'order by key')().all() as unknown as readonly RawLog[]) {
     yield undefined
@@ -26,25 +34,26 @@ export function* checkLogs(facts: Facts): Generator<Found | undefined> {
       const twin = ofSegment.get(log.segment)
       ofSegment.set(log.segment, log)
       if (segment !== undefined) segment.logs += 1
-      if (twin !== undefined) yield found('log', facts.logName(log), `it names the segment of ${facts.logName(twin)}`)
-      if (!facts.scopes.has(log.scope)) yield found('log', facts.logName(log), 'its scope is missing')
+      if (twin !== undefined)
+        yield findingsOf('log', facts.logName(log), `it names the segment of ${facts.logName(twin)}`)
+      if (!facts.scopes.has(log.scope)) yield findingsOf('log', facts.logName(log), 'its scope is missing')
       const info = infoIn(raw)
       if (!metaIsSound(raw, info))
-        yield found('log', facts.logName(log), 'its metadata, or when it was created, is not what was stored')
+        yield findingsOf('log', facts.logName(log), 'its metadata, or when it was created, is not what was stored')
       else if (headIsSound(raw, log) && raw['used'] !== BigInt(usedAt(info.appended)))
-        yield found('log', facts.logName(log), 'it is not listed at the time of its last use', () => {
+        yield findingsOf('log', facts.logName(log), 'it is not listed at the time of its last use', () => {
           facts.db.prepare('update log set used = ? where key = ?').run(usedAt(info.appended), log.key)
           return 'it was listed at the time of its last row'
         })
     } catch (error) {
       if (!(error instanceof Damaged)) throw error
-      yield found('log', shown(raw['id']), error.reason)
+      yield findingsOf('log', quoteValue(raw['id']), error.reason)
     }
   }
 }
 
 /** Logs against the rows of their segments. */
-export function* checkHeads(facts: Facts): Generator<Found | undefined> {
+export function* checkHeads(facts: Facts): Generator<Finding | undefined> {
   const raws = new Map<number, RawLog>()
   for (const raw of selectLog(facts.db, 'order by key')().all() as unknown as readonly RawLog[])
     raws.set(Number(raw['key']), raw)
@@ -57,7 +66,7 @@ export function* checkHeads(facts: Facts): Generator<Found | undefined> {
     const segment = facts.segments.get(log.segment)
     if (segment === undefined || !isSound) {
       const proven = provenHead(facts, log, raw)
-      yield found(
+      yield findingsOf(
         'log',
         where,
         segment === undefined ? `its segment ${log.segment} is missing` : 'its head is not what was stored',
@@ -65,16 +74,16 @@ export function* checkHeads(facts: Facts): Generator<Found | undefined> {
       )
       continue
     }
-    if (segment.scope !== log.scope) yield found('log', where, 'its segment is of another scope')
+    if (segment.scope !== log.scope) yield findingsOf('log', where, 'its segment is of another scope')
     const rows = rowsOf(facts, segment)
     if (rows === undefined) continue // said of the segment
     if (rows.damage !== undefined) {
-      yield found('row', where, rows.damage.what)
+      yield findingsOf('row', where, rows.damage.what)
       continue
     }
     const derived = derivedHead(log, rows, facts.hash)
     if (!sameHead(log, derived)) {
-      yield found(
+      yield findingsOf(
         'log',
         where,
         rows.range.size < log.size
@@ -84,8 +93,11 @@ export function* checkHeads(facts: Facts): Generator<Found | undefined> {
       continue
     }
     for (const beside of rows.beside)
-      yield found('row', `${where} at ${beside.position}`, 'what is kept beside the row is not that of the row', () =>
-        rebuildBeside(facts, log.segment, beside),
+      yield findingsOf(
+        'row',
+        `${where} at ${beside.position}`,
+        'what is kept beside the row is not that of the row',
+        () => rebuildBeside(facts, log.segment, beside),
       )
   }
 }
@@ -127,11 +139,11 @@ function rebuildBeside(facts: Facts, segment: number, { position, kind, index, n
   return 'it was computed again from the rows, whose root is that of the log'
 }
 
-export function* checkOperations(facts: Facts): Generator<Found | undefined> {
+export function* checkOperations(facts: Facts): Generator<Finding | undefined> {
   for (const raw of facts.each('select log, id, base, size, root, sum from operation', { log: 'log', id: 'id' })) {
     yield undefined
     const log = facts.logs.get(Number(raw['log']))
-    const where = `${shown(raw['id'])} of ${log === undefined ? `log ${String(raw['log'])}` : facts.logName(log)}`
+    const where = `${quoteValue(raw['id'])} of ${log === undefined ? `log ${String(raw['log'])}` : facts.logName(log)}`
     const {
       log: key,
       id,
@@ -143,12 +155,12 @@ export function* checkOperations(facts: Facts): Generator<Found | undefined> {
       readonly id: string
       readonly root: Uint8Array
     }
-    if (log === undefined) yield found('operation', where, 'its log is missing')
+    if (log === undefined) yield findingsOf('operation', where, 'its log is missing')
     else if (typeof id !== 'string' || !(root instanceof Uint8Array) || !fits(sum, key, id, base, size, root))
-      yield found('operation', where, 'it is not what was stored')
-    else if (base > size || size > BigInt(log.size)) yield found('operation', where, 'its rows are missing')
+      yield findingsOf('operation', where, 'it is not what was stored')
+    else if (base > size || size > BigInt(log.size)) yield findingsOf('operation', where, 'its rows are missing')
     else if (!isRootAt(facts, log, Number(size), root))
-      yield found('operation', where, 'its root is not that of its rows')
+      yield findingsOf('operation', where, 'its root is not that of its rows')
   }
 }
 
@@ -161,9 +173,9 @@ function isRootAt(facts: Facts, log: LogRow, size: number, root: Uint8Array): bo
   }
 }
 
-export function* checkLeases(facts: Facts): Generator<Found | undefined> {
+export function* checkLeases(facts: Facts): Generator<Finding | undefined> {
   for (const { log } of facts.all('select log from lease'))
-    if (!facts.logs.has(Number(log))) yield found('lease', String(log), 'its log is missing')
+    if (!facts.logs.has(Number(log))) yield findingsOf('lease', String(log), 'its log is missing')
 }
 
 const derivedHead = (log: LogRow, { range, entries, appended }: SegmentRows, hash: Hash): LogRow => ({

@@ -6,12 +6,12 @@ import { rowIn } from '../rules/stored.ts'
 import type { RowKind, StoredRow } from '../port/row.ts'
 import { rowLeaf } from '../port/tree.ts'
 import {
-  found,
+  findingsOf,
   isUnreadable,
   numberIn,
   type Beside,
   type Facts,
-  type Found,
+  type Finding,
   type Raw,
   type Segment,
   type SegmentRows,
@@ -21,7 +21,7 @@ import {
 const piece = 500
 
 /** All rows, segment by segment: a parent has a smaller key than its forks, so it comes first. */
-export function* checkRows(facts: Facts): Generator<Found | undefined> {
+export function* checkRows(facts: Facts): Generator<Finding | undefined> {
   const byteText = facts.one("select 'a' || char(0) || 'b' as text")['text'] !== 'a\0b'
   const body = byteText ? 'cast(body as blob) as body' : 'body'
   const read = facts.db.prepare(
@@ -71,11 +71,11 @@ function walkOf(facts: Facts, key: number): Walk {
   }
 }
 
-function* endOf(facts: Facts, walk: Walk | undefined): Generator<Found | undefined> {
+function* endOf(facts: Facts, walk: Walk | undefined): Generator<Finding | undefined> {
   if (walk === undefined) return
   const segment = facts.segments.get(walk.key)
   if (segment === undefined)
-    yield found('row', `segment ${walk.key}`, `${walk.count} rows of a segment that is missing`)
+    yield findingsOf('row', `segment ${walk.key}`, `${walk.count} rows of a segment that is missing`)
   else segment.rows = walk.end()
 }
 
@@ -88,7 +88,7 @@ class Walk {
   #next: number
   #entries: number
   #first: number | undefined
-  #damage: Found | undefined
+  #damage: Finding | undefined
   #appended: number | null = null
   count = 0
 
@@ -144,6 +144,6 @@ class Walk {
   }
 
   #damaged(position: number, what: string): void {
-    this.#damage = found('row', undefined, `damaged at row ${position}: ${what}`)
+    this.#damage = findingsOf('row', undefined, `damaged at row ${position}: ${what}`)
   }
 }

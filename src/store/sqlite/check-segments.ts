@@ -1,9 +1,9 @@
 /** Segments held against each other, against the logs and against the rows. */
-import { found, numberIn, type Base, type Facts, type Found, type Segment } from './check-facts.ts'
+import { findingsOf, numberIn, type Base, type Facts, type Finding, type Segment } from './check-facts.ts'
 import { fits } from './sum.ts'
 
 /** All of them, before anything is said of one. */
-export function readSegments(facts: Facts): readonly Found[] {
+export function readSegments(facts: Facts): readonly Finding[] {
   for (const raw of facts.all('select key, scope, parent, base, orphan, forks, sum from segment order by key')) {
     const [key, scope, base, orphan, forks] = ['key', 'scope', 'base', 'orphan', 'forks'].map((name) =>
       numberIn(raw[name]),
@@ -29,7 +29,7 @@ export function readSegments(facts: Facts): readonly Found[] {
 }
 
 /** Segments against each other and against the logs. */
-export function* checkSegments(facts: Facts): Generator<Found | undefined> {
+export function* checkSegments(facts: Facts): Generator<Finding | undefined> {
   const bases = new Map<number, Base | undefined>()
   for (const segment of facts.segments.values()) {
     const base = segment.isSound ? segment : provenBase(facts, segment)
@@ -44,7 +44,7 @@ export function* checkSegments(facts: Facts): Generator<Found | undefined> {
     yield undefined
     if (!isSound) {
       const proven = bases.get(key)
-      yield found(
+      yield findingsOf(
         'segment',
         where,
         'where it begins, or what it was forked from, is not what was stored',
@@ -60,26 +60,30 @@ export function* checkSegments(facts: Facts): Generator<Found | undefined> {
       continue
     }
     const above = parent === null ? undefined : facts.segments.get(parent)
-    if (!facts.scopes.has(scope)) yield found('segment', where, 'its scope is missing')
-    if (parent !== null && above === undefined) yield found('segment', where, `its parent ${parent} is missing`)
+    if (!facts.scopes.has(scope)) yield findingsOf('segment', where, 'its scope is missing')
+    if (parent !== null && above === undefined) yield findingsOf('segment', where, `its parent ${parent} is missing`)
     if (above !== undefined && (above.base >= base || above.scope !== scope))
-      yield found('segment', where, `its parent ${parent} begins after it, or is of another scope`)
+      yield findingsOf('segment', where, `its parent ${parent} begins after it, or is of another scope`)
     if (forks !== children)
-      yield found('segment', where, `it counts ${forks} forks, and has ${children}`, () => {
+      yield findingsOf('segment', where, `it counts ${forks} forks, and has ${children}`, () => {
         facts.db.prepare('update segment set forks = ? where key = ?').run(children, key)
         return `set to ${children}`
       })
     if (orphan !== 0 && logs > 0)
-      yield found('segment', where, 'it is marked as that of a removed log, and its log is there', () => {
+      yield findingsOf('segment', where, 'it is marked as that of a removed log, and its log is there', () => {
         facts.db.prepare('update segment set orphan = 0 where key = ?').run(key)
         return 'the mark was taken away'
       })
-    if (orphan === 0 && logs === 0) yield found('segment', where, 'its log is missing')
-    if (orphan !== 0 && orphan !== 1) yield found('segment', where, 'its mark of a removed log can not be read')
+    if (orphan === 0 && logs === 0) yield findingsOf('segment', where, 'its log is missing')
+    if (orphan !== 0 && orphan !== 1) yield findingsOf('segment', where, 'its mark of a removed log can not be read')
     if (orphan === 1 && logs === 0) {
-      if (segment.rows?.damage !== undefined) yield found('row', `segment ${key}`, segment.rows.damage.what)
+      if (segment.rows?.damage !== undefined) yield findingsOf('row', `segment ${key}`, segment.rows.damage.what)
       for (const beside of segment.rows?.beside ?? [])
-        yield found('row', `segment ${key} at ${beside.position}`, 'what is kept beside the row is not that of the row')
+        yield findingsOf(
+          'row',
+          `segment ${key} at ${beside.position}`,
+          'what is kept beside the row is not that of the row',
+        )
     }
   }
 }

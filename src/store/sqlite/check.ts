@@ -9,16 +9,16 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Hash } from '../../proof/kit.ts'
 import { Damaged } from '../port/damaged.ts'
 import { checkBlocks, checkContents, checkMentions } from './check-blocks.ts'
-import { Facts, found, isUnreadable, type Found } from './check-facts.ts'
+import { Facts, findingsOf, isUnreadable, type Finding } from './check-facts.ts'
 import { checkFile, checkSchema, checkSequences } from './check-file.ts'
 import { checkHeads, checkLeases, checkLogs, checkOperations, checkScopes } from './check-logs.ts'
 import { checkRows } from './check-rows.ts'
 import { checkSegments, readSegments } from './check-segments.ts'
 
-export type { Found } from './check-facts.ts'
+export type { Finding } from './check-facts.ts'
 
 /** In this order: each part holds its table against those before it. */
-const parts: readonly (readonly [table: string, part: (facts: Facts) => Iterable<Found | undefined>])[] = [
+const parts: readonly (readonly [table: string, part: (facts: Facts) => Iterable<Finding | undefined>])[] = [
   ['file', checkFile],
   ['schema', checkSchema],
   ['sequence', checkSequences],
@@ -35,13 +35,13 @@ const parts: readonly (readonly [table: string, part: (facts: Facts) => Iterable
   ['mention', checkMentions],
 ]
 
-export function* checkDatabase(db: DatabaseSync, hash: Hash): Generator<Found | undefined> {
+export function* checkDatabase(db: DatabaseSync, hash: Hash): Generator<Finding | undefined> {
   const facts = new Facts(db, hash)
   for (const [table, part] of parts)
     try {
       yield* part(facts)
     } catch (error) {
       if (!(error instanceof Damaged) && !isUnreadable(error)) throw error
-      yield found(table, undefined, `it can't be read: ${error instanceof Damaged ? error.reason : error.message}`)
+      yield findingsOf(table, undefined, `it can't be read: ${error instanceof Damaged ? error.reason : error.message}`)
     }
 }

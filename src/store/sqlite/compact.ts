@@ -16,7 +16,7 @@ export interface CompactOptions {
   readonly wait?: number
 }
 
-/** What a compaction has done. */
+/** The result of a compaction. */
 export interface Compacted {
   /** Bytes of the file and its write-ahead log before. */
   readonly before: number

@@ -1,7 +1,7 @@
-/** What other connections do to the file: seen by SQLite's `data_version`, which is asked while somebody watches. */
+/** Changes by other connections, detected by SQLite's `data_version`, which is polled while somebody watches. */
 import type { DatabaseSync } from 'node:sqlite'
 import { Signals, type Wake } from '../port/signals.ts'
-import { prepared, type Prepared } from './prepared.ts'
+import { prepareOnce, type Prepared } from './prepared.ts'
 
 /** Milliseconds between two polls: the first after a change, then twice as many each time. */
 const soonest = 20
@@ -22,7 +22,7 @@ export class Elsewhere {
   #ended = false
 
   constructor(db: DatabaseSync) {
-    this.#version = prepared(db, 'pragma data_version')
+    this.#version = prepareOnce(db, 'pragma data_version')
   }
 
   /** The timer keeps the process alive, as a server's connection would. */
@@ -61,7 +61,7 @@ export class Elsewhere {
     }, this.#pause)
   }
 
-  /** Undefined where the file can't be asked: then its readers find out why. */
+  /** Undefined if the file can't be read; its readers then get the fault. */
   #read(): unknown {
     try {
       return this.#version().get()?.['data_version']

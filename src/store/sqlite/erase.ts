@@ -42,13 +42,13 @@ interface Parts {
   readonly writer: Writer
 }
 
-type Answered = Omit<Erased, 'rows'>
+type ErasedExceptRows = Omit<Erased, 'rows'>
 
-/** What the transaction has done. */
-type Done = Omit<Answered, 'residue'>
+/** The result of the transaction. */
+type ErasedInFile = Omit<ErasedExceptRows, 'residue'>
 
 /** A row that contains a text. */
-interface Found {
+interface FoundRow {
   readonly log: string | null
   readonly segment: number
   readonly position: number
@@ -75,11 +75,11 @@ export class Eraser {
     this.#sql = statements(db)
   }
 
-  async erase(scope: string, erasure: CheckedErasure | undefined): Answer<Answered> {
+  async erase(scope: string, erasure: CheckedErasure | undefined): Answer<ErasedExceptRows> {
     const { writer } = this.#parts
     if (erasure === undefined) return this.#cleaned({ head: undefined, blocks: [] }, undefined)
     const needles = new Needles()
-    const done = await writer.write((): Either<StoreFault, Done> => {
+    const done = await writer.write((): Either<StoreFault, ErasedInFile> => {
       const was = this.#secure('on')
       try {
         return this.#together(scope, erasure, needles)
@@ -95,26 +95,26 @@ export class Eraser {
     const [isIn, isInBytes] = [finderOf(texts), byteFinderOf(texts)]
     const rows = new Map<string, RowPlace>()
     const blocks: BlockId[] = []
-    const add = ({ log, segment, position }: Found): void =>
+    const add = ({ log, segment, position }: FoundRow): void =>
       void rows.set(`${segment} ${position}`, { id: log ?? this.#sharerOf(segment, position), position })
     // For few texts SQLite looks into each row. For many all rows are read once.
     if (texts.length <= fewTexts)
       for (const text of texts)
-        for (const row of this.#sql.with().all(key, text) as unknown as readonly Found[]) add(row)
+        for (const row of this.#sql.with().all(key, text) as unknown as readonly FoundRow[]) add(row)
     else
-      for (const row of this.#sql.all().iterate(key) as unknown as Iterable<Found & { readonly body: string }>)
+      for (const row of this.#sql.all().iterate(key) as unknown as Iterable<FoundRow & { readonly body: string }>)
         if (isIn(row.body)) add(row)
     for (const { block, id, kept, bytes } of this.#sql.contents().iterate(key) as unknown as Iterable<Content>) {
       if (!isInBytes(bytes)) continue
       if (kept === 1) blocks.push(Buffer.from(id).toString('hex') as BlockId) // it was stored as one
-      for (const row of this.#sql.naming().all(block) as unknown as readonly Found[]) add(row)
+      for (const row of this.#sql.naming().all(block) as unknown as readonly FoundRow[]) add(row)
     }
     return { rows: [...rows.values()], blocks }
   }
 
   /** The rows that were erased. */
   erased(scope: string): readonly RowPlace[] {
-    const found = this.#sql.erased().all(this.#parts.scopes.keyOf(scope)) as unknown as readonly Found[]
+    const found = this.#sql.erased().all(this.#parts.scopes.keyOf(scope)) as unknown as readonly FoundRow[]
     return found.map(({ log, segment, position }) => ({ id: log ?? this.#sharerOf(segment, position), position }))
   }
 
@@ -125,7 +125,11 @@ export class Eraser {
   }
 
   /** All that can be refused is looked at before anything is written. */
-  #together(scope: string, { logs: given, ledger }: CheckedErasure, needles: Needles): Either<StoreFault, Done> {
+  #together(
+    scope: string,
+    { logs: given, ledger }: CheckedErasure,
+    needles: Needles,
+  ): Either<StoreFault, ErasedInFile> {
     const { logs, rows, leases, states, appender, sweeper } = this.#parts
     const places: {
       readonly segment: number
@@ -181,8 +185,8 @@ export class Eraser {
     return right({ head: recorded.right.head, blocks })
   }
 
-  /** Remove what the file and its log still have of erased rows. Without needles nobody knows what to look for. */
-  async #cleaned(done: Done, needles: Needles | undefined): Answer<Answered> {
+  /** Remove remains of erased rows from the file and its log. Needles are the texts to look for. */
+  async #cleaned(done: ErasedInFile, needles: Needles | undefined): Answer<ErasedExceptRows> {
     const { writer } = this.#parts
     if (needles === undefined && this.#sql.marked().get() === undefined) return right({ ...done, residue: [] })
     const cleaned = await writer.outside((): readonly Residue[] => {

@@ -1,7 +1,7 @@
-/** What SQLite and the file system throw, as faults of the store. */
+/** Errors of SQLite and the file system, as faults of the store. */
 import type { OpenStoreFault } from '../fault.ts'
 
-/** SQLite's primary result code; undefined for whatever else was thrown. */
+/** SQLite's primary result code; undefined for any other error. */
 export const codeOf = (error: unknown): number | undefined => {
   const code = (error as { readonly errcode?: unknown } | null)?.errcode
   return typeof code === 'number' ? code & 0xff : undefined

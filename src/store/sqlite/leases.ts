@@ -1,4 +1,7 @@
-/** Leases in the file. The clock is the machine's, whatever time the store was given: its processes must agree on it. */
+/**
+ * Leases in the file. They use the machine's clock, not the store's `now`, because all its processes must agree on the
+ * time.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
@@ -7,7 +10,7 @@ import type { Answer } from '../port/driver.ts'
 import type { StoreFault } from '../fault.ts'
 import {
   againstClaim,
-  changed,
+  changeLease,
   claims,
   type Lease,
   type LeaseChange,
@@ -34,12 +37,12 @@ export class Leases {
 
   /** Decided by a read first: one that changes nothing takes no lock. */
   async change(scope: string, id: string, change: LeaseChange): Answer<Lease | undefined> {
-    const first = this.#onLog(scope, id, (log) => changed(id, this.#rowOf(log), change, Date.now()))
+    const first = this.#onLog(scope, id, (log) => changeLease(id, this.#rowOf(log), change, Date.now()))
     if (isLeft(first)) return first
     if (first.right.row === undefined) return right(first.right.lease)
     return this.#writer.write(() =>
       this.#onLog(scope, id, (log) => {
-        const outcome = changed(id, this.#rowOf(log), change, Date.now())
+        const outcome = changeLease(id, this.#rowOf(log), change, Date.now())
         if (isLeft(outcome)) return outcome
         const { row, lease } = outcome.right
         if (row !== undefined)

@@ -5,7 +5,7 @@ import { matches } from '../rules/lookup.ts'
 import type { DamagedEntry, LogInfo, LogPage } from '../port/store.ts'
 import { infoIn, type RawLog } from './log.ts'
 
-export const listed = (found: Iterable<RawLog>, { limit, where, by }: CheckedQuery): LogPage => {
+export const pageOfLogs = (found: Iterable<RawLog>, { limit, where, by }: CheckedQuery): LogPage => {
   const logs: LogInfo[] = []
   const damaged: DamagedEntry[] = []
   const page = (): Omit<LogPage, 'next'> => ({

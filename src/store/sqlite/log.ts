@@ -8,7 +8,7 @@ import { metaIn, wholeIn } from '../rules/stored.ts'
 import type { LogInfo } from '../port/store.ts'
 import type { Head } from '../port/row.ts'
 import { rangeOf } from '../port/tree.ts'
-import { prepared, type Prepared } from './prepared.ts'
+import { prepareOnce, type Prepared } from './prepared.ts'
 import { sumOf } from './sum.ts'
 
 export interface LogRow {
@@ -29,7 +29,7 @@ export type RawLog = Readonly<Record<string, unknown>>
 
 /** Statements that read logs. */
 export const selectLog = (db: DatabaseSync, condition: string): Prepared => {
-  const select = prepared(
+  const select = prepareOnce(
     db,
     `select key, scope, id, segment, size, entries, peaks, root, appended, created, used, meta, changes as version, sum, meta_sum from log ${condition}`,
   )
@@ -68,7 +68,7 @@ export const headSum = ({ scope, id, segment, size, entries, peaks, root, append
  */
 export const usedAt = (time: number): number => Math.floor(time / 100)
 
-/** What is known of a log beside its rows. Throws Damaged. */
+/** A log without its rows. Throws Damaged. */
 export const infoIn = (raw: RawLog): LogInfo => {
   const log = logIn(raw)
   const created = whole(raw, 'created', -latest, latest)
@@ -97,7 +97,7 @@ export const headIn = ({ size, root }: LogRow): Head =>
 export const rangeIn = (log: LogRow, hash: Hash): CompactRange => rangeOf(headIn(log), split(log.peaks), hash)
 
 /** A compact range's peaks as the file has them: one after the other. */
-export const joined = (peaks: readonly Uint8Array[]): Uint8Array => Buffer.concat(peaks)
+export const joinPeaks = (peaks: readonly Uint8Array[]): Uint8Array => Buffer.concat(peaks)
 
 export const split = (bytes: Uint8Array): readonly Uint8Array[] =>
   Array.from({ length: bytes.length / 32 }, (_, index) => bytes.slice(index * 32, index * 32 + 32))

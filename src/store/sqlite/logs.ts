@@ -6,19 +6,19 @@ import { isLeft, left, right, type JsonObject } from '../../json/index.ts'
 import { emptyRange, type Hash } from '../../proof/kit.ts'
 import { momentOf } from '../port/clock.ts'
 import { Damaged } from '../port/damaged.ts'
-import type { CheckedQuery, CheckedUpdate, Unchanged } from '../port/driver.ts'
+import type { CheckedQuery, CheckedUpdate, UnchangedLog } from '../port/driver.ts'
 import type { Sharing } from '../port/erasing.ts'
 import type { StoreFault } from '../fault.ts'
 import { againstChange, againstFork, entriesBefore, hasKey, logInfo, sharedRows, type Growth } from '../rules/rules.ts'
 import type { LogInfo, LogPage, LogPiece } from '../port/store.ts'
 import { headOf } from '../port/tree.ts'
-import { listed } from './list.ts'
+import { pageOfLogs } from './list.ts'
 import {
   headIn,
   headIsSound,
   headSum,
   infoIn,
-  joined,
+  joinPeaks,
   logIn,
   metaIsSound,
   metaSum,
@@ -92,7 +92,7 @@ export class Logs {
       query.by === 'created'
         ? this.#statements.list().iterate(key, after?.key ?? Number.MAX_SAFE_INTEGER)
         : this.#statements.recent().iterate(key, usedAt(last), last, after?.key ?? 0)
-    return listed(found as IterableIterator<unknown> as IterableIterator<RawLog>, query)
+    return pageOfLogs(found as IterableIterator<unknown> as IterableIterator<RawLog>, query)
   }
 
   /** By the keys of the logs, a thousand of them a piece. */
@@ -121,7 +121,7 @@ export class Logs {
     const head = headOf(range, this.#hash)
     const created = momentOf(this.#now)
     const { size } = range
-    const [peaks, root] = [joined(range.peaks), Buffer.from(head.root, 'hex')]
+    const [peaks, root] = [joinPeaks(range.peaks), Buffer.from(head.root, 'hex')]
     const text = JSON.stringify(meta)
     const headMark = headSum({ scope, id, segment, size, entries, peaks, root, appended: appended ?? null })
     const metaMark = metaSum(scope, id, created, text, 1)
@@ -189,7 +189,7 @@ export class Logs {
   }
 
   /** Remove a log, and give its segment, whose rows are still there. */
-  remove(scope: string, id: string, unchanged: Unchanged | undefined): Either<StoreFault, number | undefined> {
+  remove(scope: string, id: string, unchanged: UnchangedLog | undefined): Either<StoreFault, number | undefined> {
     const raw = this.find(scope, id)
     if (raw === undefined) return left({ _tag: 'NoSuchLog', id })
     const other = unchanged && this.find(scope, unchanged.id)

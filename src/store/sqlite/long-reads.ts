@@ -1,4 +1,4 @@
-/** Who reads an old state of a store file, so that its write-ahead log can't be emptied. */
+/** Finding the process that reads an old state of a store file and so keeps its write-ahead log from being emptied. */
 import { readFileSync, statSync } from 'node:fs'
 
 /** The bytes of the shared memory that readers lock. Source: https://sqlite.org/walformat.html#wal_locks */

@@ -24,7 +24,7 @@ export class Needles {
     const bytes = Buffer.from(body)
     const keep = Buffer.from(stub)
     const texts: string[] = []
-    collect(parsed(body), texts)
+    collect(parseBody(body), texts)
     for (const text of texts) {
       const written = Buffer.from(JSON.stringify(text).slice(1, -1))
       if (written.length >= pieceBytes) this.#addPieces(written, keep)
@@ -72,7 +72,7 @@ export class Needles {
   }
 }
 
-const parsed = (body: string): unknown => {
+const parseBody = (body: string): unknown => {
   try {
     return JSON.parse(body)
   } catch {

@@ -19,7 +19,7 @@ const networkTypes: ReadonlyMap<number, string> = new Map([
   [0x0bd00bd0, 'lustre'],
 ])
 
-/** Its name; undefined where it is none, or where that can't be told: on anything but Linux. */
+/** The name of the network file system; undefined if it is not one, or on anything but Linux. */
 export const networkFileSystem = (
   path: string,
   typeOf: (folder: string) => number = typeOnDisk,

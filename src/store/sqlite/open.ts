@@ -14,12 +14,12 @@ export interface Opened {
   readonly db: DatabaseSync
   /** The same file by another connection, for reading. */
   readonly again: () => DatabaseSync
-  /** It is opened for reading only. */
+  /** Whether it is opened for reading only. */
   readonly reading?: Reading
 }
 
 export interface Reading {
-  /** Why it is, where writing was asked for. */
+  /** Why it is opened for reading only, although writing was requested. */
   readonly reason?: OpenStoreFault
   /**
    * Where SQLite could not make its files beside it, it takes the file for one that nobody writes to. Whether that has
@@ -104,7 +104,7 @@ const stateOf = (path: string): string => {
   return `${ino} ${mtimeNs} ${size}`
 }
 
-/** Whatever was opened and is not given back is closed. */
+/** Closes whatever was opened and is not returned. */
 const opening = async (
   path: string,
   wait: number,
@@ -142,7 +142,7 @@ const whyNotWritable = (path: string): OpenStoreFault | undefined => {
 /** Bytes that a write-ahead log keeps once it has been emptied; one that a long read has held up is longer until then. */
 export const logLimit: number = 64 << 20
 
-/** Nothing is written where nothing has to be: a full disk can be read from. */
+/** Writes only if it must, so that a store on a full disk can still be read. */
 const prepare = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
   const problem =
     check(db, path) ??
@@ -180,7 +180,10 @@ const bringUpToDate = (db: DatabaseSync, path: string): OpenStoreFault | undefin
 const modeOf = (db: DatabaseSync, change: '' | ' = wal'): string =>
   (db.prepare(`pragma journal_mode${change}`).get() as { readonly journal_mode: string }).journal_mode
 
-/** Whose file it is. What it says of itself is read at one moment: another process may be making it a store just now. */
+/**
+ * Which program made the file. Its header is read at one moment, because another process may be making it a store just
+ * now.
+ */
 const check = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
   db.exec('begin')
   try {
@@ -201,7 +204,7 @@ const checkNow = (db: DatabaseSync, path: string): OpenStoreFault | undefined =>
     : undefined
 }
 
-/** Undefined: the file says none. */
+/** Undefined if the file names none. */
 const fingerprintIn = (db: DatabaseSync): string | undefined => {
   const has = db.prepare("select 1 from sqlite_schema where type = 'table' and name = 'format'").get() !== undefined
   const found = has ? db.prepare('select * from format').get()?.['fingerprint'] : undefined

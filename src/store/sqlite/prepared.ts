@@ -3,16 +3,16 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
 export type Prepared = () => StatementSync
 
-export const prepared = (db: DatabaseSync, text: string): Prepared => {
+export const prepareOnce = (db: DatabaseSync, text: string): Prepared => {
   let statement: StatementSync | undefined
   return () => (statement ??= db.prepare(text))
 }
 
-/** The same for several, by name. */
+/** The same for several statements, by name. */
 export const preparedAll = <Name extends string>(
   db: DatabaseSync,
   texts: Readonly<Record<Name, string>>,
 ): Readonly<Record<Name, Prepared>> =>
-  Object.fromEntries(Object.entries<string>(texts).map(([name, text]) => [name, prepared(db, text)])) as Readonly<
+  Object.fromEntries(Object.entries<string>(texts).map(([name, text]) => [name, prepareOnce(db, text)])) as Readonly<
     Record<Name, Prepared>
   > // one for each name

@@ -12,7 +12,7 @@ import { damageIn, type Logs } from './logs.ts'
 import { rollBack } from './open.ts'
 import type { Rows } from './rows.ts'
 
-/** How many rows are read before everybody else gets a turn. */
+/** How many rows are read before other work gets a turn. */
 const piece = 2000
 
 export class Reader {

@@ -2,7 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { peakEnds, type CompactRange } from '../../proof/kit.ts'
 import { Damaged } from '../port/damaged.ts'
-import { placed, placeOf, type GrownRow, type Placed } from '../rules/rules.ts'
+import { decodePlace, placeOf, type GrownRow, type RowPlace } from '../rules/rules.ts'
 import { rowIn } from '../rules/stored.ts'
 import type { StoredRow } from '../port/row.ts'
 import { preparedAll } from './prepared.ts'
@@ -22,7 +22,7 @@ interface Base {
 }
 
 /** A row as a list of its columns: SQLite makes one quicker than an object. */
-type Held = readonly [position: number, place: unknown, body: unknown, at: unknown, salt: unknown, erased: unknown]
+type RawRow = readonly [position: number, place: unknown, body: unknown, at: unknown, salt: unknown, erased: unknown]
 
 export class Rows {
   readonly #segment: StatementSync
@@ -31,7 +31,7 @@ export class Rows {
   readonly #place: StatementSync
   readonly #sql: ReturnType<typeof statements>
   readonly #writing: () => boolean
-  /** As committed: the key of a segment that is rolled back is given again. */
+  /** Only committed segments: the key of a segment that is rolled back is used again. */
   readonly #bases = new Map<number, Base>()
 
   /** @param writing whether a transaction is going on, which may yet be rolled back */
@@ -85,7 +85,7 @@ export class Rows {
         stretch.from,
         stretch.segment,
         stretch.to,
-      ) as unknown as readonly Held[]) {
+      ) as unknown as readonly RawRow[]) {
         if (position !== from + rows.length) throw new Damaged(from + rows.length, 'its row is missing')
         const text = body instanceof Uint8Array ? Buffer.from(body).toString() : body
         rows.push(rowIn(position, place, text, at, salt, erased))
@@ -95,11 +95,11 @@ export class Rows {
     return rows
   }
 
-  placeAt(segment: number, position: number): Placed {
+  placeAt(segment: number, position: number): RowPlace {
     const [stretch] = this.#stretches(segment, position, position + 1)
     const found = this.#place.get(stretch?.segment ?? segment, position) as { readonly place: number } | undefined
     if (found === undefined) throw new Damaged(position, 'its row is missing')
-    return placed(found.place)
+    return decodePlace(found.place)
   }
 
   nodes(segment: number, positions: readonly number[]): Uint8Array[] {

@@ -1,6 +1,6 @@
 /** The scopes of a file: each has a number there, which its logs and blocks carry. */
 import type { DatabaseSync } from 'node:sqlite'
-import { Lately } from '../../sequence/index.ts'
+import { RecentMap } from '../../sequence/index.ts'
 import { preparedAll } from './prepared.ts'
 import { sumOf } from './sum.ts'
 import type { Writer } from './writer.ts'
@@ -9,7 +9,7 @@ export class Scopes {
   readonly #writer: Writer
   readonly #sql: ReturnType<typeof statements>
   /** As committed. */
-  readonly #keys = new Lately<string, number>(1000)
+  readonly #keys = new RecentMap<string, number>(1000)
   /** Those that were added in the transaction of that number: it may yet be rolled back. */
   #added = { in: -1, names: new Set<string>() }
 

@@ -192,7 +192,7 @@ export class Search implements IndexDriver {
     return right({ rows, ...(encrypted > 0 && { encrypted }), behind: next < lags.length ? this.#count() : 0 })
   }
 
-  /** Index a piece of what is not indexed: of the segments from one on, as many as fit. */
+  /** Index some of the rows that are not indexed: as many segments as fit, starting at one. */
   #piece(
     lags: readonly Lag[],
     first: number,

@@ -16,7 +16,7 @@ import { storeOf } from '../rules/handle.ts'
 import { storeTask, type OpenStoreFault, type StoreFault } from '../fault.ts'
 import { quietly, type OnNotice } from '../port/notice.ts'
 import type { Store } from '../port/store.ts'
-import { checkDatabase, type Found } from './check.ts'
+import { checkDatabase, type Finding } from './check.ts'
 import { sqliteDriver } from './driver.ts'
 import { faultOf } from './fault.ts'
 import { networkFileSystem } from './network.ts'
@@ -32,8 +32,7 @@ export interface SqliteOptions {
   readonly create?: boolean
   /**
    * Open the file for reading only: every write is a `ReadOnly` fault. A file that this process can't write is opened
-   * so
-   * automatically, and `onNotice` receives a report. Default: false.
+   * so automatically, and `onNotice` receives a report. Default: false.
    */
   readonly readOnly?: boolean
   /**
@@ -43,8 +42,7 @@ export interface SqliteOptions {
   readonly onNotice?: OnNotice
   /**
    * When a write resolves. `disk`: when it is on the disk, where it survives a loss of power. `os`: when the operating
-   * system
-   * has it; it then survives the end of the process, also by `kill -9`. Default: `disk`.
+   * system has it; it then survives the end of the process, also by `kill -9`. Default: `disk`.
    */
   readonly durability?: 'disk' | 'os'
   /** The scope of the handle. Default: `default`. */
@@ -100,7 +98,7 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
       const driver: StoreDriver = {
         ...sqliteDriver(db, writer, sha256, now),
         check: () => checked(again),
-        repair: () => writer.write(() => right(repaired(db))),
+        repair: () => writer.write(() => right(repairStore(db))),
       }
       const store = storeOf(reading === undefined ? driver : readOnlyDriver(driver, path, reading), scope, onNotice)
       if (isLeft(store)) db.close()
@@ -143,11 +141,11 @@ const checked = async (open: () => DatabaseSync): Promise<Either<StoreFault, rea
   }
 }
 
-const findingOf = ({ rebuild, ...found }: Found): StoreFinding =>
+const findingOf = ({ rebuild, ...found }: Finding): StoreFinding =>
   Object.freeze({ ...found, repairable: rebuild !== undefined })
 
-/** What is damaged may hide more damage: it is looked for until a pass changes nothing. */
-const repaired = (db: DatabaseSync): readonly StoreRepair[] => {
+/** Damage may hide more damage, so passes are repeated until one changes nothing. */
+const repairStore = (db: DatabaseSync): readonly StoreRepair[] => {
   const repairs = new Map<string, StoreRepair>()
   for (;;) {
     // All is found before anything is changed: what one table proves of another is what was stored.

@@ -4,7 +4,7 @@
  */
 import { crc32 } from 'node:zlib'
 
-/** What SQLite keeps in a column. */
+/** A value in a column of SQLite. */
 type Column = number | bigint | string | Uint8Array | null
 
 /** Whether a stored sum is that of the columns. */

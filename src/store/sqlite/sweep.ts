@@ -28,7 +28,7 @@ interface Segment {
   readonly sum: number | null
 }
 
-interface Mentioned {
+interface MentionedBlock {
   readonly key: number
   readonly scope: number
   readonly id: Uint8Array
@@ -64,7 +64,7 @@ export class Sweeper {
     return right(undefined)
   }
 
-  /** Go on with what a crash has left behind, once. Cost: O(segments). */
+  /** Finish what a crash left undone, once. Cost: O(segments). */
   async tidy(): Promise<Either<StoreFault, void>> {
     if (this.#tidied) return right(undefined)
     this.#tidied = true
@@ -102,7 +102,10 @@ export class Sweeper {
     this.#search.forget(range.segment, range.from, lastPosition)
   }
 
-  /** Drop what one row speaks of, as far as nothing else does. Runs inside a write. Gives the blocks that it spoke of. */
+  /**
+   * Drop the references of one row, and the blocks that nothing else references. Runs inside a write. Returns the blocks
+   * that the row referenced.
+   */
   forgetBlocks(segment: number, position: number): readonly number[] {
     return this.#unmention({ segment, from: position, to: position })
   }
@@ -115,7 +118,7 @@ export class Sweeper {
     this.#sql.dropMentions().run(range)
     for (const { key, dropped } of mentioned) {
       this.#sql.unuse().run(dropped, key)
-      const block = this.#sql.block().get(key) as Mentioned | undefined
+      const block = this.#sql.block().get(key) as MentionedBlock | undefined
       if (block === undefined || block.kept !== 0 || block.uses !== 0 || block.mentions !== 0) continue
       if (!fits(block.sum, block.scope, block.id, block.kept)) continue
       this.#sql.dropContent().run(key)

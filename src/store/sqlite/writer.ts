@@ -19,7 +19,7 @@ interface Job {
   readonly work: () => Either<StoreFault, unknown>
   readonly bytes: number
   readonly answer: (result: Either<StoreFault, unknown>) => void
-  /** It is no part of a transaction. */
+  /** Whether it runs outside a transaction. */
   readonly alone?: true
 }
 
@@ -32,9 +32,9 @@ export interface WriterOptions {
 }
 
 /** The write-ahead log is looked at once in so many transactions. */
-const between = 64
+const transactionsBetweenChecks = 64
 
-/** As much as is written before everybody else gets a turn. */
+/** How many jobs are written before other work gets a turn. */
 const batchJobs = 64
 const batchBytes = 1 << 20
 
@@ -45,7 +45,7 @@ const batchBytes = 1 << 20
 class Unsure extends Error {}
 
 /** Another file stands at the path, or none, or one that was cut to nothing. */
-class Replaced extends Error {}
+class FileReplaced extends Error {}
 
 export class Writer {
   readonly #db: DatabaseSync
@@ -59,9 +59,9 @@ export class Writer {
   #writing = false
   readonly #file: string | undefined
   #transactions = 0
-  /** The number of the transaction that was begun last. */
+  /** The number of the latest transaction. */
   transaction = 0
-  /** Bytes of the write-ahead log that are told of. */
+  /** The size in bytes at which the write-ahead log is reported. */
   #tellAt = logLimit
   /** The disk has refused a sync: what is on it is not known, so nothing is written any more. */
   #broken: StoreFault | undefined
@@ -136,7 +136,7 @@ export class Writer {
     try {
       results = await patiently(this.#options.wait, () => this.#transaction(batch))
     } catch (error) {
-      if (error instanceof Replaced) {
+      if (error instanceof FileReplaced) {
         this.#broken = { _tag: 'FileReplaced', path: this.#options.path }
         return this.#refuse(batch, this.#broken)
       }
@@ -167,11 +167,11 @@ export class Writer {
         results = results.map((result) => (isLeft(result) ? result : left(unsure)))
       }
     }
-    if (++this.#transactions % between === 0) this.#lookAtLog()
+    if (++this.#transactions % transactionsBetweenChecks === 0) this.#lookAtLog()
     for (const [index, { answer }] of batch.entries()) answer(results[index] as Either<StoreFault, unknown>)
   }
 
-  /** Whoever reads an earlier state of the file keeps its write-ahead log from being emptied, and is named. */
+  /** Names the process that reads an earlier state of the file and so keeps its write-ahead log from being emptied. */
   #lookAtLog(): void {
     const bytes = statSync(this.#walPath, { throwIfNoEntry: false })?.size ?? 0
     if (bytes <= logLimit) this.#tellAt = logLimit
@@ -215,7 +215,7 @@ export class Writer {
 
   /** Throws Replaced. What is refused is not committed: whoever reads by this connection must not see it either. */
   #checkFile(): void {
-    if (fileAt(this.#options.path) !== this.#file) throw new Replaced()
+    if (fileAt(this.#options.path) !== this.#file) throw new FileReplaced()
   }
 
   #sync(file: number): Promise<void> {
@@ -223,7 +223,7 @@ export class Writer {
   }
 }
 
-/** Which file stands at a path; undefined where there is none, or an empty one: a store never is. */
+/** The identity of the file at a path; undefined if there is none, or an empty one, because a store is never empty. */
 const fileAt = (path: string): string | undefined => {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
   return found === undefined || found.size === 0n ? undefined : `${found.dev}:${found.ino}`

@@ -24,7 +24,7 @@ import {
 } from './protocol.ts'
 import { searchStore } from 'indelible/search'
 import { htmlOf } from './html.ts'
-import { refused } from '@indelible/recorder/proxy/kit'
+import { whyRefused } from '@indelible/recorder/proxy/kit'
 import { isLeft } from 'indelible/json/kit'
 import { blocksOf, evidenceOf, nodesOf, rowsOf, sessionOf, sessionsOf, viewedRow } from './viewed.ts'
 
@@ -124,7 +124,7 @@ const answer = async (
   calls: Calls,
 ): Promise<void> => {
   for (const [header, value] of Object.entries(headers)) response.setHeader(header, value)
-  const reason = refused(leadsHere(request) ? { host: request.headers.host } : request.headers, host, hostname())
+  const reason = whyRefused(leadsHere(request) ? { host: request.headers.host } : request.headers, host, hostname())
   if (reason !== undefined) throw new Wrong(403, `refused: ${reason}`)
   const address = URL.parse(request.url ?? '/', 'http://view')
   if (address === null) throw new Wrong(400, `expected a path, found ${JSON.stringify(request.url)}`)

@@ -50,7 +50,7 @@ class MessagesStream implements StreamState {
     else if (type === 'message_delta' && this.#message !== undefined) {
       if (isObject(delta)) Object.assign(this.#message, delta)
       const before = this.#message['usage']
-      if (isObject(usage)) this.#message['usage'] = { ...(isObject(before) ? before : {}), ...given(usage) }
+      if (isObject(usage)) this.#message['usage'] = { ...(isObject(before) ? before : {}), ...withoutNulls(usage) }
     }
   }
 
@@ -82,4 +82,5 @@ class MessagesStream implements StreamState {
 }
 
 /** Usage without what is null: a later event does not take back what an earlier one said. */
-const given = (usage: object): object => Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null))
+const withoutNulls = (usage: object): object =>
+  Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null))

@@ -1,7 +1,7 @@
 /** What an API says on the wire: what a request asks, and what its answer comes to. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { CodecFault, Decoded } from 'indelible/codecs'
-import { own, isObject, type Json, type JsonObject } from 'indelible/json/kit'
+import { ownField, isObject, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { Usage } from 'indelible/notes/kit'
 
@@ -31,7 +31,7 @@ export interface Request {
 /** An API that is recorded. */
 export interface Api {
   readonly name: RecordedApi
-  /** What the path of a call ends in. */
+  /** Matches the end of a call's path. */
   readonly path: RegExp
   /** Read a request. */
   readonly request: (body: JsonObject, path: string) => Request
@@ -46,11 +46,11 @@ export interface Api {
   /** Why the model stopped. */
   readonly stop: (answer: Wire) => string | undefined
   readonly model: (answer: Wire) => string | undefined
-  /** What a later request may continue it by. */
+  /** The id by which a later request continues it. */
   readonly id: (answer: Wire) => string | undefined
 }
 
-/** What the events of a stream come to. */
+/** The result of a stream's events. */
 export interface StreamState {
   readonly take: (event: Wire) => void
   /** The body that would have been answered without a stream. */
@@ -70,15 +70,15 @@ export const isPlace = (value: unknown): value is number =>
 
 /** A text. */
 export const textIn = (wire: Wire | undefined, field: string): string | undefined => {
-  const value = wire && own(wire, field)
+  const value = wire && ownField(wire, field)
   return typeof value === 'string' ? value.toWellFormed() : undefined
 }
 
-/** What a provider says went wrong. */
+/** The error that a provider reports. */
 export const errorIn = (wire: Wire | undefined): string | undefined => {
-  const error = wire && own(wire, 'error')
+  const error = wire && ownField(wire, 'error')
   if (error === undefined || error === null) return undefined
-  const message = isObject(error) ? own(error, 'message') : error
+  const message = isObject(error) ? ownField(error, 'message') : error
   return typeof message === 'string'
     ? message.slice(0, 500).toWellFormed()
     : 'the provider gave an error without a message'
@@ -86,7 +86,7 @@ export const errorIn = (wire: Wire | undefined): string | undefined => {
 
 /** A count at a path. */
 export const numberIn = (value: unknown, ...path: readonly string[]): number | undefined => {
-  const found = path.reduce<unknown>((at, key) => (isObject(at) ? own(at, key) : undefined), value)
+  const found = path.reduce<unknown>((at, key) => (isObject(at) ? ownField(at, key) : undefined), value)
   return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0 ? found : undefined
 }
 

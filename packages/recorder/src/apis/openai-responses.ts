@@ -1,6 +1,6 @@
 /** OpenAI Responses. */
 import { openaiResponses } from 'indelible/codecs/openai-responses'
-import { own, ownFields, isObject } from 'indelible/json/kit'
+import { ownField, ownFields, isObject } from 'indelible/json/kit'
 import { errorIn, isPlace, textIn, type Api, type StreamState, type Wire } from './api.ts'
 import { openaiUsage } from './usage.ts'
 
@@ -10,7 +10,7 @@ export const openaiResponsesApi: Api = {
   path: /\/responses$/,
   request: ({ model, input, instructions, tools, stream: _stream, stream_options: _options, ...rest }) => {
     const { previous_response_id: previous, ...parameters } = ownFields(rest)
-    const conversation = own(rest, 'conversation')
+    const conversation = ownField(rest, 'conversation')
     return {
       model,
       messages: openaiResponses.decode(input ?? []),

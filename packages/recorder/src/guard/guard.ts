@@ -18,7 +18,7 @@ export interface GuardedHeaders {
  *
  * @param listened what the server listens on
  */
-export const refused = (headers: GuardedHeaders, listened: string, machine: string): string | undefined => {
+export const whyRefused = (headers: GuardedHeaders, listened: string, machine: string): string | undefined => {
   const { host, origin } = headers
   if (typeof host !== 'string' || !isOwnName(host, listened, machine))
     return `the host ${JSON.stringify(host)} is not this server`

@@ -1,1 +1,1 @@
-export { isLoopback, refused, type GuardedHeaders } from './guard.ts'
+export { isLoopback, whyRefused, type GuardedHeaders } from './guard.ts'

@@ -7,9 +7,9 @@
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
-/** What a frame says of its call. */
+/** The kinds of frames. */
 export const kinds = {
-  /** What a file of a spool begins with. JSON, never encrypted. */
+  /** The header of a spool's file: JSON, never encrypted. */
   spool: 0,
   /** A request begins: JSON. */
   asked: 1,
@@ -60,7 +60,7 @@ export const lengthOf = ([, { length }]: FrameRecord): number => ahead + length
 
 /** The same as a record that only a key opens, in pieces. */
 export const sealedRecord = ([start, bytes]: FrameRecord, key: Uint8Array): readonly Uint8Array[] => {
-  const content = sealed([start.subarray(4), bytes], key)
+  const content = sealBytes([start.subarray(4), bytes], key)
   const length = Buffer.allocUnsafe(4)
   length.writeUInt32BE(content.reduce((sum, piece) => sum + piece.length, 0))
   return [length, ...content]
@@ -69,7 +69,7 @@ export const sealedRecord = ([start, bytes]: FrameRecord, key: Uint8Array): read
 const purpose = Buffer.from('indelible.recorder.spool 1')
 
 /** Bytes that only a key opens, in pieces as they come. */
-export const sealed = (pieces: readonly Uint8Array[], key: Uint8Array): readonly Uint8Array[] => {
+export const sealBytes = (pieces: readonly Uint8Array[], key: Uint8Array): readonly Uint8Array[] => {
   const nonce = randomBytes(12)
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(purpose)
   const content = pieces.map((piece) => cipher.update(piece))
@@ -77,7 +77,7 @@ export const sealed = (pieces: readonly Uint8Array[], key: Uint8Array): readonly
 }
 
 /** What was sealed. Throws Error, if it was changed or is of another key. */
-export const unsealed = (content: Uint8Array, key: Uint8Array): Buffer => {
+export const unsealBytes = (content: Uint8Array, key: Uint8Array): Buffer => {
   const decipher = createDecipheriv('aes-256-gcm', key, content.subarray(0, 12), { authTagLength: 16 }).setAAD(purpose)
   decipher.setAuthTag(content.subarray(-16))
   return Buffer.concat([decipher.update(content.subarray(12, -16)), decipher.final()])
@@ -87,7 +87,7 @@ export const unsealed = (content: Uint8Array, key: Uint8Array): Buffer => {
 export const recordLength = (bytes: Buffer): number | undefined =>
   bytes.length < 4 ? undefined : 4 + bytes.readUInt32BE(0)
 
-/** The frame that is the content of a record; undefined if it is none. */
+/** The frame in the content of a record; undefined if it is not a frame. */
 export const frameOf = (content: Buffer): Frame | undefined => {
   if (content.length < ahead - 4 || (content[0] ?? 255) > kinds.over) return undefined
   return {

@@ -24,7 +24,7 @@ const betweenNeighbours: ReadonlySet<string> = new Set([
 /** The header that says where a body ends; no name if there is no body. */
 export type Framing = { readonly [name in 'transfer-encoding' | 'content-length']?: string }
 
-/** How a request's body is framed where it is sent on, in its own way: whatever its method is. */
+/** How the body of a forwarded request is framed, for any method. */
 export const framingOf = ({ method, headers }: IncomingMessage): Either<Refusal, Framing> => {
   const { 'transfer-encoding': encoding, 'content-length': length } = headers
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'chunked')
@@ -42,7 +42,7 @@ export const headersFor = (
   framing: Framing,
 ): { [name: string]: string | string[] } => {
   const headers = new Map<string, readonly [name: string, values: readonly string[]]>()
-  for (const [name, value] of forwarded(incoming)) {
+  for (const [name, value] of forwardedHeaders(incoming)) {
     const lower = name.toLowerCase()
     if (lower === 'host' || lower === 'content-length') continue
     const [written, values] = headers.get(lower) ?? [name, []]
@@ -55,7 +55,7 @@ export const headersFor = (
 }
 
 /** The headers of an answer as they came, but for those between neighbours: names and values in turn. */
-export const answerHeaders = (answer: IncomingMessage): string[] => forwarded(answer).flat()
+export const answerHeaders = (answer: IncomingMessage): string[] => forwardedHeaders(answer).flat()
 
 /**
  * The fields behind a chunked body as they came, but for those that no trailer may be. Node refuses those that frame.
@@ -68,7 +68,7 @@ export const trailersOf = ({ rawTrailers }: IncomingMessage): [name: string, val
   })
 
 /** The headers that are not for the next neighbour alone: those are known by name, or `connection` names them. */
-const forwarded = (message: IncomingMessage): readonly (readonly [name: string, value: string])[] => {
+const forwardedHeaders = (message: IncomingMessage): readonly (readonly [name: string, value: string])[] => {
   const named = new Set((message.headers.connection ?? '').toLowerCase().split(/[\s,]+/))
   return pairs(message.rawHeaders).filter(([name]) => {
     const lower = name.toLowerCase()

@@ -1,5 +1,5 @@
 /** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
-export { isLoopback, refused } from '../guard/index.ts'
+export { isLoopback, whyRefused } from '../guard/index.ts'
 export { decompress } from './decompress.ts'
 export { framesIn } from './frames.ts'
 export { FrameReader, replayLeft } from './replay.ts'

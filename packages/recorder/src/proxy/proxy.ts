@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import type { Duplex } from 'node:stream'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { refused } from '../guard/index.ts'
+import { whyRefused } from '../guard/index.ts'
 import { isLeft, left } from 'indelible/json/kit'
 import type { ObservedCall } from '../observed-call.ts'
 import type { Recorder } from '../recorder.ts'
@@ -36,7 +36,7 @@ export interface ProxyOptions {
 export interface Proxy {
   /** The port that it listens on. */
   readonly port: number
-  /** What stands for an upstream. */
+  /** The proxy's address for an upstream, by its name. */
   readonly urlOf: (name: string) => string
   /** Take no new calls, and end those that run. */
   readonly close: () => Promise<void>
@@ -58,7 +58,7 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
   const open = new Set<ServerResponse>()
 
   const allowed = ({ url = '', headers }: IncomingMessage): Either<Refusal, Target> => {
-    const reason = token === '' ? refused(headers, host, hostname()) : undefined
+    const reason = token === '' ? whyRefused(headers, host, hostname()) : undefined
     return reason === undefined ? targetOf(url, start, upstreams) : left({ status: 403, reason: `refused: ${reason}` })
   }
 

@@ -1,4 +1,4 @@
-/** The other side of frames: what was told of calls is told to recorders, as it comes or from a spool that was left. */
+/** The reader of frames: passes the events of calls to recorders, live or from a spool that a crash left. */
 import { isLeft, isObject } from 'indelible/json/kit'
 import { openSession } from 'indelible/session'
 import type { Store } from 'indelible/store'

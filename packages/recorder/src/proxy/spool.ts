@@ -34,9 +34,9 @@ import {
   lengthOf,
   recordLength,
   recordOf,
-  sealed,
+  sealBytes,
   sealedRecord,
-  unsealed,
+  unsealBytes,
   type Frame,
   type FrameRecord,
 } from './frames.ts'
@@ -45,7 +45,7 @@ import {
 export interface SpoolKeys {
   /** The key that wraps that of a new spool. */
   readonly current: { readonly id: string; readonly key: Uint8Array }
-  /** A key by its name; undefined if there is none. */
+  /** A key by its name; undefined if there is no such key. */
   readonly byId: (id: string) => Uint8Array | undefined | Promise<Uint8Array | undefined>
 }
 
@@ -202,7 +202,7 @@ export class Spool {
     const key =
       current === undefined || this.#key === undefined
         ? undefined
-        : { id: current.id, wrapped: Buffer.concat(sealed([this.#key], current.key)).toString('base64') }
+        : { id: current.id, wrapped: Buffer.concat(sealBytes([this.#key], current.key)).toString('base64') }
     const bytes = jsonBytes({ version: 1, ...(key !== undefined && { key }) })
     return recordOf({ kind: kinds.spool, call: 0, at: segment.since, bytes })
   }
@@ -308,7 +308,7 @@ export const openSegment = async (path: string, keys: SpoolKeys | undefined): Pr
   }
 }
 
-/** What a file is encrypted with. */
+/** The key of an encrypted file. */
 const keyIn = async (fd: number, keys: SpoolKeys | undefined): Promise<Uint8Array | undefined> => {
   const first = recordsOf(fd).next()
   if (first.done === true) return undefined // it has nothing
@@ -323,10 +323,10 @@ const keyIn = async (fd: number, keys: SpoolKeys | undefined): Promise<Uint8Arra
   const id = String(wrapping['id'])
   const host = await keys?.byId(id)
   if (host === undefined) throw new Error(`its key is wrapped by ${id}, which is not there`)
-  return unsealed(Buffer.from(String(wrapping['wrapped']), 'base64'), host)
+  return unsealBytes(Buffer.from(String(wrapping['wrapped']), 'base64'), host)
 }
 
-/** How the name of a file ends that ended whoever read it. It is read no more. */
+/** The suffix of a file that ended the process that read it. It is not read again. */
 export const setAside = '.failed'
 
 const infix = '-spool-'
@@ -386,7 +386,7 @@ const checkOwner = (found: Stats, path: string): void => {
   if (!found.isFile() || found.nlink > 1 || !isOwned) throw new Error('it is no file of this user')
 }
 
-/** What a file begins with; undefined: it has nothing, is gone, or can't be read. */
+/** The first bytes of a file; undefined if it is empty, missing or unreadable. */
 const firstFrame = (path: string): Frame | undefined => {
   let fd: number | undefined
   try {
@@ -403,7 +403,7 @@ const firstFrame = (path: string): Frame | undefined => {
 function* framesOf(fd: number, key: Uint8Array | undefined): Generator<Frame> {
   let isFirst = true
   for (const content of recordsOf(fd)) {
-    const frame = frameOf(isFirst || key === undefined ? content : unsealed(content, key))
+    const frame = frameOf(isFirst || key === undefined ? content : unsealBytes(content, key))
     isFirst = false
     if (frame === undefined) throw new Error('it is damaged')
     yield frame

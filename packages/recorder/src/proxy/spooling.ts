@@ -21,7 +21,7 @@ export interface FramesOptions {
   readonly now?: () => number
 }
 
-/** What a request says beside its body. Headers are those that a recorder asks for, without credentials. */
+/** A request without its body. It has only the headers that a recorder asks for, without credentials. */
 export interface AskedFrame {
   readonly scope: string
   readonly method: string
@@ -130,7 +130,7 @@ export class Frames {
         add(kinds.sent, body instanceof Error ? Buffer.from(reasonOf(body)) : none)
       },
       answered: (status, header) => {
-        const answered: AnsweredFrame = { status, headers: named(['content-type', 'content-encoding'], header) }
+        const answered: AnsweredFrame = { status, headers: namedHeaders(['content-type', 'content-encoding'], header) }
         add(kinds.answered, jsonBytes(answered))
       },
       chunk: (bytes) => add(kinds.chunk, bytes),
@@ -196,8 +196,8 @@ export class Frames {
       this.#caller = { who, digest: createHmac('sha256', this.#secret).update(who).digest('base64') }
     const encoding = header('content-encoding')
     return {
-      ...named(namesInHeaders, header),
-      ...named(['content-length'], header),
+      ...namedHeaders(namesInHeaders, header),
+      ...namedHeaders(['content-length'], header),
       ...(!isIdentity(encoding) && { 'content-encoding': encoding as string }),
       authorization: this.#caller.digest,
     }
@@ -212,7 +212,7 @@ const mostRecords = 500
 
 const slow = Buffer.from(`the recorder could not keep up: ${mostWaiting} bytes waited for it`)
 
-const named = (
+const namedHeaders = (
   names: readonly string[],
   header: (name: string) => string | undefined,
 ): { readonly [name: string]: string } =>

@@ -26,7 +26,7 @@ export interface Refusal {
   readonly reason: string
 }
 
-/** What a refusal is answered with. */
+/** The response body for a refused request. */
 export const bodyOf = (reason: string): string => JSON.stringify({ error: { message: `indelible record: ${reason}` } })
 
 /**

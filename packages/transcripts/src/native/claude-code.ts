@@ -6,7 +6,7 @@
 import { isObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import { counting, isoOf, linesOf, moments, type Writer } from './program.ts'
-import type { Said, Turn } from './turns.ts'
+import type { TurnPart, Turn } from './turns.ts'
 
 export const claudeCode: Writer = {
   holds: {
@@ -83,7 +83,7 @@ const result = ({ id, result: said, isError }: Turn['calls'][number]): object =>
   ...(isError && { is_error: true }),
 })
 
-const block = (said: Said): object => {
+const block = (said: TurnPart): object => {
   if (said.type === 'text') return said
   if (said.type === 'thought') return { type: 'thinking', thinking: said.text, signature: said.signature }
   const source =

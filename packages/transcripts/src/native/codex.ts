@@ -5,7 +5,7 @@
  * Source  Codex 0.169.0 on loopback (2026-11)
  */
 import { isoOf, linesOf, moments, textsOf, type Writer } from './program.ts'
-import type { Call, Media, Link, Said, Text, Thought, Turn } from './turns.ts'
+import type { Call, Media, Link, TurnPart, Text, ThoughtPart, Turn } from './turns.ts'
 
 export const codex: Writer = {
   holds: {
@@ -71,7 +71,7 @@ const output = ({ id, raw, result }: Call): object => {
   }
 }
 
-const reasoning = ({ text, encrypted }: Thought): object => ({
+const reasoning = ({ text, encrypted }: ThoughtPart): object => ({
   type: 'reasoning',
   summary: text === '' ? [] : [{ type: 'summary_text', text }],
   encrypted_content: encrypted,
@@ -79,7 +79,7 @@ const reasoning = ({ text, encrypted }: Thought): object => ({
 
 type Holdable = Text | Media | Link
 
-const part = (said: Exclude<Said, Thought>): object =>
+const part = (said: Exclude<TurnPart, ThoughtPart>): object =>
   said.type === 'text'
     ? { type: 'input_text', text: said.text }
     : { type: 'input_image', image_url: said.type === 'link' ? said.url : `data:${said.mediaType};base64,${said.data}` }

@@ -6,7 +6,7 @@
  */
 import { digestOf } from 'indelible/proof/kit'
 import { counting, isoOf, linesOf, moments, textsOf, type Writer } from './program.ts'
-import type { Call, Said, Turn } from './turns.ts'
+import type { Call, TurnPart, Turn } from './turns.ts'
 
 export const geminiCli: Writer = {
   holds: {
@@ -32,12 +32,12 @@ export const geminiCli: Writer = {
     const started = isoOf(now)
     return [
       { sessionId: id, projectHash, startTime: started, lastUpdated: started, kind: 'main' },
-      ...turns.map((turn) => ({ id: next(), timestamp: isoOf(moment()), ...said(turn, isoOf(moment())) })),
+      ...turns.map((turn) => ({ id: next(), timestamp: isoOf(moment()), ...messageFields(turn, isoOf(moment())) })),
     ]
   },
 }
 
-const said = (turn: Turn, timestamp: string): object => {
+const messageFields = (turn: Turn, timestamp: string): object => {
   if (turn.role === 'user') return { type: 'user', content: turn.said.map(part) }
   return {
     type: 'gemini',
@@ -58,7 +58,7 @@ const callOf = ({ id, name, args, result, isError }: Call, timestamp: string): o
   timestamp,
 })
 
-const part = (said: Said): object => {
+const part = (said: TurnPart): object => {
   if (said.type === 'text' || said.type === 'thought') return { text: said.text }
   return said.type === 'link' ? { text: said.url } : { inlineData: { mimeType: said.mediaType, data: said.data } }
 }

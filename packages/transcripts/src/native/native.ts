@@ -78,7 +78,7 @@ export const writeNative = (
   program: NativeProgram,
   options: NativeOptions,
 ): Native => {
-  const { id, now, cwd, title, reasoning = 'text', model, project } = checked(options)
+  const { id, now, cwd, title, reasoning = 'text', model, project } = checkNative(options)
   const writer = writers[program]
   if (!Object.hasOwn(writers, program))
     throw new TypeError(`"${String(program)}" is none of ${nativePrograms.join(', ')}`)
@@ -95,7 +95,7 @@ export const writeNative = (
   })
 }
 
-const checked = (given: NativeOptions): NativeOptions => {
+const checkNative = (given: NativeOptions): NativeOptions => {
   const options = optionsOf('writeNative', given, names)
   const { id, now, cwd, project } = options
   if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))

@@ -5,7 +5,7 @@
  * Source  opencode 1.18.33, session/message-v2.ts, and on loopback (2026-11)
  */
 import { linesOf, moments, type Writer, type Writing } from './program.ts'
-import type { Call, Media, Said, Turn } from './turns.ts'
+import type { Call, Media, TurnPart, Turn } from './turns.ts'
 
 export const opencode: Writer = {
   holds: {
@@ -102,7 +102,7 @@ const answerInfo = (turn: Turn, created: number, completed: number, writing: Wri
   finish: reasonOf(turn),
 })
 
-const part = (said: Said, of: object): object => {
+const part = (said: TurnPart, of: object): object => {
   if (said.type === 'text' || said.type === 'thought') return { ...of, type: 'text', text: said.text }
   return said.type === 'link' ? { ...of, type: 'text', text: said.url } : { ...of, ...file(said) }
 }

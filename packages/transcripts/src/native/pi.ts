@@ -6,7 +6,7 @@
 import { isObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import { counting, isoOf, linesOf, moments, type Writer } from './program.ts'
-import type { Call, Said, Turn } from './turns.ts'
+import type { Call, TurnPart, Turn } from './turns.ts'
 
 export const pi: Writer = {
   holds: {
@@ -86,7 +86,7 @@ const result = ({ id, name, result: said, isError }: Call): object => ({
   isError,
 })
 
-const part = (said: Said): object => {
+const part = (said: TurnPart): object => {
   if (said.type === 'text') return said
   if (said.type === 'thought')
     return {

@@ -1,5 +1,5 @@
 /** What the writer of a program's session file is given, and gives. */
-import type { Holds, Said, Turn } from './turns.ts'
+import type { Holds, TurnPart, Turn } from './turns.ts'
 
 /** A session file that is to be written. */
 export interface Writing {
@@ -46,8 +46,8 @@ export const isoOf = (milliseconds: number): string => new Date(milliseconds).to
 export const linesOf = (turns: readonly Turn[]): number =>
   turns.reduce((sum, { said, calls }) => sum + 3 + said.length + 2 * calls.length, 0)
 
-/** The texts of what is said, a line each. */
-export const textsOf = (said: readonly Said[]): string =>
+/** The texts of the content, a line each. */
+export const textsOf = (said: readonly TurnPart[]): string =>
   said.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n')
 
 /** The first words of the user's, in a line. */

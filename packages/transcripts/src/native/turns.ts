@@ -25,14 +25,14 @@ import { standIn } from 'indelible/message/kit'
 /** What one side says in a row. */
 export interface Turn {
   readonly role: 'user' | 'assistant'
-  readonly said: readonly Said[]
+  readonly said: readonly TurnPart[]
   /** What the assistant calls after it has spoken; none of the user. */
   readonly calls: readonly Call[]
   /** The message that it comes of; undefined for one that was put before all. */
   readonly message: Message | undefined
 }
 
-export type Said = Text | Media | Link | Thought
+export type TurnPart = Text | Media | Link | ThoughtPart
 export interface Text {
   readonly type: 'text'
   readonly text: string
@@ -49,7 +49,7 @@ export interface Link {
   readonly url: string
 }
 /** The program's own reasoning, with what lets its provider recognise it. */
-export interface Thought {
+export interface ThoughtPart {
   readonly type: 'thought'
   readonly text: string
   readonly signature?: string
@@ -66,7 +66,7 @@ export interface Call {
   readonly isError: boolean
 }
 
-/** What a program's files can hold. */
+/** The content types that a program's files can hold. */
 export interface Holds {
   readonly pdfs: boolean
   readonly links: boolean
@@ -102,7 +102,7 @@ export const turnsOf = (messages: Sequence<Message>, holds: Holds, reasoning: Re
   return { turns, repairs: mended.repairs, losses }
 }
 
-/** As little as can be said. */
+/** The shortest form. */
 const opening = '(start)'
 
 const lossAt = (position: number, path: Path, reason: string): Loss => Object.freeze({ position, path, reason })
@@ -134,7 +134,7 @@ class Gathering {
     const { role, content } = message
     if (role === 'system' || role === 'developer')
       return this.#lose(position, [], `says "${role}": left out, the program has instructions of its own`)
-    let said: Said[] = []
+    let said: TurnPart[] = []
     let calls: Call[] = []
     let open = false // whether results of the calls are still to come
     const speaker = role === 'assistant' || content.some(({ type }) => type === 'tool_call') ? 'assistant' : 'user'
@@ -235,7 +235,7 @@ class Gathering {
     path: Path,
     message: Message,
     speaker: Turn['role'],
-  ): Said | undefined {
+  ): TurnPart | undefined {
     if (part.type === 'reasoning') return this.#thought(part, position, path, message)
     if (part.type === 'refusal' || part.type === 'erased')
       return this.#text(part.type === 'refusal' ? part.text : '[erased]', position, path)
@@ -247,7 +247,7 @@ class Gathering {
     return this.#held(part, position, path, speaker === 'assistant' ? onlyText : this.#holds)
   }
 
-  #thought(part: ReasoningPart, position: number, path: Path, message: Message): Said | undefined {
+  #thought(part: ReasoningPart, position: number, path: Path, message: Message): TurnPart | undefined {
     const { signature, encrypted } = part
     const text = part.text || (part.summary ?? []).join('\n\n')
     if (this.#reasoning === 'own' && this.#holds.isOwn(part, message))
@@ -268,7 +268,7 @@ class Gathering {
     return undefined
   }
 
-  /** A part as the program holds it; what it can't hold, as a text that says what stood there. */
+  /** A part in the program's form; a part that it can't hold becomes a text that names it. */
   #held(part: ResultPart, position: number, path: Path, holds: Holding = this.#holds): Text | Media | Link | undefined {
     if (part.type === 'text') return this.#text(part.text, position, path)
     if (part.type === 'provider') {

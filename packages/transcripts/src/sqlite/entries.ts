@@ -17,7 +17,7 @@ export interface StoredConversation {
   readonly updated: string
 }
 
-/** What a kind of database says of itself: its conversations, and the entry of each, as a file would have it. */
+/** A kind of database: its conversations, and the entries of each, as a file would have them. */
 export interface StoredEntries {
   readonly format: LineFormat
   readonly conversations: readonly StoredConversation[]

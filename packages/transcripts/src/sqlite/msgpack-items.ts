@@ -7,12 +7,12 @@
  */
 
 /** The bytes after the first one of an item: those of its number or length, and what the length counts. */
-type Counted = readonly [bytes: number, counts: 'bytes' | 'items' | 'pairs']
+type LengthField = readonly [bytes: number, counts: 'bytes' | 'items' | 'pairs']
 
-const headers = new Map<number, Counted>([
-  ...([0xc4, 0xd9] as const).map((byte): [number, Counted] => [byte, [1, 'bytes']]),
-  ...([0xc5, 0xda] as const).map((byte): [number, Counted] => [byte, [2, 'bytes']]),
-  ...([0xc6, 0xdb] as const).map((byte): [number, Counted] => [byte, [4, 'bytes']]),
+const headers = new Map<number, LengthField>([
+  ...([0xc4, 0xd9] as const).map((byte): [number, LengthField] => [byte, [1, 'bytes']]),
+  ...([0xc5, 0xda] as const).map((byte): [number, LengthField] => [byte, [2, 'bytes']]),
+  ...([0xc6, 0xdb] as const).map((byte): [number, LengthField] => [byte, [4, 'bytes']]),
   [0xdc, [2, 'items']],
   [0xdd, [4, 'items']],
   [0xde, [2, 'pairs']],
@@ -20,7 +20,7 @@ const headers = new Map<number, Counted>([
 ])
 
 /** The bytes of items of one length, after their first byte; the type of an extension is one of them. */
-const fixed: ReadonlyMap<number, number> = new Map([
+const fixedLengths: ReadonlyMap<number, number> = new Map([
   ...[0xcc, 0xd0].map((byte) => [byte, 1] as const),
   ...[0xcd, 0xd1, 0xd4].map((byte) => [byte, 2] as const),
   [0xd5, 3],
@@ -65,7 +65,7 @@ export const checkItems = (bytes: Uint8Array): void => {
     else if (byte >= 0xa0 && byte <= 0xbf) at += byte & 0x1f
     else if (byte >= 0x90 && byte <= 0x9f) items = byte & 0x0f
     else if (byte >= 0x80 && byte <= 0x8f) items = 2 * (byte & 0x0f)
-    else at += fixed.get(byte) ?? 0
+    else at += fixedLengths.get(byte) ?? 0
     open += items
     const left = Math.max(0, bytes.length - at)
     if (open - 1 > left)

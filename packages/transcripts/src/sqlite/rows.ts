@@ -46,7 +46,7 @@ export const jsonOf = (value: Json | undefined): Json | undefined => {
   }
 }
 
-/** A column of JSON; where it is none, its text. */
+/** A column of JSON; its text if it is not JSON. */
 export const objectOf = (value: Json | undefined): JsonObject => {
   const parsed = jsonOf(value)
   return isObject(parsed) ? parsed : { data: value ?? null }

@@ -4,7 +4,7 @@ import { mapRight, isLeft, left, right } from 'indelible/json/kit'
 import type { LogInfo, Store, StoreFault } from 'indelible/store'
 import { ownStore } from 'indelible/store/kit'
 import { pagesOf } from 'indelible/task/kit'
-import { knownIn, nameOf, type Actions, type Known } from './actions.ts'
+import { knownIn, nameOf, type Actions, type KnownAction } from './actions.ts'
 
 const start = 'indelible.action:'
 
@@ -14,7 +14,7 @@ export const actionsInLogs = (given: Store): Actions => {
   const store = ownStore(given)
   const read = async (
     action: string,
-  ): Promise<Either<StoreFault, { readonly log: LogInfo; readonly known: Known } | undefined>> => {
+  ): Promise<Either<StoreFault, { readonly log: LogInfo; readonly known: KnownAction } | undefined>> => {
     const log = await store.info(idOf(action))()
     if (isLeft(log)) return log.left._tag === 'NoSuchLog' ? right(undefined) : log
     const known = knownIn(log.right.meta)

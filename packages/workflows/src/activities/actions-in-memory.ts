@@ -1,10 +1,10 @@
 /** Actions that one process remembers, where its store keeps nothing but blocks: two processes can't agree on them. */
 import { isLeft, right } from 'indelible/json/kit'
-import type { Actions, Known } from './actions.ts'
+import type { Actions, KnownAction } from './actions.ts'
 
 /** Actions by id, at most so many: the one that was noted longest ago goes first. */
 export const actionsInMemory = (most = 10_000, now: () => number = Date.now): Actions => {
-  const all = new Map<string, { readonly known: Known; readonly began: number }>()
+  const all = new Map<string, { readonly known: KnownAction; readonly began: number }>()
   return {
     find: async (action) => right(all.get(action)?.known),
     note: async (action, change) => {

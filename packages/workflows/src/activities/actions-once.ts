@@ -6,24 +6,24 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { mapRight, isLeft, left, parseJson, right, textOfUtf8 } from 'indelible/json/kit'
 import type { OnceStore, StoreFault } from 'indelible/store'
-import { knownIn, nameOf, type Actions, type Known } from './actions.ts'
+import { knownIn, nameOf, type Actions, type KnownAction } from './actions.ts'
 
 interface Place {
-  readonly known: Known | undefined
+  readonly known: KnownAction | undefined
   /** Where the next value goes. */
   readonly next: number
 }
 
 export const actionsOnce = (once: OnceStore, now: () => number = Date.now): Actions => {
   const read = async (action: string): Promise<Either<StoreFault, Place>> => {
-    let known: Known | undefined
+    let known: KnownAction | undefined
     for (let next = 0, size = 8; ; size *= 2) {
       const names = Array.from({ length: size }, (_, index) => keyOf(nameOf(action), next + index))
       const found = await once.get(names)()
       if (isLeft(found)) return found
       for (const bytes of found.right) {
         if (bytes === undefined) return right({ known, next })
-        known = decoded(bytes)?.known
+        known = decodeAction(bytes)?.known
         if (known === undefined)
           return left({
             _tag: 'Io',
@@ -67,7 +67,7 @@ export const actionsOnce = (once: OnceStore, now: () => number = Date.now): Acti
         if (isLeft(firsts)) return firsts
         for (const [index, name] of chunk.entries()) {
           const bytes = firsts.right[index]
-          const at = bytes === undefined ? undefined : decoded(bytes)?.at
+          const at = bytes === undefined ? undefined : decodeAction(bytes)?.at
           if (at !== undefined && at >= before) continue
           const removed = await remove(`actions/${name}/`)()
           if (isLeft(removed)) return removed
@@ -81,7 +81,7 @@ export const actionsOnce = (once: OnceStore, now: () => number = Date.now): Acti
 
 const keyOf = (name: string, place: number): string => `actions/${name}/${place}`
 
-const decoded = (bytes: Uint8Array): { readonly at: number; readonly known: Known } | undefined => {
+const decodeAction = (bytes: Uint8Array): { readonly at: number; readonly known: KnownAction } | undefined => {
   let json
   try {
     json = parseJson(textOfUtf8(bytes))

@@ -10,7 +10,7 @@ import type { FailureNote } from './failure-note.ts'
 import type { ActivityFault } from './fault.ts'
 
 /** What is known of an action. */
-export interface Known {
+export interface KnownAction {
   /** The digest of its input; empty, where only its end is known. */
   readonly input: string
   /** How often it was begun: the last to begin is the one that counts. */
@@ -23,22 +23,22 @@ export interface Known {
 }
 
 /** What is to be known, given what is; or why it can't be. Called again, if another process was quicker. */
-export type Change = (known: Known | undefined) => Either<ActivityFault, Known>
+export type Change = (known: KnownAction | undefined) => Either<ActivityFault, KnownAction>
 
 export interface Actions {
-  readonly find: (action: string) => Promise<Either<StoreFault, Known | undefined>>
+  readonly find: (action: string) => Promise<Either<StoreFault, KnownAction | undefined>>
   /** Note a change, unless it changes nothing. Gives what is known then. */
-  readonly note: (action: string, change: Change) => Promise<Either<ActivityFault, Known>>
+  readonly note: (action: string, change: Change) => Promise<Either<ActivityFault, KnownAction>>
   /** Forget the actions that began before this moment, in milliseconds since 1970. Gives how many. */
   readonly forget: (before: number) => Promise<Either<ActivityFault, number>>
 }
 
 /** The action begins, for the first time or again. One that has a result stays as it is. */
-export const begun =
+export const beginAction =
   (action: string, input: string, attempt: number): Change =>
   (known) => {
     if (known === undefined) return right({ input, attempt, ended: false })
-    const refusal = refused(action, input, known)
+    const refusal = whyRefused(action, input, known)
     if (refusal !== undefined) return left(refusal)
     return right(
       known.result !== undefined ? known : { ...known, input, attempt: Math.max(attempt, known.attempt + 1) },
@@ -46,11 +46,11 @@ export const begun =
   }
 
 /** The action has a result: this one, unless it had one before. `ended` says that there is no stream whose end is to be told. */
-export const answered =
+export const answerAction =
   (action: string, input: string, result: JsonObject, ended: boolean): Change =>
   (known) => {
     if (known === undefined) return right({ input, attempt: 1, result, ended })
-    const refusal = refused(action, input, known)
+    const refusal = whyRefused(action, input, known)
     if (refusal !== undefined) return left(refusal)
     return right(known.result !== undefined ? known : { ...known, input, result, ended: known.ended || ended })
   }
@@ -68,7 +68,7 @@ export const failedOnce =
     )
 
 /** The end of the action's stream was told, by this attempt; with the failure, if that is what ended it. */
-export const ended =
+export const endStream =
   (attempt: number, failure?: FailureNote): Change =>
   (known) =>
     right(
@@ -84,7 +84,7 @@ export const ended =
     )
 
 /** Why an action can't be done with this input. */
-export const refused = (action: string, input: string, known: Known): ActivityFault | undefined => {
+export const whyRefused = (action: string, input: string, known: KnownAction): ActivityFault | undefined => {
   if (known.input !== '' && known.input !== input) return { _tag: 'OtherAction', action }
   if (!known.ended || known.result !== undefined) return undefined
   return known.failure === undefined
@@ -96,7 +96,7 @@ export const refused = (action: string, input: string, known: Known): ActivityFa
 export const nameOf = (action: string): string => digestOfName(action)
 
 /** What was noted of an action, read back. Undefined, if it is something else. */
-export const knownIn = (noted: { readonly [field: string]: unknown }): Known | undefined => {
+export const knownIn = (noted: { readonly [field: string]: unknown }): KnownAction | undefined => {
   const { input, attempt = 1, result, failure, ended: told } = noted
   if (typeof input !== 'string' || typeof attempt !== 'number' || typeof told !== 'boolean') return undefined
   return {

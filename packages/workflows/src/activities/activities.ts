@@ -10,12 +10,12 @@ import { decodeMessage, type MessageFault } from 'indelible/message'
 import { isPageKind } from 'indelible/pages'
 import { isPlaceholder } from 'indelible/entry/kit'
 import { createRefHistory, growRefTree, type MessageRef, type RefTree } from '../refs/index.ts'
-import { answered, refused } from './actions.ts'
+import { answerAction, whyRefused } from './actions.ts'
 import { checkAction, require } from './check.ts'
 import { Ending } from './ending.ts'
-import { Cancelled, Failed, faultOf, given } from './failed.ts'
+import { ActivityCancelled, ActivityFailed, faultOf, rightOrFail } from './failed.ts'
 import { failureOf } from './failure.ts'
-import { hostOf, jsonOf, stored, type ActivityOptions, type Host } from './host.ts'
+import { hostOf, jsonOf, storeMessage, type ActivityOptions, type Host } from './host.ts'
 import type {
   AdoptResult,
   AppendInput,
@@ -44,28 +44,28 @@ export const historyActivities = (options: ActivityOptions): HistoryActivities =
   const host = hostOf(options)
   const streams: Streams = new Map()
   return Object.freeze<HistoryActivities>({
-    appendMessage: (input) => reported(host, () => append(host, input)),
-    adopt: ({ history }) => reported(host, () => adopt(host, history)),
-    keepRefs: (input) => reported(host, () => keepRefs(host, input)),
-    manage: (input) => reported(host, () => manage(host, input)),
-    runTool: (input) => reported(host, () => runTool(host, input)),
+    appendMessage: (input) => reportFailure(host, () => append(host, input)),
+    adopt: ({ history }) => reportFailure(host, () => adopt(host, history)),
+    keepRefs: (input) => reportFailure(host, () => keepRefs(host, input)),
+    manage: (input) => reportFailure(host, () => manage(host, input)),
+    runTool: (input) => reportFailure(host, () => runTool(host, input)),
     hydrate: (input) =>
-      reported(host, async () => {
+      reportFailure(host, async () => {
         const view = (await host.hydrated(input)).view()
         return { messages: view.toArray(), pages: [...view.pages] }
       }),
-    stream: (input) => reported(host, () => streamWith(host, streams, input)),
-    endStream: (input) => reported(host, () => end(host, streams, input)),
-    forgetActions: (input) => reported(host, () => forget(host, input)),
+    stream: (input) => reportFailure(host, () => streamWith(host, streams, input)),
+    endStream: (input) => reportFailure(host, () => end(host, streams, input)),
+    forgetActions: (input) => reportFailure(host, () => forget(host, input)),
   })
 }
 
 /** What an activity gives, with each failure told to who wants to know. */
-const reported = async <T>(host: Host, work: () => Promise<T>): Promise<T> => {
+const reportFailure = async <T>(host: Host, work: () => Promise<T>): Promise<T> => {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof Cancelled) throw error.reason
+    if (error instanceof ActivityCancelled) throw error.reason
     const fault = faultOf(error)
     host.failed(fault)
     throw host.failure(failureOf(fault))
@@ -76,17 +76,17 @@ const append = async (host: Host, { action, message, page, scope }: AppendInput)
   checkAction(action)
   const { blocks, actions } = host.open(scope)
   const decoded = decodeMessage(message)
-  if (isLeft(decoded)) throw new Failed({ _tag: 'InvalidInput', reason: whyNoMessage(decoded.left) })
+  if (isLeft(decoded)) throw new ActivityFailed({ _tag: 'InvalidInput', reason: whyNoMessage(decoded.left) })
   const isMessage = !isPlaceholder(decoded.right)
   require(isMessage, 'the message should be one, and is a placeholder for content that was not found')
   require(page === undefined || isPageKind(page), 'the page should be a page kind')
   const input = digestOf(JSON.stringify(['append', decoded.right, page ?? null]))
-  const known = given(await actions.find(action))
-  const refusal = known && refused(action, input, known)
-  if (refusal !== undefined) throw new Failed(refusal)
+  const known = rightOrFail(await actions.find(action))
+  const refusal = known && whyRefused(action, input, known)
+  if (refusal !== undefined) throw new ActivityFailed(refusal)
   if (known?.result !== undefined) return known.result as unknown as AppendResult // as it was noted here
-  const ref = await stored(blocks, decoded.right, page)
-  return given(await actions.note(action, answered(action, input, jsonOf({ ref }), true)))
+  const ref = await storeMessage(blocks, decoded.right, page)
+  return rightOrFail(await actions.note(action, answerAction(action, input, jsonOf({ ref }), true)))
     .result as unknown as AppendResult
 }
 
@@ -102,7 +102,7 @@ const adopt = async (host: Host, history: HistoryInput['history']): Promise<Adop
 const keepRefs = async (host: Host, { tree, refs, scope }: KeepInput): Promise<KeepResult> => {
   const { blocks } = host.open(scope)
   const read = createdFrom(blocks.scope, tree, refs)
-  const kept = given(await growRefTree(blocks, tree, read)())
+  const kept = rightOrFail(await growRefTree(blocks, tree, read)())
   return { ...(kept !== undefined && { tree: kept }) }
 }
 
@@ -111,7 +111,10 @@ const createdFrom = (scope: string, tree: RefTree | undefined, from: readonly Me
   try {
     return createRefHistory({ scope, tree, from }).since()
   } catch (error) {
-    throw new Failed({ _tag: 'InvalidInput', reason: error instanceof Error ? error.message : 'these are no refs' })
+    throw new ActivityFailed({
+      _tag: 'InvalidInput',
+      reason: error instanceof Error ? error.message : 'these are no refs',
+    })
   }
 }
 
@@ -119,14 +122,14 @@ const forget = async (host: Host, { olderThan, scope }: ForgetInput): Promise<Fo
   const isAge = typeof olderThan === 'number' && olderThan >= 0
   require(isAge, 'olderThan should be a number of milliseconds, at least 0')
   const { actions } = host.open(scope)
-  return { forgotten: given(await actions.forget(host.now() - olderThan)) }
+  return { forgotten: rightOrFail(await actions.forget(host.now() - olderThan)) }
 }
 
 /** The last of an action that was given up. Its attempt is one more than there were: whatever goes on still counts no more. */
 const end = async (host: Host, streams: Streams, { action, scope }: EndInput): Promise<void> => {
   checkAction(action)
   const opened = host.open(scope)
-  const known = given(await opened.actions.find(action))
+  const known = rightOrFail(await opened.actions.find(action))
   streams.get(streamKey(opened.blocks.scope, action))?.supersede()
   const attempt = (known?.attempt ?? 0) + 1
   const ending = new Ending(host, action, () => opened.actions)

@@ -23,8 +23,8 @@ export type StepActivities = Pick<HistoryActivities, 'stream'> &
  * the answer has calls, they wait until the results are appended: the next step, or `history.release`, appends them.
  *
  * With `tree: true` the activity gets a reference to the history instead of its list (under 10 kB at any length), and
- * stores
- * the refs as a tree. If the refs of a long history are in no tree yet, `keepRefs` stores them first, 50 refs a call.
+ * stores the refs as a tree. If the refs of a long history are in no tree yet, `keepRefs` stores them first, 50 refs a
+ * call.
  *
  * @param activities the activities, as the engine calls them
  * @param history the workflow's history; the answer is appended to it

@@ -43,7 +43,7 @@ export interface ChatCall {
   readonly name: string
 }
 
-/** What a query shows of a chat. No content. */
+/** A chat's state in a query. It has no content. */
 export interface ChatStatus {
   /** What it does now. */
   readonly phase: 'idle' | 'model' | 'approval' | 'tools'
@@ -121,7 +121,7 @@ export interface ChatHost {
   readonly failure?: (error: unknown) => string | undefined
 }
 
-/** What a chat is made of. */
+/** The options of a chat. */
 export interface ChatOptions extends Pick<StreamInput, 'model' | 'tools' | 'parameters' | 'limit'> {
   /** What action ids begin with: the id of the workflow, not of its run. */
   readonly id: string
@@ -155,7 +155,7 @@ export interface Chat {
    * Tell it something, at any time: from a signal handler, or from `wait` and `poll`.
    */
   readonly signal: (signal: ChatSignal) => void
-  /** What a query shows. */
+  /** A query's result. */
   readonly status: () => ChatStatus
   /** Its history of refs. */
   readonly history: RefHistory

@@ -1,7 +1,7 @@
 /** Whether what an activity was given is what it takes. What is said of it names the place and never what was found there. */
 import { isObject } from 'indelible/json/kit'
 import type { ContextLimit, StreamInput } from './input.ts'
-import { Failed } from './failed.ts'
+import { ActivityFailed } from './failed.ts'
 
 /** Throws Failed, with `InvalidInput`. */
 export const checkAction = (action: unknown): void =>
@@ -41,7 +41,7 @@ export const checkLimit = (limit: ContextLimit): void => {
 
 /** Throws Failed, with `InvalidInput`, unless it holds. */
 export const require: (holds: boolean, reason: string) => asserts holds = (holds, reason) => {
-  if (!holds) throw new Failed({ _tag: 'InvalidInput', reason })
+  if (!holds) throw new ActivityFailed({ _tag: 'InvalidInput', reason })
 }
 
 const isSize = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value) && value >= 0

@@ -7,16 +7,16 @@ import type { View } from 'indelible/history'
 import { mend, type Message } from 'indelible/message'
 import { itemAt, type Sequence } from 'indelible/sequence/kit'
 import type { ModelContext } from 'indelible/run'
-import { given } from './failed.ts'
+import { rightOrFail } from './failed.ts'
 import type { Host } from './host.ts'
 import type { StreamInput } from './input.ts'
 
-export interface Sent extends ModelContext {
+export interface SentContext extends ModelContext {
   readonly overBudget: boolean
 }
 
 /** What is sent, and how much of it was sent before: all that the last answer was an answer to. Throws Failed. */
-export const contextOf = (view: View<Message>, { limit, tools = [] }: StreamInput, host: Host): Sent => {
+export const contextOf = (view: View<Message>, { limit, tools = [] }: StreamInput, host: Host): SentContext => {
   let answer = view.length - 1
   while (answer > 0 && view.at(answer)?.role !== 'assistant') answer -= 1
   if (limit === undefined) {
@@ -31,7 +31,7 @@ export const contextOf = (view: View<Message>, { limit, tools = [] }: StreamInpu
       ? deriveContext(of, { toolTokens, ...host.derive, budget: limit.budget, previous })
       : right(manageHistory(of, { ...limit, previous }))
   const before = answer > 0 ? derive(view.slice(0, answer), undefined) : undefined
-  const derived = given(derive(view, before === undefined || isLeft(before) ? undefined : before.right))
+  const derived = rightOrFail(derive(view, before === undefined || isLeft(before) ? undefined : before.right))
   return {
     messages: derived.messages,
     stablePrefix: derived.stablePrefix,

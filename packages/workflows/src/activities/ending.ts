@@ -5,9 +5,9 @@
 import { reasonOf as causeText } from 'indelible/task/kit'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from 'indelible/json/kit'
-import { ended, failedOnce, type Actions, type Known } from './actions.ts'
+import { endStream, failedOnce, type Actions, type KnownAction } from './actions.ts'
 import type { StreamEvent } from './event.ts'
-import { Failed, faultOf } from './failed.ts'
+import { ActivityFailed, faultOf } from './failed.ts'
 import { failureNote, isRetryable } from './failure.ts'
 import type { FailureNote } from './failure-note.ts'
 import type { ActivityFault } from './fault.ts'
@@ -95,12 +95,12 @@ export class Ending {
         this.#host.publishWithin,
       )
     } catch (cause) {
-      throw new Failed({ _tag: 'Unpublished', action: this.#action, event: end.type, cause })
+      throw new ActivityFailed({ _tag: 'Unpublished', action: this.#action, event: end.type, cause })
     }
-    await this.#ifAnswered(actions.note(this.#action, ended(attempt, failure)))
+    await this.#ifAnswered(actions.note(this.#action, endStream(attempt, failure)))
   }
 
-  async #ifAnswered(asked: Promise<Either<ActivityFault, Known | undefined>>): Promise<Known | undefined> {
+  async #ifAnswered(asked: Promise<Either<ActivityFault, KnownAction | undefined>>): Promise<KnownAction | undefined> {
     const answer = await asked
     if (!isLeft(answer)) return answer.right
     this.#host.failed(answer.left)

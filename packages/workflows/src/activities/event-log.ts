@@ -4,7 +4,7 @@
  */
 import { FaultError, type SignalLike } from 'indelible/task/kit'
 import { isLeft, parseJson } from 'indelible/json/kit'
-import { Lately } from 'indelible/sequence/kit'
+import { RecentMap } from 'indelible/sequence/kit'
 import { digestOfName } from 'indelible/proof/kit'
 import { followLog, type Head, type Store, type StoredRow, type StoreFault } from 'indelible/store'
 import { ownStore, storeFaultText } from 'indelible/store/kit'
@@ -78,7 +78,7 @@ export const eventsInMemory = ({ topicOf = byAction }: EventLogOptions = {}): Ev
         for (;;) {
           if (signal?.aborted === true) return
           const found = events[next]
-          if (found === undefined) await woken(wakes, signal)
+          if (found === undefined) await nextWake(wakes, signal)
           else {
             next += 1
             if (counts(found.event) && found.sequence > after) yield found
@@ -103,7 +103,7 @@ export const eventsInMemory = ({ topicOf = byAction }: EventLogOptions = {}): Ev
  */
 export const eventsInStore = (given: Store, { topicOf = byAction }: EventLogOptions = {}): EventLog => {
   const store = ownStore(given)
-  const heads = new Lately<string, Head>(mostHeads)
+  const heads = new RecentMap<string, Head>(mostHeads)
   const append = async (topic: string, event: StreamEvent): Promise<void> => {
     const id = idOf(topic)
     const rows = [{ kind: 'note' as const, body: JSON.stringify(event) }]
@@ -170,7 +170,7 @@ async function* followed(store: Store, topic: string, signal: SignalLike | undef
   try {
     for (;;) {
       if (signal?.aborted === true) return
-      const news = woken(wakes, signal) // before the question, so that no change goes by
+      const news = nextWake(wakes, signal) // before the question, so that no change goes by
       const found = await store.info(idOf(topic))()
       if (!isLeft(found)) break
       if (found.left._tag !== 'NoSuchLog') throw thrown(found.left)
@@ -183,7 +183,7 @@ async function* followed(store: Store, topic: string, signal: SignalLike | undef
 }
 
 /** Resolves at the next wake, or when the signal is aborted. */
-const woken = (wakes: Set<() => void>, signal: SignalLike | undefined): Promise<void> =>
+const nextWake = (wakes: Set<() => void>, signal: SignalLike | undefined): Promise<void> =>
   new Promise((resolve) => {
     const wake = (): void => {
       wakes.delete(wake)

@@ -4,7 +4,7 @@ import { isLeft } from 'indelible/json/kit'
 import type { ActivityFault } from './fault.ts'
 
 /** A fault on its way out of an activity. Not an Error: it never leaves one. */
-export class Failed {
+export class ActivityFailed {
   readonly fault: ActivityFault
 
   constructor(fault: ActivityFault) {
@@ -13,7 +13,7 @@ export class Failed {
 }
 
 /** The engine has cancelled the activity: its own reason is what is thrown in the end. */
-export class Cancelled {
+export class ActivityCancelled {
   readonly reason: unknown
 
   constructor(reason: unknown) {
@@ -22,11 +22,11 @@ export class Cancelled {
 }
 
 /** What is there, or throws Failed. */
-export const given = <T>(answer: Either<ActivityFault, T>): T => {
-  if (isLeft(answer)) throw new Failed(answer.left)
+export const rightOrFail = <T>(answer: Either<ActivityFault, T>): T => {
+  if (isLeft(answer)) throw new ActivityFailed(answer.left)
   return answer.right
 }
 
 /** What was thrown, as a fault: what is none was thrown by a function that the activities were given. */
 export const faultOf = (error: unknown): ActivityFault =>
-  error instanceof Failed ? error.fault : { _tag: 'Unexpected', cause: error }
+  error instanceof ActivityFailed ? error.fault : { _tag: 'Unexpected', cause: error }

@@ -39,10 +39,10 @@ const activitySentences: Sentences<ActivityFault> = {
   ...runSentences,
   ...refsSentences, // with those of the store
   ModelFailed: ({ model, status }) => `${model} failed${status === undefined ? '' : ` with HTTP ${status}`}`,
-  StreamEndedEarly: ({ model }) => `the answer of ${model} ended before it was whole`,
+  StreamEndedEarly: ({ model }) => `the answer of ${model} ended early`,
   InvalidAnswer: ({ model }) => `the answer of ${model} can't be recorded`,
   Io: ({ operation }) => `the store failed to ${operation}`,
-  MalformedBlock: ({ id, position }) => `block ${id} of the message at position ${position} does not hold it`,
+  MalformedBlock: ({ id, position }) => `block ${id} does not contain the message at position ${position}`,
   InvalidInput: (fault) => fault.reason,
   OtherAction: (fault) =>
     `action ${JSON.stringify(fault.action)} has already happened with other content; an action id stands for one content only, so use a new id`,

@@ -27,7 +27,7 @@ import { actionsInMemory } from './actions-in-memory.ts'
 import { actionsOnce } from './actions-once.ts'
 import { require } from './check.ts'
 import type { EventSink, Heartbeat } from './event.ts'
-import { Failed, faultOf, given } from './failed.ts'
+import { ActivityFailed, faultOf, rightOrFail } from './failed.ts'
 import type { ActivityFailure } from './failure.ts'
 import type { ActivityFault } from './fault.ts'
 import type { HistoryInput } from './input.ts'
@@ -110,7 +110,7 @@ export interface Invocation {
 }
 
 /** A scope, opened for an activity. */
-export interface Opened {
+export interface OpenedScope {
   readonly blocks: BlockStore
   readonly actions: Actions
 }
@@ -125,12 +125,12 @@ export interface Host extends Omit<ActivityOptions, 'heartbeat' | 'onFailure'> {
   readonly beat: (beat: Heartbeat) => void
   readonly failed: (fault: ActivityFault) => void
   /** Throws Failed, as do all of these. */
-  readonly open: (scope: string | undefined) => Opened
+  readonly open: (scope: string | undefined) => OpenedScope
   readonly hydrated: (input: HistoryInput) => Promise<StoredHistory>
   readonly read: (history: HistoryInput['history']) => Promise<ReadHistory>
 }
 
-/** The history of an input: all of its refs, whatever it was written as. */
+/** The history of an input: all of its refs, from any written form. */
 export interface ReadHistory {
   readonly refs: RefHistory
   /** The tree that has the first of them already. */
@@ -154,9 +154,9 @@ export const hostOf = (options: ActivityOptions): Host => {
   const noted = store.once && actionsOnce(store.once, now)
   const open: Host['open'] = (scope = store.scope) => {
     if (scope !== store.scope && (options.scopes !== 'any' || !('scoped' in store)))
-      throw new Failed({ _tag: 'OtherScope', expected: store.scope, found: scope })
+      throw new ActivityFailed({ _tag: 'OtherScope', expected: store.scope, found: scope })
     if (!('scoped' in store)) return { blocks: cachedBlocks(store, cache), actions: noted ?? remembered }
-    const scoped = given(scope === store.scope ? right(store) : store.scoped(scope))
+    const scoped = rightOrFail(scope === store.scope ? right(store) : store.scoped(scope))
     return { blocks: cachedBlocks(scoped, cache), actions: actionsInLogs(scoped) }
   }
   const read: Host['read'] = async (history) => {
@@ -169,28 +169,28 @@ export const hostOf = (options: ActivityOptions): Host => {
         const { tree, session } = parsed.history
         const added = parsed.history.since()
         if (tree === undefined) return { refs: parsed.history, tree, added, adopted: false, losses }
-        const from = given(await refsOf(blocks, parsed.history)())
+        const from = rightOrFail(await refsOf(blocks, parsed.history)())
         const refs = createRefHistory({ scope, session, from })
         return { refs, tree, added, adopted: false, losses }
       }
       case 'messages':
-        return adopted(given(await persist(blocks, parsed.history)()).refHistory(), losses)
+        return readHistoryOf(rightOrFail(await persist(blocks, parsed.history)()).refHistory(), losses)
       case 'keyed': {
         require(options.adopt !==
           undefined, 'the history has keys of another system: give the activities `adopt`, with the key-value store that they are in')
         const { keyValue, ...how } = options.adopt
         const read = await adoptHistory(keyValue, parsed.history, ownFields(how))()
         if (isLeft(read))
-          throw new Failed(
+          throw new ActivityFailed(
             read.left._tag === 'CallbackThrew' ? { _tag: 'Unexpected', cause: read.left.cause } : read.left,
           )
-        return adopted(given(await persist(blocks, read.right)()).refHistory(), losses)
+        return readHistoryOf(rightOrFail(await persist(blocks, read.right)()).refHistory(), losses)
       }
     }
   }
   const hydrated: Host['hydrated'] = async (input) => {
     const { refs } = await read(input.history)
-    return given(await hydrate(open(refs.scope).blocks, refs)())
+    return rightOrFail(await hydrate(open(refs.scope).blocks, refs)())
   }
   const failed = quietly(options.onFailure, () => undefined)
   const { heartbeat } = options
@@ -207,7 +207,7 @@ export const hostOf = (options: ActivityOptions): Host => {
   return { ...options, now, telling: new Map(), open, read, hydrated, beat, failed, failure }
 }
 
-const adopted = (refs: RefHistory, losses: number): ReadHistory => ({
+const readHistoryOf = (refs: RefHistory, losses: number): ReadHistory => ({
   refs,
   tree: undefined,
   added: refs.refs(),
@@ -219,7 +219,7 @@ const adopted = (refs: RefHistory, losses: number): ReadHistory => ({
 const parsedOf = (history: HistoryInput['history'], scope: string): ParsedHistory => {
   const isSaved = typeof history === 'object' && (history as unknown) !== null
   require(isSaved, 'the history should be a RefHistory, or a saved history that parseHistoryJson reads')
-  return given(parseHistoryJson(isRefHistory(history) ? history.toJSON() : history, { scope }))
+  return rightOrFail(parseHistoryJson(isRefHistory(history) ? history.toJSON() : history, { scope }))
 }
 
 const isRefHistory = (history: HistoryInput['history']): history is RefHistory =>
@@ -238,10 +238,10 @@ const quietly =
   }
 
 /** Store one message. */
-export const stored = async (blocks: BlockStore, message: Message, page?: PageKind): Promise<MessageRef> => {
+export const storeMessage = async (blocks: BlockStore, message: Message, page?: PageKind): Promise<MessageRef> => {
   const pending = createPendingHistory({ scope: blocks.scope })
   pending.append(message, page)
-  const [ref] = given(await persist(blocks, pending)())
+  const [ref] = rightOrFail(await persist(blocks, pending)())
     .refHistory()
     .refs()
   return ref as MessageRef // one message has one

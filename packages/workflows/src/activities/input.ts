@@ -108,7 +108,7 @@ export type ContextLimit = { readonly budget: Budget } | { readonly maxTokens: n
 /** A history, and the limit of a prompt. */
 export type ManageInput = HistoryInput & ({ readonly maxTokens: number } | { readonly maxChars: number })
 
-/** What a prompt within the limit keeps: positions and sizes. */
+/** The positions and sizes that a prompt within the limit keeps. */
 export interface ManageResult {
   /** The positions kept first. */
   readonly retained: readonly number[]

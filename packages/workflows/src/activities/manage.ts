@@ -1,11 +1,11 @@
-/** What a prompt within a limit keeps of the record, and the prompt itself as a history of refs. */
+/** The part of the record that a prompt within a limit keeps, and the prompt as a history of refs. */
 import { hasField } from 'indelible/json/kit'
 import { manageHistory } from 'indelible/context'
 import type { Message } from 'indelible/message'
 import { createRefHistory, type MessageRef } from '../refs/index.ts'
 import { itemAt } from 'indelible/sequence/kit'
 import { checkLimit } from './check.ts'
-import { stored, type Host } from './host.ts'
+import { storeMessage, type Host } from './host.ts'
 import type { ManageInput, ManageResult } from './input.ts'
 import { readable } from './readable.ts'
 
@@ -22,7 +22,7 @@ export const manage = async (host: Host, { history, ...limit }: ManageInput): Pr
   const kept = createRefHistory({ scope: refs.scope, session: refs.session })
   for (let index = 0; index < messages.length; index++) {
     const message = itemAt(messages, index)
-    kept.append(known.get(message) ?? (await stored(blocks, message)))
+    kept.append(known.get(message) ?? (await storeMessage(blocks, message)))
   }
   return {
     retained,

@@ -5,7 +5,7 @@ import { text, toolCallsOf, type Message } from 'indelible/message'
 import { hydrate, hydratePartial, type RefHistory } from '../refs/index.ts'
 import { itemAt } from 'indelible/sequence/kit'
 import type { BlockStore } from 'indelible/store'
-import { given } from './failed.ts'
+import { rightOrFail } from './failed.ts'
 import type { Host } from './host.ts'
 
 /** A history to be sent. */
@@ -20,7 +20,7 @@ export interface Readable {
  * the user must be there, or there is nothing to answer. Throws Failed.
  */
 export const readable = async (host: Host, blocks: BlockStore, refs: RefHistory): Promise<Readable> => {
-  const read = given(await hydratePartial(blocks, refs)())
+  const read = rightOrFail(await hydratePartial(blocks, refs)())
   const { missing } = read
   const view = read.view()
   if (missing.length === 0) return { view, lost: 0 }
@@ -29,7 +29,7 @@ export const readable = async (host: Host, blocks: BlockStore, refs: RefHistory)
   while (question >= 0 && itemAt(view, question).role !== 'user') question -= 1
   const whole = await hydrate(blocks, refs)()
   if (!isLeft(whole)) return { view: whole.right.view(), lost: 0 } // it was found meanwhile
-  if (lost.has(question)) return given(whole)
+  if (lost.has(question)) return rightOrFail(whole)
   host.failed(whole.left)
   return { view: withPlaceholders(view, lost), lost: lost.size }
 }

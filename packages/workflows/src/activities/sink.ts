@@ -2,7 +2,7 @@
 import type { EventSink, StreamEvent } from './event.ts'
 
 /** The sink did not answer in time. */
-export class Unanswered extends Error {}
+export class SinkTimeout extends Error {}
 
 /**
  * Publish an event, and wait until the sink has it: as long as `within` milliseconds say, and until the signal aborts.
@@ -19,7 +19,7 @@ export const publish = async (
   if (answer === undefined) return
   await new Promise<void>((resolve, reject) => {
     const timer = setTimeout(
-      () => settle(() => reject(new Unanswered(`the sink has not answered within ${within} ms`))),
+      () => settle(() => reject(new SinkTimeout(`the sink has not answered within ${within} ms`))),
       within,
     )
     const onAbort = (): void => settle(() => reject(signal?.reason as Error))

@@ -4,16 +4,16 @@ import { digestOf } from 'indelible/proof/kit'
 import { toolCallsOf } from 'indelible/message'
 import { growRefTree } from '../refs/index.ts'
 import { modelFor, run, type Model, type RunEvent, type RunStep, type Tool, type ToolDefinition } from 'indelible/run'
-import { answered, begun, type Known } from './actions.ts'
+import { answerAction, beginAction, type KnownAction } from './actions.ts'
 import { checkAction, checkStream } from './check.ts'
-import { contextOf, type Sent } from './context.ts'
+import { contextOf, type SentContext } from './context.ts'
 import { Ending } from './ending.ts'
 import type { StreamEvent } from './event.ts'
-import { Cancelled, Failed, faultOf, given } from './failed.ts'
-import { jsonOf, stored, type Host, type Invocation, type Opened, type ReadHistory } from './host.ts'
+import { ActivityCancelled, ActivityFailed, faultOf, rightOrFail } from './failed.ts'
+import { jsonOf, storeMessage, type Host, type Invocation, type OpenedScope, type ReadHistory } from './host.ts'
 import type { StreamInput, StreamResult } from './input.ts'
 import { readable } from './readable.ts'
-import { publish, Unanswered } from './sink.ts'
+import { publish, SinkTimeout } from './sink.ts'
 
 /** The streams that are going on in this process, by scope and action. */
 export type Streams = Map<string, Stream>
@@ -23,7 +23,7 @@ export const streamKey = (scope: string, action: string): string => JSON.stringi
 /** Throws Failed, Cancelled, or what a function of the host's throws. */
 export const streamWith = async (host: Host, streams: Streams, input: StreamInput): Promise<StreamResult> => {
   checkAction(input.action)
-  const { invocation, read } = await called(host, input)
+  const { invocation, read } = await readCall(host, input)
   const key = hasField(read, 'refs') ? streamKey(read.refs.scope, input.action) : ''
   const running = streams.get(key)
   const same = hasField(read, 'refs') && running?.digest === read.digest
@@ -45,7 +45,7 @@ export const streamWith = async (host: Host, streams: Streams, input: StreamInpu
 type Read = (ReadHistory & { readonly digest: string }) | { readonly problem: unknown }
 
 /** What the engine says of the call, and what it is of. */
-const called = async (
+const readCall = async (
   host: Host,
   input: StreamInput,
 ): Promise<{ readonly invocation: Invocation; readonly read: Read }> => {
@@ -109,14 +109,14 @@ export class Stream {
 
   async #toEnd(): Promise<StreamResult> {
     const { action } = this.#input
-    let opened: Opened | undefined
+    let opened: OpenedScope | undefined
     let result: StreamResult
     try {
       if (hasField(this.#read, 'problem')) throw this.#read.problem
       opened = this.#host.open(this.#read.refs.scope)
       result = await this.#answer(this.#read, opened)
     } catch (error) {
-      const cancelled = error instanceof Cancelled
+      const cancelled = error instanceof ActivityCancelled
       const fault = cancelled ? undefined : faultOf(error)
       // Where it can't be said which scope it is of, its end is noted in the store's own.
       const ending = new Ending(this.#host, action, () => (opened ?? this.#host.open(undefined)).actions)
@@ -130,14 +130,14 @@ export class Stream {
 
   async #answer(
     { refs, tree: before, added, adopted, digest }: Extract<Read, { digest: string }>,
-    { actions, blocks }: Opened,
+    { actions, blocks }: OpenedScope,
   ): Promise<StreamResult> {
     const { action, model: wanted, tools = [] } = this.#input
-    const known = given(await actions.note(action, begun(action, digest, this.#attempt)))
+    const known = rightOrFail(await actions.note(action, beginAction(action, digest, this.#attempt)))
     if (known.result !== undefined) return resultOf(known)
     this.#attempt = known.attempt
     const { view, lost } = await readable(this.#host, blocks, refs)
-    const model = given(modelFor(wanted, this.#host.registry))
+    const model = rightOrFail(modelFor(wanted, this.#host.registry))
     const sent = contextOf(view, this.#input, this.#host)
     this.#throwIfOver()
     await this.#tell({ type: 'stream_start', model: model.name })
@@ -145,8 +145,8 @@ export class Stream {
     const { response, calls } = await this.#ask(model, sent, callIds, tools.map(toolOf))
 
     const { message, reason, usage, model: named } = response
-    const ref = message.content.length === 0 ? undefined : await stored(blocks, message)
-    const tree = this.#input.tree === true ? given(await growRefTree(blocks, before, added)()) : undefined
+    const ref = message.content.length === 0 ? undefined : await storeMessage(blocks, message)
+    const tree = this.#input.tree === true ? rightOrFail(await growRefTree(blocks, before, added)()) : undefined
     const result: StreamResult = {
       ...(ref !== undefined && { ref }),
       reason,
@@ -160,11 +160,11 @@ export class Stream {
       ...(adopted && { adopted: refs.toJSON() }),
     }
     // This one, or what another attempt has noted before.
-    return resultOf(given(await actions.note(action, answered(action, digest, jsonOf(result), false))))
+    return resultOf(rightOrFail(await actions.note(action, answerAction(action, digest, jsonOf(result), false))))
   }
 
   /** One answer of the model, by the loop of `indelible/run`: with its checks, and no tool run. */
-  async #ask(model: Model, context: Sent, callIds: readonly string[], tools: readonly Tool[]): Promise<RunStep> {
+  async #ask(model: Model, context: SentContext, callIds: readonly string[], tools: readonly Tool[]): Promise<RunStep> {
     const { action, parameters = {} } = this.#input
     const { signal } = this.#invocation
     const outcome = await run({
@@ -180,10 +180,10 @@ export class Stream {
       signal: signal === undefined ? this.#superseded.signal : AbortSignal.any([signal, this.#superseded.signal]),
     }).result()()
     this.#throwIfOver()
-    if (isLeft(outcome)) throw new Failed(outcome.left)
+    if (isLeft(outcome)) throw new ActivityFailed(outcome.left)
     const [step] = outcome.right.steps
     if (step === undefined)
-      throw new Failed({
+      throw new ActivityFailed({
         _tag: 'StreamEndedEarly',
         model: model.name,
         step: 0,
@@ -195,8 +195,8 @@ export class Stream {
 
   #throwIfOver(): void {
     const { signal } = this.#invocation
-    if (signal?.aborted === true) throw new Cancelled(signal.reason)
-    if (this.#superseded.signal.aborted) throw new Failed({ _tag: 'Superseded', action: this.#input.action })
+    if (signal?.aborted === true) throw new ActivityCancelled(signal.reason)
+    if (this.#superseded.signal.aborted) throw new ActivityFailed({ _tag: 'Superseded', action: this.#input.action })
   }
 
   async #onEvent(told: RunEvent): Promise<void> {
@@ -222,7 +222,7 @@ export class Stream {
         )
     } catch (cause) {
       this.#unpublished += 1
-      this.#hangs = cause instanceof Unanswered
+      this.#hangs = cause instanceof SinkTimeout
       this.#host.failed({ _tag: 'Unpublished', action, event: event.type, cause })
     }
   }
@@ -236,14 +236,14 @@ type Untold = StreamEvent extends infer Event
   : never
 
 /** As it was noted here. */
-const resultOf = ({ result }: Known): StreamResult => result as unknown as StreamResult
+const resultOf = ({ result }: KnownAction): StreamResult => result as unknown as StreamResult
 
 /** A caller that has joined a stream may be cancelled alone. */
 const untilCancelled = async <T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
   if (signal === undefined) return work
   let onAbort = (): void => {}
   const cancelled = new Promise<never>((_, reject) => {
-    onAbort = () => reject(new Cancelled(signal.reason))
+    onAbort = () => reject(new ActivityCancelled(signal.reason))
     if (signal.aborted) onAbort()
     else signal.addEventListener('abort', onAbort)
   })

@@ -14,13 +14,13 @@ export const partOfContent = (value: Json): Part => {
   const meta = metaOf(block, restOf(block))
   switch (block['type']) {
     case 'text':
-      return { type: 'text', text: said(block, 'text'), ...meta }
+      return { type: 'text', text: textField(block, 'text'), ...meta }
     case 'reasoning':
       return readIn(block, 'reasoning', (found) => {
         const { summary, encryptedContent, signature } = anObject(found) as { readonly [field: string]: Json }
         return {
           type: 'reasoning',
-          text: said(anObject(found), 'text'),
+          text: textField(anObject(found), 'text'),
           ...(isSaid(summary) && { summary: [summary] }),
           ...(isSaid(signature) && { signature }),
           ...(isSaid(encryptedContent) && { encrypted: encryptedContent }),
@@ -30,9 +30,9 @@ export const partOfContent = (value: Json): Part => {
     case 'tool_use':
       return readIn(block, 'toolUse', (found) => ({
         type: 'tool_call',
-        id: needed(found, 'id'),
-        name: needed(found, 'name'),
-        arguments: said(anObject(found), 'arguments'),
+        id: requiredText(found, 'id'),
+        name: requiredText(found, 'name'),
+        arguments: textField(anObject(found), 'arguments'),
         ...metaOf({ ...block, ...pick(found, 'signature') }, restOf(block)),
       }))
     case 'tool_result':
@@ -44,7 +44,7 @@ export const partOfContent = (value: Json): Part => {
             : readIn(anObject(found), 'content', (list) => readEach(aList(list), resultPart))
         return {
           type: 'tool_result',
-          callId: needed(found, 'toolCallId'),
+          callId: requiredText(found, 'toolCallId'),
           content: parts.length === 0 && isSaid(text) ? [{ type: 'text', text }] : parts,
           ...(isSaid(name) && { name }),
           ...(isError === true && { isError }),
@@ -52,11 +52,15 @@ export const partOfContent = (value: Json): Part => {
         } as const
       })
     case 'refusal':
-      return readIn(block, 'refusal', (found) => ({ type: 'refusal', text: said(anObject(found), 'reason'), ...meta }))
+      return readIn(block, 'refusal', (found) => ({
+        type: 'refusal',
+        text: textField(anObject(found), 'reason'),
+        ...meta,
+      }))
     case 'image':
     case 'file':
       return readIn(block, block['type'], (found) => {
-        const url = needed(found, 'url')
+        const url = requiredText(found, 'url')
         const { mimeType } = anObject(found) as { readonly [field: string]: Json }
         const source = sourceOf(url)
         return {
@@ -78,17 +82,17 @@ const resultPart = (value: Json): ResultPart => {
 }
 
 /** Text that Go leaves out where it is empty. */
-const said = (owner: JsonObject, field: string): string =>
+const textField = (owner: JsonObject, field: string): string =>
   readIn(owner, field, (value) => (value === undefined ? '' : aString(value)))
 
-const needed = (owner: Json | undefined, field: string): string => readIn(anObject(owner), field, aString)
+const requiredText = (owner: Json | undefined, field: string): string => readIn(anObject(owner), field, aString)
 
 const isSaid = (value: Json | undefined): value is string => typeof value === 'string' && value !== ''
 
 const pick = (owner: Json | undefined, field: string): JsonObject =>
   isObject(owner) && isSaid(owner[field]) ? { [field]: owner[field] } : {}
 
-/** The fields that there is a place for, of a block and of what it holds. */
+/** The fields of a block and its content that the message model has a place for. */
 const blockFields: ReadonlySet<string> = new Set(['id', 'type', 'cacheControl', 'signature', 'metadata'])
 const heldFields: { readonly [type: string]: readonly [held: string, fields: readonly string[]] | undefined } = {
   text: ['text', []],
@@ -155,7 +159,7 @@ const metaOf = (block: JsonObject & { readonly [field: string]: Json }, rest: Js
   return Object.keys(kept).length === 0 ? {} : { meta: { llm2: kept } }
 }
 
-/** What a message was there for, as the mark that `manageHistory` knows: what one of its parts says. */
+/** The purpose of a message as a mark of `manageHistory`, read from its parts. */
 export const markOfParts = (parts: readonly Part[]): Meta => {
   for (const { meta } of parts) {
     const found = meta?.['llm2']

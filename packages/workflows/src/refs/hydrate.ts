@@ -147,7 +147,7 @@ const take = (
     return wrong('is not text')
   }
   if (isLeft(row)) return wrong('is not a stored message')
-  if (row.right.blocks.some(({ id }) => !stored.includes(id))) return wrong(unnamed)
+  if (row.right.blocks.some(({ id }) => !stored.includes(id))) return wrong(unnamedBlock)
   const reason = takeMessage(
     history,
     row.right,
@@ -158,10 +158,10 @@ const take = (
   return reason === undefined ? undefined : wrong(`does not hold the message: ${reason}`)
 }
 
-const unnamed = 'speaks of a block that the ref does not name'
+const unnamedBlock = 'speaks of a block that the ref does not name'
 
 /** Why a message is not the one that a ref says. */
 const againstRef = (message: Message, role: Role, blockIds: readonly BlockId[]): string | undefined => {
   if (message.role !== role) return `its role is not ${role}, as the ref says`
-  return attachedTo(message).every((id) => blockIds.includes(id)) ? undefined : `it ${unnamed}`
+  return attachedTo(message).every((id) => blockIds.includes(id)) ? undefined : `it ${unnamedBlock}`
 }

@@ -8,7 +8,7 @@ import type { KeyValueStore } from 'indelible/store'
 import { valuesOf } from 'indelible/store/kit'
 import { markOfParts, partOfContent } from './content-block.ts'
 import { createPendingHistory, type PendingHistory } from './content.ts'
-import { called, type Task } from 'indelible/task/kit'
+import { callCallback, type Task } from 'indelible/task/kit'
 import { refsTask, type AdoptFault } from './fault.ts'
 import { checkNames } from './ref-history.ts'
 
@@ -95,7 +95,7 @@ export const adoptHistory = (
   checkNames(scope, session)
   return refsTask(async () => {
     const keys = [...new Set(keyed.refs().flatMap(({ keys }) => keys))]
-    const named = called('keyOf', () => keys.map((key) => keyOf(key)))
+    const named = callCallback('keyOf', () => keys.map((key) => keyOf(key)))
     if (isLeft(named)) return named
     let values: readonly (Uint8Array | undefined)[]
     try {

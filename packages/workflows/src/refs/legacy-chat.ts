@@ -30,8 +30,8 @@ export const readLegacyChat = (list: readonly Json[]): Either<ChatProblem, Decod
   return right({ messages, losses: decoded.right.losses })
 }
 
-/** What a message says something in. One with none of these is none, or says it in words that nobody here knows. */
-const spoken = [
+/** The fields that carry a message's content. A value with none of them is not a message that we can read. */
+const contentFields = [
   'content',
   'tool_calls',
   'toolCalls',
@@ -49,7 +49,7 @@ const spoken = [
 const wireOf = (item: Json): Json => {
   if (!isObject(item)) return item
   if (namesKeys(item)) throw new Unexpected([], 'a message, for the first of the list is none of refs', item)
-  if (!spoken.some((field) => field in item)) throw new Unexpected([], 'a message, with content or calls', item)
+  if (!contentFields.some((field) => field in item)) throw new Unexpected([], 'a message, with content or calls', item)
   if (!isCamelCase(item)) return item
   const { toolCalls, toolCallId, isError, cacheControl, contextType, ...wire } = item as Fields
   const calls = callsOf(toolCalls, wire['tool_calls'], wire['role'] !== 'tool' && wire['role'] !== 'function')

@@ -1,4 +1,4 @@
-/** What a message was there for, by the names that Sidekick has for it, as the marks that `manageHistory` knows. */
+/** Sidekick's names for the purpose of a message, and the marks of `manageHistory` for them. */
 export const marks: ReadonlyMap<string, string> = new Map([
   ['UserFeedback', 'feedback'],
   ['TestResult', 'test_result'],

@@ -1,4 +1,4 @@
-/** Saved histories, in whatever form they were saved: found out by what they are, read, or named if they can't be. */
+/** Saved histories of any form: the form is detected, and a history that can't be read is a fault. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   mapRight,
@@ -60,36 +60,36 @@ export const parseHistoryJson = (
     })
   if (Array.isArray(json))
     return isRefList(json) ? exactly(altered, () => readLlm2({}, json, [], scope)) : chat(json, altered, scope)
-  if (!isObject(json)) return unreadable([], expected, describe(json))
+  if (!isObject(json)) return unreadable([], expectedForms, describe(json))
   if (json['type'] === 'indelible.refs') return ours(json, altered)
   if (json['type'] === 'llm2') return exactly(altered, () => readLlm2(json, json['refs'], ['refs'], scope))
   return unreadable(
     [],
-    expected,
+    expectedForms,
     typeof json['type'] === 'string' ? `an object of the type ${describe(json['type'])}` : describe(json),
   )
 }
 
-const expected =
+const expectedForms =
   'a history of refs ({ type: "indelible.refs" or "llm2", refs }), an array of refs or chat messages, or null'
 
 const unreadable = (path: Path, what: string, found: string): Either<ParseFault, never> =>
   left({ _tag: 'UnreadableHistory', path, expected: what, found })
 
-interface Saved {
+interface SavedJson {
   readonly json: Json
   /** Where it is not what stood there: halves of surrogate pairs, numbers out of range, keys that stand twice. */
   readonly altered: readonly Replaced[]
 }
 
-const fromValue = (value: unknown): Either<ParseFault, Saved> => {
+const fromValue = (value: unknown): Either<ParseFault, SavedJson> => {
   const admitted = admit(value)
   if (isLeft(admitted))
     return unreadable(admitted.left.path, 'plain JSON data', `something that ${admitted.left.reason}`)
   return right({ json: admitted.right.value, altered: admitted.right.replaced })
 }
 
-const fromText = (text: string): Either<ParseFault, Saved> => {
+const fromText = (text: string): Either<ParseFault, SavedJson> => {
   const inspected = inspectJson(text)
   if (isLeft(inspected)) {
     const { line, column, expected, found } = inspected.left

@@ -74,7 +74,7 @@ export interface RefHistory extends RefHistoryBrand {
   readonly toJSON: () => RefHistoryJson
 }
 
-/** A reference history as JSON: about 100 bytes a message, whatever the length of the messages. */
+/** A reference history as JSON: about 100 bytes a message, at any message length. */
 export interface RefHistoryJson {
   readonly type: 'indelible.refs'
   /** 2 if it has a tree or an inbox, else 1. */
@@ -128,13 +128,13 @@ export const createRefHistory = ({
   let waiting: readonly MessageRef[] | undefined
   let shown: readonly MessageRef[] | undefined
   const append = (given: MessageRef): Position => {
-    const ref = checked(given)
+    const ref = checkRefs(given)
     shown = undefined
     return (before + refs.push(ref) - 1) as Position // where it stands now
   }
   const receive = (given: MessageRef): Position | undefined => {
     if (waiting === undefined) return append(given)
-    waiting = Object.freeze([...waiting, checked(given)])
+    waiting = Object.freeze([...waiting, checkRefs(given)])
     return undefined
   }
   const here = (): readonly MessageRef[] => (shown ??= Object.freeze([...refs]))
@@ -191,7 +191,7 @@ const none: readonly MessageRef[] = Object.freeze([])
 
 const copyOf = ({ id, len }: RefTree): RefTree => Object.freeze({ id, len })
 
-const checked = (given: MessageRef): MessageRef => {
+const checkRefs = (given: MessageRef): MessageRef => {
   let wrong: Unexpected
   try {
     return refOf(given)
@@ -203,7 +203,7 @@ const checked = (given: MessageRef): MessageRef => {
   throw new TypeError(`${formatPath(path) || 'it'} should be ${expected}, found ${found}; nothing was appended`)
 }
 
-/** What a reference history is written as. */
+/** The written form of a reference history. */
 export const jsonOf = ({
   scope,
   session,

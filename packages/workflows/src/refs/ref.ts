@@ -20,7 +20,7 @@ export interface MessageRef {
   readonly attached?: number
 }
 
-/** What a ref has. */
+/** The fields of a ref. */
 export const refFields = ['blockIds', 'role', 'attached'] as const
 
 /** The blocks that a message is read from, and its attachments. */

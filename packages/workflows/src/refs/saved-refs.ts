@@ -23,11 +23,11 @@ import { isRefTree, type RefTree } from './ref-tree.ts'
 /** Histories of this library. Version 2 may have a tree and an inbox. What it has no field for was not written by it. Throws Unexpected. */
 export const readOurs = (json: JsonObject, version: 1 | 2): ParsedHistory => {
   nothingBeside(json, ['type', 'version', 'scope', 'session', 'refs', ...(version === 2 ? ['tree', 'inbox'] : [])])
-  const scope = readIn(json, 'scope', (value) => named('scope', value, 'the name of a scope'))
+  const scope = readIn(json, 'scope', (value) => checkName('scope', value, 'the name of a scope'))
   const session =
     json['session'] === undefined
       ? undefined
-      : readIn(json, 'session', (value) => named('log', value, 'the id of a session'))
+      : readIn(json, 'session', (value) => checkName('log', value, 'the id of a session'))
   const tree = json['tree'] === undefined ? undefined : readIn(json, 'tree', readTree)
   const from = readIn(json, 'refs', (list) => readEach(aListOfRefs(list), readRef))
   const inbox =
@@ -120,7 +120,7 @@ const aListOf = (value: Json | undefined, expected: string): readonly Json[] => 
 
 const aListOfRefs = (value: Json | undefined): readonly Json[] => aListOf(value, 'an array of refs')
 
-const named = (what: 'scope' | 'log', value: Json | undefined, expected: string): string => {
+const checkName = (what: 'scope' | 'log', value: Json | undefined, expected: string): string => {
   if (typeof value !== 'string' || invalidId(what, value) !== undefined) throw new Unexpected([], expected, value)
   return value
 }

@@ -37,9 +37,9 @@ export const growRefTree = (
     const put = (nodes: readonly Node[]) =>
       need(store.putBlocks(nodes.map((node) => utf8ToBytes(JSON.stringify(node)))))
     // Ids are known once the blocks are put, so nodes are put level by level.
-    let ids = yield* put(chunked([...leaf, ...refs]).map((chunk) => ({ refs: chunk })))
+    let ids = yield* put(chunksOf([...leaf, ...refs]).map((chunk) => ({ refs: chunk })))
     for (let level = 0; level < levels.length || ids.length > 1; level++)
-      ids = yield* put(chunked([...(levels[level] ?? []), ...ids]).map((chunk) => ({ nodes: chunk })))
+      ids = yield* put(chunksOf([...(levels[level] ?? []), ...ids]).map((chunk) => ({ nodes: chunk })))
     return Object.freeze({ id: ids[0] as BlockId, len: len + refs.length })
   }, 'growRefTree')
 
@@ -134,15 +134,15 @@ async function* nodesOf(store: BlockStore, ids: readonly BlockId[], height: numb
   if (missing.length > 0) return yield* fail({ _tag: 'MissingBlock', ids: missing })
   const nodes: Node[] = []
   for (const [index, id] of ids.entries()) {
-    const node = decoded(found[index] as Uint8Array, height)
+    const node = decodeNode(found[index] as Uint8Array, height)
     if (typeof node === 'string') return yield* fail({ _tag: 'MalformedTree', id, reason: node })
     nodes.push(node)
   }
   return nodes
 }
 
-/** A node, or why it is none. */
-const decoded = (bytes: Uint8Array, height: number): Node | string => {
+/** A node, or why the value is not one. */
+const decodeNode = (bytes: Uint8Array, height: number): Node | string => {
   let json
   try {
     json = parseJson(textOfUtf8(bytes))
@@ -163,5 +163,5 @@ const decoded = (bytes: Uint8Array, height: number): Node | string => {
   }
 }
 
-const chunked = <T>(items: readonly T[]): readonly (readonly T[])[] =>
+const chunksOf = <T>(items: readonly T[]): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(items.length / width) }, (_, index) => items.slice(index * width, (index + 1) * width))

@@ -227,7 +227,7 @@ describe('a lost block', () => {
     expect(managed).toMatchObject({ lost: lost.length })
     expect(faults).toEqual(['MissingBlock', 'MissingBlock'])
     const limited = await sentAfter(messages, lost, { maxChars: 100_000 })
-    const pointed = limited.sent.map((message) => textOf(message).includes('nothing was waiting for'))
+    const pointed = limited.sent.map((message) => textOf(message).includes('a tool result without a tool call'))
     if (!pointed.includes(true)) expect(said(limited.sent)).toEqual(expected)
     expect(pointed.filter(Boolean).length).toBe((lost as readonly number[]).includes(1) ? 3 : 0)
   })

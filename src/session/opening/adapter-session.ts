@@ -6,8 +6,8 @@ import type { Store } from '../../store/index.ts'
 import { FaultError } from '../../task/index.ts'
 
 /** A session that a foreign interface reads and changes. Its functions throw a `FaultError`. */
-export interface KeptSession {
-  /** The session with everything that others have appended, too; undefined if there is none. */
+export interface AdapterSession {
+  /** The session, with what others have appended; undefined if there is no such session. */
   readonly read: () => Promise<Session | undefined>
   /**
    * Append what `make` says of the session as it is, in one append; asked again if another writer was quicker. Changes of
@@ -20,14 +20,14 @@ export interface KeptSession {
 export type Mark = JsonObject
 
 /** The session `id` of a store. `metadata` is that of a session which is created here, beside the mark. */
-export const keptSession = (store: Store, id: string, mark: Mark, metadata: JsonObject = {}): KeptSession => {
+export const adapterSession = (store: Store, id: string, mark: Mark, metadata: JsonObject = {}): AdapterSession => {
   const beginning = { metadata: { ...metadata, ...mark } }
   let opened: Session | undefined
   let last: Promise<unknown> = Promise.resolve()
 
   const open = async (): Promise<Session | undefined> => {
     const found = await openSession(store, id)()
-    if (!isLeft(found)) return marked(found.right, id, mark)
+    if (!isLeft(found)) return requireMark(found.right, id, mark)
     if (found.left._tag === 'NoSuchLog') return undefined
     return openSession(store, id) // throws
   }
@@ -40,7 +40,7 @@ export const keptSession = (store: Store, id: string, mark: Mark, metadata: Json
     return (opened = await open())
   }
   const made = async (): Promise<Session> => {
-    return (opened ??= marked(await openOrCreateSession(store, id, beginning), id, mark))
+    return (opened ??= requireMark(await openOrCreateSession(store, id, beginning), id, mark))
   }
   const once = async (make: (session: Session) => Together | undefined): Promise<Session> => {
     for (;;) {
@@ -76,10 +76,10 @@ export const keptSession = (store: Store, id: string, mark: Mark, metadata: Json
 const mostOpen = 64
 
 /** The sessions of a store, each opened once while it is used. */
-export const keptSessions = (store: Store): ((id: string, mark: Mark) => KeptSession) => {
-  const opened = new Map<string, KeptSession>()
+export const adapterSessions = (store: Store): ((id: string, mark: Mark) => AdapterSession) => {
+  const opened = new Map<string, AdapterSession>()
   return (id, mark) => {
-    const kept = opened.get(id) ?? keptSession(store, id, mark)
+    const kept = opened.get(id) ?? adapterSession(store, id, mark)
     opened.delete(id)
     opened.set(id, kept)
     const [oldest] = opened.keys()
@@ -88,8 +88,8 @@ export const keptSessions = (store: Store): ((id: string, mark: Mark) => KeptSes
   }
 }
 
-/** A session that has the mark; else it throws. */
-export const marked = <S extends Pick<Session, 'metadata' | 'close'>>(session: S, id: string, mark: Mark): S => {
+/** The session if it has the mark; otherwise throws. */
+export const requireMark = <S extends Pick<Session, 'metadata' | 'close'>>(session: S, id: string, mark: Mark): S => {
   if (hasMark(session.metadata(), mark)) return session
   void session.close()()
   throw otherLog(id)
@@ -119,13 +119,13 @@ export const removeMarked = async (store: Store, id: string, mark: Mark): Promis
  * of it, behind a sign that no part has.
  */
 export const idOfParts = (parts: readonly string[], { hash }: Pick<Store, 'hash'>): string => {
-  const id = parts.map(encoded).join('/')
+  const id = parts.map(encodePart).join('/')
   if (id.length <= 255) return id
   return `${parts[0]}/#${Array.from(hash(utf8Of(id)), (byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }
 
 /** Half of a pair of surrogates has no UTF-8. */
-const encoded = (part: string): string =>
+const encodePart = (part: string): string =>
   Array.from(part, (character) =>
     character.isWellFormed() ? encodeURIComponent(character) : `#${character.charCodeAt(0).toString(16)}`,
   ).join('')

@@ -4,7 +4,7 @@
  */
 
 /** A word of a text, or a character of a script without spaces. */
-export interface Unit {
+export interface Word {
   /** The word as it is compared. */
   readonly text: string
   /** Where it begins in the text, in UTF-16 units. */
@@ -34,7 +34,7 @@ const isUnspaced =
  * @param text the text
  * @returns the units
  */
-export function* unitsIn(text: string): Generator<Unit> {
+export function* wordsIn(text: string): Generator<Word> {
   for (const { 0: found, index } of text.matchAll(word)) {
     if (ascii.test(found)) {
       yield { text: found.toLowerCase(), start: index, end: index + found.length, unspaced: false, joined: false }
@@ -42,7 +42,7 @@ export function* unitsIn(text: string): Generator<Unit> {
     }
     for (const { 0: piece, index: at } of found.matchAll(run)) {
       const [start, end] = [index + at, index + at + piece.length]
-      const plain = folded(piece)
+      const plain = foldWord(piece)
       if (plain === '') continue
       if (!isUnspaced.test(piece)) yield { text: plain, start, end, unspaced: false, joined: false }
       else yield* charactersOf(plain, start, end)
@@ -51,7 +51,7 @@ export function* unitsIn(text: string): Generator<Unit> {
 }
 
 /** The characters of a run. Where folding has changed its length, each stands for the whole run. */
-function* charactersOf(plain: string, start: number, end: number): Generator<Unit> {
+function* charactersOf(plain: string, start: number, end: number): Generator<Word> {
   const exact = plain.length === end - start
   let at = start
   for (const text of plain) {
@@ -62,7 +62,7 @@ function* charactersOf(plain: string, start: number, end: number): Generator<Uni
 }
 
 /** A word as it is compared. Without what ASCII has beside letters and digits, which some characters stand for. */
-const folded = (found: string): string =>
+const foldWord = (found: string): string =>
   found.normalize('NFKD').replace(accents, '').toLowerCase().normalize('NFC').replace(besideWords, '')
 
 const accents = /[\u0300-\u036f]/g
@@ -75,7 +75,7 @@ const longestTerm = 64
 /**
  * The term that an index holds of a word.
  *
- * @param text a word as `unitsIn` gives it
+ * @param text a word from `wordsIn`
  * @returns its first 64 UTF-16 units
  */
 export const termOf = (text: string): string =>
@@ -95,8 +95,8 @@ export const addTerms = (terms: Set<string>, text: string): void => {
     for (const found of text.toLowerCase().match(asciiWord) ?? []) terms.add(termOf(found))
     return
   }
-  let before: Unit | undefined
-  for (const unit of unitsIn(text)) {
+  let before: Word | undefined
+  for (const unit of wordsIn(text)) {
     if (before !== undefined) terms.add(unit.joined ? before.text + unit.text : before.text)
     before = unit.unspaced ? unit : undefined
     if (!unit.unspaced) terms.add(termOf(unit.text))

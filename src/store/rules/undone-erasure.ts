@@ -1,4 +1,4 @@
-/** Rows that the ledger says were erased, and that have their text: an older state of them was put back. */
+/** Undone erasures: rows that have a text although the ledger records their erasure, because an older state was restored. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { isLeft, right } from '../../json/index.ts'
@@ -9,10 +9,10 @@ import type { Store } from '../port/store.ts'
 import { rowLeaf } from '../port/tree.ts'
 
 /** A row whose erasure was undone. */
-export interface Undone {
+export interface UndoneErasure {
   /** The position of the row in the log that the erasure names. */
   readonly position: number
-  /** What the ledger says. */
+  /** The ledger's entry. */
   readonly erasure: Erasure
 }
 
@@ -27,10 +27,10 @@ export interface Undone {
 export const undoneErasures = async (
   store: Pick<Store, 'info' | 'read' | 'nodes' | 'hash'>,
   id?: string,
-): Promise<Either<LogFault | StoreFaultOf<'NotALedger'>, readonly Undone[]>> => {
+): Promise<Either<LogFault | StoreFaultOf<'NotALedger'>, readonly UndoneErasure[]>> => {
   const content = await ledgerContent(store)
   if (isLeft(content)) return content
-  const undone = new Map<string, Undone>()
+  const undone = new Map<string, UndoneErasure>()
   for (const erasure of content.right.erasures) {
     if (id !== undefined && erasure.id !== id) continue
     for (const { row: position, leaf } of erasure.rows) {
@@ -44,6 +44,6 @@ export const undoneErasures = async (
   return right([...undone.values()])
 }
 
-/** What is wrong with such a row, as a clause. */
-export const undoneText = ({ erasure: { at, reason } }: Undone): string =>
+/** The problem of such a row, as a clause. */
+export const undoneText = ({ erasure: { at, reason } }: UndoneErasure): string =>
   `the ledger says that it was erased${at === undefined ? '' : ` at ${new Date(at).toISOString()}`}${reason === undefined ? '' : ` (${reason})`}, and its text is there: an older state of it was put back; erase it again`

@@ -1,8 +1,8 @@
-/** Asking a function that the caller gave: whatever it throws, returns or never answers becomes a refusal or nothing. */
+/** Calling a function of the caller's: what it throws, or a missing answer, becomes a refusal. */
 import { after } from '../task/index.ts'
 
-/** A handler will not have something. */
-export interface Refused {
+/** A handler's refusal. */
+export interface Refusal {
   readonly cause: unknown
 }
 
@@ -10,7 +10,7 @@ export interface Refused {
  * What a handler makes of something: a `Left` is a refusal, and so are a throw, an answer that can't be read, and none within
  * the time. Anything else is fine.
  */
-export const askHandler = async (ask: () => unknown, within: number): Promise<Refused | undefined> => {
+export const askHandler = async (ask: () => unknown, within: number): Promise<Refusal | undefined> => {
   try {
     const asked = ask()
     const answer: unknown = isObject(asked) ? await answeredWithin(asked, within) : asked
@@ -24,7 +24,7 @@ export const askHandler = async (ask: () => unknown, within: number): Promise<Re
   }
 }
 
-/** Call something of the caller's whose answer does not matter, and wait for it no longer than so. */
+/** Call a function of the caller's whose answer does not matter, and wait at most `within` milliseconds. */
 export const tellOnly = async (work: () => unknown, within: number): Promise<void> => {
   await askHandler(work, within)
 }

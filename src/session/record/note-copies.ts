@@ -1,4 +1,4 @@
-/** Which notes repeat what messages say: those that go with them when they are erased. */
+/** Notes that repeat a message's text, and so are erased with it. */
 import type { View } from '../../history/index.ts'
 import { hasField, isArray, isLeft, isObject, parseJson } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
@@ -10,11 +10,11 @@ export interface Subject {
   readonly positions: ReadonlySet<number>
   /** The ids of their calls, and of the calls that they answer. */
   readonly callIds: ReadonlySet<string>
-  /** The steps of runs that they were, and those that were discarded behind them. */
+  /** The run steps that produced them, and the discarded steps after those. */
   readonly steps: ReadonlySet<string>
   /** The ids of the calls of these discarded steps. */
   readonly discardedCalls: ReadonlySet<string>
-  /** The ids of inputs that go too, whatever became of them. */
+  /** The ids of inputs that are erased with them. */
   readonly inputs: ReadonlySet<string>
   /** Their texts. */
   readonly texts: readonly string[]
@@ -29,19 +29,19 @@ export const longEnough = 12
 /** Texts that are shorter say nothing of where they come from. */
 const tooShort = 4
 
-/** What goes with messages, and by itself. */
-export interface Unrecorded {
+/** Notes and inputs to erase with messages, or alone. */
+export interface CopiesInNotes {
   /** Steps: of their answers, and discarded ones. */
   readonly ended: readonly EndedStep[]
   /** Inputs, and what they say. */
   readonly inputs: ReadonlyMap<string, readonly unknown[]>
 }
 
-/** What notes know messages by, and texts that no message has. */
+/** The ids that notes know messages by, and texts that no message has. */
 export const subjectOf = (
   messages: View<Message>,
   positions: readonly number[],
-  { ended, inputs }: Unrecorded,
+  { ended, inputs }: CopiesInNotes,
 ): Subject => {
   const callIds = new Set<string>()
   const steps = new Set<string>()
@@ -86,11 +86,11 @@ export const subjectOf = (
   }
 }
 
-/** The texts of a part. The name of a tool says nothing of what was said: every other call of it has the same. */
+/** The texts of a part. A tool's name does not count: every call of the tool has it. */
 const saidIn = (part: unknown): readonly string[] =>
   textsOf(isObject(part) && hasField(part, 'name') ? { ...part, name: undefined } : part, false)
 
-/** The step that a message is of: the answer of a step says so, and its results stand behind it. */
+/** The step of a message: the answer of a step names it, and its results follow. */
 const stepOf = (messages: View<Message>, position: number): string | undefined => {
   for (let at = position; at >= 0; at--) {
     const message = messages.at(at) as Message
@@ -137,12 +137,12 @@ export const namesIn = (value: unknown): readonly string[] =>
  * all but ASCII escaped.
  */
 export const spellings = (text: string): readonly string[] => {
-  const once = escaped(text)
+  const once = escapeText(text)
   const ascii = once.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-  return [...new Set([text, once, escaped(once), escaped(escaped(once)), ascii, escaped(ascii)])]
+  return [...new Set([text, once, escapeText(once), escapeText(escapeText(once)), ascii, escapeText(ascii)])]
 }
 
-const escaped = (text: string): string => JSON.stringify(text).slice(1, -1)
+const escapeText = (text: string): string => JSON.stringify(text).slice(1, -1)
 
 /**
  * The notes that repeat the messages of a subject: by what they refer to, or by the texts in them.
@@ -152,7 +152,7 @@ const escaped = (text: string): string => JSON.stringify(text).slice(1, -1)
  * @param open the steps that are not recorded: what they have is of another message
  * @returns the indexes of the notes
  */
-export const repeatsIn = (notes: readonly Note[], subject: Subject, open: ReadonlySet<string>): readonly number[] => {
+export const copiesIn = (notes: readonly Note[], subject: Subject, open: ReadonlySet<string>): readonly number[] => {
   const steps = new Set(subject.steps)
   const inputs = new Set(subject.inputs)
   for (const note of notes) {

@@ -3,15 +3,15 @@
  * of the same line, so that a context costs what it adds and not what it holds.
  */
 import type { ResidencyLevel } from '../../pages/index.ts'
-import { folded, type Brief } from '../showing/brief.ts'
-import { markerFor, summaryFor, type Hidden } from '../showing/marker.ts'
-import type { ContextSource, Sourced } from './source.ts'
-import { levelOfPage, type Renderer, type Shown, type ShownLevel, type Unit } from './unit.ts'
+import { foldBriefs, type Brief } from '../showing/brief.ts'
+import { markerFor, summaryFor, type HiddenEntries } from '../showing/marker.ts'
+import type { ContextSource, SourcedMessage } from './source.ts'
+import { levelOfPage, type Renderer, type ShownAs, type ShownLevel, type Unit } from './unit.ts'
 
 /** What stands for a run of positions. */
-export type Segment = ShownUnit | Gap | Summed
+export type Segment = ShownUnit | Gap | SummarizedRange
 
-export interface ShownUnit extends Shown {
+export interface ShownUnit extends ShownAs {
   readonly type: 'unit'
   readonly from: number
   readonly to: number
@@ -22,9 +22,9 @@ export interface ShownUnit extends Shown {
 interface HiddenRange {
   readonly from: number
   readonly to: number
-  readonly hidden: Hidden
+  readonly hidden: HiddenEntries
   /** Made once, so that a range that a compaction leaves is the same message, and counted once. */
-  readonly item: Sourced
+  readonly item: SourcedMessage
 }
 
 /** A range that only a marker stands for, with some of its messages in short. */
@@ -34,19 +34,19 @@ export interface Gap extends HiddenRange {
 }
 
 /** A range that a summary stands for. */
-export interface Summed extends HiddenRange {
+export interface SummarizedRange extends HiddenRange {
   readonly type: 'summary'
   readonly text: string
 }
 
-export interface Line {
+export interface EpochLine {
   /** How many compactions led here. */
   readonly epoch: number
   readonly segments: Segment[]
-  readonly items: Sourced[]
+  readonly items: SourcedMessage[]
   /** The tokens before each message, and after the last. */
   readonly sums: number[]
-  /** How many messages stand before the first that the record does not have as it is; Infinity if there is none. */
+  /** The number of messages before the first that differs from the record; Infinity if none differs. */
   mendedAt: number
   /** Whether a compaction chose whole messages for its markers: see `talk.ts`. */
   talks?: boolean
@@ -55,7 +55,7 @@ export interface Line {
   readonly renderer: Renderer
 }
 
-export const emptyLine = (epoch: number, renderer: Renderer): Line => ({
+export const emptyEpochLine = (epoch: number, renderer: Renderer): EpochLine => ({
   epoch,
   segments: [],
   items: [],
@@ -66,20 +66,20 @@ export const emptyLine = (epoch: number, renderer: Renderer): Line => ({
 
 /** The beginning of a line that may grow: so many of its segments and messages. */
 export interface LinePart {
-  readonly line: Line
+  readonly line: EpochLine
   readonly segments: number
   readonly messages: number
 }
 
-export const allOf = (line: Line): LinePart => ({
+export const allOf = (line: EpochLine): LinePart => ({
   line,
   segments: line.segments.length,
   messages: line.items.length,
 })
 
-export const tokensOf = (line: Line): number => line.sums[line.items.length] as number
+export const tokensOf = (line: EpochLine): number => line.sums[line.items.length] as number
 
-export const shown = (unit: Unit, level: ShownLevel = 'full', longest?: number): ShownUnit => {
+export const showUnit = (unit: Unit, level: ShownLevel = 'full', longest?: number): ShownUnit => {
   const { from, to } = unit
   return { type: 'unit', from, to, unit, level, longest }
 }
@@ -87,28 +87,40 @@ export const shown = (unit: Unit, level: ShownLevel = 'full', longest?: number):
 /** A unit whose answers stand at their calls, in another: as much of it is there as of those. */
 export const lentTo = (owner: ShownUnit, unit: Unit, renderer: Renderer): ShownUnit => {
   const said = owner.unit.said.findIndex(({ page }) => unit.pages.some(({ position }) => position === page.position))
-  return shown(unit, owner.longest !== undefined && isWhole(owner, said, renderer) ? 'full' : owner.level)
+  return showUnit(unit, owner.longest !== undefined && isWhole(owner, said, renderer) ? 'full' : owner.level)
 }
 
 /** Whether a unit that is cut says one of its messages as it was recorded. */
 const isWhole = (segment: ShownUnit, said: number, renderer: Renderer): boolean =>
   renderer.at(segment.unit, segment).items[said]?.message === segment.unit.said[said]?.message
 
-export const gap = (hidden: Hidden, briefs: readonly Brief[], { recall }: Renderer): Gap => {
+export const gap = (hidden: HiddenEntries, briefs: readonly Brief[], { recall }: Renderer): Gap => {
   const { from, to } = hidden
   const noted = briefs.length > 0 && { briefs: freeze(briefs.flatMap(({ positions }) => positions)) }
   const source = freeze({ type: 'representation', level: 'pointer', from, to, ...noted } as const)
-  return { type: 'gap', from, to, hidden, briefs, item: { message: markerFor(hidden, recall, folded(briefs)), source } }
+  return {
+    type: 'gap',
+    from,
+    to,
+    hidden,
+    briefs,
+    item: { message: markerFor(hidden, recall, foldBriefs(briefs)), source },
+  }
 }
 
-export const summed = (hidden: Hidden, text: string, model: string, { recall }: Renderer): Summed => {
+export const summarizedRange = (
+  hidden: HiddenEntries,
+  text: string,
+  model: string,
+  { recall }: Renderer,
+): SummarizedRange => {
   const { from, to } = hidden
   const source = freeze({ type: 'summary', from, to, model } as const)
   return { type: 'summary', from, to, hidden, text, item: { message: summaryFor(hidden, text, recall), source } }
 }
 
 /** Add a segment at the end of a line. `given`: the answers that stand in it already, so that none is repeated. */
-export const extend = (line: Line, segment: Segment, given?: Map<string, number>): void => {
+export const extend = (line: EpochLine, segment: Segment, given?: Map<string, number>): void => {
   line.segments.push(segment)
   for (const item of itemsOf(segment, line.renderer, given)) {
     if (line.mendedAt === Infinity && isMended(item.source)) line.mendedAt = line.items.length
@@ -118,7 +130,11 @@ export const extend = (line: Line, segment: Segment, given?: Map<string, number>
 }
 
 /** The messages of a segment. */
-export const itemsOf = (segment: Segment, renderer: Renderer, given?: Map<string, number>): readonly Sourced[] => {
+export const itemsOf = (
+  segment: Segment,
+  renderer: Renderer,
+  given?: Map<string, number>,
+): readonly SourcedMessage[] => {
   if (segment.type !== 'unit') return [segment.item]
   const { unit } = segment
   return (given === undefined ? renderer.at(unit, segment) : renderer.beside(unit, segment, given)).items
@@ -139,7 +155,7 @@ export const levelIn = (segment: Segment, position: number, renderer: Renderer):
 }
 
 /** What a marker would say of a segment. */
-export const hiddenOf = (segment: Segment, renderer: Renderer): Hidden =>
+export const hiddenOf = (segment: Segment, renderer: Renderer): HiddenEntries =>
   segment.type === 'unit' ? renderer.hidden(segment.unit) : segment.hidden
 
 /** What a segment takes as it stands. */

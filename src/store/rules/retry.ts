@@ -1,6 +1,6 @@
-/** Trying again, where somebody else was quicker. */
+/** Retrying when another writer was first. */
 
-/** How often something is tried that others do at the same time. */
+/** How many attempts are made. */
 const attempts = 50
 
 /**
@@ -9,7 +9,7 @@ const attempts = 50
  * @param work gives undefined to be tried again; the last time it has to answer
  * @returns its answer
  */
-export const again = async <T>(work: (isLast: boolean) => Promise<T | undefined>): Promise<T> => {
+export const retry = async <T>(work: (isLast: boolean) => Promise<T | undefined>): Promise<T> => {
   for (let attempt = 1; ; attempt++) {
     const answer = await work(attempt >= attempts)
     if (answer !== undefined) return answer

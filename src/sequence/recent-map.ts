@@ -1,5 +1,5 @@
-/** A map that keeps what was used last, so that it can't grow with every id there ever was. */
-export class Lately<K, V> {
+/** A map of bounded size that keeps the entries used last. */
+export class RecentMap<K, V> {
   readonly #most: number
   readonly #weigh: (value: V) => number
   readonly #entries = new Map<K, V>()
@@ -14,12 +14,12 @@ export class Lately<K, V> {
     this.#weigh = weigh
   }
 
-  /** How many entries it has. */
+  /** The number of entries. */
   get size(): number {
     return this.#entries.size
   }
 
-  /** How much they weigh. */
+  /** The total weight of its entries. */
   get weight(): number {
     return this.#weight
   }
