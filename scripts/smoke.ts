@@ -58,7 +58,7 @@ try {
 
   const built = String.raw`dist/.+\.(?:js|d\.ts)(?:\.map)?|src/.+\.ts|package\.json|README\.md|LICENSE`
   const library = String.raw`|bin/indelible\.js|docs/[a-z-]+(?:/[a-z-]+)?\.md|docs/view\.png|(?:API|CHANGELOG|CONTRIBUTING|SECURITY|bench/RESULTS)\.md|examples/verify/(?:go\.mod|main\.go)`
-  const command = String.raw`|dist/view/page/(?:index\.html|page\.css)|dist/bin/LICENSES\.md`
+  const command = String.raw`|dist/view/page/(?:index\.html|page\.css)|dist/bin/LICENSES\.md|dist/indelible\.1`
   for (const { name, files } of packed) {
     const more = { indelible: library, '@indelible/cli': command }[name] ?? ''
     const wanted = new RegExp(`^(?:${built}${more})$`)

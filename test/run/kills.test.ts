@@ -114,7 +114,7 @@ it(`${kills} processes killed among their tools and answers: what they were told
       expect(new Set(charged).size).toBe(charged.length)
       for (const id of charged) {
         const result = JSON.stringify(parts.find((part) => part.type === 'tool_result' && part.callId === id))
-        expect(result).toMatch(/charged, receipt of|may have had effects/)
+        expect(result).toMatch(/charged, receipt of|may have had side effects/)
       }
       const calls = all.flatMap((message) => toolCallsOf(message)).map(({ id }) => id)
       expect(new Set(calls).size).toBe(calls.length)
