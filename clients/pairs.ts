@@ -68,11 +68,14 @@ const isAdded = (text: string): boolean =>
     text,
   )
 
-/** What is said, called and answered, in order. Ids are numbers in the order of the calls. */
+/**
+ * What is said, called and answered, in order. Ids are numbers in the order of the calls. The results of parallel calls are in
+ * that order, too: an agent writes them as they come in, and a continuation has each with its call.
+ */
 const sayingsOf = (messages: readonly Message[]): readonly string[] => {
   const ids = new Map<string, number>()
   const idOf = (id: string): number => ids.get(id) ?? (ids.set(id, ids.size), ids.size - 1)
-  return messages.flatMap(({ role, content }) => {
+  const sayings = messages.flatMap(({ role, content }) => {
     if (role === 'system' || role === 'developer') return []
     return content.flatMap((part): readonly string[] => {
       switch (part.type) {
@@ -95,6 +98,16 @@ const sayingsOf = (messages: readonly Message[]): readonly string[] => {
       }
     })
   })
+  const callOf = (saying: string | undefined): number | undefined => {
+    const found = /^result (\d+) /.exec(saying ?? '')?.[1]
+    return found === undefined ? undefined : Number(found)
+  }
+  for (let from = 0, end = 0; from < sayings.length; from = Math.max(end, from + 1)) {
+    for (end = from; callOf(sayings[end]) !== undefined;) end++
+    const results = sayings.slice(from, end).toSorted((a, b) => (callOf(a) ?? 0) - (callOf(b) ?? 0))
+    sayings.splice(from, results.length, ...results)
+  }
+  return sayings
 }
 
 /** What an agent of Codex says to another, which is an item of its own there. */
