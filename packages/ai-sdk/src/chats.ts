@@ -226,7 +226,6 @@ const sameFrom = (
   let same = 0
   while (
     start + same < conversation.length &&
-    from + same < messages.length &&
     jsonEqual(conversation.at(start + same) as unknown as Json, messages[from + same] as unknown as Json)
   )
     same += 1

@@ -12,11 +12,11 @@ export interface ContractCase {
   readonly run: () => Promise<void>
 }
 
-/** What a task gives, which must not be a fault. */
+/** What a task gives, which must not be a fault. An object is frozen. */
 export const valueOrThrow = async <T>(task: TaskEither<StoreFault, T>): Promise<T> => {
   const answer = await task()
   if (isLeft(answer)) throw new Error(`${answer.left._tag}: ${storeFaultText(answer.left)}`, { cause: answer.left })
-  return answer.right
+  return frozen(answer.right)
 }
 
 /** The fault that a task gives, which must have this tag. */
@@ -32,6 +32,13 @@ export const faulty = async <Tag extends StoreFault['_tag']>(
     })
   if (storeFaultText(answer.left).length < 20) throw new Error(`${tag} has no sentence for people`)
   return answer.left as Extract<StoreFault, { _tag: Tag }> // its tag was compared
+}
+
+/** The value, which must be frozen if it is a plain object: a caller who changes one could change what another reads. */
+export const frozen = <T>(value: T): T => {
+  const isPlain = typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+  if (isPlain && !Object.isFrozen(value)) throw new Error(`the answer is not frozen: ${show(value)}`)
+  return value
 }
 
 /** Throws unless both are equal, all the way down. */
