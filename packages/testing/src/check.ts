@@ -71,7 +71,9 @@ const equal = (left: unknown, right: unknown): boolean => {
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
   if (left instanceof Uint8Array && right instanceof Uint8Array)
     return left.length === right.length && left.every((byte, index) => byte === right[index])
+  if (left instanceof Uint8Array || right instanceof Uint8Array) return false
   if (Array.isArray(left) !== Array.isArray(right)) return false
+  if (Array.isArray(left) && left.length !== (right as readonly unknown[]).length) return false
   // A field that is undefined is absent, as in JSON.
   return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) =>
     equal((left as Record<string, unknown>)[key], (right as Record<string, unknown>)[key]),
