@@ -27,7 +27,7 @@ import { textOf } from 'indelible'
 import { copyCheckpoints, IndelibleSaver } from '@indelible/langgraph'
 import { verified, type Place } from '../../../test/session/kept-places.ts'
 
-export const meta = (step: number): CheckpointMetadata => ({ source: 'loop', step, parents: {} })
+const meta = (step: number): CheckpointMetadata => ({ source: 'loop', step, parents: {} })
 
 const message = fc.oneof(
   fc
