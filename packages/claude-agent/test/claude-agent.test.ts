@@ -1,4 +1,4 @@
-import { afterAll, describe, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { claudeSessionStore } from '@indelible/claude-agent'
 import { claudeCases, fold, key, line } from './claude-agent-cases.ts'
 import { eachStepFails, inFiles, inMemory } from '../../../test/session/kept-places.ts'
@@ -23,3 +23,11 @@ it('gives the fault of a store that fails at any step', () =>
     await sessions.listSessionSummaries?.(key.projectKey)
     await sessions.delete?.(key)
   }))
+
+it('lines that are no transcript are loaded, and are a fault for who reads them as a conversation', async () => {
+  const sessions = claudeSessionStore(await inMemory.fresh())
+  const lines = [{ type: 'nothing', of: 'it' }]
+  await sessions.append(key, lines)
+  expect(await sessions.load(key)).toEqual(lines)
+  await expect(sessions.readSession(key)).rejects.toMatchObject({ fault: { _tag: expect.any(String) } })
+})

@@ -30,6 +30,31 @@ it('gives the fault of a store that fails at any step', () =>
     await saver.deleteThread('t')
   }))
 
+it('keeps what a serializer of another format gives, byte for byte', async () => {
+  const given: Uint8Array[] = []
+  const values = new Map<string, unknown>()
+  const serde: SerializerProtocol = {
+    dumpsTyped: async (value) => {
+      const bytes = Uint8Array.of(255, 0, 192, values.size)
+      values.set(String(bytes), value)
+      return [
+        values.size % 2 === 0 ? 'json' : 'mine',
+        values.size % 2 === 0 ? new TextEncoder().encode('{"a":1}') : bytes,
+      ]
+    },
+    loadsTyped: async (type, bytes) => {
+      if (type === 'json') return JSON.parse(bytes as string) as unknown
+      given.push(bytes as Uint8Array)
+      return values.get(String(bytes))
+    },
+  }
+  const saver = new IndelibleSaver(await inMemory.fresh(), { serde })
+  const at = await put(saver, { configurable: { thread_id: 't' } }, [new HumanMessage({ content: 'hi', id: 'h' })], 1)
+  await saver.getTuple(at)
+  expect(given.length).toBeGreaterThan(0)
+  expect(given.every((bytes) => bytes instanceof Uint8Array && values.has(String(bytes)))).toBe(true)
+})
+
 describe('a message', () => {
   const serde = new JsonPlusSerializer()
   /** The JSON of a message, with other fields. */
