@@ -1,6 +1,8 @@
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, mend, openCalls, toolCall, toolResult, user, type Message } from 'indelible'
 import { pairCalls, toolResultsOf } from 'indelible/message'
+import { createPairing } from '../../src/message/kit.ts'
 import { conversation } from '../messages.ts'
 
 describe('openCalls', () => {
@@ -58,4 +60,57 @@ describe('openCalls', () => {
     const ids = ['__proto__', 'constructor', '', 'toString']
     expect(openCalls([assistant(...ids.map((id) => toolCall(id, 'f', '')))]).map(({ id }) => id)).toEqual(ids)
   })
+})
+
+it('law: a walk pairs as a list of calls does that is searched from its beginning each time', () => {
+  const deed = fc.record({
+    does: fc.constantFrom('call' as const, 'answered' as const, 'result' as const, 'result' as const, 'other' as const),
+    id: fc.constantFrom('a', 'b', '__proto__'),
+    next: fc.boolean(),
+  })
+  fc.assert(
+    fc.property(fc.array(deed, { maxLength: 24 }), (deeds) => {
+      const walk = createPairing<number, number>()
+      let calls: readonly { id: string; call: number; answer: number | undefined; adjacent: boolean; open: boolean }[] =
+        []
+      let [position, turn] = [0, 0]
+      const endTurn = (at: number): void => {
+        if (calls.some(({ open }) => open) && turn !== at)
+          calls = calls.map((each) => Object.assign(each, { open: false }))
+      }
+      for (const [number, { does, id, next }] of deeds.entries()) {
+        if (next) position += 1
+        const latest = calls.findLast((each) => each.id === id)
+        if (does === 'call' || does === 'answered') {
+          const answer = does === 'call' ? undefined : 1000 + number
+          endTurn(position)
+          expect(walk.call(id, number, position, answer)?.call).toBe(latest?.call)
+          turn = position
+          calls = [...calls, { id, call: number, answer, adjacent: false, open: answer === undefined }]
+        } else if (does === 'other') {
+          endTurn(position)
+          walk.other(position)
+        } else {
+          const first = calls.find((each) => each.id === id && each.open)
+          const of = first ?? latest
+          expect(walk.isLate(id)).toBe(first === undefined && latest !== undefined && latest.answer === undefined)
+          const found = walk.result(id, number)
+          if (of === undefined) expect(found).toEqual({ type: 'orphan' })
+          else if (of.answer !== undefined)
+            expect(found).toMatchObject({ type: 'second', of: { call: of.call }, first: of.answer })
+          else {
+            expect(found).toMatchObject({ type: first === undefined ? 'late' : 'answer', of: { call: of.call } })
+            Object.assign(of, { answer: number, open: false, adjacent: first !== undefined })
+          }
+        }
+        expect(walk.waiting()).toBe(calls.filter(({ open }) => open).length)
+      }
+      const told = walk.calls()
+      expect(told.map(({ call, answer, adjacent }) => ({ call, answer, adjacent }))).toEqual(
+        calls.map(({ call, answer, adjacent }) => ({ call, answer, adjacent })),
+      )
+      expect(Object.isFrozen(told)).toBe(true)
+    }),
+    { numRuns: 300 },
+  )
 })
