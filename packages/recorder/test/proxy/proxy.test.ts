@@ -1,11 +1,13 @@
 /** The proxy and odd requests: what the provider parses is what the client meant, and no answer reaches another. */
 import { createServer as createHttpServer } from 'node:http'
-import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { array, assert, asyncProperty, constantFrom, oneof, string } from 'fast-check'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startProxy, type ProxyOptions } from '../../src/proxy/index.ts'
 import { rounds } from '../../../../test/rounds.ts'
 import { oddRequests, tryOdd } from './odd-requests.ts'
+import { targetOf } from '../../src/proxy/target.ts'
 import type { ObservedCall } from '../../src/observed-call.ts'
 import { Client, startProvider } from './wire.ts'
 
@@ -282,4 +284,62 @@ it('a recorder is told of each part of a call once, and why it ended', async () 
       await client.answer()
     }),
   ).toEqual(['sent whole', 'answered 200', 'chunk', 'end'])
+})
+
+it('a client that leaves amid its request ends it at the provider', async () => {
+  let leave = (): void => undefined
+  let ended!: (whole: boolean) => void
+  const end = new Promise<boolean>((resolve) => (ended = resolve))
+  const server = createHttpServer((incoming) => {
+    incoming.on('error', () => undefined).on('close', () => ended(incoming.complete))
+    incoming.once('data', () => leave())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  close.push(() => server.close())
+  const { port } = await proxyTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const socket = connect(port, '127.0.0.1')
+  leave = () => socket.destroy()
+  socket.write(`${post('a', 4)}ab`)
+  expect(await end).toBe(false)
+})
+
+it.each<readonly [path: string, leadsTo: string | number]>([
+  ['/secret/a/v1/x?y=1', 'https://a.example/base/v1/x?y=1'],
+  ['/secret/a', 'https://a.example/base'],
+  ['/secret/a?b', 'https://a.example/base?b'],
+  ['/secret/root/x', 'https://root.example/x'],
+  ['/secret/root', 'https://root.example/'],
+  ['/secret/by/west/x', 'https://west.example/by/west/x'],
+  ['/secret/by/nowhere', 400],
+  ['/secret/broken/x', 400],
+  ['/wrongs/a/v1/x', 404], // as long as the right one
+  ['/secret', 404],
+  ['a/v1/x', 404],
+  ['', 404],
+  ['/secret/', 404],
+  ['/secret/b/x', 404],
+  ['/secret/A/x', 404],
+  ['/secret/a/x#y', 400],
+  ['/secret/a/../x', 400],
+  ['/secret/a/%2e%2E/x', 400],
+  ['/secret/a/x\\..', 400],
+  ['/secret/a/..;x', 400],
+  ['/secret/a/x?../..', 'https://a.example/base/x?../..'],
+  ['/secret/a/..x', 'https://a.example/base/..x'],
+  ['/secret/root@evil.example/x', 404],
+])('the path %s leads to %s', (path, leadsTo) => {
+  const upstreams = [
+    { name: 'a', url: 'https://a.example/base' },
+    { name: 'root', url: 'https://root.example' },
+    {
+      name: 'by',
+      url: '',
+      urlOf: (rest: string) => (rest.startsWith('/west') ? 'https://west.example/by' : undefined),
+    },
+    { name: 'broken', url: 'no address' },
+  ]
+  const found = targetOf(path, '/secret/', upstreams)
+  if (isLeft(found)) return expect(found.left.status).toBe(leadsTo)
+  const { url, path: below } = found.right
+  expect([url.href, `${url.origin}${below}`]).toEqual([leadsTo, leadsTo])
 })

@@ -1,0 +1,71 @@
+/** Which messages are the same one, however a client writes them, and which are not. */
+import { expect, it } from 'vitest'
+import { assistant, image, reasoning, text, toolCall, toolResult, user, type Message } from 'indelible'
+import { provider, refusal } from 'indelible/message'
+import { chainOf, emptyChain, extendChain, identityOf } from '../src/identity.ts'
+
+const url = 'https://example.com/a.png'
+
+/** Of each list, all are one message; those of different lists are different ones. */
+const same: { readonly [what: string]: readonly Message[] } = {
+  instructions: [
+    { role: 'system', content: [text('Be brief.')] },
+    { role: 'developer', content: [text('Be '), text('brief.')] },
+    { role: 'system', content: [text('Be brief.')], id: 'm', name: 'n', meta: { a: 1 } },
+    { role: 'system', content: [text(''), text('Be brief.'), reasoning('hm')] },
+  ],
+  'the same, of a user': [user('Be brief.')],
+  'the same, of a model': [assistant('Be brief.'), assistant(reasoning('hm'), 'Be brief.')],
+  'the same, of a tool': [{ role: 'tool', content: [text('Be brief.')] }],
+  'a part less': [user('Be brief')],
+  nothing: [assistant(), assistant(''), assistant(reasoning('hm'))],
+  'a refusal': [assistant(refusal('Be brief.'))],
+  'an image': [user(image({ type: 'url', url })), user('', image({ type: 'url', url }))],
+  'an image behind a text': [user('a', image({ type: 'url', url }))],
+  'a text behind an image': [user(image({ type: 'url', url }), 'a')],
+  'another image': [user(image({ type: 'url', url: `${url}?` }))],
+  'an image by its bytes': [
+    user(image({ type: 'base64', mediaType: 'image/png', data: 'aGk=' })),
+    user(image({ type: 'base64', mediaType: 'image/jpeg', data: 'aGk=' })),
+  ],
+  'a call': [
+    assistant(toolCall('c', 'f', '{"a":1,"b":[{"c":2,"d":3}]}')),
+    assistant(toolCall('c', 'f', '{ "b": [{"d":3,"c":2}], "a": 1, "none": null }')),
+  ],
+  'a call with another list': [assistant(toolCall('c', 'f', '{"a":1,"b":[{"c":3,"d":2}]}'))],
+  'a call of another id': [assistant(toolCall('d', 'f', '{"a":1,"b":[{"c":2,"d":3}]}'))],
+  'a call of another name': [assistant(toolCall('c', 'g', '{"a":1,"b":[{"c":2,"d":3}]}'))],
+  'a call without arguments': [assistant(toolCall('c', 'f', '')), assistant(toolCall('c', 'f', '{}'))],
+  'a call with half an argument': [assistant(toolCall('c', 'f', '{"a"'))],
+  'a result': [
+    toolResult('c', 'done'),
+    { role: 'tool', content: [...toolResult('c', 'done').content, ...toolResult('c', 'done').content] },
+  ],
+  'a result of another call': [toolResult('d', 'done')],
+  'another result': [toolResult('c', 'done.')],
+  'what only a provider knows': [assistant(provider('p', { a: 1, b: 2 })), assistant(provider('p', { b: 2, a: 1 }))],
+  'what another provider knows': [assistant(provider('q', { a: 1, b: 2 }))],
+}
+
+it('those that say the same are the same, and no others', () => {
+  const ids = Object.entries(same).map(([what, messages]) => [what, [...new Set(messages.map(identityOf))]] as const)
+  expect(ids.filter(([, found]) => found.length !== 1)).toEqual([])
+  const all = ids.flatMap(([, found]) => found)
+  expect(new Set(all).size).toBe(all.length)
+})
+
+it('one that was recorded with less has the digest of what was said', () => {
+  const digest = identityOf(user('a long text'))
+  expect(identityOf({ ...user('a lon…'), meta: { indelible: { digest } } })).toBe(digest)
+  for (const meta of [{}, { indelible: {} }, { indelible: { digest: 1 } }, { indelible: 'digest' }, { digest }])
+    expect(identityOf({ ...user('a long text'), meta })).toBe(digest)
+})
+
+it('a chain has a digest for each beginning of a conversation', () => {
+  const talk = [user('a'), assistant('b'), user('a')]
+  const chain = chainOf(talk)
+  expect([chain.length, chain[0], new Set(chain).size]).toEqual([4, emptyChain, 4])
+  for (const length of [0, 1, 2, 3]) expect(chainOf(talk.slice(0, length))).toEqual(chain.slice(0, length + 1))
+  expect(chainOf(talk.slice(1), chain[1])).toEqual(chain.slice(1))
+  expect(extendChain(chain[2] as string, user('a'))).toBe(chain[3])
+})
