@@ -634,6 +634,18 @@ const argumentsOf = storeContract('with keys', async () => {
 }).filter(({ name }) => name.includes('what becomes of'))
 it.each(argumentsOf)('$name', ({ run }) => run())
 
+it('an operation of an encrypted log that is tried again is done once, and with other rows it is a fault', async () => {
+  const store = ownStore(withKeys(memoryStore(), ring))
+  const { head } = await store.create({ id: 'a', encrypt: true })
+  const [x, y, z] = (['x', 'y', 'z'] as const).map((body) => ({ kind: 'entry' as const, body })) as [Row, Row, Row]
+  const append = { expected: head, rows: [x, y], operation: 'op' }
+  const first = await ok(store.append('a', append))
+  expect(await ok(store.append('a', append))).toEqual(first)
+  for (const rows of [[x], [x, z], [{ ...x, kind: 'note' as const }, y], [x, y, z], [y, x]])
+    await fault('OperationMismatch', store.append('a', { ...append, rows }))
+  expect((await ok(store.info('a'))).head).toEqual(first.head)
+})
+
 it('what becomes of the arguments of a session with keys directly after the call changes nothing', async () => {
   const store = withKeys(memoryStore(), ring)
   const call = async <G extends object, T>(given: G, work: (given: G) => PromiseLike<T>): Promise<T> => {
