@@ -136,6 +136,8 @@ describe('at every width', () => {
         const some = damage.slice(0, count) as never
         seen.add([...report.damageLines(some, columns)], report.leftOutLine('it', some))
         seen.add([...report.readLossLines(read.slice(0, count) as never, columns)])
+        const alike = read.slice(0, count).map((one) => ({ ...one, path: ['a', one.line % 2] }))
+        seen.add([...report.readLossLines(alike as never, columns)])
         seen.add([...report.repairLines(repairs.slice(0, count), columns)])
         if (losses._tag === 'Right') seen.add([...report.lossLines(losses.right.losses.slice(0, count), columns)])
         const told: string[] = []
@@ -156,7 +158,7 @@ describe('at every width', () => {
             ),
           ])
     seen.add([...report.originLines({ origin: { models: [], aside: {} }, notes: [1, 2] } as unknown as Transcript, 80)])
-    seen.expectToBe('98e5dae6e162e69d')
+    seen.expectToBe('17bb6bfe5ce0a6a9')
   })
 
   it('help is what it was, and wraps at 80 columns', () => {
