@@ -118,3 +118,13 @@ it('law: an excerpt is a piece of the text, from a word at most 60 units before 
     { numRuns: 200 },
   )
 })
+
+it('words that stand together again count again; a word that follows them once more does not', () => {
+  const query = orThrow(parseQuery('needle hay', false))
+  const scoreOf = (text: string): number => matchIn([{ of: 'text', text } as never], query)?.score ?? 0
+  const once = scoreOf('needle hay … …………… …')
+  expect(scoreOf('needle hay … ……… hay')).toBe(once)
+  expect(scoreOf('needle hay needle hay')).toBeGreaterThan(once)
+  expect(scoreOf('needle … …… … …… hay')).toBe(once) // nothing but signs is between them
+  expect(scoreOf('needle a b c d e f hay')).toBeLessThan(once)
+})
