@@ -136,7 +136,7 @@ describe('at every width', () => {
         const some = damage.slice(0, count) as never
         seen.add([...report.damageLines(some, columns)], report.leftOutLine('it', some))
         seen.add([...report.readLossLines(read.slice(0, count) as never, columns)])
-        const alike = read.slice(0, count).map((one) => ({ ...one, path: ['a', one.line % 2] }))
+        const alike = read.slice(0, count).map(({ line, reason }) => ({ line, reason, path: ['a', line % 2] }))
         seen.add([...report.readLossLines(alike as never, columns)])
         seen.add([...report.repairLines(repairs.slice(0, count), columns)])
         if (losses._tag === 'Right') seen.add([...report.lossLines(losses.right.losses.slice(0, count), columns)])
