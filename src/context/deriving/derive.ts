@@ -215,7 +215,7 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
   }
   let total = totalOf(state)
   const now = factorOf(track, state.end)
-  let factor = policy.choose === 'epochs' ? Math.max(track.factor, now) : now
+  let factor = policy.choose === 'epochs' ? Math.max(begun.facts.factor, now) : now
   if (total > roomOf(settings, factor)) {
     // Not kept by the track: the record stands where no call can follow, or the policy chooses anew each time.
     factor = now
@@ -237,7 +237,7 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
 /** What a context is a span of. */
 interface State extends LinePart {
   readonly track: Track
-  readonly begun: LineStart | undefined
+  readonly begun: LineStart
   /** How many messages of the conversation it has read, and where it ends in the record. */
   readonly length: number
   readonly end: number
@@ -325,7 +325,7 @@ const contextOf = (
       return (digest ??= rangeDigest(messages))
     },
     get state() {
-      return state.begun && stateOf(state.begun, track)
+      return stateOf(state.begun, track)
     },
   })
   states.set(context, state)

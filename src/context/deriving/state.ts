@@ -114,7 +114,7 @@ export const resumeTrack = (
     const stored: unknown = JSON.parse(json)
     if (!isObject(stored) || stored['key'] !== keyOf(settings)) return undefined
     const track = trackFrom(stored as unknown as StoredState, view, notes, settings)
-    if (track?.begun !== undefined) track.begun.text = text
+    if (track !== undefined) track.begun.text = text
     return track && broughtTo(track, view, notes)
   } catch {
     return undefined // it names what this record does not have
@@ -139,8 +139,7 @@ const trackFrom = (
   const summaries = stored.summaries.map((at): NumberedSummary => ({ note: notes.at(at) as SummaryNote, at }))
   const last = notes.at(count - 1)
   const track = trackOf(settings, { count, last, counts, applied, base, pages, summaries }, new Map(), {
-    ...{ length, lineFrom: length, recentFrom: length, lastAt, settledTo: lastAt + 1 },
-    ...{ compactAt, declined: { left: stored.declined, price: 0 }, factor, activeFrom, asked },
+    ...{ length, recentFrom: length, lastAt, declined: { left: stored.declined, price: 0 }, activeFrom, asked },
   })
   const { unused, talks } = stored
   const line: EpochLine = {
@@ -166,7 +165,7 @@ const trackFrom = (
     track.heard.messages = Math.max(0, heard - mostRemembered)
     for (let index = track.heard.messages; index < heard; index++) hear(standIn(view.at(index) as Message), track.heard)
   }
-  track.begun = begunOf(track)
+  track.begun = begunOf(track, compactAt, factor)
   return track
 }
 

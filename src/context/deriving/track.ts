@@ -36,7 +36,7 @@ import { placeKey, settling, type LateResults, type Settling } from './settling.
 import { heardNothing, type SaidSoFar } from '../policies/talk.ts'
 import { isSpoken, isSubstantive } from './substantive.ts'
 import { remembering, type Estimator } from '../counting/tokens.ts'
-import { rankOf, Renderer, type KindChanges, type Unit } from './unit.ts'
+import { rankOf, Renderer, type Unit } from './unit.ts'
 
 export interface Settings {
   readonly policy: Policy
@@ -59,26 +59,18 @@ export interface Track {
   /** The results that stand after something else was said. */
   readonly late: LateResults
   readonly notes: ReadNotes
-  /** The moment of the latest compaction. */
-  begun: LineStart | undefined
+  /** The moment of the latest compaction; before the first that of the beginning. */
+  begun: LineStart
   /** Messages of the conversation read so far, where the last of them stands in the record, and those of them that contexts in use may not have seen, from `recentFrom` on. */
   length: number
   lastAt: number
   recent: Message[]
   recentFrom: number
-  /** The tokens up to which the line is not compacted. */
-  compactAt: number
   /** The calls that could follow since the line began, and the tokens that they read together. */
   calls: number
   read: number
   /** What the latest compaction that was not worth its price left, and its price. */
   declined: { readonly left: number; readonly price: number }
-  /** What the estimate is multiplied by in this epoch. */
-  factor: number
-  /** How many messages had been read when the line began. */
-  lineFrom: number
-  /** Up to where the latest compaction shortened anything: what stands before is not changed again if that is not needed. */
-  settledTo: number
   /** What a conversation without tools has said, as far as a compaction has weighed it. */
   readonly heard: SaidSoFar
   /** A few messages of each order of magnitude, to tell another record by. */
@@ -103,8 +95,6 @@ export interface ReadNotes {
   /** So many say of pages what holds from the beginning: the last of them asks for more than was sent before. */
   readonly base: number
   readonly pages: PageFold
-  /** The kinds of pages that they name; replaced, and never changed. */
-  kinds: KindChanges
   readonly summaries: NumberedSummary[]
 }
 
@@ -115,15 +105,13 @@ export interface NumberedSummary {
 }
 
 /** What a track knows when its line begins, as plain data: a state keeps it. */
-export interface Facts {
-  readonly length: number
-  readonly lastAt: number
+export interface Facts extends Pick<Readonly<Track>, 'length' | 'lastAt' | 'activeFrom' | 'asked'> {
+  /** The tokens up to which the line is not compacted. */
   readonly compactAt: number
   /** What the compaction that was not worth its price left. */
   readonly declined: number
+  /** What the estimate is multiplied by in this epoch. */
   readonly factor: number
-  readonly activeFrom: number
-  readonly asked: Track['asked']
   /** Of a conversation without tools, how many messages have been weighed. */
   readonly heard?: number
   readonly unanswered: readonly (readonly [position: number, part: number])[]
@@ -197,13 +185,13 @@ export const compactNow = (
   budget: number,
   open?: Unit,
 ): EpochLine => {
-  const { line, notes, activeFrom, asked } = track
+  const { line, notes, activeFrom, asked, begun } = track
   return compact({
     segments: open === undefined ? line.segments : [...line.segments, showUnit(open)],
     policy,
     budget,
     activeFrom,
-    settledTo: track.settledTo,
+    settledTo: begun.facts.lastAt + 1,
     asked,
     summaries: notes.summaries.map(({ note }) => note),
     record: view,
@@ -236,41 +224,34 @@ const begin = (settings: Settings, notes: Sequence<Note>, base: number, late: La
 }
 
 /** A track that has read nothing, but for what is `known`. */
-export const trackOf = (
-  settings: Settings,
-  notes: Omit<ReadNotes, 'kinds'>,
-  late: LateResults,
-  known: Partial<Track> = {},
-): Track => ({
-  settings,
-  settling: settling(late),
-  line: emptyEpochLine(0, lineRenderer(settings, kindsIn(notes.pages))),
-  late,
-  notes: { ...notes, kinds: kindsIn(notes.pages) },
-  begun: undefined,
-  length: 0,
-  lastAt: -1,
-  recent: [],
-  recentFrom: 0,
-  compactAt: settings.budget,
-  calls: 0,
-  read: 0,
-  declined: { left: 0, price: 0 },
-  factor: 1,
-  lineFrom: 0,
-  settledTo: 0,
-  heard: heardNothing(),
-  samples: new Map(),
-  activeFrom: 0,
-  asked: [-1, -1],
-  ...known,
-})
+export const trackOf = (settings: Settings, notes: ReadNotes, late: LateResults, known: Partial<Track> = {}): Track => {
+  const track: Omit<Track, 'begun'> = {
+    settings,
+    settling: settling(late),
+    line: emptyEpochLine(0, lineRenderer(settings, notes.pages)),
+    late,
+    notes,
+    length: 0,
+    lastAt: -1,
+    recent: [],
+    recentFrom: 0,
+    calls: 0,
+    read: 0,
+    declined: { left: 0, price: 0 },
+    heard: heardNothing(),
+    samples: new Map(),
+    activeFrom: 0,
+    asked: [-1, -1],
+    ...known,
+  }
+  return { ...track, begun: begunOf(track, settings.budget, 1) }
+}
 
-const kindsIn = (pages: PageFold): KindChanges =>
-  new Map([...pages.tagged.keys(), ...pages.pinned].map((position) => [position, kindIn(pages, position) as PageKind]))
-
-const lineRenderer = ({ estimate, recall }: Settings, kinds: KindChanges): Renderer =>
-  new Renderer(remembering(estimate), kinds, recall)
+const lineRenderer = ({ estimate, recall }: Settings, pages: PageFold): Renderer => {
+  const named = [...pages.tagged.keys(), ...pages.pinned]
+  const kinds = new Map(named.map((position) => [position, kindIn(pages, position) as PageKind]))
+  return new Renderer(remembering(estimate), kinds, recall)
+}
 
 /** Read what a view has more. Gives what must be known from the beginning, if something must: late results, or so many notes. */
 const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'late' | number | undefined => {
@@ -300,28 +281,25 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'lat
     const size = tokensOf(track.line)
     track.calls += 1
     track.read += size
-    const { calls, read, declined } = track
+    const { calls, read, declined, begun } = track
     const mustCompact = size > room
-    if (!mustCompact && (size <= track.compactAt || read - calls * declined.left < declined.price)) continue
+    if (!mustCompact && (size <= begun.facts.compactAt || read - calls * declined.left < declined.price)) continue
     const next = compactNow(track, view, settings.policy, room)
     const [left, price] = [tokensOf(next), priceOf(track.line, next)]
     if (!mustCompact && next.talks !== true && read - calls * left < price) {
       track.declined = { left, price }
       continue
     }
-    track.factor = factor
     track.line = next
     track.calls = track.read = 0
     track.declined = { left, price: 0 }
-    track.settledTo = position + 1
-    track.compactAt =
-      next.talks === true ? Math.min(room, left + room * growthOfTalk) : compactAt(left, room, settings.policy)
     // Contexts of the epoch before last are no longer continued from.
-    track.recent = track.recent.slice(track.lineFrom - track.recentFrom)
-    track.recentFrom = track.lineFrom
-    track.lineFrom = track.length
+    track.recent = track.recent.slice(begun.facts.length - track.recentFrom)
+    track.recentFrom = begun.facts.length
     settling.keep(idsIn(next))
-    track.begun = begunOf(track)
+    const highWater =
+      next.talks === true ? Math.min(room, left + room * growthOfTalk) : compactAt(left, room, settings.policy)
+    track.begun = begunOf(track, highWater, factor)
   }
   return annotate(track, view, notes, endOf(view))
 }
@@ -331,8 +309,8 @@ export const idsIn = ({ segments }: EpochLine): readonly string[] =>
   segments.flatMap((segment) => (segment.type === 'unit' ? [...segment.unit.tools.keys()] : []))
 
 /** What a track is at this moment. */
-export const begunOf = (track: Track): LineStart => {
-  const { line, length, lastAt, compactAt, declined, factor, activeFrom, asked, settling, heard } = track
+export const begunOf = (track: Omit<Track, 'begun'>, compactAt: number, factor: number): LineStart => {
+  const { line, length, lastAt, declined, activeFrom, asked, settling, heard } = track
   const { count, counts, applied, base, summaries, pages } = track.notes
   const facts: Facts = {
     ...{ length, lastAt, compactAt, declined: declined.left, factor, activeFrom, asked },
@@ -344,11 +322,11 @@ export const begunOf = (track: Track): LineStart => {
     pinned: [...pages.pinned],
     summaries: summaries.map(({ at }) => at),
   }
-  const isComplete = ![...track.late].some(([call, { position }]) => {
+  const isLateInReach = [...track.late].some(([call, { position }]) => {
     const at = Number.parseInt(call, 10)
     return (at <= lastAt && position > lastAt) || isSaid(line, at) || isSaid(line, position)
   })
-  return { ...allOf(line), facts, isComplete }
+  return { ...allOf(line), facts, isComplete: line.epoch > 0 && !isLateInReach }
 }
 
 /** Whether the message at a position has a line of its own, and is not hidden behind a gap marker. */
@@ -426,29 +404,29 @@ const readReceipts = (track: Track, notes: Sequence<Note>): boolean => {
  */
 const annotate = (track: Track, view: View<Message>, notes: Sequence<Note>, before: number): number | undefined => {
   const { notes: read } = track
-  const { kinds } = read
+  let isRetagged = false
   for (; read.applied < notes.length; read.applied++) {
     const note = notes.at(read.applied) as Note
     if (placeOf(note) > before) break
     if (note.type === 'summary') read.summaries.push({ note, at: read.applied })
     const position = read.applied < read.base ? undefined : foldPage(read.pages, note)
     if (position === undefined) continue
-    read.kinds = kindsIn(read.pages)
+    isRetagged = true
     if (isUnderMinimum(track, view, position)) return read.applied + 1
   }
-  if (read.kinds !== kinds) track.line = { ...track.line, renderer: lineRenderer(track.settings, read.kinds) }
+  if (isRetagged) track.line = { ...track.line, renderer: lineRenderer(track.settings, read.pages) }
   return undefined
 }
 
 /** Whether the line shows less of a position than its kind, which has just changed, allows. */
 const isUnderMinimum = ({ line, lastAt, notes, settings }: Track, view: View<Message>, position: number): boolean => {
-  const kind = notes.kinds.get(position)
+  const kind = kindIn(notes.pages, position)
   if (kind === undefined || position > lastAt || indexIn(view, position) === -1) return false
   const segment = segmentAt(line.segments, line.segments.length, position)
   if (segment === undefined) return false
   // A line in a marker is less than what a rule keeps: a message of its own.
   return segment.type === 'unit'
-    ? rankOf(levelIn(segment, position, lineRenderer(settings, notes.kinds))) > rankOf(minFidelity(kind))
+    ? rankOf(levelIn(segment, position, lineRenderer(settings, notes.pages))) > rankOf(minFidelity(kind))
     : minFidelity(kind) !== 'pointer'
 }
 

@@ -2,6 +2,7 @@
  * Units: what degrades together. A unit is one message, or an assistant's calls with all their results, in order and
  * settled whatever the record looks like there.
  */
+import type { Range } from '../../sequence/index.ts'
 import { user, type Message, type ToolResultPart } from '../../message/index.ts'
 import { degradationPath, minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import { briefOf, tokensAfter, wholeOf, type Brief } from '../showing/brief.ts'
@@ -18,10 +19,7 @@ export interface Page {
   readonly kind: PageKind
 }
 
-export interface Unit {
-  /** Its positions, up to, not including, `to`. */
-  readonly from: number
-  readonly to: number
+export interface Unit extends Range {
   /** Its pages in order, then those of later positions whose results answer its calls. */
   readonly pages: readonly Page[]
   /** What it says at `full`. Empty, if what was recorded can't stand here. */
@@ -80,18 +78,16 @@ export const rankOf = (level: ResidencyLevel): number => ranks.get(level) ?? -1
 
 const ranks: ReadonlyMap<ResidencyLevel, number> = new Map(residencyLevels.map((level, rank) => [level, rank]))
 
-/** What notes have made of pages, by position. */
-export type KindChanges = ReadonlyMap<number, PageKind>
-
 /** Reads units at levels, each once. */
 export class Renderer {
   readonly estimate: Estimator
   /** The tool that markers name. */
   readonly recall: RecallName
-  readonly #retagged: KindChanges
+  /** What notes have made of pages, by position. */
+  readonly #retagged: ReadonlyMap<number, PageKind>
   readonly #frame: number
 
-  constructor(estimate: Estimator, retagged: KindChanges, recall: RecallName) {
+  constructor(estimate: Estimator, retagged: ReadonlyMap<number, PageKind>, recall: RecallName) {
     this.estimate = estimate
     this.recall = recall
     this.#retagged = retagged
