@@ -5,13 +5,12 @@
  */
 import type { Anthropic } from '@anthropic-ai/sdk'
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages'
-import { isLeft, present } from '../../json/index.ts'
-import { codecFaultText } from '../../codecs/fault.ts'
+import { present } from '../../json/index.ts'
 import { type Message, type Part } from '../../message/index.ts'
-import { anthropic, decodeResponse, type AnthropicConversation } from '../../codecs/anthropic/index.ts'
+import { anthropic, decodeResponse } from '../../codecs/anthropic/index.ts'
 import type { Usage } from '../../notes/kit.ts'
-import type { AdapterOptions } from '../adapter.ts'
-import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
+import { messagesOf, toolsBeside, wireOf, type AdapterOptions } from '../adapter.ts'
+import type { BlockType, Model, ModelEvent } from '../model.ts'
 import type { FinishReason } from '../response.ts'
 import { withBreakpoints } from './breakpoints.ts'
 
@@ -33,49 +32,29 @@ export interface AnthropicOptions extends AdapterOptions {
  * @param options the model, and the most tokens of an answer
  */
 export const anthropicModel = (client: Anthropic, options: AnthropicOptions): Model =>
-  Object.freeze({
+  Object.freeze<Model>({
     name: options.name ?? options.model,
     results: 'together',
-    stream: (request: ModelRequest, signal: AbortSignal) => stream(client, options, request, signal),
+    async *stream(request, signal) {
+      const tools = request.tools.map(({ name, description, parameters }) => ({
+        name,
+        input_schema: { type: 'object', ...parameters },
+        ...present({ description }),
+      }))
+      // Content that was read from this format but that the API refuses in a request is written in a form that it accepts.
+      const wire = wireOf(anthropic.encode(request.messages, { exact: false }), options)
+      const body = {
+        max_tokens: options.maxTokens ?? 8192,
+        ...request.parameters,
+        model: options.model,
+        ...(options.cache === false ? wire : withBreakpoints(wire, request.stablePrefix > 0)),
+        ...toolsBeside(request, tools),
+        stream: true,
+      } as unknown as MessageCreateParamsStreaming // `parameters` are the caller's, and the provider checks them
+      const answer = new AnthropicAnswer()
+      for await (const event of await client.messages.create(body, { signal })) yield* answer.take(event)
+    },
   })
-
-async function* stream(
-  client: Anthropic,
-  options: AnthropicOptions,
-  request: ModelRequest,
-  signal: AbortSignal,
-): AsyncGenerator<ModelEvent> {
-  const tools = request.tools.map(({ name, description, parameters }) => ({
-    name,
-    input_schema: { type: 'object', ...parameters },
-    ...present({ description }),
-  }))
-  const given = request.parameters['tools']
-  const body = {
-    max_tokens: options.maxTokens ?? 8192,
-    ...request.parameters,
-    model: options.model,
-    ...wireOf(request, options),
-    // Tools of the provider's own (web search …) stand among the parameters; they are sent beside ours.
-    ...((tools.length > 0 || Array.isArray(given)) && {
-      tools: [...(Array.isArray(given) ? (given as readonly unknown[]) : []), ...tools],
-    }),
-    stream: true,
-  } as unknown as MessageCreateParamsStreaming // `parameters` are the caller's, and the provider checks them
-  const answer = new AnthropicAnswer()
-  for await (const event of await client.messages.create(body, { signal })) yield* answer.take(event)
-}
-
-/** Content that was read from this format but that the API refuses in a request is written in a form that it accepts. */
-const wireOf = (
-  { messages, stablePrefix }: ModelRequest,
-  { onLosses, cache = true }: AnthropicOptions,
-): AnthropicConversation => {
-  const encoded = anthropic.encode(messages, { exact: false })
-  if (isLeft(encoded)) throw new Error(codecFaultText(encoded.left))
-  if (encoded.right.losses.length > 0) onLosses?.(encoded.right.losses)
-  return cache ? withBreakpoints(encoded.right.wire, stablePrefix > 0) : encoded.right.wire
-}
 
 type Fresh = { [field: string]: unknown }
 
@@ -196,9 +175,7 @@ class AnthropicAnswer {
         return block
       }
     })
-    const decoded = decodeResponse({ role: 'assistant', content })
-    if (isLeft(decoded)) throw new Error(codecFaultText(decoded.left))
-    const [message] = decoded.right.messages
+    const [message] = messagesOf(decodeResponse({ role: 'assistant', content }))
     if (message === undefined) throw new Error('the answer has no message')
     if (cut.size === 0) return message
     const parts: Part[] = [...message.content]
