@@ -22,12 +22,3 @@ export const answersOf = <Written>(
   write: (answer: ResultPart, path: Path) => Written | undefined,
 ): Written[] =>
   content.map((answer, index) => write(answer, [...path, 'content', index])).filter((written) => written !== undefined)
-
-/** The parsed JSON of a text; undefined if it is not JSON. */
-export const jsonIn = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

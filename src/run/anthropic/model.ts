@@ -5,7 +5,7 @@
  */
 import type { Anthropic } from '@anthropic-ai/sdk'
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages'
-import { present } from '../../json/index.ts'
+import { jsonIn, present } from '../../json/index.ts'
 import { type Message, type Part } from '../../message/index.ts'
 import { anthropic, decodeResponse } from '../../codecs/anthropic/index.ts'
 import type { Usage } from '../../notes/kit.ts'
@@ -168,12 +168,10 @@ class AnthropicAnswer {
       const block = this.#blocks[index] ?? {}
       const input = this.#inputs[index] ?? ''
       if (input === '') return block
-      try {
-        return { ...block, input: JSON.parse(input) as unknown }
-      } catch {
-        cut.set(place, input)
-        return block
-      }
+      const value = jsonIn(input)
+      if (value !== undefined) return { ...block, input: value }
+      cut.set(place, input)
+      return block
     })
     const [message] = messagesOf(decodeResponse({ role: 'assistant', content }))
     if (message === undefined) throw new Error('the answer has no message')
