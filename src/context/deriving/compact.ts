@@ -5,7 +5,7 @@ import type { SummaryNote } from '../../notes/kit.ts'
 import { residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import { degrade, measure } from '../policies/degrade.ts'
 import { fittingBriefs, type Brief } from '../showing/brief.ts'
-import { activeFits, fillRoom } from '../policies/fit.ts'
+import { activeFits, fillRoom, keptFits } from '../policies/fit.ts'
 import {
   emptyEpochLine,
   extend,
@@ -374,13 +374,6 @@ const isPressed = (compaction: Compaction): boolean => {
   const [markerTokens] = markerSizes(segments, renderer)
   return !activeFits({ candidates: candidatesOf(slotsOf(segments, compaction, false)), budget, markerTokens })
 }
-
-/** Whether what the policy keeps fits as it is, beside the least of all else. */
-const keptFits = (selection: Selection): boolean =>
-  measure(
-    selection,
-    selection.candidates.map(({ kept, level, levels }) => (kept ? level : (levels.at(-1) ?? level))),
-  ) <= selection.budget
 
 /** The most and the least that a marker takes here, by the estimator at hand. */
 const markerSizes = (

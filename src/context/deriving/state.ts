@@ -6,7 +6,7 @@
  * what the line then says is in it, too, so a state never gives another context than the record does: one that is of
  * another record, policy, budget or version, damaged, or older than an erasure, is as good as none.
  */
-import { isObject } from '../../json/index.ts'
+import { isObject, present } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import { user, type Message } from '../../message/index.ts'
 import { standIn } from '../../message/kit.ts'
@@ -77,8 +77,7 @@ const textOf = ({ line, segments, messages, facts }: LineStart, { heard, notes }
   const stored: StoredState = {
     key,
     epoch,
-    ...(unused && { unused }),
-    ...(talks && { talks }),
+    ...present({ unused, talks }),
     ...facts,
     segments: line.segments.slice(0, segments).map((segment): StoredSegment => {
       const { from, to } = segment
@@ -142,11 +141,7 @@ const trackFrom = (
     ...{ length, recentFrom: length, lastAt, declined: { left: stored.declined, price: 0 }, activeFrom, asked },
   })
   const { unused, talks } = stored
-  const line: EpochLine = {
-    ...emptyEpochLine(stored.epoch, track.line.renderer),
-    ...(unused && { unused }),
-    ...(talks && { talks }),
-  }
+  const line: EpochLine = { ...emptyEpochLine(stored.epoch, track.line.renderer), ...present({ unused, talks }) }
   const given = new Map<string, number>()
   for (const segment of stored.segments) {
     const made = segmentFrom(segment, view, notes, track)

@@ -67,8 +67,6 @@ interface Facts {
   readonly shown: Map<string, RenderedUnit>
   /** What cuts take, by level and step: a search asks for the same ones again and again. */
   readonly cuts: Map<string, number>
-  brief?: Brief
-  hidden?: HiddenEntries
 }
 
 /** A level at which something of the content is shown. */
@@ -197,21 +195,22 @@ export class Renderer {
   }
 
   /** What a marker says of a unit. */
-  hidden(unit: Unit): HiddenEntries {
-    const facts = this.factsOf(unit)
-    if (facts.hidden !== undefined) return facts.hidden
+  readonly hidden: (unit: Unit) => HiddenEntries = once((unit) => {
     const { from, to, pages } = unit
     const kinds = new Map<PageKind, number>()
     for (const page of pages) if (page.position < to) countKind(kinds, this.kindOf(page))
-    const tokens = facts.messages.reduce((sum, message) => sum + this.estimate(message), 0)
-    return (facts.hidden = { from, to, kinds, tokens })
-  }
+    const tokens = this.factsOf(unit).messages.reduce((sum, message) => sum + this.estimate(message), 0)
+    return { from, to, kinds, tokens }
+  })
 
   /** What a unit says in a line of a marker. */
-  brief(unit: Unit): Brief {
-    const said = () => unit.said.map(({ message, page }) => ({ message, position: page.position }))
-    return (this.factsOf(unit).brief ??= briefOf(said(), unit, this.#count))
-  }
+  readonly brief: (unit: Unit) => Brief = once((unit) =>
+    briefOf(
+      unit.said.map(({ message, page }) => ({ message, position: page.position })),
+      unit,
+      this.#count,
+    ),
+  )
 
   /** A unit as a marker holds all of it; undefined if that can't be. */
   whole(unit: Unit): Brief | undefined {

@@ -113,39 +113,24 @@ class AnthropicAnswer {
     }
   }
 
-  *#delta(at: number, delta: Fresh): Generator<ModelEvent> {
+  *#delta(at: number, { type, ...fields }: Fresh): Generator<ModelEvent> {
     const block = this.#blocks[at]
     if (block === undefined) throw new Error(`the stream speaks of a block that never began (${at})`)
     const index = this.#offset + at
-    switch (delta['type']) {
-      case 'text_delta':
-        yield { type: 'text_delta', index, block: 'text', text: grow(block, 'text', delta['text']) }
-        return
-      case 'thinking_delta':
-        yield { type: 'reasoning_delta', index, block: 'reasoning', text: grow(block, 'thinking', delta['thinking']) }
-        return
-      case 'signature_delta':
-        yield { type: 'signature_delta', index, block: 'reasoning', text: grow(block, 'signature', delta['signature']) }
-        return
-      case 'input_json_delta': {
-        const text = String(delta['partial_json'])
-        this.#inputs[at] += text
-        if (typeOf(block) === 'tool_call') yield { type: 'arguments_delta', index, block: 'tool_call', text }
-        return
-      }
-      case 'citations_delta':
-        block['citations'] = [
-          ...((block['citations'] as readonly unknown[] | null | undefined) ?? []),
-          delta['citation'],
-        ]
-        return
-      default: {
-        // A kind of delta that came later: its fields are those of the block.
-        const { type: _, ...fields } = delta
-        for (const [field, value] of Object.entries(fields)) {
-          if (typeof value === 'string') grow(block, field, value)
-          else block[field] = value
-        }
+    if (type === 'input_json_delta') {
+      const text = String(fields['partial_json'])
+      this.#inputs[at] += text
+      if (typeOf(block) === 'tool_call') yield { type: 'arguments_delta', index, block: 'tool_call', text }
+    } else if (type === 'citations_delta') {
+      const before = (block['citations'] as readonly unknown[] | null | undefined) ?? []
+      block['citations'] = [...before, fields['citation']]
+    } else {
+      // The fields of a delta are those of its block, also of a kind of delta that came later.
+      const told = deltas.get(type)
+      for (const [field, value] of Object.entries(fields)) {
+        const before = block[field]
+        block[field] = typeof before === 'string' && typeof value === 'string' ? before + value : value
+        if (told !== undefined && typeof value === 'string') yield { ...told, index, text: value }
       }
     }
   }
@@ -185,13 +170,16 @@ class AnthropicAnswer {
   }
 }
 
-/** Text added to a field, and given back. */
-const grow = (block: Fresh, field: string, piece: unknown): string => {
-  const text = String(piece)
-  const before = block[field]
-  block[field] = (typeof before === 'string' ? before : '') + text
-  return text
-}
+/** The deltas that readers are told of. */
+const deltas: ReadonlyMap<
+  unknown,
+  | { readonly type: 'text_delta'; readonly block: 'text' }
+  | { readonly type: 'reasoning_delta' | 'signature_delta'; readonly block: 'reasoning' }
+> = new Map([
+  ['text_delta', { type: 'text_delta', block: 'text' }],
+  ['thinking_delta', { type: 'reasoning_delta', block: 'reasoning' }],
+  ['signature_delta', { type: 'signature_delta', block: 'reasoning' }],
+] as const)
 
 const typeOf = ({ type }: Fresh): BlockType => {
   if (type === 'text') return 'text'
