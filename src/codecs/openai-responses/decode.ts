@@ -17,28 +17,10 @@ import { decodeWire, lossesBeside } from '../admit.ts'
 import { fitsCallId, fitsName } from '../call-ids.ts'
 import type { DecodeFault } from '../fault.ts'
 import type { Decoded, Loss } from '../codec.ts'
-import type {
-  Message,
-  Part,
-  ReasoningPart,
-  ResultPart,
-  Role,
-  ToolCallPart,
-  ToolResultPart,
-} from '../../message/index.ts'
+import type { Message, ReasoningPart, ResultPart, Role, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { isAgentsItem } from '../openai-agents/items.ts'
-import {
-  contentOf,
-  isText,
-  ItemReading,
-  readingOf,
-  speakers,
-  messageOf,
-  text,
-  textsIn,
-  type KeptMeta,
-} from '../items-reading.ts'
-import { keep, type Fresh } from '../residual.ts'
+import { contentOf, isText, ItemReading, readingOf, speakers, messageOf, text, textsIn } from '../items-reading.ts'
+import { keep } from '../residual.ts'
 import { sourceOf, type Resolved } from '../source.ts'
 import * as items from './items.ts'
 import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } from './kinds.ts'
@@ -161,30 +143,6 @@ const readSpoken = (role: Role, wire: JsonObject, said: string | readonly Json[]
     role,
     parts,
     difference(wire, items.messageItem(role, ''), as, parts.length === 0 ? [] : ['content']),
-  )
-}
-
-/**
- * What a message of the assistant says. The first part holds what the item has beside its content, under `item`, and
- * all of them what they have beside their text, under `part`; a message of a string is one part without a mark.
- */
-const readSaid = (wire: JsonObject, said: string | readonly Json[]): readonly Part[] => {
-  if (typeof said === 'string')
-    return [text(said, difference({ item: wire }, { item: items.messageItem('assistant', said) }))]
-  if (said.length === 0) return [raw(wire)]
-  const usual = items.messageItem('assistant', said) // the content is the same, so it is no difference
-  return readIn(wire, 'content', () =>
-    readEach(said, (each, index) => {
-      const part = anObject(each)
-      const kept = (written: Fresh = part): KeptMeta =>
-        index === 0
-          ? difference({ item: wire, part }, { item: usual, part: written }, 'message')
-          : difference({ part }, { part: written }, 'more')
-      if (isText(part)) return text(part.text, kept(items.outputText(part.text)))
-      if (part['type'] === 'refusal' && typeof part['refusal'] === 'string')
-        return freeze({ type: 'refusal', text: part['refusal'], ...kept(items.refusalText(part['refusal'])) } as const)
-      return freeze({ type: 'provider', provider: format, raw: part, ...kept() } as const)
-    }),
   )
 }
 
@@ -340,5 +298,5 @@ const readAnswer = (answer: Json | undefined, { output }: CallKind): Answer => {
   return answer === undefined ? { content: [], as: 'none' } : { content: [raw(answer)], as: 'raw' }
 }
 
-const { difference, raw } = readingOf(format)
+const { difference, raw, readSaid } = readingOf({ ...items, format, ofString: undefined, ofOne: 'message' })
 const { freeze } = Object
