@@ -61,10 +61,8 @@ export const isText = (wire: JsonObject): wire is JsonObject & { readonly text: 
 /** What is kept with a message or a part. */
 export type KeptMeta = { readonly meta?: Meta }
 
-/** A text. */
 export const text = (value: string, kept: KeptMeta = {}): TextPart => freeze({ type: 'text', text: value, ...kept })
 
-/** A message. */
 export const messageOf = (role: Role, content: readonly Part[], kept: KeptMeta = {}): Message =>
   freeze({ role, content: freeze(content), ...kept })
 

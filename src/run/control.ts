@@ -25,13 +25,7 @@ export class Control {
   readonly #outside: AbortSignal | undefined
   /** Called once at the next signal. */
   onCut: (() => void) | undefined
-  readonly #onOutside = (): void =>
-    void this.interrupt({
-      behavior: 'discard',
-      message: undefined,
-      reason: 'The run was cancelled.',
-      stop: 'cancelled',
-    })
+  readonly #onOutside = (): void => void this.cancel()
 
   constructor(timeout: number, outside: AbortSignal | undefined, released: () => void) {
     this.#released = released
@@ -55,6 +49,11 @@ export class Control {
     this.onCut?.()
     if (cut.stop !== undefined) this.#released()
     return true
+  }
+
+  /** End the run. Nothing of the answer that streams is kept, unless it is said so. */
+  cancel(reason = 'The run was cancelled.', behavior: InterruptBehavior = 'discard'): boolean {
+    return this.interrupt({ behavior, message: undefined, reason, stop: 'cancelled' })
   }
 
   #timeOut(reason: string): void {

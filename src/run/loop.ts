@@ -5,9 +5,8 @@
  * recorded leaves it as a delta. At every moment at which it can end, the deltas so far make a settled record.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, snapshot, ownField, hasOwn, present } from '../json/index.ts'
+import { isLeft, left, right, snapshot, ownField, hasOwn, present, type JsonObject } from '../json/index.ts'
 import type { HistoryDelta, View } from '../history/index.ts'
-import type { JsonObject } from '../json/index.ts'
 import {
   settle,
   toolCall,
@@ -145,8 +144,7 @@ export class Loop {
 
   /** @param begun takes the handlers that have begun */
   async #begin(begun: RunHandler[]): Promise<void> {
-    const stop = (reason: string): void =>
-      void this.#control.interrupt({ behavior: 'saveMarked', message: undefined, reason, stop: 'cancelled' })
+    const stop = (reason: string): void => void this.#control.cancel(reason, 'saveMarked')
     for (const [index, handler] of this.#options.handlers.entries()) {
       if (handler.begin === undefined) continue
       const asked = askHandler(() => handler.begin?.(stop), Infinity) // it may wait for a lease

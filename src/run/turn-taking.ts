@@ -89,8 +89,7 @@ export class TurnTaking {
       this.#stopped = true
       // One that is lost before the run of the turn has begun is asked for again: nobody has cancelled anything.
       if (this.#going !== undefined) this.#going.cancel()
-      else if (this.#isRunning || !isLost)
-        control.interrupt({ behavior: 'saveMarked', message: undefined, reason, stop: 'cancelled' })
+      else if (this.#isRunning || !isLost) control.cancel(reason, 'saveMarked')
     })
     if (isLeft(held)) return held
     this.#lease = held.right

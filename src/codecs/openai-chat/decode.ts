@@ -33,7 +33,6 @@ import { sourceOf } from '../source.ts'
 
 export const format = 'openai-chat'
 
-/** How long a call id may be. */
 export const longestCallId = 40
 
 /** Decode `messages`: an array, or a request or response body that has one. */

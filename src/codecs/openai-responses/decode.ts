@@ -267,7 +267,6 @@ const readOutput = (wire: JsonObject, kind: CallKind, reading: Reading): ToolRes
   return freeze({ type: 'tool_result', callId, content: freeze(content), ...(isError && { isError }), ...kept })
 }
 
-/** The id of the call that is answered. */
 const answeredCallId = (wire: JsonObject, kind: CallKind, { localShell }: Reading): string => {
   const named = wire[kind.outputId]
   if (typeof named === 'string') return named
