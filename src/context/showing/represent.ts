@@ -157,12 +157,12 @@ const shortPart = (part: Part, recorded: MessageContext, shorten: Shorten): Part
   switch (part.type) {
     case 'text':
     case 'refusal':
-      return saying(part, { text: shorten.text(part.text) })
+      return saying(part, 'text', shorten.text(part.text))
     case 'tool_call':
-      return saying(part, { arguments: shortArguments(part.arguments, shorten.argument) })
+      return saying(part, 'arguments', shortArguments(part.arguments, shorten.argument))
     case 'tool_result': {
       const said = shorten.result(part)
-      return saying(part, isOneText(part, said) ? {} : { content: [text(said)] })
+      return saying(part, 'content', isOneText(part, said) ? part.content : [text(said)])
     }
     case 'image':
     case 'file':
@@ -198,12 +198,14 @@ const lengthOf = (part: Part): number => {
 /** An attachment stays as long as texts of so many characters do: about the tokens of an image. */
 const attachmentLength = 6000
 
-/** A part that says something else, without what belongs to the exact original; the part itself, if nothing changes. */
-const saying = <P extends Part>(part: P, fields: Partial<P>): P =>
-  editMessage(part, (draft) => {
-    delete draft.meta
-    Object.assign(draft, fields)
-  })
+/** A part with another text in a field, without what belongs to the exact original; the part itself, if nothing changes. */
+const saying = <P extends Part, Field extends keyof P>(part: P, field: Field, said: P[Field]): P =>
+  part.meta === undefined && part[field] === said
+    ? part
+    : editMessage(part, (draft) => {
+        delete draft.meta
+        draft[field] = said
+      })
 
 const isOneText = ({ content }: ToolResultPart, said: string): boolean => {
   const [only] = content
