@@ -18,7 +18,7 @@ export interface RunLeaseOptions {
   readonly clock?: Clock
 }
 
-type LeaseLost = Extract<LeaseSessionFault, { readonly _tag: 'LeaseLost' }>
+export type LeaseLost = Extract<LeaseSessionFault, { readonly _tag: 'LeaseLost' }>
 
 /** A lease that a run holds. */
 export interface RunLease {

@@ -419,7 +419,7 @@ class Recording {
       this.#under(() => this.#session.append({ messages, notes: [...notes, ...done()] }, { operation, expectedLen })())
     let answer = await add(close)
     // The same delta of an earlier try may have had a journal where this one has none, or none where it has one.
-    if (isMismatch(answer)) {
+    if (isLeft(answer) && answer.left._tag === 'OperationMismatch') {
       const other = await add(close.length > 0 ? [] : [{ type: 'journal', step: operation, closed: true }])
       if (!isLeft(other)) answer = other
     }
@@ -478,8 +478,6 @@ const redacting = (session: RecordingSession, redactor: Redactor): RecordingSess
     session.note((given.type === 'journal' ? redactor.quiet : redactor).note(given), options)
   return Object.create(session, { append: { value: append }, note: { value: note } }) as RecordingSession
 }
-
-const isMismatch = (answer: Answer): boolean => isLeft(answer) && answer.left._tag === 'OperationMismatch'
 
 /** The answer as the journal has it: without its content, where that was written block by block. */
 const answerOf = (message: Message, { blocks }: Step): JsonObject => {

@@ -17,7 +17,7 @@ import { nextOf } from './inputs/decide.ts'
 import { answerTo, inputsIn, type Input } from './inputs/input.ts'
 import { launchRun, type Over, type RunSettings, type RunStream, type Start } from './launch.ts'
 import { noUsage, type RunResult, type StopReason } from './result.ts'
-import { heldBy, type RunLease, type RunLeaseOptions } from './run-lease.ts'
+import { heldBy, type LeaseLost, type RunLease, type RunLeaseOptions } from './run-lease.ts'
 import { recordingUnder, type SessionHandlerOptions } from './session-handler.ts'
 import { noteInput, openAnswer, startAgain, startTurn, type Anew, type Continuation } from './starting.ts'
 
@@ -34,8 +34,6 @@ const glance = 100
 /** How often to decide anew where writers that hold no lease come between. */
 const tries = 100
 
-type LostFault = Extract<LeaseSessionFault, { readonly _tag: 'LeaseLost' }>
-
 export class TurnTaking {
   readonly #session: Session
   readonly #settings: RunSettings
@@ -49,7 +47,7 @@ export class TurnTaking {
   /** Whether the run of the turn has started. */
   #isRunning = false
   #stopped = false
-  #lost: Either<LostFault, never> | undefined
+  #lost: Either<LeaseLost, never> | undefined
   #finished: Promise<void> | undefined
 
   constructor(session: Session, settings: RunSettings, continuation: Continuation, taking: Taking) {
@@ -276,7 +274,7 @@ const stateAfter = (reason: StopReason): 'answered' | 'waiting' | 'failed' | 'ca
 
 const isLost = (
   fault: Extract<RunFailure, { readonly _tag: 'HandlerFailed' }>,
-): fault is typeof fault & { readonly cause: LostFault } =>
+): fault is typeof fault & { readonly cause: LeaseLost } =>
   (fault.cause as { readonly _tag?: unknown } | undefined)?._tag === 'LeaseLost'
 
 const leaseOf = ({ holder, ttl, clock }: Taking): RunLeaseOptions => present({ holder, ttl, clock })
