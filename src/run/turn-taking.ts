@@ -19,7 +19,7 @@ import { launchRun, type Over, type RunSettings, type RunStream, type Start } fr
 import { noUsage, type RunResult, type StopReason } from './result.ts'
 import { heldBy, type LeaseLost, type RunLease, type RunLeaseOptions } from './run-lease.ts'
 import { recordingUnder, type SessionHandlerOptions } from './session-handler.ts'
-import { noteInput, openAnswer, startAgain, startTurn, type Anew, type Continuation } from './starting.ts'
+import { appendHere, openAnswer, startAgain, startTurn, type Anew, type Continuation } from './starting.ts'
 
 /** Why nothing was started. */
 export type StartFault = LeaseSessionFault | PairingFault | InputMismatch
@@ -207,12 +207,12 @@ export class TurnTaking {
     })
   }
 
-  note(note: InputNote): Promise<Either<WriteFault, Anew | void>> {
-    return noteInput(this.#session, note, this.#lease)
+  note(note: InputNote): Promise<Either<WriteFault, Anew | undefined>> {
+    return appendHere(this.#session, this.#lease, { messages: [], notes: [note] })
   }
 
   /** Put an input into the queue. */
-  queue(id: string, message: Message): Promise<Either<WriteFault, Anew | void>> {
+  queue(id: string, message: Message): Promise<Either<WriteFault, Anew | undefined>> {
     return this.note({ type: 'input', id, state: 'queued', message: message as unknown as JsonObject })
   }
 
