@@ -485,8 +485,7 @@ const answerOf = (message: Message, { blocks }: Step): JsonObject => {
     .toSorted(([a], [b]) => a - b)
     .flatMap(([, { part }]) => (part === undefined ? [] : [part as unknown as Json]))
   const { content, ...rest } = message
-  const same =
-    jsonEqual(said, content as unknown as Json) && ![...blocks.values()].some(({ part }) => part === undefined)
+  const same = jsonEqual(said, content) && ![...blocks.values()].some(({ part }) => part === undefined)
   return (same ? rest : message) as unknown as JsonObject
 }
 

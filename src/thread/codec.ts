@@ -95,7 +95,7 @@ export const encodeThread = (messages: Sequence<Message>): ThreadItem[] => {
     const message = standIn(given)
     const items = itemsOf(message)
     const [again, ...others] = messagesOf(items)
-    const exact = others.length === 0 && jsonEqual((again ?? null) as unknown as Json, message as unknown as Json)
+    const exact = others.length === 0 && jsonEqual(again ?? null, message)
     const alone: boolean = exact && !joins(items[0], open)
     history.push(...(alone ? items : carrying(message)))
     open = alone ? openOf(message) : undefined
@@ -293,7 +293,7 @@ const lacking = (part: Part, item: Item, isFirst: boolean): JsonObject => {
   const said = asObject(partOf((isFirst ? bare : item) as Item) as unknown as Json)
   const lacks: { [field: string]: Json } = {}
   for (const [field, value] of Object.entries(part as unknown as JsonObject)) {
-    if (Object.hasOwn(said, field) && jsonEqual(said[field] as Json, value)) continue
+    if (Object.hasOwn(said, field) && jsonEqual(said[field], value)) continue
     lacks[field] = value
   }
   return lacks

@@ -11,7 +11,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { rangeDigest, type Note } from '../../notes/kit.ts'
-import { type Json, jsonEqual, left, right, optionsOf, type OptionNames } from '../../json/index.ts'
+import { jsonEqual, left, right, optionsOf, type OptionNames } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import type { Range, Sequence } from '../../sequence/index.ts'
 import type { Message, Settled } from '../../message/index.ts'
@@ -337,7 +337,7 @@ const prefixOf = (state: State, messages: Sequence<Message>, previous: SentConte
   const before = states.get(previous)
   let prefix = before?.line.items === state.line.items ? Math.min(before.messages, state.messages) : 0
   for (; prefix < messages.length && prefix < previous.messages.length; prefix++)
-    if (!jsonEqual(messages.at(prefix) as unknown as Json, previous.messages.at(prefix) as unknown as Json)) break
+    if (!jsonEqual(messages.at(prefix), previous.messages.at(prefix))) break
   return prefix
 }
 

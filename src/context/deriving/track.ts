@@ -5,7 +5,7 @@
  * model call can follow: after a user message, or when every call has its result. So it does not matter how often, or
  * with which earlier context, contexts are derived: the same record, notes and options give the same one.
  */
-import { isLeft, jsonEqual, type Json } from '../../json/index.ts'
+import { isLeft, jsonEqual } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import { settle, type Message } from '../../message/index.ts'
 import { standIn } from '../../message/kit.ts'
@@ -31,7 +31,6 @@ import type { RecallName } from '../showing/marker.ts'
 import { markedAs } from '../policies/marks.ts'
 import type { Policy } from '../policies/policy.ts'
 import { countWhile, endOf, indexIn } from './positions.ts'
-import type { SourcedMessage } from './source.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
 import { heardNothing, type SaidSoFar } from '../policies/talk.ts'
 import { isSpoken, isSubstantive } from './substantive.ts'
@@ -342,13 +341,9 @@ const isSaid = ({ segments }: EpochLine, position: number): boolean => {
  */
 const priceOf = (line: EpochLine, next: EpochLine): number => {
   let same = 0
-  while (same < next.items.length && isSame(line.items[same]?.message, (next.items[same] as SourcedMessage).message))
-    same += 1
+  while (same < next.items.length && jsonEqual(line.items[same]?.message, next.items[same]?.message)) same += 1
   return timesRead * (tokensOf(next) - (next.sums[same] as number))
 }
-
-const isSame = (one: Message | undefined, other: Message): boolean =>
-  one === other || (one !== undefined && jsonEqual(one as unknown as Json, other as unknown as Json))
 
 /** A token that is written costs as much as about twelve that are read; less than half of that lost the least. */
 const timesRead = 5
