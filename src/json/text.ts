@@ -20,10 +20,10 @@ export interface JsonTextProblem {
   readonly found: string
 }
 
-/** The value of JSON text; undefined if it is not JSON. */
+/** The value of JSON text; undefined if it is not JSON. See `isPolluted`. */
 export const jsonIn = (text: string): unknown => {
   try {
-    return parseText(text)
+    return bare(parseText(text))
   } catch {
     return undefined
   }
