@@ -81,13 +81,6 @@ export class Control {
     return cut
   }
 
-  /** The same, where it is known that something came in. */
-  takeCut(): Interrupt {
-    const cut = this.cut()
-    if (cut === undefined) throw new Error('nothing was cut')
-    return cut
-  }
-
   /**
    * Before a run ends by itself: what came in at the last moment and makes it go on. Without such a thing nothing comes
    * in any more.

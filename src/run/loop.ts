@@ -209,7 +209,7 @@ export class Loop {
       const partial = new PartialAnswer()
       const asked =
         left === undefined ? await this.#ask(partial) : { response: this.#admitted(left.response), held: [] }
-      if (asked === 'cut') return await this.#cut(this.#control.takeCut(), partial)
+      if (asked === 'cut') return await this.#cut(this.#control.cut() as Interrupt, partial) // one came in
 
       const { response, held } = asked
       const calls = callsOf(response.message)

@@ -140,9 +140,10 @@ export const follow = (
   base = 0,
   late: LateResults = new Map(),
 ): Track => {
-  const track = begin(settings, notes, base, late)
-  readReceipts(track, notes)
-  return advanceOrRestart(track, view, notes)
+  const pages = noPages()
+  for (let index = 0; index < base; index++) foldPage(pages, notes.at(index) as Note)
+  const read: ReadNotes = { count: 0, last: undefined, counts: [], applied: 0, base, pages, summaries: [] }
+  return broughtTo(trackOf(settings, read, late), view, notes) as Track // of one that has read nothing, nothing must change
 }
 
 /** The track of an earlier context, advanced to the end of a view; undefined if it is of another record, or must change. */
@@ -164,11 +165,8 @@ export const continueTrack = (
 }
 
 /** A track of a record, brought to the end of a view; undefined where it must begin again from the beginning. */
-export const broughtTo = (track: Track, view: View<Message>, notes: Sequence<Note>): Track | undefined =>
-  readReceipts(track, notes) ? advanceOrRestart(track, view, notes) : undefined
-
-/** A track at the end of a view: itself, or one that knows from the beginning what it had to know. */
-const advanceOrRestart = (track: Track, view: View<Message>, notes: Sequence<Note>): Track => {
+export const broughtTo = (track: Track, view: View<Message>, notes: Sequence<Note>): Track | undefined => {
+  if (!readReceipts(track, notes)) return undefined
   const again = advance(track, view, notes)
   if (again === undefined) return track
   return again === 'late'
@@ -213,13 +211,6 @@ export const roomOf = ({ budget, reserved }: Settings, factor: number): number =
 export const segmentAt = (segments: readonly Segment[], count: number, position: number): Segment | undefined => {
   const found = segments[countWhile(count, (index) => (segments[index] as Segment).from <= position) - 1]
   return found !== undefined && position < found.to ? found : undefined
-}
-
-/** A track that has read nothing. */
-const begin = (settings: Settings, notes: Sequence<Note>, base: number, late: LateResults): Track => {
-  const pages = noPages()
-  for (let index = 0; index < base; index++) foldPage(pages, notes.at(index) as Note)
-  return trackOf(settings, { count: 0, last: undefined, counts: [], applied: 0, base, pages, summaries: [] }, late)
 }
 
 /** A track that has read nothing, but for what is `known`. */
