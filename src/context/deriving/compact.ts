@@ -5,7 +5,7 @@ import type { SummaryNote } from '../../notes/kit.ts'
 import { residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import { degrade, measure } from '../policies/degrade.ts'
 import { fittingBriefs, type Brief } from '../showing/brief.ts'
-import { activeFits, fillRoom, keptFits } from '../policies/fit.ts'
+import { activeFits, fillRoom, keptFits, sum } from '../policies/fit.ts'
 import {
   emptyEpochLine,
   extend,
@@ -317,7 +317,6 @@ const unitSlot = (segment: ShownUnit, compaction: Compaction, before: Unit | und
     },
   }
   const place = (choice: Choice): PlacedSegment => {
-    if (choice === 'full') return { segment, as: segment, briefs: none }
     if (choice === 'pointer') return { segment, as: undefined, briefs: none }
     if (choice === 'structured' && inMarker) return { segment, as: undefined, briefs: briefsOf(unit, renderer) }
     const as = cutAs(choice) ?? { level: choice as ShownLevel }
@@ -428,5 +427,3 @@ const gapOf = (hidden: readonly PlacedSegment[], { gaps, renderer }: Compaction)
 /** A range whose lines did not change keeps its marker: what was sent of it stays cached. */
 const isAsBefore = (one: PlacedSegment | undefined): boolean =>
   one?.segment.type === 'gap' && one.briefs.length > 0 && one.briefs === one.segment.briefs
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)

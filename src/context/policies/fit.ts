@@ -124,17 +124,11 @@ export const packWindow = (selection: Selection, order: readonly number[]): read
     if (!isOutside(candidate) || isProtected(candidate)) continue
     const room = budget - unused - now.without(index)
     const isWhole = tokensIn(candidates, index) <= room
-    if (isWhole || !isUsed(now.total, budget)) raise(now, index, candidate, budget - unused)
+    if (isWhole || now.total < enough * budget) raise(now, index, candidate, budget - unused)
     if (!isWhole) break
   }
   return now.levels
 }
-
-/**
- * Whether so much of a room is enough, so that the first that does not fit need not be cut. A cut changes with every call, and
- * what a provider's cache holds with it.
- */
-const isUsed = (tokens: number, room: number): boolean => tokens >= enough * room
 
 /** Choices with what remains up to `goal` given to the newest that fell: whole, or as much of it as fits. */
 export const fillRoom = (selection: Selection, from: readonly Choice[], goal: number): readonly Choice[] => {
@@ -185,10 +179,13 @@ const tokensIn = (candidates: readonly Candidate[], index: number): number => {
 const gives = (candidate: Candidate): boolean =>
   candidate.active && !candidate.kept && !isProtected(candidate) && candidate.messages.length > 0
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
+export const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
 
 const largestShare = 1 / 8
-/** A little more than what must be used, for lines that take less than was set aside for them. */
+/**
+ * So much of a room is enough, so that the first that does not fit need not be cut: a cut changes with every call, and what
+ * a provider's cache holds with it. A little more than what must be used, for lines that take less than was set aside.
+ */
 const enough = 0.92
 const shareOfRules = 1 / 3
 /** Less than this says nothing but that something was cut. */
