@@ -12,17 +12,10 @@ import {
   type JsonObject,
 } from '../../json/index.ts'
 import { decodeWire } from '../admit.ts'
+import { isOnePlainText } from '../content.ts'
 import type { DecodeFault } from '../fault.ts'
 import type { Decoded } from '../codec.ts'
-import type {
-  Message,
-  Part,
-  ReasoningPart,
-  ResultPart,
-  Role,
-  ToolCallPart,
-  ToolResultPart,
-} from '../../message/index.ts'
+import type { Message, ReasoningPart, ResultPart, Role, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { contentOf, isText, ItemReading, readingOf, speakers, messageOf, text, textsIn } from '../items-reading.ts'
 import { sourceOf } from '../source.ts'
 import * as items from './items.ts'
@@ -68,12 +61,10 @@ const readSpoken = (role: Role, wire: JsonObject, said: string | readonly Json[]
   const written = items.messageItem(items.speakerOf(role), '')
   if (typeof said === 'string') return messageOf(role, [text(said)], difference(wire, written, undefined, ['content']))
   const parts = readIn(wire, 'content', () => readEach(said, (part) => readPart(anObject(part), true)))
-  return messageOf(role, parts, difference(wire, written, isOnePlainText(parts) ? 'parts' : undefined, ['content']))
+  // One plain text would be written as a string, and no part as none at all.
+  const as = parts.length === 0 || isOnePlainText(parts) ? 'parts' : undefined
+  return messageOf(role, parts, difference(wire, written, as, ['content']))
 }
-
-/** One plain text would be written as a string, and no part as none at all. */
-const isOnePlainText = (parts: readonly Part[]): boolean =>
-  parts.length === 0 || (parts.length === 1 && parts[0]?.type === 'text' && parts[0].meta === undefined)
 
 const readPart = (wire: JsonObject, isSpoken: boolean): ResultPart => {
   if (isText(wire)) return text(wire.text, difference(wire, items.inputText(wire.text)))

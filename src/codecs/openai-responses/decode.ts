@@ -14,6 +14,7 @@ import {
   ownFields,
 } from '../../json/index.ts'
 import { decodeWire, lossesBeside } from '../admit.ts'
+import { isOnePlainText } from '../content.ts'
 import { fitsCallId, fitsName } from '../call-ids.ts'
 import type { DecodeFault } from '../fault.ts'
 import type { Decoded, Loss } from '../codec.ts'
@@ -152,11 +153,7 @@ const readParts = (
   mayHoldAudio: boolean,
 ): { readonly parts: ResultPart[]; readonly as?: 'parts' } => {
   const parts = readEach(list, (part) => readPart(anObject(part), mayHoldAudio))
-  const [only] = parts
-  return {
-    parts,
-    ...(parts.length === 1 && only?.type === 'text' && ownField(only, 'meta') === undefined && { as: 'parts' }),
-  }
+  return { parts, ...(isOnePlainText(parts) && { as: 'parts' }) }
 }
 
 const readPart = (wire: JsonObject, mayHoldAudio: boolean): ResultPart => {
