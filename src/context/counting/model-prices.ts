@@ -42,10 +42,12 @@ export interface ModelPrices extends ModelRates {
  */
 export const pricesOf = (model: string): ModelPrices | undefined => {
   const name = model.toLowerCase().slice(model.lastIndexOf('/') + 1)
-  const known = Object.keys(modelPrices).filter(
-    (other) => name.startsWith(other) && /^(?:-(?:2|0|preview|latest).*)?$/.test(name.slice(other.length)),
-  )
-  return modelPrices[known.toSorted((a, b) => b.length - a.length)[0] ?? '']
+  for (let end = name.length; end > 0; end = name.lastIndexOf('-', end - 1)) {
+    const known = name.slice(0, end)
+    if (Object.hasOwn(modelPrices, known) && /^(?:-(?:2|0|preview|latest).*)?$/.test(name.slice(end)))
+      return modelPrices[known]
+  }
+  return undefined
 }
 
 /** The prices of cached and other tokens, in tokens of plain input. */
