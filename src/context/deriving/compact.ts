@@ -317,6 +317,7 @@ const unitSlot = (segment: ShownUnit, compaction: Compaction, before: Unit | und
     },
   }
   const place = (choice: Choice): PlacedSegment => {
+    if (choice === 'full') return { segment, as: segment, briefs: none }
     if (choice === 'pointer') return { segment, as: undefined, briefs: none }
     if (choice === 'structured' && inMarker) return { segment, as: undefined, briefs: briefsOf(unit, renderer) }
     const as = cutAs(choice) ?? { level: choice as ShownLevel }
