@@ -5,6 +5,7 @@ export { Recording } from './recording.ts'
 export {
   type DecodedRow,
   type EncodedRow,
+  UnreadRows,
   decodeRow,
   encodeRow,
   erasedBody,

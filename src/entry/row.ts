@@ -10,8 +10,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { blockIdOf, isBlockId, rowLeaf, type BlockId, type Hash, type RowContent } from '../proof/kit.ts'
 import type { History } from '../history/index.ts'
-import { appendText, type Fill } from '../history/kit.ts'
-import { historySentences } from '../history/fault.ts'
+import { appendChunk, appendText, chunkLength, type ChunkText, type Fill } from '../history/kit.ts'
+import { historySentences, type TextFault } from '../history/fault.ts'
 import { sentenceOf } from '../task/index.ts'
 import {
   arrayOf,
@@ -219,15 +219,27 @@ export const takeMessage = (
   bytes: ReadonlyMap<BlockId, Uint8Array>,
   check: (message: unknown) => unknown = checkMessage,
 ): string | undefined => {
-  let fills: readonly Fill[]
-  try {
-    fills = mapEach(blocks, (block) => fillOf(block, getFrom(bytes, block.id) as Uint8Array)) // the caller has found them all
-  } catch {
-    return 'a block of the row is not the text that it stands for'
-  }
-  const added = appendText(history, text, { page, fills, check })
-  return isLeft(added) ? sentenceOf(historySentences(textOfMessageFault), added.left) : undefined
+  const fills = fillsOf(blocks, bytes)
+  if (isLeft(fills)) return fills.left
+  const added = appendText(history, text, { page, fills: fills.right, check })
+  return isLeft(added) ? textFaultText(added.left) : undefined
 }
+
+/** The texts that are in blocks: the caller has found them all. */
+const fillsOf = (
+  blocks: readonly TakenOut[],
+  bytes: ReadonlyMap<BlockId, Uint8Array>,
+): Either<string, readonly Fill[]> => {
+  if (blocks.length === 0) return noFills
+  try {
+    return right(mapEach(blocks, (block) => fillOf(block, getFrom(bytes, block.id) as Uint8Array)))
+  } catch {
+    return left('a block of the row is not the text that it stands for')
+  }
+}
+
+/** Why the text of a message can't be read. */
+const textFaultText = (fault: TextFault): string => sentenceOf(historySentences(textOfMessageFault), fault)
 
 /**
  * Decode a stored row for `takeRow`, which takes nothing else: whoever carries it in between can't change it.
@@ -259,15 +271,95 @@ export const takeRow = (
   hash: Hash,
 ): Either<string, Uint8Array> => {
   const content = ReadRow.content(row)
-  const { blocks } = row
+  const reason = againstBlocks(row, bytes, hash) ?? takeMessage(history, row, bytes)
+  return reason === undefined ? right(rowLeaf(content, hash)) : left(reason)
+}
+
+/** Why the blocks of a row are not those that it names. */
+const againstBlocks = (
+  { blocks }: DecodedRow,
+  bytes: ReadonlyMap<BlockId, Uint8Array>,
+  hash: Hash,
+): string | undefined => {
   for (let index = 0; index < blocks.length; index++) {
     const { id, key } = blocks[index] as TakenOut
     const found = key === undefined ? getFrom(bytes, id) : undefined // what is encrypted has its own tag
-    if (found !== undefined && blockIdOf(found, hash) !== id) return left(`block ${id} is not what was appended`)
+    if (found !== undefined && blockIdOf(found, hash) !== id) return `block ${id} is not what was appended`
   }
-  const reason = takeMessage(history, row, bytes)
-  return reason === undefined ? right(rowLeaf(content, hash)) : left(reason)
+  return undefined
 }
+
+/**
+ * Stored rows on their way into an empty history. Full chunks of messages are not parsed before they are read; what the
+ * last messages say is read by `end`.
+ */
+export class UnreadRows {
+  readonly #history: History<Message>
+  readonly #errorOf: (position: number, reason: string) => unknown
+  #texts = emptyList<ChunkText>()
+
+  /**
+   * @param history the history to append to
+   * @param errorOf gives the error that a read of a message throws, if its text is no message
+   */
+  constructor(history: History<Message>, errorOf: (position: number, reason: string) => unknown) {
+    this.#history = history
+    this.#errorOf = errorOf
+  }
+
+  /**
+   * Append the message of a stored row, and compute the leaf of its text.
+   *
+   * Cost    a digest of the row and of each text that is in a block
+   *
+   * @param unread the rows before it
+   * @param row what `readRow` gave
+   * @param bytes the blocks of the row, by id
+   * @param hash the hash function: SHA-256
+   * @returns the leaf; or why the message could not be appended
+   * @throws TypeError if `readRow` did not give the row
+   */
+  static take(
+    unread: UnreadRows,
+    row: DecodedRow,
+    bytes: ReadonlyMap<BlockId, Uint8Array>,
+    hash: Hash,
+  ): Either<string, Uint8Array> {
+    const content = ReadRow.content(row)
+    const problem = againstBlocks(row, bytes, hash)
+    if (problem !== undefined) return left(problem)
+    const fills = fillsOf(row.blocks, bytes)
+    if (isLeft(fills)) return fills
+    if (unread.#texts.length === chunkLength) {
+      const errorOf = unread.#errorOf
+      appendChunk(unread.#history, unread.#texts, {
+        check: checkMessage,
+        errorOf: (fault) => errorOf(fault.position, textFaultText(fault)),
+      })
+      unread.#texts = emptyList()
+    }
+    unread.#texts[unread.#texts.length] = { text: row.text, page: row.page, fills: fills.right }
+    return right(rowLeaf(content, hash))
+  }
+
+  /**
+   * Append the last messages.
+   *
+   * @param unread all rows
+   * @returns the position of a message that could not be appended, and why; undefined if all were
+   */
+  static end(unread: UnreadRows): { readonly position: number; readonly reason: string } | undefined {
+    const { length } = unread.#texts
+    for (let index = 0; index < length; index++) {
+      const { text, page, fills } = unread.#texts[index] as ChunkText
+      const added = appendText(unread.#history, text, { page, fills, check: checkMessage })
+      if (isLeft(added)) return { position: unread.#history.len, reason: textFaultText(added.left) }
+    }
+    unread.#texts = emptyList()
+    return undefined
+  }
+}
+freeze(UnreadRows)
 
 /** The private name of what `readRow` gives: the row that it was decoded from, as it was then. */
 class ReadRow extends ReturnsArgument {
@@ -299,6 +391,7 @@ class ReadRow extends ReturnsArgument {
 const messageKey = '"message":'
 
 const noBlocks: readonly TakenOut[] = freeze([])
+const noFills = right<never, readonly Fill[]>(freeze([]))
 const getFrom: <Key, Value>(map: ReadonlyMap<Key, Value>, key: Key) => Value | undefined = bindMethod(Map.prototype.get)
 
 const plainEnvelopes = new OwnMap<string, Pick<DecodedRow, 'page' | 'tagged'>>()
