@@ -220,22 +220,33 @@ export const takeMessage = (
   check: (message: unknown) => unknown = checkMessage,
 ): string | undefined => {
   const fills = fillsOf(blocks, bytes)
-  if (isLeft(fills)) return fills.left
-  const added = appendText(history, text, { page, fills: fills.right, check })
+  if (fills === undefined) return notItsText
+  const added = appendText(history, text, { page, fills, check })
   return isLeft(added) ? textFaultText(added.left) : undefined
 }
 
-/** The texts that are in blocks: the caller has found them all. */
-const fillsOf = (
+const notItsText = 'a block of the row is not the text that it stands for'
+
+/** The texts that are in blocks, which the caller has all found; undefined if one of them is no text. */
+const fillsOf = (blocks: readonly TakenOut[], bytes: ReadonlyMap<BlockId, Uint8Array>): readonly Fill[] | undefined => {
+  try {
+    return mapEach(blocks, (block) => fillOf(block, getFrom(bytes, block.id) as Uint8Array))
+  } catch {
+    return undefined
+  }
+}
+
+/** Copies of the blocks that a row names: nobody else can change them before they are read. */
+const copiesOf = (
   blocks: readonly TakenOut[],
   bytes: ReadonlyMap<BlockId, Uint8Array>,
-): Either<string, readonly Fill[]> => {
-  if (blocks.length === 0) return noFills
-  try {
-    return right(mapEach(blocks, (block) => fillOf(block, getFrom(bytes, block.id) as Uint8Array)))
-  } catch {
-    return left('a block of the row is not the text that it stands for')
+): ReadonlyMap<BlockId, Uint8Array> => {
+  const copies = new OwnMap<BlockId, Uint8Array>()
+  for (let index = 0; index < blocks.length; index++) {
+    const { id } = blocks[index] as TakenOut
+    copies.set(id, new Bytes(getFrom(bytes, id) as Uint8Array))
   }
+  return copies
 }
 
 /** Why the text of a message can't be read. */
@@ -326,10 +337,10 @@ export class UnreadRows {
     hash: Hash,
   ): Either<string, Uint8Array> {
     const content = ReadRow.content(row)
-    const problem = againstBlocks(row, bytes, hash)
+    const { text, page, blocks } = row
+    const own = blocks.length === 0 ? bytes : copiesOf(blocks, bytes)
+    const problem = againstBlocks(row, own, hash)
     if (problem !== undefined) return left(problem)
-    const fills = fillsOf(row.blocks, bytes)
-    if (isLeft(fills)) return fills
     if (unread.#texts.length === chunkLength) {
       const errorOf = unread.#errorOf
       appendChunk(unread.#history, unread.#texts, {
@@ -338,7 +349,8 @@ export class UnreadRows {
       })
       unread.#texts = emptyList()
     }
-    unread.#texts[unread.#texts.length] = { text: row.text, page: row.page, fills: fills.right }
+    const fills = blocks.length === 0 ? none : () => fillsOf(blocks, own)
+    unread.#texts[unread.#texts.length] = { text, page, fills }
     return right(rowLeaf(content, hash))
   }
 
@@ -352,8 +364,11 @@ export class UnreadRows {
     const { length } = unread.#texts
     for (let index = 0; index < length; index++) {
       const { text, page, fills } = unread.#texts[index] as ChunkText
-      const added = appendText(unread.#history, text, { page, fills, check: checkMessage })
-      if (isLeft(added)) return { position: unread.#history.len, reason: textFaultText(added.left) }
+      const given = fills()
+      const position = unread.#history.len
+      if (given === undefined) return { position, reason: notItsText }
+      const added = appendText(unread.#history, text, { page, fills: given, check: checkMessage })
+      if (isLeft(added)) return { position, reason: textFaultText(added.left) }
     }
     unread.#texts = emptyList()
     return undefined
@@ -391,7 +406,9 @@ class ReadRow extends ReturnsArgument {
 const messageKey = '"message":'
 
 const noBlocks: readonly TakenOut[] = freeze([])
-const noFills = right<never, readonly Fill[]>(freeze([]))
+const noFills: readonly Fill[] = freeze([])
+const none: ChunkText['fills'] = () => noFills
+const Bytes = Uint8Array // taken when this module loads
 const getFrom: <Key, Value>(map: ReadonlyMap<Key, Value>, key: Key) => Value | undefined = bindMethod(Map.prototype.get)
 
 const plainEnvelopes = new OwnMap<string, Pick<DecodedRow, 'page' | 'tagged'>>()

@@ -96,8 +96,12 @@ export interface ChunkText {
   readonly text: string
   /** The page kind of the message. */
   readonly page: PageKind
-  /** Texts to put in before the message is read. */
-  readonly fills: readonly Fill[]
+  /**
+   * Gives the texts to put in. It is called when the message is read.
+   *
+   * @returns the texts; undefined if one of them can't be read
+   */
+  readonly fills: () => readonly Fill[] | undefined
 }
 
 /** How the messages of a chunk are read. */
@@ -145,13 +149,13 @@ class UnreadChunk<M> implements Chunk<M> {
   readonly #start: number
   readonly #reader: ChunkReader
   #texts: readonly string[]
-  #fills: readonly (readonly Fill[])[]
+  #fills: readonly ChunkText['fills'][]
   #messages: readonly Immutable<M>[] | undefined
 
   constructor(start: number, given: readonly ChunkText[], { check, errorOf }: ChunkReader) {
     const codes = emptyList<number>()
     const texts = emptyList<string>()
-    const fills = emptyList<readonly Fill[]>()
+    const fills = emptyList<ChunkText['fills']>()
     for (let index = 0; index < given.length; index++) {
       const one = given[index] as ChunkText
       codes[index] = codeOf(one.page)
@@ -174,8 +178,16 @@ class UnreadChunk<M> implements Chunk<M> {
     const { check, errorOf } = this.#reader
     const messages = emptyList<Immutable<M>>()
     for (let index = 0; index < chunkLength; index++) {
-      const fills = this.#fills[index] as readonly Fill[]
-      const read = readText<M>(this.#start + index, this.#texts[index] as string, fills, check)
+      const position = this.#start + index
+      const fills = (this.#fills[index] as ChunkText['fills'])()
+      if (fills === undefined)
+        throw errorOf({
+          _tag: 'UnrecordableMessage',
+          position,
+          path: [],
+          reason: 'lacks a text that was taken out of it',
+        })
+      const read = readText<M>(position, this.#texts[index] as string, fills, check)
       // What `check` throws says nothing of the message: the stack may be at its end.
       if (isLeft(read)) throw read.left._tag === 'CallbackThrew' ? read.left.cause : errorOf(read.left)
       messages[index] = read.right

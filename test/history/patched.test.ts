@@ -101,9 +101,9 @@ const given = () => ({
   chunk: Array.from({ length: chunkLength }, (_, at) => ({
     text: at === 0 ? '{"in":["",{"b":1}]}' : `${at}`,
     page: 'plan' as const,
-    fills: at === 0 ? [{ path: ['in', 0], text: 'filled' }] : [],
+    fills: () => (at === 0 ? [{ path: ['in', 0], text: 'filled' }] : []),
   })),
-  noChunk: Array.from({ length: chunkLength }, () => ({ text: '{', page: 'plan' as const, fills: [] })),
+  noChunk: Array.from({ length: chunkLength }, () => ({ text: '{', page: 'plan' as const, fills: () => [] })),
 })
 
 /** Every call, in order; what each gave, or that it threw. Nothing here uses a built-in that may be patched. */

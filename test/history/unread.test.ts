@@ -14,7 +14,7 @@ const kindAt = (position: number): PageKind => pageKinds[position % 6] as PageKi
 const textAt = (position: number): ChunkText => ({
   text: JSON.stringify(item(position)),
   page: kindAt(position),
-  fills: [],
+  fills: () => [],
 })
 const positions = (from: number, to: number): readonly number[] =>
   Array.from({ length: to - from }, (_, index) => from + index)
@@ -113,7 +113,11 @@ it('what was parsed is frozen, and the texts are those that were given at the ti
 })
 
 it('texts that were taken out are put in, and nothing else is', () => {
-  const filling = (text: unknown) => ({ text: '{"at":0,"in":[""]}', page: 'plan', fills: [{ path: ['in', 0], text }] })
+  const filling = (text: unknown) => ({
+    text: '{"at":0,"in":[""]}',
+    page: 'plan',
+    fills: () => [{ path: ['in', 0], text }],
+  })
   const filled = unread(1, (text, position) => (position === 1 ? (filling('said') as ChunkText) : text))
   expect(filled.history.view().at(1)).toEqual({ at: 0, in: ['said'] })
   for (const live of [new Date(0), ['x'], 1, undefined]) {
@@ -128,28 +132,32 @@ describe('a text that is no message', () => {
     ['no JSON', '{"at":'],
     ['half a pair', '"\\ud800"'],
     ['no item', '1'],
-  ])('%s: each read of its chunk throws the error that names it, and all else goes on', (_, text) => {
-    const { history, read } = unread(3, (given, position) => (position === bad ? { ...given, text } : given))
-    const view = history.view()
-    expect(view.length).toBe(3 * chunkLength)
-    for (const attempt of [
-      () => view.at(bad),
-      () => view.at(chunkLength),
-      () => view.toArray(),
-      () => view.messages,
-      () => [...view],
-      () => createHistory<Item>({ from: view.slice(0, bad) }),
-    ]) {
-      expect(attempt).toThrow(RangeError)
-      expect(attempt).toThrow(`"position":${bad}`)
-    }
-    expect(view.slice(0, chunkLength).toArray()).toEqual(positions(0, chunkLength).map(item))
-    expect(view.slice(-chunkLength).toArray()).toEqual(positions(2 * chunkLength, 3 * chunkLength).map(item))
-    expect(view.pages.toArray()).toEqual(positions(0, 3 * chunkLength).map(kindAt))
-    expect(history.append(item(3 * chunkLength))).toBe(3 * chunkLength)
-    expect(history.view().at(-1)).toEqual(item(3 * chunkLength))
-    expect(read.count).toBeGreaterThan(0)
-  })
+    ['a text of a block that is none', '{}', () => undefined],
+  ])(
+    '%s: each read of its chunk throws the error that names it, and all else goes on',
+    (_, text, fills: ChunkText['fills'] = () => []) => {
+      const { history, read } = unread(3, (given, position) => (position === bad ? { ...given, text, fills } : given))
+      const view = history.view()
+      expect(view.length).toBe(3 * chunkLength)
+      for (const attempt of [
+        () => view.at(bad),
+        () => view.at(chunkLength),
+        () => view.toArray(),
+        () => view.messages,
+        () => [...view],
+        () => createHistory<Item>({ from: view.slice(0, bad) }),
+      ]) {
+        expect(attempt).toThrow(RangeError)
+        expect(attempt).toThrow(`"position":${bad}`)
+      }
+      expect(view.slice(0, chunkLength).toArray()).toEqual(positions(0, chunkLength).map(item))
+      expect(view.slice(-chunkLength).toArray()).toEqual(positions(2 * chunkLength, 3 * chunkLength).map(item))
+      expect(view.pages.toArray()).toEqual(positions(0, 3 * chunkLength).map(kindAt))
+      expect(history.append(item(3 * chunkLength))).toBe(3 * chunkLength)
+      expect(history.view().at(-1)).toEqual(item(3 * chunkLength))
+      expect(read.count).toBeGreaterThan(0)
+    },
+  )
   it('is no reason where the check itself threw: the next read tries again', () => {
     let isTired = true
     const history = createHistory<Item>()
