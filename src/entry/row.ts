@@ -159,10 +159,10 @@ export const erasedBody = (message: Message, { page, tagged }: Pick<DecodedRow, 
  * @returns the parts of the row; or the reason why the body is not a row
  */
 export const decodeRow = (body: string): Either<string, DecodedRow> => {
-  const start = indexIn(body, messageKey) // before the message nothing has this key: paths are lists
+  const start = indexIn(body, messageKey)
   if (start === -1 || body[body.length - 1] !== '}') return left('is not a stored message')
   const envelope = sliceText(body, 0, start)
-  const text = sliceText(body, start + messageKey.length, -1)
+  const text = messageText(body)
   const plain = plainEnvelopes.get(envelope)
   if (plain !== undefined) return right({ page: plain.page, tagged: plain.tagged, text, blocks: noBlocks })
   let found: { readonly page?: unknown; readonly tag?: unknown; readonly blocks?: unknown }
@@ -180,6 +180,9 @@ export const decodeRow = (body: string): Either<string, DecodedRow> => {
   freezeParsed(blocks)
   return right({ page: kind, tagged: tag !== undefined, text, blocks: blocks as readonly TakenOut[] })
 }
+
+/** The message in the body of a row. Before it nothing has its key: paths are lists. */
+const messageText = (body: string): string => sliceText(body, indexIn(body, messageKey) + messageKey.length, -1)
 
 /**
  * Whether the body of a row is written as `encodeRow` writes it: nothing else beside the message, and no key of a block.
@@ -337,20 +340,21 @@ export class UnreadRows {
     hash: Hash,
   ): Either<string, Uint8Array> {
     const content = ReadRow.content(row)
-    const { text, page, blocks } = row
+    const { page, blocks } = row
     const own = blocks.length === 0 ? bytes : copiesOf(blocks, bytes)
     const problem = againstBlocks(row, own, hash)
     if (problem !== undefined) return left(problem)
     if (unread.#texts.length === chunkLength) {
       const errorOf = unread.#errorOf
       appendChunk(unread.#history, unread.#texts, {
+        textOf: messageText,
         check: checkMessage,
         errorOf: (fault) => errorOf(fault.position, textFaultText(fault)),
       })
       unread.#texts = emptyList()
     }
     const fills = blocks.length === 0 ? none : () => fillsOf(blocks, own)
-    unread.#texts[unread.#texts.length] = { text, page, fills }
+    unread.#texts[unread.#texts.length] = { stored: content.body, page, fills }
     return right(rowLeaf(content, hash))
   }
 
@@ -363,11 +367,11 @@ export class UnreadRows {
   static end(unread: UnreadRows): { readonly position: number; readonly reason: string } | undefined {
     const { length } = unread.#texts
     for (let index = 0; index < length; index++) {
-      const { text, page, fills } = unread.#texts[index] as ChunkText
+      const { stored, page, fills } = unread.#texts[index] as ChunkText
       const given = fills()
       const position = unread.#history.len
       if (given === undefined) return { position, reason: notItsText }
-      const added = appendText(unread.#history, text, { page, fills: given, check: checkMessage })
+      const added = appendText(unread.#history, messageText(stored), { page, fills: given, check: checkMessage })
       if (isLeft(added)) return { position, reason: textFaultText(added.left) }
     }
     unread.#texts = emptyList()

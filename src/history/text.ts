@@ -90,10 +90,10 @@ export const appendText = <M>(
   return right(record(log, message, kind))
 }
 
-/** A message of a chunk that is given as JSON text. */
+/** A message of a chunk that is given as text. */
 export interface ChunkText {
-  /** The message as JSON. */
-  readonly text: string
+  /** The stored text, which has the message in it. */
+  readonly stored: string
   /** The page kind of the message. */
   readonly page: PageKind
   /**
@@ -106,6 +106,13 @@ export interface ChunkText {
 
 /** How the messages of a chunk are read. */
 export interface ChunkReader {
+  /**
+   * Gives the message of a stored text.
+   *
+   * @param stored the stored text
+   * @returns the message as JSON
+   */
+  readonly textOf: (stored: string) => string
   /** Checks a message, as for `appendText`. */
   readonly check: (message: unknown) => unknown
   /**
@@ -152,19 +159,19 @@ class UnreadChunk<M> implements Chunk<M> {
   #fills: readonly ChunkText['fills'][]
   #messages: readonly Immutable<M>[] | undefined
 
-  constructor(start: number, given: readonly ChunkText[], { check, errorOf }: ChunkReader) {
+  constructor(start: number, given: readonly ChunkText[], { textOf, check, errorOf }: ChunkReader) {
     const codes = emptyList<number>()
     const texts = emptyList<string>()
     const fills = emptyList<ChunkText['fills']>()
     for (let index = 0; index < given.length; index++) {
       const one = given[index] as ChunkText
       codes[index] = codeOf(one.page)
-      texts[index] = one.text
+      texts[index] = one.stored
       fills[index] = one.fills
     }
     this.kinds = fromCodes(codes)
     this.#start = start
-    this.#reader = { check, errorOf }
+    this.#reader = { textOf, check, errorOf }
     this.#texts = texts
     this.#fills = fills
     freeze(this)
@@ -175,7 +182,7 @@ class UnreadChunk<M> implements Chunk<M> {
   }
 
   #read(): readonly Immutable<M>[] {
-    const { check, errorOf } = this.#reader
+    const { textOf, check, errorOf } = this.#reader
     const messages = emptyList<Immutable<M>>()
     for (let index = 0; index < chunkLength; index++) {
       const position = this.#start + index
@@ -187,7 +194,7 @@ class UnreadChunk<M> implements Chunk<M> {
           path: [],
           reason: 'lacks a text that was taken out of it',
         })
-      const read = readText<M>(position, this.#texts[index] as string, fills, check)
+      const read = readText<M>(position, textOf(this.#texts[index] as string), fills, check)
       // What `check` throws says nothing of the message: the stack may be at its end.
       if (isLeft(read)) throw read.left._tag === 'CallbackThrew' ? read.left.cause : errorOf(read.left)
       messages[index] = read.right

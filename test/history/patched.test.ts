@@ -99,11 +99,11 @@ const given = () => ({
   ],
   spelled: '{"role":"user","content":[{"type":"text","text":""},{"type":"text","text":"b"}]}',
   chunk: Array.from({ length: chunkLength }, (_, at) => ({
-    text: at === 0 ? '{"in":["",{"b":1}]}' : `${at}`,
+    stored: at === 0 ? '{"in":["",{"b":1}]}' : `${at}`,
     page: 'plan' as const,
     fills: () => (at === 0 ? [{ path: ['in', 0], text: 'filled' }] : []),
   })),
-  noChunk: Array.from({ length: chunkLength }, () => ({ text: '{', page: 'plan' as const, fills: () => [] })),
+  noChunk: Array.from({ length: chunkLength }, () => ({ stored: '{', page: 'plan' as const, fills: () => [] })),
 })
 
 /** Every call, in order; what each gave, or that it threw. Nothing here uses a built-in that may be patched. */
@@ -134,7 +134,11 @@ const calls = (of: ReturnType<typeof given>, out: unknown[]): void => {
   for (const delta of { __proto__: null, [symbolIterator]: () => deltas(of) } as unknown as Iterable<typeof of.delta>)
     call(() => applyDelta(stepped, delta))
   const unread = createHistory<unknown>()
-  const reader = { check: () => undefined, errorOf: () => new TypeError('no message') }
+  const reader = {
+    textOf: (stored: string) => stored,
+    check: () => undefined,
+    errorOf: () => new TypeError('no message'),
+  }
   call(() => appendChunk(unread, of.chunk, reader))
   call(() => unread.view().at(0))
   call(() => appendChunk(unread, of.noChunk, reader))

@@ -12,18 +12,21 @@ interface Item {
 const item = (at: number): Item => ({ at, in: [`${at}`, 'ünï 🙂'] })
 const kindAt = (position: number): PageKind => pageKinds[position % 6] as PageKind
 const textAt = (position: number): ChunkText => ({
-  text: JSON.stringify(item(position)),
+  stored: `>${JSON.stringify(item(position))}`,
   page: kindAt(position),
   fills: () => [],
 })
 const positions = (from: number, to: number): readonly number[] =>
   Array.from({ length: to - from }, (_, index) => from + index)
 
+const textOf = (stored: string): string => stored.slice(1)
+
 /** A history of so many chunks, and how many of its messages were checked: each is when it is read. */
 const unread = (chunks: number, change: (text: ChunkText, position: number) => ChunkText = (text) => text) => {
   const history = createHistory<Item>()
   const read = { count: 0 }
   const reader: ChunkReader = {
+    textOf,
     check: (message) => {
       read.count += 1
       return typeof message === 'object' ? undefined : 'no item'
@@ -102,9 +105,9 @@ describe('a chunk is parsed', () => {
 it('what was parsed is frozen, and the texts are those that were given at the time', () => {
   const history = createHistory<Item>()
   const texts = positions(0, chunkLength).map(textAt)
-  const reader = { check: () => undefined, errorOf: () => new Error('unread') }
+  const reader = { textOf, check: () => undefined, errorOf: () => new Error('unread') }
   appendChunk(history, texts, reader)
-  Object.assign(texts[0] as object, { text: '"changed"', page: 'plan' })
+  Object.assign(texts[0] as object, { stored: '"changed"', page: 'plan' })
   texts.length = 0
   reader.check = () => 'changed' as never
   expectItems(history, chunkLength)
@@ -114,7 +117,7 @@ it('what was parsed is frozen, and the texts are those that were given at the ti
 
 it('texts that were taken out are put in, and nothing else is', () => {
   const filling = (text: unknown) => ({
-    text: '{"at":0,"in":[""]}',
+    stored: '>{"at":0,"in":[""]}',
     page: 'plan',
     fills: () => [{ path: ['in', 0], text }],
   })
@@ -136,7 +139,9 @@ describe('a text that is no message', () => {
   ])(
     '%s: each read of its chunk throws the error that names it, and all else goes on',
     (_, text, fills: ChunkText['fills'] = () => []) => {
-      const { history, read } = unread(3, (given, position) => (position === bad ? { ...given, text, fills } : given))
+      const { history, read } = unread(3, (given, position) =>
+        position === bad ? { ...given, stored: `>${text}`, fills } : given,
+      )
       const view = history.view()
       expect(view.length).toBe(3 * chunkLength)
       for (const attempt of [
@@ -164,7 +169,7 @@ describe('a text that is no message', () => {
     const check = (): undefined => {
       if (isTired) throw new EvalError('no stack left')
     }
-    appendChunk(history, positions(0, chunkLength).map(textAt), { check, errorOf: () => new Error('unread') })
+    appendChunk(history, positions(0, chunkLength).map(textAt), { textOf, check, errorOf: () => new Error('unread') })
     expect(() => history.view().at(0)).toThrow(EvalError)
     isTired = false
     expectItems(history, chunkLength)
