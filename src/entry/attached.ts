@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { BlockId } from '../proof/kit.ts'
-import { arrayOf, emptyList, indexIn, isLeft, left, OwnSet, right } from '../json/index.ts'
+import { arrayOf, emptyList, exec, isLeft, left, OwnSet, right } from '../json/index.ts'
 import type { Message, Part } from '../message/index.ts'
 import type { BlockStore, BlockFault, StoreFaultOf } from '../store/index.ts'
 import { sameBlocks } from '../store/kit.ts'
@@ -34,20 +34,14 @@ const addAttachments = (content: Message['content'], found: BlockId[], known: Se
 }
 
 /**
- * Whether a message may have attachments, from its JSON text: it then contains `"block"`, or escapes a letter that needs none.
+ * Whether a message may have attachments, from its JSON text: it then has the word `"block"`, perhaps with escaped letters.
  *
  * @param text the message as JSON
  * @returns false if it has none
  */
-export const mayAttach = (text: string): boolean => {
-  if (indexIn(text, '"block"') !== -1) return true
-  for (let at = indexIn(text, unicode); at !== -1; at = indexIn(text, unicode, at + 1))
-    if ((text[at + unicode.length] as string) >= '2') return true
-  return false
-}
+export const mayAttach = (text: string): boolean => exec(blockWord, text) !== null
 
-/** The escapes of the first 256 characters begin with it. `JSON.stringify` escapes only those below 0x20. */
-const unicode = '\\u00'
+const blockWord = /"block"|\\u006/ // each letter of it is between 0x60 and 0x6f
 
 /**
  * The blocks that a store does not have, read from another store.

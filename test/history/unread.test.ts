@@ -193,6 +193,7 @@ it('only whole chunks are appended, to a history of whole chunks', () => {
   // A tail that is full is a whole chunk.
   for (let position = chunkLength + 1; position < 2 * chunkLength; position++)
     history.append(item(position), kindAt(position))
+  expectItems(history, 2 * chunkLength)
   appendChunk(history, positions(2 * chunkLength, 3 * chunkLength).map(textAt), reader)
   expectItems(history, 3 * chunkLength)
 })

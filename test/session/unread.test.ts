@@ -146,6 +146,7 @@ describe('a row of another writer that is no message', () => {
     ['has another role', noMessage, 'role'],
   ])('is found when it is read, or one of its chunk, if it is not: it %s', async (_, body, reason) => {
     const store = await made(body, 300)
+    await ok(verifySession(store, 's')) // it is what was appended
     const session = await ok(openSession(store, 's'))
     for (const read of [
       () => session.view().at(bad),
