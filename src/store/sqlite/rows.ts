@@ -23,6 +23,7 @@ interface Base {
 
 /** A row as a list of its columns: SQLite makes one quicker than an object. */
 type RawRow = readonly [position: number, place: unknown, body: unknown, at: unknown, salt: unknown, erased: unknown]
+type RawNode = readonly [position: number, node: Uint8Array]
 
 export class Rows {
   readonly #segment: StatementSync
@@ -46,6 +47,7 @@ export class Rows {
     this.#nodes = db.prepare(
       'select id & 4294967295 as position, node from row where id between (? << 32) + ? and (? << 32) + ? - 1',
     )
+    this.#nodes.setReturnArrays(true)
     this.#place = db.prepare('select place from row where id = (? << 32) + ?')
     this.#sql = statements(db)
   }
@@ -107,17 +109,14 @@ export class Rows {
     const first = positions.reduce((least, position) => Math.min(least, position))
     const last = positions.reduce((most, position) => Math.max(most, position))
     if (last - first >= 2 * positions.length) return positions.map((position) => this.#node(segment, position))
-    const found = new Map<number, Uint8Array>()
+    const found: (Uint8Array | undefined)[] = Array.from({ length: last + 1 - first })
     // SQLite may give the row 0 again for each row of a damaged page: what does not come in order is not there.
     let before = -1
     for (const { segment: owner, from, to } of this.#stretches(segment, first, last + 1))
-      for (const { position, node } of this.#nodes.all(owner, from, owner, to) as unknown as readonly {
-        readonly position: number
-        readonly node: Uint8Array
-      }[])
-        if (position > before) found.set((before = position), node)
+      for (const [position, node] of this.#nodes.all(owner, from, owner, to) as unknown as readonly RawNode[])
+        if (position > before) found[(before = position) - first] = node
     return positions.map((position) => {
-      const node = found.get(position)
+      const node = found[position - first]
       if (node === undefined) throw new Damaged(position, 'its row is missing')
       return nodeIn(position, node)
     })
@@ -137,11 +136,9 @@ export class Rows {
   #node(segment: number, position: number): Uint8Array {
     const [stretch] = this.#stretches(segment, position, position + 1)
     const owner = stretch?.segment ?? segment
-    const [found] = this.#nodes.all(owner, position, owner, position + 1) as unknown as readonly {
-      readonly node: Uint8Array
-    }[]
+    const [found] = this.#nodes.all(owner, position, owner, position + 1) as unknown as readonly RawNode[]
     if (found === undefined) throw new Damaged(position, 'its row is missing')
-    return nodeIn(position, found.node)
+    return nodeIn(position, found[1])
   }
 
   /** Throws Damaged, where a segment is not as it was made: what is appended to it might not be found again. */
