@@ -7,6 +7,7 @@ import { rowIn } from '../rules/stored.ts'
 import type { StoredRow } from '../port/row.ts'
 import { preparedAll } from './prepared.ts'
 import { fits } from './sum.ts'
+import type { Writer } from './writer.ts'
 
 /** A stretch of positions, and the segment that holds their rows. */
 export interface Stretch {
@@ -30,13 +31,15 @@ export class Rows {
   readonly #nodes: StatementSync
   readonly #place: StatementSync
   readonly #sql: ReturnType<typeof statements>
-  readonly #writing: () => boolean
+  readonly #writer: Pick<Writer, 'writing' | 'transaction'> | undefined
   /** Only committed segments: the key of a segment that is rolled back is used again. */
   readonly #bases = new Map<number, Base>()
+  /** Those that were added in the transaction of that number: it may yet be rolled back. */
+  #added = { in: -1, keys: new Set<number>() }
 
-  /** @param writing whether a transaction is going on, which may yet be rolled back */
-  constructor(db: DatabaseSync, writing: () => boolean) {
-    this.#writing = writing
+  /** @param writer undefined: all that is read was committed */
+  constructor(db: DatabaseSync, writer: Pick<Writer, 'writing' | 'transaction'> | undefined) {
+    this.#writer = writer
     this.#segment = db.prepare('select scope, parent, base, sum from segment where key = ?')
     const body = endsTextAtNul(db) ? 'cast(body as blob) as body' : 'body'
     this.#bodies = db.prepare(
@@ -53,6 +56,13 @@ export class Rows {
   /** Segments that are gone must not be remembered: their keys are never given again, but memory is not free. */
   forget(segment: number): void {
     this.#bases.delete(segment)
+  }
+
+  /** A segment is new, and not committed yet. */
+  added(segment: number): void {
+    const { transaction = -1 } = this.#writer ?? {}
+    if (this.#added.in !== transaction) this.#added = { in: transaction, keys: new Set() }
+    this.#added.keys.add(segment)
   }
 
   append(segment: number, grown: GrownRow): void {
@@ -190,7 +200,8 @@ export class Rows {
     const { scope, parent, base, sum } = found
     if (!fits(sum, scope, parent, base))
       throw new Damaged(0, `segment ${segment}, which holds its rows, is not as it was made`)
-    if (this.#writing()) return { parent, base }
+    const { writing = false, transaction = -1 } = this.#writer ?? {}
+    if (writing && this.#added.in === transaction && this.#added.keys.has(segment)) return { parent, base }
     if (this.#bases.size >= 10_000) this.#bases.clear()
     this.#bases.set(segment, { parent, base })
     return { parent, base }
