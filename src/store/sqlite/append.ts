@@ -86,7 +86,9 @@ export class Appender {
       const at = (size: number): CompactRange => rows.rangeAt(log.segment, size)
       return left(refusal(log.id, expected, head, this.#hash, at, ({ from, to }) => rows.read(log.segment, from, to)))
     }
-    const peaks = split(log.peaks)
+    const planned = given.plan?.before.peaks
+    const peaks =
+      planned !== undefined && Buffer.compare(log.peaks, joinPeaks(planned)) === 0 ? planned : split(log.peaks)
     if (!isPlanFor(given.plan, { head, peaks })) rangeOf(head, peaks, this.#hash)
     const key = scopes.keyOf(scope)
     const problem = this.#lacking(key, given)

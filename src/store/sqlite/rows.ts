@@ -82,7 +82,7 @@ export class Rows {
    * Throws Damaged.
    */
   checkThere(segment: number, from: number, to: number): void {
-    const there = this.#nodes.all(segment, from, segment, to).length
+    const { there } = this.#sql.there().get(segment, from, segment, to) as { readonly there: number } // an aggregate has one row
     if (there !== to - from) throw new Damaged(from + there, 'its row is missing')
   }
 
@@ -226,5 +226,6 @@ const nodeIn = (position: number, node: unknown): Uint8Array => {
 const statements = (db: DatabaseSync) =>
   preparedAll(db, {
     insert: 'insert into row (id, place, node, body, at, salt, erased) values ((? << 32) + ?, ?, ?, ?, ?, ?, ?)',
+    there: 'select count(node) as there from row where id between (? << 32) + ? and (? << 32) + ? - 1',
     erase: 'update row set body = ?, salt = null, erased = ? where id = (? << 32) + ?',
   })
