@@ -12,7 +12,7 @@ import type { Format } from '../port/format.ts'
 /** The formats, in order: format 1 is the first. */
 export const formats: readonly Format[] = [
   {
-    fingerprint: 'ae507036acb8a51ca7b54c1695264088569d923a01797edc045e13daeaa5a431',
+    fingerprint: '01e115378f64dc5536ce20c5170bc95018d3a301806fba1338989742dc4d6e5b',
     sql: `
   create table format (fingerprint text not null) strict; -- one row: of the newest of these formats that the file has
 
@@ -83,7 +83,11 @@ export const formats: readonly Format[] = [
     sum integer not null,  -- of scope, id, kept
     unique (scope, id)
   ) strict;
-  create table content (block integer primary key, bytes blob not null) strict;
+  create table content (
+    block integer primary key,
+    bytes blob not null,
+    size integer -- of the bytes that zstd makes of these; null: they are not compressed
+  ) strict;
   create table mention (
     row integer not null,
     block integer not null,
