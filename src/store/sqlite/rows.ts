@@ -7,6 +7,7 @@ import { rowIn } from '../rules/stored.ts'
 import type { StoredRow } from '../port/row.ts'
 import { preparedAll } from './prepared.ts'
 import { fits } from './sum.ts'
+import type { Writer } from './writer.ts'
 
 /** A stretch of positions, and the segment that holds their rows. */
 export interface Stretch {
@@ -31,13 +32,15 @@ export class Rows {
   readonly #nodes: StatementSync
   readonly #place: StatementSync
   readonly #sql: ReturnType<typeof statements>
-  readonly #writing: () => boolean
+  readonly #writer: Pick<Writer, 'writing' | 'transaction'> | undefined
   /** Only committed segments: the key of a segment that is rolled back is used again. */
   readonly #bases = new Map<number, Base>()
+  /** Those that were added in the transaction of that number: it may yet be rolled back. */
+  #added = { in: -1, keys: new Set<number>() }
 
-  /** @param writing whether a transaction is going on, which may yet be rolled back */
-  constructor(db: DatabaseSync, writing: () => boolean) {
-    this.#writing = writing
+  /** @param writer undefined: all that is read was committed */
+  constructor(db: DatabaseSync, writer: Pick<Writer, 'writing' | 'transaction'> | undefined) {
+    this.#writer = writer
     this.#segment = db.prepare('select scope, parent, base, sum from segment where key = ?')
     const body = endsTextAtNul(db) ? 'cast(body as blob) as body' : 'body'
     this.#bodies = db.prepare(
@@ -57,6 +60,13 @@ export class Rows {
     this.#bases.delete(segment)
   }
 
+  /** A segment is new, and not committed yet. */
+  added(segment: number): void {
+    const { transaction = -1 } = this.#writer ?? {}
+    if (this.#added.in !== transaction) this.#added = { in: transaction, keys: new Set() }
+    this.#added.keys.add(segment)
+  }
+
   append(segment: number, grown: GrownRow): void {
     const { body, at, salt, erased } = grown.row
     const bytes = salt === undefined ? null : Buffer.from(salt, 'hex')
@@ -74,7 +84,7 @@ export class Rows {
    * Throws Damaged.
    */
   checkThere(segment: number, from: number, to: number): void {
-    const there = this.#nodes.all(segment, from, segment, to).length
+    const { there } = this.#sql.there().get(segment, from, segment, to) as { readonly there: number } // an aggregate has one row
     if (there !== to - from) throw new Damaged(from + there, 'its row is missing')
   }
 
@@ -187,7 +197,8 @@ export class Rows {
     const { scope, parent, base, sum } = found
     if (!fits(sum, scope, parent, base))
       throw new Damaged(0, `segment ${segment}, which holds its rows, is not as it was made`)
-    if (this.#writing()) return { parent, base }
+    const { writing = false, transaction = -1 } = this.#writer ?? {}
+    if (writing && this.#added.in === transaction && this.#added.keys.has(segment)) return { parent, base }
     if (this.#bases.size >= 10_000) this.#bases.clear()
     this.#bases.set(segment, { parent, base })
     return { parent, base }
@@ -212,5 +223,6 @@ const nodeIn = (position: number, node: unknown): Uint8Array => {
 const statements = (db: DatabaseSync) =>
   preparedAll(db, {
     insert: 'insert into row (id, place, node, body, at, salt, erased) values ((? << 32) + ?, ?, ?, ?, ?, ?, ?)',
+    there: 'select count(node) as there from row where id between (? << 32) + ? and (? << 32) + ? - 1',
     erase: 'update row set body = ?, salt = null, erased = ? where id = (? << 32) + ?',
   })

@@ -11,8 +11,8 @@ export const compact: Command = {
   purpose: 'make the file of a store smaller',
   usage: ['compact [options]'],
   about: `Rewrites the file of a store without the room that removed sessions have left,
-and empties its write-ahead log. Other processes may read meanwhile; those that
-write wait. It needs as much room again on the disk while it lasts. Exit code 1
+compresses long texts and attachments, and empties its write-ahead log. Other
+processes may read meanwhile; those that write wait. It needs as much room again on the disk while it lasts. Exit code 1
 if a process that reads keeps the write-ahead log from being emptied; its id is
 printed. PostgreSQL does this by itself (autovacuum).`,
   options: {

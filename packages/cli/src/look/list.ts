@@ -1,6 +1,7 @@
 /** `indelible list`: the sessions of a store. */
 import type { SessionInfo } from 'indelible/session'
-import type { DamagedEntry, Store } from 'indelible/store'
+import type { DamagedEntry, ListQuery, Store } from 'indelible/store'
+import { compareIds } from 'indelible/store/kit'
 import { Misuse, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
 import { activityOf, titleOf } from '../view/about.ts'
 import { firstWords } from '../sources/first-words.ts'
@@ -82,53 +83,50 @@ interface Listed {
   readonly marks: Marks
 }
 
-/** An order of sessions; of those by a time, which time, and which order of the store they are read in. */
+/** An order of sessions, and the order of the store that they are read in. */
 interface Order {
+  readonly by: NonNullable<ListQuery['by']>
   readonly compare: (a: SessionInfo, b: SessionInfo) => number
+  /** Where the store's order is another: the time of a session, which in the store's order is never before it. */
   readonly time?: (info: SessionInfo) => number
-  /** That time of the store is never before `time`. */
-  readonly by?: 'created' | 'appended'
 }
-
-const byTime = (by: 'created' | 'appended', time: (info: SessionInfo) => number): Order => ({
-  compare: (a, b) => time(b) - time(a),
-  time,
-  by,
-})
 
 const orders: { readonly [field: string]: Order | undefined } = {
-  activity: byTime('appended', activityOf),
-  appended: byTime('appended', ({ appended }) => appended),
-  created: byTime('created', ({ created }) => created),
-  messages: { compare: (a, b) => b.len - a.len },
-  id: { compare: (a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0) },
+  activity: { by: 'appended', compare: (a, b) => activityOf(b) - activityOf(a), time: activityOf },
+  appended: { by: 'appended', compare: (a, b) => b.appended - a.appended },
+  created: { by: 'created', compare: (a, b) => b.created - a.created },
+  messages: { by: 'entries', compare: (a, b) => b.len - a.len },
+  id: { by: 'id', compare: (a, b) => compareIds(a.id, b.id) },
 }
 
-/** The first sessions of an order by a time: which sessions to read, and when those behind can't be among them. */
+/** The first sessions of an order: which page of a store to read, and when those behind it can't be among them. */
 class First {
-  readonly query: { readonly by?: 'created' | 'appended'; readonly first?: number }
+  readonly query: { readonly by: Order['by']; readonly first?: number }
   readonly #order: Order
   readonly #most: number
+  #found = 0
   /** The latest times, the latest first. */
   readonly #times: number[] = []
 
   constructor(order: Order, limit: number | undefined) {
     this.#order = order
-    this.#most = limit === undefined || limit > mostOfFirst || order.time === undefined ? Infinity : limit
-    this.query = this.#most === Infinity ? {} : { by: order.by ?? 'created', first: this.#most + 1 }
+    this.#most = limit === undefined || limit > mostOfFirst ? Infinity : limit
+    this.query = { by: order.by, ...(this.#most < Infinity && { first: this.#most + 1 }) }
   }
 
   /** Whether neither a session nor any behind it, as the store lists them, is one of the first. */
-  isCompleteBefore(info: SessionInfo): boolean {
-    const { by } = this.#order
-    return this.#times.length >= this.#most && (by === undefined || (this.#times.at(-1) ?? Infinity) >= info[by])
+  isCompleteBefore({ appended }: SessionInfo): boolean {
+    const { time } = this.#order
+    return this.#found >= this.#most && (time === undefined || (this.#times.at(-1) ?? Infinity) >= appended)
   }
 
   add(info: SessionInfo): void {
-    if (this.#most === Infinity) return
-    const time = this.#order.time?.(info) ?? 0
-    const place = this.#times.findLastIndex((earlier) => earlier >= time) + 1
-    this.#times.splice(place, 0, time)
+    const { time } = this.#order
+    this.#found += 1
+    if (time === undefined || this.#most === Infinity) return
+    const own = time(info)
+    const place = this.#times.findLastIndex((earlier) => earlier >= own) + 1
+    this.#times.splice(place, 0, own)
     if (this.#times.length > this.#most) this.#times.pop()
   }
 }

@@ -2,18 +2,18 @@
 import { existsSync } from 'node:fs'
 import { isLeft, present } from 'indelible/json/kit'
 import { describeSession, listSessions, type SessionInfo } from 'indelible/session'
-import type { DamagedEntry, Store } from 'indelible/store'
+import type { DamagedEntry, ListQuery, Store } from 'indelible/store'
 import { didYouMean } from './advice.ts'
 import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { answer, headText, withStore } from './place.ts'
 import { isLongOn, isMeantBy, shortIds } from './short-ids.ts'
 import { counted, oneLine, shellWord } from '../terminal/screen.ts'
 
-/** Every session of a scope, newest first; and into `damaged` the logs that can't be read. Pages grow from `first`. */
+/** Every session of a scope, newest first or `by` another order; and into `damaged` the logs that can't be read. Pages grow from `first`. */
 export async function* allSessions(
   store: Store,
   damaged: DamagedEntry[] = [],
-  { by = 'created', first = 500 }: { readonly by?: 'created' | 'appended'; readonly first?: number } = {},
+  { by = 'created', first = 500 }: Pick<ListQuery, 'by'> & { readonly first?: number } = {},
 ): AsyncGenerator<SessionInfo> {
   let after: string | undefined
   let limit = first
