@@ -18,9 +18,10 @@ export const list: Command = {
   usage: ['list [options]'],
   about: `Prints the sessions of a store: the time of the last activity (UTC), the number of messages, the id, and the title
 or the first words of the user. [held], [encrypted] and [2 erased] say that a session is held ("indelible hold"), that it
-is encrypted, and how many messages were erased from it. The last activity of an imported conversation is the one that its
-file tells of, until something is appended here. On a terminal long ids are shortened; commands take the beginning of an id
-for the whole, but for those that can't be undone.`,
+is encrypted, and how many messages were erased from it. The last activity of an
+imported conversation is the time in its file, until something is appended here.
+On a terminal long ids are shortened. Commands accept a unique beginning of an
+id, except those that can't be undone.`,
   options: {
     sort: { value: 'FIELD', help: 'activity (default: the latest first), appended, created, messages or id' },
     where: { value: 'TEST', many: true, help: whereHelp },
@@ -65,7 +66,8 @@ for the whole, but for those that can't be undone.`,
       await printTable(listed, terminal, all)
       await terminal.print(damaged.map(({ entry }) => `damaged: ${oneLine(entry.id)}: ${entry.reason}`))
       if (listed.length > 0 || damaged.length > 0) return
-      if (hasSessions) return terminal.tell([limit === 0 ? '--limit 0 prints no session' : 'no session passes --where'])
+      if (hasSessions)
+        return terminal.tell([limit === 0 ? '--limit 0 prints no session' : 'no session matches --where'])
       const [store] = scopes
       const others = all || store === undefined ? [] : await scopesBeside(store)
       terminal.tell([
@@ -163,7 +165,7 @@ const printTable = async (listed: readonly Listed[], terminal: Terminal, all: bo
     const start = `${padEnd(time, timeWidth)}  ${padStart(messages, 8)}`
     const inScope = all ? `  ${padEnd(fit(scope, scopeWidth), scopeWidth)}` : ''
     const facts = `${start}${inScope}  ${padEnd(id, idWidth)}`
-    // On a narrow terminal, what it is about has a line of its own.
+    // On a narrow terminal the description has a separate line.
     if (shows && columns - widthOf(facts) < 20 && about !== '')
       return [fit(facts.trimEnd(), columns), fit(`  ${about}`, columns)]
     return [fit(`${facts}  ${about}`.trimEnd(), columns)]
