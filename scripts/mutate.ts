@@ -32,13 +32,15 @@ const testsOf: { readonly [room: string]: readonly string[] } = {
   notes: ['test/notes/*', 'test/session/session'],
   proof: ['test/proof/*', 'test/session/{prove,tamper}', 'packages/evidence/test/ledger'],
   entry: ['test/entry/*', 'test/session/{session,copy,tamper,erase,prove,transfer}', 'test/store/check'],
-  session: ['test/session/{session,copy,tamper,erase,prove,transfer,imports,follow,lease,writer,failing-store}'],
-  store: ['test/store/*', 'test/session/{tamper,erase,lease}'],
-  testing: ['test/store/{memory,sqlite,key-value,amounts}', 'test/run/model-contract'],
+  session: [
+    'test/session/{session,conversation.property,copy,tamper,erase,prove,transfer,imports,follow,lease,writer,failing-store}',
+  ],
+  store: ['test/store/*', 'test/session/{tamper,erase,lease}', 'packages/encryption/test/encryption'],
+  testing: ['packages/testing/test/*', 'test/store/{memory,sqlite,key-value,amounts}', 'test/run/model-contract'],
 }
 /** Tests that take long, patch what a mark needs, or need what was built. */
 const leftOut =
-  /property|attacks|soak|kill|crash|together|simulation|real|go\.test|machine|matrix|flips|patched|half-pairs|command\.test|store\/format|(session|cli\/test)\/postgres|cli\/test\/(session|start|output|import-from)\.test/
+  /attacks|soak|kill|crash|together|simulation|real|go\.test|machine|matrix|flips|patched|half-pairs|command\.test|store\/format|(session|cli\/test)\/postgres|cli\/test\/(session|start|output|import-from)\.test/
 
 const { values } = parseArgs({
   options: {

@@ -2,17 +2,18 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { faultMessage, type Fault } from 'indelible'
+import { frozen } from '../packages/testing/src/check.ts'
 
 interface Tagged {
   readonly _tag: string
 }
 
-/** The answer of a task, which must not be a fault. */
+/** The answer of a task, which must not be a fault. An object is frozen. */
 export const ok = async <T>(task: TaskEither<Tagged, T>): Promise<T> => {
   const answer = await task()
   if (isLeft(answer))
     throw new Error(`${answer.left._tag}: ${faultMessage(answer.left as Fault)}`, { cause: answer.left })
-  return answer.right
+  return frozen(answer.right)
 }
 
 /** The fault of a task, which must have this tag. */

@@ -143,10 +143,7 @@ const excerptOf = (text: string, spans: readonly Span[]): Excerpt => {
   const inOrder = spans.toSorted((one, other) => one.start - other.start || one.end - other.end)
   const first = (inOrder[0] as Span).start
   let from = Math.max(0, first - before)
-  if (from > 0) {
-    const space = text.slice(from, first).search(/\s/) // at a word, if there is one
-    from = space === -1 ? from : from + space + 1
-  }
+  if (from > 0) from += text.slice(from, first).search(/\s/) + 1 // at a word, if there is one
   let to = Math.min(text.length, first + behind)
   if (isLow(text, from)) from -= 1
   if (isLow(text, to)) to -= 1

@@ -99,6 +99,13 @@ const records: Readonly<Record<string, View<Message>>> = {
     ...coding.slice(2, 30),
     assistant(toolCall('open', 'read_file', '{"path": "b')),
   ]),
+  'with a long end': recordOf([
+    ...coding.slice(0, 12),
+    user(`Compare this: ${file('long', 400)}`),
+    assistant(toolCall('long', 'read_file', { path: 'long.ts' })),
+    toolResult('long', file('long', 400)),
+    assistant(`It is the same. ${'So it is. '.repeat(300)}`),
+  ]),
 }
 const policies: Readonly<Record<string, Policy>> = {
   paged: paged(),

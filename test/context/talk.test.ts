@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { assistant, textOf, toolCall, toolResult, user, type Message, type View } from 'indelible'
 import { deriveContext, replay, type DerivedContext } from 'indelible/context'
 import { rounds } from '../rounds.ts'
+import { formsWithin, type MarkedMessage } from '../../src/context/policies/talk.ts'
 import { recordOf } from './conversations.ts'
 
 const small = ['How are you?', 'Fine, thanks.', 'That sounds great!', 'Yes, I think so, too.', 'What happened next?']
@@ -114,4 +115,37 @@ describe('a record without tools', () => {
       { numRuns: rounds(5, 100) },
     )
   })
+})
+
+it('law: forms take no more than the room, and what has none would not fit into what is left', () => {
+  const one = fc.record({
+    lineTokens: fc.integer({ min: 1, max: 16 }),
+    more: fc.option(fc.integer({ min: 0, max: 16 }), { nil: undefined }),
+    worth: fc.double({ min: 0.1, max: 9, noNaN: true }),
+    isLine: fc.boolean(),
+  })
+  fc.assert(
+    fc.property(fc.array(one, { maxLength: 8 }), fc.nat(40), (given, room) => {
+      const told = given.map(({ lineTokens, more, worth, isLine }, index): MarkedMessage => {
+        const place = { from: index, to: index + 1, positions: [index] }
+        const line = { ...place, text: 'line', tokens: lineTokens + 2 }
+        const whole = more === undefined ? undefined : { ...place, text: 'whole', tokens: lineTokens + more, line }
+        return { now: isLine ? line : undefined, line, lineTokens, whole, worth }
+      })
+      const forms = formsWithin(told, room)
+      const tokens = forms.map((form, index) => {
+        const { line, lineTokens, whole } = told[index] as MarkedMessage
+        return form === line ? lineTokens : form === undefined ? 0 : form === whole ? whole.tokens : Infinity
+      })
+      const left = room - tokens.reduce((sum, each) => sum + each, 0)
+      expect(left).toBeGreaterThanOrEqual(0)
+      for (const [index, { now, line, lineTokens, whole }] of told.entries()) {
+        if (now === line) expect(forms[index]).not.toBe(whole ?? null) // it never gets a fuller form
+        if (forms[index] !== undefined) continue
+        const least = whole === undefined || now === line ? lineTokens : Math.max(lineTokens, whole.tokens)
+        expect(least).toBeGreaterThan(left)
+      }
+    }),
+    { numRuns: 1000 },
+  )
 })

@@ -76,6 +76,46 @@ describe('a text that is put into a stored message is a text', () => {
   })
 })
 
+describe('what writes to a history', () => {
+  it.each([
+    ['an object like one', { append: () => 0, view: () => createHistory().view(), len: 0 }],
+    ['a copy', { ...createHistory() }],
+    ['an heir', Object.create(createHistory())],
+    ['its view', createHistory().view()],
+    ['null', null],
+    ['a text', 'history'],
+  ])('takes none that is not of this library: %s', (_name, none: any) => {
+    expect(() => appendText(none, emptyText)).toThrow('appendText needs a history that was made by')
+    expect(() => applyDelta(none, { id: 'd', expectedLen: 0, append: [] })).toThrow('applyDelta needs a history that')
+  })
+  it('names by which callback, and with what, a text was not recorded; then nothing is', () => {
+    const thrown = new Error('mine')
+    const fail = (): never => {
+      throw thrown
+    }
+    const history = createHistory<any>({ classify: fail })
+    const text = '{"a":1}'
+    const faults = [
+      appendText(history, '{'),
+      appendText(history, '{"a":"\\ud800"}'),
+      appendText(history, text, { check: () => 'no' as never }),
+      appendText(history, text, { check: fail }),
+      appendText(history, text),
+    ]
+    expect(faults.map((answer) => (isLeft(answer) ? answer.left : answer))).toEqual([
+      { _tag: 'UnrecordableMessage', position: 0, path: [], reason: 'is not JSON text' },
+      expect.objectContaining({ _tag: 'UnrecordableMessage', position: 0 }),
+      { _tag: 'UndecodableMessage', position: 0, cause: 'no' },
+      { _tag: 'CallbackThrew', callback: 'check', cause: thrown },
+      { _tag: 'CallbackThrew', callback: 'classify', cause: thrown },
+    ])
+    expect(history.len).toBe(0)
+    const options = { page: 'plan', check: () => undefined } as const
+    expect(appendText(history, text, options)).toEqual({ _tag: 'Right', right: 0 })
+    expect([history.view().at(0), history.view().pages.at(0)]).toEqual([{ a: 1 }, 'plan'])
+  })
+})
+
 it('a Proxy under Array.prototype gets no element of what is recorded', () => {
   const history = createHistory<any>()
   const mine = { type: 'text', text: 'mine' }

@@ -204,9 +204,11 @@ it('what a view leaves out and what is sliced are what an array leaves out and s
         expect(view.pages.toArray()).toEqual(array.map(({ page }) => page))
         expect(view.length).toBe(array.length)
         expect(createHistory({ from: view }).view().toArray()).toEqual(view.toArray())
-        for (let index = -2; index < array.length; index++) {
+        for (const index of [0.5, -0.5])
+          expect([view.at(index), view.positionAt(index)]).toEqual([undefined, undefined])
+        for (let index = -array.length - 2; index < array.length + 2; index++) {
           expect(view.at(index)).toBe(array.at(index)?.value)
-          expect(view.positionAt(index)).toBe(array.at(index)?.position)
+          if (index !== array.length) expect(view.positionAt(index)).toBe(array.at(index)?.position)
         }
         for (let position = -1; position < 30; position += 0.5)
           expect(view.before(position)).toBe(array.filter((one) => one.position < position).length)

@@ -10,6 +10,7 @@ import {
   tool,
   turn,
   type Model,
+  type ModelEvent,
   type RunEvent,
   type RunStream,
 } from 'indelible/run'
@@ -349,6 +350,36 @@ describe('resume', () => {
     expect(
       [...bytes.notes()].flatMap((note) => (note.type === 'journal' ? (note.said ?? []) : [])).map(({ text }) => text),
     ).toEqual(['one ', 'two ', 'three'])
+  })
+
+  it('each part of an answer is in the record once it is whole', async () => {
+    const parts = [
+      { type: 'reasoning', text: 'hm', signature: 'sig' },
+      { type: 'text', text: 'I look.' },
+      { type: 'tool_call', id: 'c', name: 'look', arguments: '{}' },
+    ] as const
+    for (const count of [1, 2, 3]) {
+      const stuck: Model = {
+        name: 'stuck',
+        async *stream() {
+          for (const [index, part] of parts.slice(0, count).entries()) {
+            const named = part.type === 'tool_call' ? { callId: part.id, name: part.name } : {}
+            yield { type: 'block_start', index, block: part.type, ...named }
+            yield { type: 'block_end', index, block: part.type, part }
+          }
+          await never()
+        },
+      }
+      const store = memoryStore()
+      const session = await createSession(store, { id: 's' })
+      await upTo(
+        turn(session, 'go', { model: stuck, journalEvery: { ms: Infinity } }),
+        ({ type, event }: { type: string; event?: ModelEvent }) =>
+          type === 'model_event' && event?.type === 'block_end' && event.index === count - 1,
+      )
+      const steps = (await openSession(store, 's')).openSteps()
+      expect(steps.map((step) => step.said)).toEqual([parts.slice(0, count)])
+    }
   })
 
   it('a second writer between an answer and its results ends the run, and what was finished is there', async () => {

@@ -1,10 +1,13 @@
 /** Searching a store that keeps no index: its messages are read. */
+import * as fc from 'fast-check'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { createSession, faultMessage, memoryStore, orThrow, user } from 'indelible'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import type { RowIndex, RowsIndexed } from 'indelible/store'
 import { storeTask } from '../../src/store/kit.ts'
+import { matchIn } from '../../src/search/match.ts'
+import { parseQuery } from '../../src/search/query.ts'
 import { searchCases } from './cases.ts'
 
 describe('a search of a store in memory', () => {
@@ -76,3 +79,42 @@ it('an index is made piece by piece, until nothing is behind or nothing more can
 })
 
 const searched = <T>(value: T) => storeTask(async () => right(value), 'search')
+
+it('law: an excerpt is a piece of the text, from a word at most 60 units before the first found one, 180 on from it', () => {
+  const word = fc.constantFrom(
+    'needle',
+    'hay',
+    '\u{1f642}',
+    'a-long-word-of-more-than-thirty-units',
+    'wörter',
+    'x'.repeat(90),
+  )
+  const text = fc
+    .array(fc.tuple(word, fc.constantFrom(' ', '\n', '. ')), { maxLength: 30 })
+    .map((words) => words.flat().join(''))
+  const query = orThrow(parseQuery('needle', false))
+  fc.assert(
+    fc.property(text, (said) => {
+      const { excerpt } = matchIn([{ of: 'text', text: said } as never], query) ?? {}
+      const first = said.indexOf('needle')
+      expect(excerpt === undefined).toBe(first === -1)
+      if (excerpt === undefined) return
+      const from = first - (excerpt.marks[0]?.[0] ?? NaN)
+      const to = from + excerpt.text.length
+      expect(excerpt.text).toBe(said.slice(from, to))
+      const earliest = Math.max(0, first - 60)
+      const spaces = said.slice(earliest, first).search(/\s/)
+      const isHalf = (at: number): boolean => /[\udc00-\udfff]/.test(said.charAt(at))
+      const start = earliest === 0 ? 0 : spaces === -1 ? earliest : earliest + spaces + 1
+      expect(from).toBe(isHalf(start) ? start - 1 : start)
+      expect(to).toBe(Math.min(said.length, first + 180) - (isHalf(first + 180) ? 1 : 0))
+      expect([excerpt.cutBefore, excerpt.cutAfter]).toEqual([from > 0, to < said.length])
+      const found = [...said.matchAll(/needle/g)].flatMap(({ index }) =>
+        index < to ? [[index - from, Math.min(index + 6, to) - from]] : [],
+      )
+      expect(excerpt.marks).toEqual(found)
+      expect([excerpt, excerpt.marks, ...excerpt.marks].filter((one) => !Object.isFrozen(one))).toEqual([])
+    }),
+    { numRuns: 200 },
+  )
+})

@@ -36,6 +36,25 @@ it('law: gaps that were made at once or one after the other leave what a list wi
   )
 })
 
+it('law: gaps are the longest ranges without a kept value, in order, each with its rank; nobody can change them', () => {
+  fc.assert(
+    fc.property(ranges, (given) => {
+      const gaps = withGaps(undefined, given)
+      const isLeftOut = (position: number): boolean => given.some(({ from, to }) => position >= from && position < to)
+      const froms = Array.from({ length }, (_, index) => index).filter((at) => isLeftOut(at) && !isLeftOut(at - 1))
+      const tos = Array.from({ length }, (_, index) => index + 1).filter((at) => isLeftOut(at - 1) && !isLeftOut(at))
+      const ranks = froms.map(
+        (from) => Array.from({ length: from }, (_, at) => at).filter((at) => !isLeftOut(at)).length,
+      )
+      expect(gaps === undefined).toBe(froms.length === 0)
+      if (gaps === undefined) return
+      const lists = [gaps.froms, gaps.tos, gaps.ranks]
+      expect(lists.map((list) => Array.from(list))).toEqual([froms, tos, ranks])
+      expect([gaps, ...lists].filter((one) => !Object.isFrozen(one))).toEqual([])
+    }),
+  )
+})
+
 it('law: a position or a range of a span is that of an array, and a fraction is none', () => {
   const position = fc.oneof(
     fc.integer({ min: -9, max: 9 }),

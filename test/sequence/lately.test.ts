@@ -1,3 +1,5 @@
+/** Maps that keep what was used last. */
+import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { RecentMap } from '../../src/sequence/index.ts'
 
@@ -20,4 +22,41 @@ it('keeps as much as it may weigh, and nothing that weighs more', () => {
   expect([kept.set('six', 'sixsix'), [...kept.keys()], kept.weight]).toEqual(['three', ['1', 'six'], 7])
   kept.set('six', '6')
   expect([kept.delete('1'), kept.weight]).toEqual([true, 1])
+})
+
+it('law: it is a list in the order of use, cut at its beginning until it weighs no more than it may', () => {
+  const key = fc.nat(4)
+  const deed = fc.oneof(
+    fc.record({ does: fc.constant('set' as const), key, weight: fc.nat(7) }),
+    fc.record({
+      does: fc.constantFrom('get' as const, 'has' as const, 'delete' as const),
+      key,
+      weight: fc.constant(0),
+    }),
+  )
+  fc.assert(
+    fc.property(fc.nat(6), fc.array(deed, { maxLength: 20 }), (most, deeds) => {
+      const map = new RecentMap<number, number>(most, (weight) => weight)
+      let list: (readonly [key: number, weight: number])[] = []
+      const sum = (): number => list.reduce((total, [, weight]) => total + weight, 0)
+      for (const { does, key, weight } of deeds) {
+        const found = list.find(([other]) => other === key)
+        const rest = list.filter((one) => one !== found)
+        if (does === 'has') expect(map.has(key)).toBe(found !== undefined)
+        else if (does === 'get') {
+          expect(map.get(key)).toBe(found?.[1])
+          list = [...rest, ...(found === undefined ? [] : [found])]
+        } else if (does === 'delete') {
+          expect(map.delete(key)).toBe(found !== undefined)
+          list = rest
+        } else {
+          list = [...rest, ...(weight > most ? [] : [[key, weight] as const])]
+          let gone: number | undefined
+          while (sum() > most) gone = list.shift()?.[0]
+          expect(map.set(key, weight)).toBe(gone)
+        }
+        expect([[...map.keys()], map.size, map.weight]).toEqual([list.map(([one]) => one), list.length, sum()])
+      }
+    }),
+  )
 })

@@ -44,7 +44,7 @@ const exported = async (): Promise<string> => {
   )
   await ok(session.summarize({ from: 0, to: 3, text: 'in short' }))
   await ok(session.seal())
-  return [...exportLines(await ok(exportSession(store, 'all of it')))].join('')
+  return [...exportLines(await exportSession(store, 'all of it'))].join('')
 }
 
 describe('export and import', () => {
@@ -57,11 +57,11 @@ describe('export and import', () => {
     const from = await withAttachment()
     const session = await ok(createSession(from, { id: 's', messages: [everyPart] }))
     await ok(session.summarize({ from: 0, to: 1, text: 'in short' }))
-    const record = await ok(exportSession(from, 's'))
+    const record = await exportSession(from, 's')
     const to = await withAttachment()
     const info = await ok(importRecord(to, record, { id: 'elsewhere' }))
     expect(info).toMatchObject({ id: 'elsewhere', len: 1, head: session.head() })
-    expect([...(await ok(exportSession(to, 'elsewhere'))).rows]).toEqual([...record.rows])
+    expect([...(await exportSession(to, 'elsewhere')).rows]).toEqual([...record.rows])
     const once = { ...record, rows: record.rows[Symbol.iterator]() as IterableIterator<ExportedRow> } // gives its rows one time
     expect((await ok(importRecord(to, once, { id: 'again' }))).head).toEqual(session.head())
   })
@@ -83,7 +83,7 @@ describe('export and import', () => {
     const store = await withAttachment()
     const info = await ok(importTranscript(store, transcriptOf(text)))
     expect(info).toMatchObject({ id: 'all of it', len: 9, metadata: { a: [1, { b: null }] } })
-    expect([...exportLines(await ok(exportSession(store, 'all of it')))].join('')).toBe(text)
+    expect([...exportLines(await exportSession(store, 'all of it'))].join('')).toBe(text)
     await ok(verifySession(store, 'all of it', { head: info.head }))
     await fault('SessionSealed', openSession(store, 'all of it'))
     expect(text.trimEnd().split('\n').at(-1)).toBe(JSON.stringify({ head: info.head }))
@@ -126,10 +126,10 @@ describe('export and import', () => {
       const { id } = await ok(importTranscript(store, transcript))
       const session = await openSession(store, id)()
       expect(isRight(session) && JSON.stringify(session.right.view())).toBe(JSON.stringify(transcript.messages))
-      const text = [...exportLines(await ok(exportSession(store, id)))].join('')
+      const text = [...exportLines(await exportSession(store, id))].join('')
       const again = memoryStore()
       await ok(importTranscript(again, transcriptOf(text)))
-      expect([...exportLines(await ok(exportSession(again, id)))].join('')).toBe(text)
+      expect([...exportLines(await exportSession(again, id))].join('')).toBe(text)
     }
   })
 })

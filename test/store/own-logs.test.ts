@@ -30,7 +30,7 @@ describe.each(places)('a store with %s', (_, open) => {
     const store = await open()
     await ok(createSession(store, { id: 's', messages: [user('0')] }))
     await ok(store.putBlocks([new TextEncoder().encode('a contract')]))
-    await ok(updateLedger(store))
+    await updateLedger(store)
     const own = (await ok((store.encryption?.bare ?? store).list({ limit: 100 }))).logs.filter(({ id }) => id.startsWith('indelible.')) // oxfmt-ignore
     expect(own.length).toBeGreaterThan(0)
     const rows = [{ kind: 'note' as const, body: '{}' }]
@@ -57,7 +57,7 @@ describe.each(places)('a store with %s', (_, open) => {
   it('imports no session under an id of its own', async () => {
     const store = await open()
     await ok(createSession(store, { id: 's', messages: [user('0')] }))
-    const text = [...exportLines(await ok(exportSession(store, 's')))].join('')
+    const text = [...exportLines(await exportSession(store, 's'))].join('')
     const transcript = orThrow(readTranscript(text))
     await fault('InvalidId', importTranscript(store, transcript, { id: 'indelible.ledger' }))
     await store.close()

@@ -21,3 +21,21 @@ it.each([
     new TypeError(`size is ${found}; expected a whole number of bytes, at least 1 and at most 10`),
   )
 })
+
+it.each([
+  [{}, 'a number of bytes, at least 0, or Infinity for no limit', [0, 0.5, Infinity], [-1, NaN]],
+  [
+    { whole: true },
+    'a whole number of bytes, at least 0, or Infinity for no limit',
+    [0, 2, Infinity],
+    [0.5, -Infinity],
+  ],
+  [{ least: 2 }, 'a number of bytes, at least 2, or Infinity for no limit', [2, 2.5, Infinity], [1.9]],
+  [{ most: 3 }, 'a number of bytes, at least 0 and at most 3', [0, 3], [3.1, Infinity]],
+])('%j: %s', (more, expected, good, bad) => {
+  for (const value of good) expect(amount('size', value, { unit: 'bytes', ...more })).toBe(value)
+  for (const value of [...bad, 'x'.repeat(41), undefined, true, 1n])
+    expect(() => amount('size', value, { unit: 'bytes', ...more })).toThrow(
+      `size is ${typeof value === 'string' ? `"${'x'.repeat(40)}"` : value}; expected ${expected}`,
+    )
+})

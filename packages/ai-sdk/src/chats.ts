@@ -224,11 +224,7 @@ const sameFrom = (
   from: number,
 ): number => {
   let same = 0
-  while (
-    start + same < conversation.length &&
-    from + same < messages.length &&
-    jsonEqual(conversation.at(start + same), messages[from + same])
-  )
+  while (start + same < conversation.length && jsonEqual(conversation.at(start + same), messages[from + same]))
     same += 1
   return same
 }

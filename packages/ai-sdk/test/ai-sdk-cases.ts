@@ -244,7 +244,8 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
   })
 
   it('a stream that was left goes on where its reader was, and ends for all', async () => {
-    const streams = chatStreams(await fresh())
+    const store = ownStore(await fresh())
+    const streams = chatStreams(store)
     const chunks: UIMessageChunk[] = [
       { type: 'start', messageId: 'm' },
       { type: 'text-start', id: '1' },
@@ -259,7 +260,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
       },
     })
     expect(await streams.resume('c')).toBeUndefined()
-    const first = (await streams.publish('c', source)).getReader()
+    const first = (await streams.publish('c', source, { ttl: 600_000 })).getReader()
     for (const chunk of chunks.slice(0, 10)) write(chunk)
     for (const chunk of chunks.slice(0, 7)) expect(await first.read()).toEqual({ done: false, value: chunk })
     await first.cancel() // the client is gone, the answer goes on
@@ -270,6 +271,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     expect(await chunksOf(again as ReadableStream<UIMessageChunk>)).toEqual(chunks.slice(7))
     expect(await chunksOf(replayed as ReadableStream<UIMessageChunk>)).toEqual(chunks)
     expect(await streams.resume('c')).toBeUndefined()
+    await expect.poll(() => store.leaseOf(streamLogOf('c'))).toBeUndefined() // it is released, long before it would end
     const next = await streams.publish('c', streamOf(chunks.slice(0, 2)))
     expect(await chunksOf(next)).toEqual(chunks.slice(0, 2))
   })

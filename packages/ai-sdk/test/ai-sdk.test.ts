@@ -21,7 +21,7 @@ import { assistant, orThrow, settle, textOf, toolCall, user, type Message } from
 import { chatStore, toUIMessageStream } from '@indelible/ai-sdk'
 import { run, scriptedModel, turn, type Model } from 'indelible/run'
 import { aiSdkCases } from './ai-sdk-cases.ts'
-import { inFiles, inMemory } from '../../../test/session/kept-places.ts'
+import { eachStepFails, inFiles, inMemory } from '../../../test/session/kept-places.ts'
 import { rounds } from '../../../test/rounds.ts'
 import { program } from '../../../test/programs.ts'
 
@@ -30,6 +30,18 @@ afterAll(files.leave)
 
 describe('ai-sdk, in memory', () => aiSdkCases(inMemory, rounds(50, 1000)))
 describe('ai-sdk, in SQLite', () => aiSdkCases(files, rounds(5, 200)))
+
+it('gives the fault of a store that fails at any step', () =>
+  eachStepFails(async (store) => {
+    const chats = chatStore(store)
+    const messages: UIMessage[] = [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'hi' }] }]
+    const chatId = await chats.createChat({ id: 'c' })
+    await chats.saveChat({ chatId, messages })
+    await chats.saveChat({ chatId, messages: [] })
+    await chats.loadChat(chatId)
+    await chats.importChats([{ id: 'd', messages }])
+    for await (const chat of chats.exportChats()) expect(chat.messages.length).toBeLessThan(2)
+  }))
 
 type Streamed =
   Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never

@@ -5,8 +5,8 @@ import { openSession, textOf, user, type Store } from 'indelible'
 import { claudeSessionStore, type ClaudeEntry, type ClaudeKey, type FoldSummary } from '@indelible/claude-agent'
 import { verified, type Place } from '../../../test/session/kept-places.ts'
 
-const key: ClaudeKey = { projectKey: '-home-ada', sessionId: 's' }
-const line = (uuid: string, parentUuid: string | null, text: string): ClaudeEntry => ({
+export const key: ClaudeKey = { projectKey: '-home-ada', sessionId: 's' }
+export const line = (uuid: string, parentUuid: string | null, text: string): ClaudeEntry => ({
   type: 'user',
   uuid,
   parentUuid,
@@ -16,7 +16,7 @@ const line = (uuid: string, parentUuid: string | null, text: string): ClaudeEntr
 })
 
 /** Counts lines, as the SDK's own function counts whatever it does. */
-const fold: FoldSummary = (previous, { sessionId }, entries, options) => ({
+export const fold: FoldSummary = (previous, { sessionId }, entries, options) => ({
   sessionId,
   mtime: options?.mtime ?? previous?.mtime ?? 0,
   data: { lines: Number(previous?.data['lines'] ?? 0) + entries.length, last: entries.at(-1)?.type },

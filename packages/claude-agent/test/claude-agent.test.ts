@@ -1,6 +1,7 @@
-import { afterAll, describe } from 'vitest'
-import { claudeCases } from './claude-agent-cases.ts'
-import { inFiles, inMemory } from '../../../test/session/kept-places.ts'
+import { afterAll, describe, expect, it } from 'vitest'
+import { claudeSessionStore } from '@indelible/claude-agent'
+import { claudeCases, fold, key, line } from './claude-agent-cases.ts'
+import { eachStepFails, inFiles, inMemory } from '../../../test/session/kept-places.ts'
 import { rounds } from '../../../test/rounds.ts'
 
 const files = inFiles()
@@ -8,3 +9,25 @@ afterAll(files.leave)
 
 describe('claude-agent, in memory', () => claudeCases(inMemory, rounds(25, 1000)))
 describe('claude-agent, in SQLite', () => claudeCases(files, rounds(4, 200)))
+
+it('gives the fault of a store that fails at any step', () =>
+  eachStepFails(async (store) => {
+    const sessions = claudeSessionStore(store, { fold })
+    await sessions.append(key, [line('1', null, 'hi')])
+    await sessions.append({ ...key, subpath: 'subagents/a' }, [line('2', null, 'there')])
+    await sessions.append(key, [line('1', null, 'hi'), line('3', '1', 'more')])
+    await sessions.load(key)
+    await sessions.readSession(key)
+    await sessions.listSubkeys(key)
+    await sessions.listSessions(key.projectKey)
+    await sessions.listSessionSummaries?.(key.projectKey)
+    await sessions.delete?.(key)
+  }))
+
+it('lines that are no transcript are loaded, and are a fault for who reads them as a conversation', async () => {
+  const sessions = claudeSessionStore(await inMemory.fresh())
+  const lines = [{ type: 'nothing', of: 'it' }]
+  await sessions.append(key, lines)
+  expect(await sessions.load(key)).toEqual(lines)
+  await expect(sessions.readSession(key)).rejects.toMatchObject({ fault: { _tag: expect.any(String) } })
+})

@@ -22,6 +22,16 @@ it.each([
   expect(withPlace(line, {}, commands)).toBe(line)
 })
 
+it('names the key file where the command takes one, and nothing where one is made', () => {
+  const values = { store: 'a.db', 'key-file': 'k' }
+  for (const [line, whole] of [
+    ['"indelible encryption new" makes it', '"indelible encryption new" makes it'],
+    ['"indelible encryption check" looks', '"indelible encryption check --store a.db" looks'],
+    ['"indelible show new" shows it', '"indelible show new --store a.db --key-file k" shows it'],
+  ] as const)
+    expect(withPlace(line, values, commands)).toBe(whole)
+})
+
 it('has no password', () => {
   for (const store of [
     'postgres://ann:secret@host:5432/db?schema=s',

@@ -1,6 +1,27 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { fit, oneLine, padEnd, padStart, shellWord, widthOf } from '../src/terminal/screen.ts'
+import { assistant, createHistory, mend, toolCall, toolResult, user, type Message } from 'indelible'
+import { codecs } from 'indelible/codecs'
+import type { Transcript } from '@indelible/transcripts'
+import { Outputs } from '../../../test/outputs.ts'
+import { conversation, everyPart } from '../../../test/messages.ts'
+import { commands, groups } from '../src/commands.ts'
+import type { Command } from '../src/terminal/command.ts'
+import { commandHelp, firstHelp, programHelp } from '../src/help.ts'
+import * as report from '../src/terminal/report.ts'
+import {
+  fit,
+  fitMiddle,
+  hung,
+  oneLine,
+  padEnd,
+  padStart,
+  ranges,
+  shellWord,
+  widthOf,
+  wrapped,
+} from '../src/terminal/screen.ts'
+import { gistOf, timeline, timelineJson, type TimelineOptions } from '../src/terminal/timeline.ts'
 
 describe('the screen', () => {
   it.each<readonly [string, number]>([
@@ -51,4 +72,150 @@ describe('the screen', () => {
     for (const word of ['a.db', 'postgres://a@b:1/c', "it's; $(date) `x` \\ ? *", ''])
       expect(spawnSync('sh', ['-c', `printf %s ${shellWord(word)}`], { encoding: 'utf8' }).stdout).toBe(word)
   })
+})
+
+const widths = (from: number, to: number): readonly number[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index)
+
+describe('at every width', () => {
+  const messages: readonly Message[] = [
+    ...conversation(),
+    everyPart,
+    user(''),
+    assistant('', toolCall('open', 'look', { at: 'x'.repeat(200) })),
+    toolResult('none', 'one\ntwo\nthree'),
+    { role: 'assistant', content: [{ type: 'reasoning', text: '' }] },
+    { role: 'assistant', content: [{ type: 'erased' }] as never },
+    user('日本語 '.repeat(40)),
+  ]
+  const history = createHistory<Message>()
+  const kinds = ['plan', 'constraint', 'preference'] as const
+  for (const [index, message] of messages.entries())
+    history.append(message, index % 4 === 3 ? kinds[index % 3] : undefined)
+  const view = history.view()
+  const options = (columns: number, more: Partial<TimelineOptions> = {}): TimelineOptions => ({
+    ...{ kinds: [], from: 0, to: messages.length, columns },
+    ...{ paint: (style: string, text: string) => (style === 'none' ? text : `<${style}>${text}</>`), ...more },
+  })
+  const timeOf = (position: number): number | undefined =>
+    position % 5 === 4 ? undefined : Date.UTC(2026, 10, 22, 22, 30) + position * 1_200_000
+
+  it('a timeline is what it was, and no line of it is too wide', () => {
+    const seen = new Outputs()
+    const some: Partial<TimelineOptions> = { kinds: ['plan', 'evidence'], from: -8, to: -1 }
+    for (const columns of [1, 10, 11, ...widths(28, 46), ...widths(60, 72), ...widths(94, 102), 140])
+      for (const more of [columns % 2 === 0 ? {} : some, { timeOf }]) {
+        const lines = [...timeline(view, options(columns, more))]
+        const bare = lines.map((line) => line.replaceAll(/<[a-z/]*>/g, ''))
+        if (columns >= 60) expect(bare.filter((line) => widthOf(line) > columns)).toEqual([])
+        seen.add(lines)
+      }
+    seen.add(
+      [...timeline(createHistory<Message>().view(), options(80))],
+      [...timelineJson(view, options(0, { timeOf }))],
+    )
+    seen.add(messages.map(gistOf))
+    seen.expectToBe('4d9c5dcb7eb4ac71')
+  })
+
+  it('a report is what it was', () => {
+    const damage = widths(1, 22).map((line) => ({
+      line: line * 1000,
+      reason: `reason ${line}`,
+      offset: line % 2 ? 7 : undefined,
+    }))
+    const losses = codecs['openai-chat'].encode(messages, { allow: 'unsettled' })
+    const { repairs } = mend(messages)
+    const read = widths(0, 30).map((line) => ({ line, path: ['a', line % 23], reason: 'is another' }))
+    const origin = { version: '1', id: 'i', title: 'A title', models: ['a', 'b'], aside: { x: 1, y: 2000 } }
+    const times = [{}, { started: 'a' }, { started: 'a', ended: 'a' }, { started: 'a', ended: 'b' }]
+    const usage = [undefined, { input: 1000, output: 2 }, { input: 1, output: 2, cacheRead: 3000 }]
+    const seen = new Outputs()
+    for (const columns of [10, 40, 80])
+      for (const count of [0, 1, 2, 8, 9, 20, 21, 22]) {
+        const some = damage.slice(0, count) as never
+        seen.add([...report.damageLines(some, columns)], report.leftOutLine('it', some))
+        seen.add([...report.readLossLines(read.slice(0, count) as never, columns)])
+        seen.add([...report.repairLines(repairs.slice(0, count), columns)])
+        if (losses._tag === 'Right') seen.add([...report.lossLines(losses.right.losses.slice(0, count), columns)])
+        const told: string[] = []
+        report.tellReadLosses(
+          's',
+          read.slice(0, count) as never,
+          { tell: (lines: string[]) => told.push(...lines), columns } as never,
+        )
+        seen.add(told)
+      }
+    for (const time of times)
+      for (const used of usage)
+        for (const more of [{}, { models: [], aside: {} }])
+          seen.add([
+            ...report.originLines(
+              { origin: { ...origin, ...time, usage: used, ...more }, notes: [] } as unknown as Transcript,
+              80,
+            ),
+          ])
+    seen.add([...report.originLines({ origin: { models: [], aside: {} }, notes: [1, 2] } as unknown as Transcript, 80)])
+    seen.expectToBe('98e5dae6e162e69d')
+  })
+
+  it('help is what it was, and wraps at 80 columns', () => {
+    const command = (name: string, options: Command['options'], about: string): Command => ({
+      ...{ name, synopsis: `${name} FILE [--to FORMAT]`, purpose: `does what ${name} does, in few words or in more` },
+      ...{ usage: [`${name} FILE`, `${name} FILE --to FORMAT --out FILE --more 'of it'`], about, options },
+      ...{ ...(options['to'] && { examples: [`indelible ${name} a.json`] }), run: async () => undefined },
+    })
+    const samples = [
+      command(
+        'import',
+        { to: { value: 'FORMAT', help: 'the format; default: that of the input, if it can be told' } },
+        'One.',
+      ),
+      command(
+        'other',
+        { json: { help: 'prints JSON' } },
+        `A paragraph ${'of words '.repeat(20)}.\n\nAnd one more:\n  a    line that stays\n  bb   another ${'and so on '.repeat(9)}\n  cc\nand its end.`,
+      ),
+      command('show', {}, 'No option,\nin two lines.'),
+    ]
+    const seen = new Outputs()
+    for (const columns of [...widths(30, 82), 200]) {
+      seen.add(programHelp([{ title: 'Group', commands: samples }], columns), firstHelp(samples, columns))
+      seen.add(...samples.map((one) => commandHelp(one, columns)))
+    }
+    expect(programHelp(groups, 200)).toEqual(programHelp(groups))
+    for (const one of commands) expect(commandHelp(one, 200)).toEqual(commandHelp(one))
+    seen.expectToBe('bcf4c46a0d5bdce5')
+  })
+
+  it('a text is cut or broken as it was: within the columns, with all its words', () => {
+    const text = 'one  two three-and-a-half 日本語 seven'
+    const line = `  \u001b[31mname\u001b[39m   ${text}`
+    const seen = new Outputs()
+    for (const columns of widths(1, 60)) {
+      for (const cut of [fit(text, columns), fitMiddle(text, columns)])
+        expect(widthOf(cut)).toBeLessThanOrEqual(columns)
+      if (columns >= widthOf(text)) expect([fit(text, columns), fitMiddle(text, columns)]).toEqual([text, text])
+      expect(wrapped(text, columns).join(' ')).toBe(text)
+      expect(hung(line, columns).join(' ').split(/ +/)).toEqual(line.split(/ +/))
+      seen.add(
+        fit(text, columns),
+        fitMiddle(text, columns),
+        wrapped(text, columns),
+        hung(line, columns),
+        hung(line, columns, 9),
+      )
+    }
+    seen.expectToBe('1a97b3aafd5ffd8f')
+  })
+})
+
+it('positions are printed as ranges', () => {
+  for (const [positions, text] of [
+    [[], ''],
+    [[3], '3'],
+    [[0, 1], '0-1'],
+    [[1, 3, 4, 5, 9], '1, 3-5, 9'],
+  ] as const)
+    expect(ranges(positions)).toBe(text)
 })

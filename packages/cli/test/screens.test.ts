@@ -1,8 +1,12 @@
-/** What commands print, whole, in screens.txt: of one conversation in a file, and of what is done with it in a store. */
-import { join } from 'node:path'
+/**
+ * What commands print, whole: of one conversation in a file, and of what is done with it in a store. In screens.txt, as a pipe
+ * has it, and in screens-shown.txt what only reads, as two terminals show it: a narrow one, and a wide one with colours.
+ */
+import { copyFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
-import { folder, indelible, written } from './indelible.ts'
+import { folder, indelible, written, type CommandOptions } from './indelible.ts'
 
 const example = join(root, 'examples/coding-agent.json')
 
@@ -57,6 +61,7 @@ it('every command prints what it printed before', async () => {
     ['diff', 's', 'f', ...store],
     ['search', 'needle', ...store],
     ['search', 'nothing of it', ...store],
+    ['search', 'month', ...store],
     ['index', ...store],
     ['search', 'needle OR more', '--limit', '2', ...store],
     ['verify', 's', ...store],
@@ -75,12 +80,35 @@ it('every command prints what it printed before', async () => {
     ['show', 'nobody', ...store],
     ['shwo', 'nobody'],
   ]
-  const screens = lines.map((line) => {
-    const { status, stdout, stderr } = indelible(line)
+  const screenOf = (line: readonly string[], options: CommandOptions = {}): string => {
+    const { status, stdout, stderr } = indelible(line, options)
     return `$ indelible ${line.join(' ')}\n${stdout}${stderr}= ${status}\n`
+  }
+  copyFileSync(example, join(folder, basename(example)))
+  const shown: string[] = []
+  const screens = lines.map((line) => {
+    if (reads.has(line[0] as string)) {
+      // Without folders, whose names would move the ends of lines.
+      const bare = line.map((argument) => argument.replace(folder, '.').replace(example, basename(example)))
+      const here = (columns: number): CommandOptions => ({ cwd: folder, terminal: columns, columns })
+      shown.push(screenOf(bare, here(48)), screenOf(bare, { ...here(110), colour: true }))
+    }
+    return screenOf(line)
   })
-  const text = screens
-    .join('\n')
+  await expect(withoutChance(screens.join('\n'))).toMatchFileSnapshot('screens.txt')
+  await expect(withoutChance(shown.join('\n'))).toMatchFileSnapshot('screens-shown.txt')
+})
+
+/** Commands that change nothing. */
+const reads: ReadonlySet<string> = new Set(
+  'show stats diff check records context replay list scopes tree search verify'.split(' '),
+)
+
+/** Without what differs in every run. */
+const withoutChance = (text: string): string =>
+  text
+    // oxlint-disable-next-line no-control-regex
+    .replaceAll(/\u001b\[(\d+)m/g, '<$1>')
     .replaceAll(folder, 'FOLDER')
     .replaceAll(root, 'ROOT')
     .replaceAll(/ +[\d.,]+ [nµm]?s\b/g, ' SOME')
@@ -90,5 +118,3 @@ it('every command prints what it printed before', async () => {
     .replaceAll(/"at": ?\d+/g, '"at":TIME')
     .replaceAll(/\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?Z?)?/g, 'TIME')
     .replaceAll(/\d\d:\d\d:\d\d/g, 'TIME')
-  await expect(text).toMatchFileSnapshot('screens.txt')
-})

@@ -120,7 +120,7 @@ describe('what stands for an erased row', () => {
     const plain = memoryStore()
     await ok(createSession(plain, { id: 'p', messages: said }))
     await ok(eraseMessages(plain, 'p', [0]))
-    const read = readTranscript([...exportLines(await ok(exportSession(plain, 'p')))].join(''))
+    const read = readTranscript([...exportLines(await exportSession(plain, 'p'))].join(''))
     if (read._tag === 'Left') throw new Error(read.left._tag)
     const bare = memoryStore()
     await ok(importTranscript(withKeys(bare, ring), read.right, { id: 'i' }))
@@ -500,7 +500,7 @@ describe('a key that was destroyed', () => {
         await fault('NoKey', store.read('s'))
         await fault('NoKey', forkSession(store, 's', { id: 'g' }))
         expect((await ok(describeSession(store, 's'))).metadata).toEqual({})
-        expect((await ok(store.containing(['three']))).rows.length).toBe(0)
+        expect((await store.containing(['three'])).rows.length).toBe(0)
       }
       vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1000 }) // for a second nobody looks before an append
       for (const open of [session, other]) await fault('NoKey', open.append(user('more')))

@@ -432,8 +432,8 @@ describe('keys', () => {
       ['secret', true],
       ['plain', undefined],
     ])
-    await ok(updateLedger(store))
-    expect(await ok(verifyLedger(bare))).toMatchObject({ good: 2 })
+    await updateLedger(store)
+    expect(await verifyLedger(bare)).toMatchObject({ good: 2 })
   })
 
   it('several handles write at once, and follow', async () => {
@@ -501,7 +501,7 @@ describe('keys', () => {
     expect((await ok(copySession(store, withKeys(there, ring), 's'))).head).toEqual(session.head())
     expect(await views(withKeys(there, ring), 's')).toEqual(await views(store, 's'))
 
-    const lines = [...exportLines(await ok(exportSession(store, 's')))].join('')
+    const lines = [...exportLines(await exportSession(store, 's'))].join('')
     expect(lines).toContain(word)
     expect(lines).not.toContain('"root"')
     const read = readTranscript(lines)

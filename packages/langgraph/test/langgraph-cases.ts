@@ -73,7 +73,11 @@ const step = fc.record({
   ),
 })
 
-const tuples = async (saver: BaseCheckpointSaver, config: RunnableConfig, options = {}): Promise<CheckpointTuple[]> => {
+export const tuples = async (
+  saver: BaseCheckpointSaver,
+  config: RunnableConfig,
+  options = {},
+): Promise<CheckpointTuple[]> => {
   const found: CheckpointTuple[] = []
   for await (const tuple of saver.list(config, options)) found.push(tuple)
   return found
@@ -88,7 +92,7 @@ const asJson = (value: unknown): unknown =>
   )
 
 /** Puts messages as a graph does, and gives the config of the checkpoint. */
-const put = async (
+export const put = async (
   saver: BaseCheckpointSaver,
   config: RunnableConfig,
   messages: readonly BaseMessage[],

@@ -13,9 +13,7 @@ const tagField = 'indelible.tags'
 /** The messages that items are stored as. Throws a TypeError for what can't be stored. */
 export const messagesOf = (items: readonly AgentInputItem[]): readonly Message[] => {
   const plain = items.map(tagItem)
-  return plain.length === 0
-    ? []
-    : (decodeItems(plain) ?? plain.flatMap((item) => decodeItems([item]) ?? [asItIs(item)]))
+  return decodeItems(plain) ?? plain.flatMap((item) => decodeItems([item]) ?? [asItIs(item)])
 }
 
 const tagItem = (item: AgentInputItem): Json => {

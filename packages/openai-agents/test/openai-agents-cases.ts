@@ -6,8 +6,8 @@ import { image, openCalls, settle, textOf, user } from 'indelible'
 import { AgentsSession, agentsSession, copyItems } from '@indelible/openai-agents'
 import { verified, type Place } from '../../../test/session/kept-places.ts'
 
-const said = (text: string): AgentInputItem => ({ role: 'user', content: [{ type: 'input_text', text }] })
-const answered = (text: string): AgentInputItem => ({
+export const said = (text: string): AgentInputItem => ({ role: 'user', content: [{ type: 'input_text', text }] })
+export const answered = (text: string): AgentInputItem => ({
   type: 'message',
   role: 'assistant',
   status: 'completed',

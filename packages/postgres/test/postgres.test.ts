@@ -15,7 +15,7 @@ import { storeContract, type StorePlace } from '@indelible/testing'
 import { cancelStatement } from '../src/cancel.ts'
 import { listLogs } from '../src/list.ts'
 import { sizedAt } from '../src/log.ts'
-import { Database, type PostgresClient, type PostgresPool } from '../src/database.ts'
+import { Database, isUnsupported, stateOf, type PostgresClient, type PostgresPool } from '../src/database.ts'
 import { endingProxy } from './postgres-ending-proxy.ts'
 import { bouncerVersion, hasTransactionMode, startBouncer, type Bouncer } from './pgbouncer.ts'
 import { faultyPool } from './faulty-postgres.ts'
@@ -1216,4 +1216,21 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     expect(await done(store.hasBlocks(ids))).toEqual([false, false, false])
     await done(store.close())
   })
+})
+
+it('an error has the state that the server refused with, and none if the connection is at fault or the error is another one', () => {
+  const refusal = (code: unknown, severity: unknown = 'ERROR'): unknown =>
+    Object.assign(new Error(''), { code, severity })
+  for (const code of ['42P01', '23505', '57014', '0A000', '42883']) expect(stateOf(refusal(code))).toBe(code)
+  for (const other of [
+    ...['08006', '57P01', '57P03', 'ECONNRESET', '4250', '425011', '42p01', 42501, undefined].map((code) =>
+      refusal(code),
+    ),
+    ...[refusal('42P01', null), refusal('42P01', 7), { code: '42P01' }, { severity: 'ERROR' }],
+    ...[new Error('42P01'), '42P01', 42, null, undefined],
+  ])
+    expect([other, stateOf(other)]).toEqual([other, undefined])
+  const states = ['42883', '0A000', '42P01', '08006']
+  expect(states.map((code) => isUnsupported(refusal(code)))).toEqual([true, true, false, false])
+  expect(isUnsupported(null)).toBe(false)
 })

@@ -12,11 +12,11 @@ export interface ContractCase {
   readonly run: () => Promise<void>
 }
 
-/** What a task gives, which must not be a fault. */
+/** What a task gives, which must not be a fault. An object is frozen. */
 export const valueOrThrow = async <T>(task: TaskEither<StoreFault, T>): Promise<T> => {
   const answer = await task()
   if (isLeft(answer)) throw new Error(`${answer.left._tag}: ${storeFaultText(answer.left)}`, { cause: answer.left })
-  return answer.right
+  return frozen(answer.right)
 }
 
 /** The fault that a task gives, which must have this tag. */
@@ -32,6 +32,13 @@ export const faulty = async <Tag extends StoreFault['_tag']>(
     })
   if (storeFaultText(answer.left).length < 20) throw new Error(`${tag} has no sentence for people`)
   return answer.left as Extract<StoreFault, { _tag: Tag }> // its tag was compared
+}
+
+/** The value, which must be frozen if it is a plain object: a caller who changes one could change what another reads. */
+export const frozen = <T>(value: T): T => {
+  const isPlain = typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+  if (isPlain && !Object.isFrozen(value)) throw new Error(`the answer is not frozen: ${show(value)}`)
+  return value
 }
 
 /** Throws unless both are equal, all the way down. */
@@ -64,7 +71,9 @@ const equal = (left: unknown, right: unknown): boolean => {
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
   if (left instanceof Uint8Array && right instanceof Uint8Array)
     return left.length === right.length && left.every((byte, index) => byte === right[index])
+  if (left instanceof Uint8Array || right instanceof Uint8Array) return false
   if (Array.isArray(left) !== Array.isArray(right)) return false
+  if (Array.isArray(left) && left.length !== (right as readonly unknown[]).length) return false
   // A field that is undefined is absent, as in JSON.
   return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) =>
     equal((left as Record<string, unknown>)[key], (right as Record<string, unknown>)[key]),

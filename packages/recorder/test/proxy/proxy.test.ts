@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { startProxy, type ProxyOptions } from '../../src/proxy/index.ts'
 import { rounds } from '../../../../test/rounds.ts'
 import { oddRequests, tryOdd } from './odd-requests.ts'
+import type { ObservedCall } from '../../src/observed-call.ts'
 import { Client, startProvider } from './wire.ts'
 
 describe('the proxy outlives, and forwards as it was meant or refuses:', () => {
@@ -239,4 +240,46 @@ it('whatever a recorder does, the traffic goes on', async () => {
   }
   const { port } = await proxyTo(provider.url, { recorderOf })
   expect(await statusOf(port, '/u/a', 'host: localhost')).toBe(200)
+})
+
+/** What a recorder is told of one call, in order. */
+const toldOf = async (write: (client: Client) => Promise<void>): Promise<readonly string[]> => {
+  const told: string[] = []
+  const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
+  let over = (): void => undefined
+  const done = new Promise<void>((resolve) => (over = resolve))
+  const call: ObservedCall = {
+    piece: (bytes) => told.push(`piece ${text(bytes)}`),
+    sent: (body) => told.push(`sent ${body instanceof Error ? body.message : 'whole'}`),
+    answered: (status) => told.push(`answered ${status}`),
+    chunk: () => told.push('chunk'),
+    end: () => (told.push('end'), over()),
+    fail: (reason) => (told.push(`fail ${String(reason)}`), over()),
+    over: done,
+  }
+  const provider = await provided()
+  const { port, close: end } = await proxyTo(provider.url, { recorderOf: () => ({ observe: () => call }) })
+  const client = new Client(port)
+  await write(client)
+  await done
+  client.end()
+  await end() // nothing comes after it
+  return told
+}
+const post = (path: string, length: number): string =>
+  `POST /u/${path} HTTP/1.1\r\nhost: localhost\r\nx-id: a\r\ncontent-length: ${length}\r\n\r\n`
+
+it('a recorder is told of each part of a call once, and why it ended', async () => {
+  expect(
+    await toldOf(async (client) => {
+      await client.write(`${post('a', 2)}ab`)
+      await client.answer()
+    }),
+  ).toEqual(['piece ab', 'sent whole', 'answered 200', 'chunk', 'end'])
+  expect(
+    await toldOf(async (client) => {
+      await client.write(post('a', 0))
+      await client.answer()
+    }),
+  ).toEqual(['sent whole', 'answered 200', 'chunk', 'end'])
 })

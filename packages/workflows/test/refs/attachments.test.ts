@@ -208,7 +208,7 @@ describe('a session', () => {
     expect(info.head).toEqual(session.head())
     expect(await ok(to.getBlocks([attachmentId]))).toEqual([attachment])
 
-    const transcript = readTranscript([...exportLines(await ok(exportSession(from, 's')))].join(''))
+    const transcript = readTranscript([...exportLines(await exportSession(from, 's'))].join(''))
     if (isLeft(transcript)) throw new Error('not read')
     const elsewhere = memoryStore()
     expect((await fault('MissingBlock', importTranscript(elsewhere, transcript.right))).ids).toEqual([attachmentId])

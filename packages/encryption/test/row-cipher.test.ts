@@ -1,0 +1,53 @@
+/** A text of a row opens as that row alone; and what was sealed by earlier versions still opens. */
+import { expect, it } from 'vitest'
+import { decryptRow, encryptedRowBody, type RowPlace } from '../src/row-cipher.ts'
+
+const key = new Uint8Array(32).fill(7)
+const [one, other] = ['ab'.repeat(32), 'cd'.repeat(32)] as const
+const places: readonly RowPlace[] = (['entry', 'note'] as const).flatMap((kind) =>
+  [undefined, 'ab'.repeat(16)].flatMap((salt) =>
+    [undefined, one, other].flatMap((erased) =>
+      [0, 12].flatMap((position) => [1_700_000_000_000, -5].map((at) => ({ kind, salt, erased, position, at }))),
+    ),
+  ),
+)
+const open = (place: RowPlace, body: string, secret = key): string | undefined =>
+  decryptRow({ ...place, index: 0, body } as never, secret)?.body
+
+it('law: it opens at its own place, by its own key, with its own blocks, and nowhere else', () => {
+  for (const place of places) {
+    const body = encryptedRowBody({ name: 'k', key }, place, 'a text é', [one] as never)
+    expect(places.filter((at) => open(at, body) !== undefined)).toEqual([place])
+    expect(open(place, body)).toBe('a text é')
+    expect(open(place, body, new Uint8Array(32).fill(8))).toBeUndefined()
+    for (const changed of [body.replace(one, other), body.replace('"k.', '"l.')]) {
+      expect(changed).not.toBe(body)
+      expect(open(place, changed)).toBeUndefined()
+    }
+  }
+})
+
+const stored: readonly (readonly [RowPlace, string])[] = [
+  [
+    { kind: 'entry', position: 3, at: 1700000000000, salt: undefined, erased: undefined },
+    '{"encrypted":"k.mZTntjRFPNuh2QdeChWNzI0cq/dJ4tiZvVKe0g==xPpvRwnQbn4Cf+U=","blocks":["abababababababababababababababababababababababababababababababab"]}',
+  ],
+  [
+    { kind: 'note', position: 0, at: -5, salt: 'abababababababababababababababab', erased: undefined },
+    '{"encrypted":"k.KXT1G/xolWT/7JZ7IUbEGj8s2Rzu+MDOjquWIw==FVWNfuz0oqCjsS4=","blocks":["abababababababababababababababababababababababababababababababab"]}',
+  ],
+  [
+    {
+      kind: 'entry',
+      position: 12,
+      at: 0,
+      salt: 'cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd',
+      erased: 'cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd',
+    },
+    '{"encrypted":"k.E40yaiv8BUUUlRWuUMzvS+YNTgqpFY3iXRyxmA==aR6eqk5i88Y3/Is=","blocks":["abababababababababababababababababababababababababababababababab"]}',
+  ],
+]
+
+it('bodies that were stored by earlier versions open', () => {
+  for (const [place, body] of stored) expect([place, open(place, body)]).toEqual([place, 'said before'])
+})

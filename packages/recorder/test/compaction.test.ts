@@ -1,0 +1,58 @@
+/** Summaries that a client takes out of an answer: the outermost elements, each up to the first end of its name. */
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { assistant, user, type Message } from 'indelible'
+import { compactionOf, type IndexedMessages } from '../src/compaction.ts'
+import { identityOf } from '../src/identity.ts'
+
+const indexed = (messages: readonly Message[]): IndexedMessages => ({
+  len: messages.length,
+  at: (index) => messages[index],
+  identityAt: (index) => identityOf(messages[index] as Message),
+})
+
+/** What is inside the elements of a text, read one tag after the other. */
+const insidesOf = (text: string): readonly string[] => {
+  const insides: string[] = []
+  for (let at = 0; ;) {
+    const [tag, name] = /<(\w+)>/.exec(text.slice(at)) ?? []
+    if (tag === undefined) return insides
+    const start = text.indexOf(tag, at) + tag.length
+    const end = text.indexOf(`</${name}>`, start)
+    if (end !== -1) insides.push(text.slice(start, end))
+    at = end === -1 ? start : end
+  }
+}
+
+const summaryIn = (answer: string, said: string): string | undefined => {
+  const talk = [user('Go.'), assistant('I went.'), user('Sum it up.'), assistant(answer)]
+  return compactionOf(indexed(talk), [user(`It was like this: ${said} Go on.`)], 0, [])?.summary
+}
+
+it('law: the longest element that a request quotes is the summary', () => {
+  const piece = fc.oneof(
+    fc.constantFrom('<a>', '</a>', '<b>', '</b>', '<c>', '</c>'),
+    fc.nat(9).map((number) => `these are the words number ${number}.`),
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { minLength: 1, maxLength: 12 }), (pieces) => {
+      const answer = `This is what there is. ${pieces.join(' ')}`
+      const insides = insidesOf(answer).map((inside) => inside.trim())
+      for (const inside of insides) {
+        const [longest] = insides
+          .filter((other) => other.length >= 20 && inside.includes(other))
+          .toSorted((one, other) => other.length - one.length)
+        expect(summaryIn(answer, inside)).toBe(longest)
+      }
+      expect(summaryIn(answer, answer)).toBe(answer)
+    }),
+  )
+})
+
+it('short texts, and what is quoted of no element, are none', () => {
+  expect(summaryIn('<a>nineteen letters x</a>', 'nineteen letters x')).toBeUndefined()
+  expect(summaryIn('<a>just twenty letters x</a>', 'just twenty letters x')).toBe('just twenty letters x')
+  expect(
+    summaryIn('These words are in no element. <a>But these are.</a>', 'These words are in no element.'),
+  ).toBeUndefined()
+})

@@ -1,0 +1,105 @@
+/**
+ * The contract suite against stores that lie once: an answer is a fault, or has another value at one place, and the case
+ * should fail. lies.txt has how many lies each case believes. When a check goes there are more: look at the case, and only
+ * then write the file anew (`--update`).
+ */
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { expect, it } from 'vitest'
+import { orThrow } from 'indelible'
+import { memoryDriver, storeOf, type StoreDriver } from 'indelible/store'
+import { storeContract, type ContractCase, type StorePlace } from '@indelible/testing'
+
+type Answer = Either<unknown, unknown>
+/** What a driver says in place of its answer to its so manieth call. */
+type Lie = (answer: Answer, call: number) => Answer
+
+const methods =
+  /^(create|info|list|update|append|read|nodes|fork|remove|lease|(put|get|has)Blocks|erase|sharing|containing)$/
+/** More calls than any of the cases makes: who is lied to must not ask for ever. */
+const most = 1000
+
+const fault: Answer = left({ _tag: 'Io', operation: 'lie', cause: 'a lie' })
+
+const lyingDriver = (lie: Lie): StoreDriver => {
+  const time = Date.now() // which stands still: no result depends on how long anything takes
+  const driver = memoryDriver({ now: () => time })
+  let call = 0
+  const lying = <Methods extends object>(honest: Methods): Methods => {
+    const entries = Object.entries(honest).map(([name, method]: [string, (...given: unknown[]) => Promise<Answer>]) => [
+      name,
+      methods.test(name)
+        ? async (...given: unknown[]) => {
+            const answer = await method.apply(honest, given)
+            return call > most ? fault : lie(answer, call++)
+          }
+        : method,
+    ])
+    return Object.fromEntries(entries) as Methods
+  }
+  return { ...lying(driver), ...(driver.erasing && { erasing: lying(driver.erasing) }) }
+}
+
+const casesOf = (lie: Lie): readonly ContractCase[] =>
+  storeContract('lies', async (): Promise<StorePlace> => {
+    const store = orThrow(storeOf(lyingDriver(lie)))
+    return { lasting: false, open: async (scope) => (scope === undefined ? store : orThrow(store.scoped(scope))) }
+  })
+
+/** Another value: one of its leaves is changed. */
+const changed = (value: unknown, pick: number): unknown => {
+  if (typeof value === 'number') return value + 1
+  if (typeof value === 'boolean') return !value
+  if (typeof value === 'string') return `${value.slice(0, -1)}${value.endsWith('0') ? 1 : 0}`
+  if (value instanceof Uint8Array) return Uint8Array.of(...value, 1)
+  if (Array.isArray(value)) {
+    if (value.length === 0) return ['more']
+    const at = pick % value.length
+    return value.map((item, index) =>
+      index === at ? changed(item, Math.floor(pick / value.length)) : (item as unknown),
+    )
+  }
+  if (typeof value !== 'object' || value === null) return 'other'
+  const keys = Object.keys(value)
+  const key = keys[pick % keys.length] as string
+  const members = value as { readonly [key: string]: unknown }
+  return Object.freeze({ ...members, [key]: changed(members[key], Math.floor(pick / keys.length)) })
+}
+
+/** How many places of a value are changed, one at a time. */
+const picks = 4
+
+const slow =
+  /follow|lease|holder|watch|thousand|any number|byte for byte|is removed while|several|steps? that|crash|wait together/
+
+it('each case believes the lies of a store that it believed before, and no others', async () => {
+  const lines: string[] = []
+  // What a case that fails has begun may fail after it.
+  const listeners = process.listeners('unhandledRejection')
+  process.removeAllListeners('unhandledRejection').on('unhandledRejection', () => undefined)
+  for (const [index, { name }] of casesOf((answer) => answer).entries()) {
+    let calls = 0
+    if (slow.test(name)) continue
+    await casesOf((answer) => (calls++, answer))[index]?.run()
+    if (calls === 0 || calls > 25) continue
+    const believes = async (at: number, lie: (answer: Answer) => Answer): Promise<number> => {
+      const one = casesOf((answer, call) => (call === at ? lie(answer) : answer))[index]
+      return one === undefined
+        ? 0
+        : one.run().then(
+            () => 1,
+            () => 0,
+          )
+    }
+    let [faults, values] = [0, 0]
+    for (let at = 0; at < calls; at++) {
+      faults += await believes(at, () => fault)
+      for (let pick = 0; pick < picks; pick++)
+        values += await believes(at, (answer) => (isLeft(answer) ? right({}) : right(changed(answer.right, pick))))
+    }
+    lines.push(`${name.slice('lies: '.length)}: of ${calls} faults ${faults}, of ${calls * picks} values ${values}`)
+  }
+  await new Promise(setImmediate)
+  process.removeAllListeners('unhandledRejection')
+  for (const listener of listeners) process.on('unhandledRejection', listener)
+  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./lies.txt')
+})
