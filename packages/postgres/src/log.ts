@@ -51,7 +51,7 @@ export const usedAt = (time: string): string => `(${time}) / 1000`
  * of the same first bits are sorted when they are listed.
  */
 export const sizedAt = (entries: string): string => {
-  const rest = `greatest(floor(log(2, greatest(${entries}, 1)::numeric))::int - 2, 0)`
+  const rest = `greatest(length(ltrim((${entries})::bit(64)::text, '0')) - 3, 0)` // of its digits; log() takes 20 times as long
   return `((${entries}) >> ${rest}) << ${rest}`
 }
 
