@@ -3,7 +3,6 @@
  * all of them: a session that was cut, replaced or deleted no longer matches.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { bytesToHex } from '@noble/hashes/utils.js'
 import { mapRight, isLeft, left, optionsOf, right } from 'indelible/json/kit'
 import { describeSession, listSessions, verifySession, type SessionInfo } from 'indelible/session'
 import {
@@ -82,9 +81,7 @@ export interface LedgerUpdate {
  *
  * Cost    O(rows of the ledger that were not read yet + sessions); O(log rows) nodes for each session that has grown. If
  *         nothing else has written to the ledger since the last update by this handle, only digests of the sessions are
- *         computed, and sessions that were created near a changed one are listed. With `sessions`, only those are looked up.
- *         If nothing has changed since the last update by any process, only digests are computed: a state beside the ledger
- *         has theirs. A forged state hides news from an update; `verifyLedger` does not read it
+ *         computed, and sessions that were created near a changed one are listed. With `sessions`, only those are looked up
  * Errors  `NotALedger`; store faults. Two updates at once: one of them tries again
  * @param sessions only these sessions. Default: all of the scope
  * @returns the new head, the number of new rows, and the sessions that do not match
@@ -92,8 +89,6 @@ export interface LedgerUpdate {
 export const updateLedger = (store: Store, sessions?: readonly string[]): EvidenceTask<LedgerUpdate> => {
   const ids = sessions && [...sessions]
   return evidenceTask(async () => {
-    const asWas = ids === undefined && !knownPieces.has(store) ? await unchanged(store) : undefined
-    if (asWas !== undefined) return right({ head: asWas, recorded: 0, mismatches: Object.freeze([]) })
     let pieces: readonly KnownPiece[] | undefined
     const updated = await appendToLedger(store, ({ head, sessions: said }) =>
       untilFault(async function* () {
@@ -106,32 +101,9 @@ export const updateLedger = (store: Store, sessions?: readonly string[]): Eviden
       }),
     )
     if (isLeft(updated) || updated.right.mismatches.length > 0 || pieces === undefined) knownPieces.delete(store)
-    else {
-      const { head } = updated.right
-      if (ids === undefined) await store.states?.write(ledgerId, stateText(store, head, pieces))() // without it the next update lasts
-      knownPieces.set(store, { head, pieces })
-    }
+    else knownPieces.set(store, { head: updated.right.head, pieces })
     return updated
   }, 'updateLedger')
-}
-
-/** The head of the ledger, if it and all sessions are as after the last update that found nothing else. */
-const unchanged = async (store: Store): Promise<Head | undefined> => {
-  const [ledger, state] = [await store.info(ledgerId)(), await store.states?.read(ledgerId)()]
-  if (isLeft(ledger) || state === undefined || isLeft(state) || state.right === undefined) return undefined
-  const pieces = await store.pieces?.()()
-  if (pieces === undefined || isLeft(pieces)) return undefined
-  return state.right === stateText(store, ledger.right.head, pieces.right) ? ledger.right.head : undefined
-}
-
-/** The state beside a ledger: its head, and a digest of the pieces that were compared with it. */
-const stateText = (
-  { hash }: Store,
-  { size, root }: Head,
-  pieces: readonly Pick<KnownPiece, 'name' | 'digest'>[],
-): string => {
-  const digests = pieces.map(({ name, digest }) => `${name} ${digest}`).toSorted()
-  return `${size} ${root} ${bytesToHex(hash(new TextEncoder().encode(digests.join('\n'))))}`
 }
 
 /** Sessions of a store, in a piece of its logs. */

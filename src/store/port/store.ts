@@ -195,11 +195,11 @@ export interface LogPage {
   readonly next?: string
 }
 
-/** Some of the logs of a scope without the library's own, next to each other in the order of their creation. */
+/** Some of the logs of a scope, next to each other in the order of their creation. */
 export interface LogPiece {
   /** Tells it apart from the other pieces; a log stays in its piece. */
   readonly name: string
-  /** The cursor that a list by creation gives these logs for: as `after`, with `limit: logs`, if `where` leaves out the library's own. */
+  /** The cursor that a list by creation gives these logs for: as `after`, with `limit: logs`. */
   readonly after: string
   /** How many logs it has, up to 1,000. */
   readonly logs: number

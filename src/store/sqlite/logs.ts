@@ -250,9 +250,6 @@ export const damageIn = <T>(id: string, work: () => Either<StoreFault, T>): Eith
   }
 }
 
-/** The ids of the library's own logs begin with `indelible.`. */
-const isNoOwnLog = "not (id >= 'indelible.' and id < 'indelible/')"
-
 const statements = (db: DatabaseSync) => ({
   ...preparedAll(db, {
     addLog:
@@ -265,9 +262,9 @@ const statements = (db: DatabaseSync) => ({
     removeState: 'delete from state where log = ?',
     removeLog: 'delete from log where key = ?',
     orphan: 'update segment set orphan = 1 where key = ?',
-    next: `select key from log where scope = ? and key >= ? and ${isNoOwnLog} order by key limit 1`,
+    next: 'select key from log where scope = ? and key >= ? order by key limit 1',
     piece: `select count(*) as logs, group_concat(id || ' ' || size || ' ' || hex(root)) as heads
-      from (select id, size, root from log where scope = ? and key >= ? and key < ? and ${isNoOwnLog} order by key)`,
+      from (select id, size, root from log where scope = ? and key >= ? and key < ? order by key)`,
   }),
   log: selectLog(db, 'where scope = ? and id = ?'),
   list: selectLog(db, 'where scope = ? and key < ? order by key desc'),
