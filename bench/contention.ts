@@ -158,7 +158,7 @@ if (process.argv[2] === 'writer') {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-contention-'))
   await both('SQLite', (name) => join(folder, `${name}.db`))
   rmSync(folder, { recursive: true, force: true })
-  const server = wanted('PostgreSQL') ? await startPostgres() : undefined
+  const server = wanted('PostgreSQL') ? await startPostgres(true) : undefined
   if (server !== undefined) {
     await both('PostgreSQL', () => server.url)
     await server.stop()

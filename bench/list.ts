@@ -1,4 +1,7 @@
-/** A page of a list beside a store of many sessions, the whole list, and what an append pays for it. `--quick` for a small size. */
+/**
+ * A page of a list beside a store of many sessions, the whole list, and what an append pays for it. `--quick` for a small size, `--sizes` for
+ * sessions of many sizes.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +11,13 @@ import { sqliteStore } from 'indelible/store/sqlite'
 import { machine } from './measure.ts'
 
 const sessions = process.argv.includes('--quick') ? 2000 : 100_000
+/** How many messages a session has: one; or with `--sizes` 1 to 40, and a few more in every hundredth. */
+const sizeOf = (session: number): number =>
+  process.argv.includes('--sizes')
+    ? session % 100 === 0
+      ? 41 + ((session / 100) % 200)
+      : 1 + ((session * 7919) % 40)
+    : 1
 const folder = mkdtempSync(join(tmpdir(), 'indelible-bench-'))
 const median = (values: readonly number[]): string =>
   (values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN).toPrecision(3)
@@ -29,12 +39,12 @@ const benched = async (name: string, store: Store): Promise<void> => {
             id: `s${from + index}`,
             metadata: { title: `Session ${index}` },
           })
-          await session.append(user('What is 6 times 7?'))
+          await session.append(Array.from({ length: sizeOf(from + index) }, () => user('What is 6 times 7?')))
           return session
         }),
       )),
     )
-  for (const by of ['created', 'appended'] as const) {
+  for (const by of ['created', 'appended', 'entries', 'id'] as const) {
     const [first, middle, whole]: [number[], number[], number[]] = [[], [], []]
     for (let round = 0; round < 7; round++) await timed(first, () => listSessions(store, { by, limit: 20 }))
     let after: string | undefined
@@ -57,7 +67,7 @@ const benched = async (name: string, store: Store): Promise<void> => {
   }
 }
 
-console.log(`${machine()}; ${sessions.toLocaleString('en')} sessions with a message each\n`)
+console.log(`${machine()}; ${sessions.toLocaleString('en')} sessions\n`)
 console.log(
   '| store | order | first page of 20 | page of 20 in the middle | all, in pages of 500 |\n|---|---|---:|---:|---:|',
 )

@@ -14,7 +14,7 @@ import { machine } from './measure.ts'
 import { messageAt, source } from './messages.ts'
 import { conversationOf, incompressible, keptByRefs, keptBySession, measured, ok, turns, type Kept } from './turns.ts'
 
-const server = await startPostgres()
+const server = await startPostgres(true)
 if (server === undefined) process.exit(1)
 const { url } = server
 const client = new Client({ connectionString: url })

@@ -58,7 +58,7 @@ const sqlite = async (): Promise<Bench> => {
 }
 
 /** The server of DATABASE_URL, or one that is started here. */
-const server = await startPostgres()
+const server = await startPostgres(true)
 
 const postgres = async (): Promise<Bench> => {
   const store = must(

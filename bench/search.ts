@@ -97,7 +97,7 @@ const inPostgres = async (name: string, url: string): Promise<Place> => {
 
 const server =
   process.argv[4] === 'postgres'
-    ? await (await import('../packages/postgres/test/postgres-server.ts')).startPostgres()
+    ? await (await import('../packages/postgres/test/postgres-server.ts')).startPostgres(true)
     : undefined
 const open = (name: string): Promise<Place> => (server === undefined ? inFile(name) : inPostgres(name, server.url))
 

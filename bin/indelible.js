@@ -10,10 +10,10 @@ const address = (() => {
 const { existsSync } = await import('node:fs')
 if (address !== undefined && existsSync(address)) await import(address.href)
 else {
-  process.stderr
-    .write(`indelible: ${address ? 'the command is not built; run this first' : 'the command is a package of its own; install it first'}:
-
-  ${address ? 'npm run build' : 'npm install @indelible/cli'}
-`)
+  process.stderr.write(
+    address
+      ? 'indelible: the command is not built; run this first:\n\n  npm run build\n'
+      : 'indelible: the command is in the package @indelible/cli, which is not installed; README.md says how to install it\n',
+  )
   process.exitCode = 127
 }

@@ -24,7 +24,7 @@ export const commandPage = async (): Promise<string> => {
 const pageText = (): string =>
   [
     '# The command line',
-    'The package has one command, `indelible`. This page is made of the table that `indelible --help` is made of.',
+    'The package has one command, `indelible`. This page and `indelible --help` are generated from the same table.',
     ...general.map(prose),
     ...groups.map(({ title, commands }) =>
       [`**${title}**`, ['| command | does |', '| --- | --- |', ...commands.map(row)].join('\n')].join('\n\n'),

@@ -1,6 +1,6 @@
 /**
- * `npm start`: the main job, on an example conversation or, as `npm start -- FILE`, on any other: into a store, on from
- * there, verified, and then found out when somebody changes the file.
+ * `npm start`: the main job, on an example conversation or, with `npm start -- FILE`, on another one: imports it into a
+ * store, appends a message, verifies it, and shows that a change of the file is detected.
  */
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync } from 'node:fs'
@@ -19,7 +19,7 @@ const folder = mkdtempSync(join(tmpdir(), 'indelible-'))
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
-/** Run a command as a person would type it, and show it. Gives what it printed. Ends everything if it does not exit as it should. */
+/** Run a command as a person would type it, and show it. Returns its output. Exits if the exit code is not the expected one. */
 const indelible = (args: readonly string[], expected = 0): string => {
   say(`\n$ indelible ${args.map((arg) => (/^[\w./:=-]+$/.test(arg) ? arg : JSON.stringify(arg))).join(' ')}`)
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'bin/indelible.js'), ...args], {
@@ -33,9 +33,9 @@ const indelible = (args: readonly string[], expected = 0): string => {
   process.exit(1)
 }
 
-if (isBuilt()) say('The package is built already; npx finds the command.')
+if (isBuilt()) say('The package is already built, so npx finds the command.')
 else {
-  say('The package is built, so that npx finds the command (npm run build):')
+  say('Building the package, so that npx finds the command (npm run build):')
   if (!run(process.execPath, [`${root}scripts/build.ts`])) process.exit(1)
 }
 

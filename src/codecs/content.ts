@@ -1,9 +1,15 @@
 /** Content as most wires have it: one plain text is written as a string. */
-import { isObject, type Path } from '../json/index.ts'
-import type { ResultPart, ToolResultPart } from '../message/index.ts'
+import { isObject, ownField, type Path } from '../json/index.ts'
+import type { Part, ResultPart, ToolResultPart } from '../message/index.ts'
+
+/** Whether parts are one text with nothing kept beside it: `asContent` would write it as a string. */
+export const isOnePlainText = (parts: readonly Part[]): boolean => {
+  const [only] = parts
+  return parts.length === 1 && only?.type === 'text' && ownField(only, 'meta') === undefined
+}
 
 /** Parts in wire form: one plain text as a string, unless it was read from a part. */
-export const asContent = <Part>(parts: Part[], asParts: boolean, type = 'text'): string | Part[] => {
+export const asContent = <Written>(parts: Written[], asParts: boolean, type = 'text'): string | Written[] => {
   const [only] = parts
   return !asParts &&
     parts.length === 1 &&
@@ -22,12 +28,3 @@ export const answersOf = <Written>(
   write: (answer: ResultPart, path: Path) => Written | undefined,
 ): Written[] =>
   content.map((answer, index) => write(answer, [...path, 'content', index])).filter((written) => written !== undefined)
-
-/** The parsed JSON of a text; undefined if it is not JSON. */
-export const jsonIn = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

@@ -1,5 +1,5 @@
 /** The arguments of a call: text in a message, an object in the wires of Anthropic and Gemini. */
-import { admit, formatPath, inspectJson, isLeft, isObject, type Json } from '../json/index.ts'
+import { admit, formatPath, inspectJson, isLeft, isObject, jsonIn, type Json } from '../json/index.ts'
 import { thaw } from './residual.ts'
 
 export interface Input {
@@ -32,11 +32,8 @@ export const inputOf = (text: string): Input => {
 
 /** Arguments as the value that they stood as; the text, if somebody has changed it since. */
 export const valueOf = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  const value = jsonIn(text)
+  return value === undefined ? text : value
 }
 
 const none: readonly string[] = []

@@ -1,7 +1,7 @@
 /** Lists of items, as OpenAI Responses and the Agents SDK have them: how both are read. */
-import { isObject, readIn, Unexpected, type Json, type JsonObject } from '../json/index.ts'
+import { anObject, isObject, readEach, readIn, Unexpected, type Json, type JsonObject } from '../json/index.ts'
 import type { Message, Meta, Part, ProviderPart, Role, TextPart } from '../message/index.ts'
-import { keep } from './residual.ts'
+import { keep, type Fresh } from './residual.ts'
 
 /**
  * The messages so far, and what the assistant is just saying: its items in a row become one message.
@@ -61,24 +61,63 @@ export const isText = (wire: JsonObject): wire is JsonObject & { readonly text: 
 /** What is kept with a message or a part. */
 export type KeptMeta = { readonly meta?: Meta }
 
-/** A text. */
 export const text = (value: string, kept: KeptMeta = {}): TextPart => freeze({ type: 'text', text: value, ...kept })
 
-/** A message. */
 export const messageOf = (role: Role, content: readonly Part[], kept: KeptMeta = {}): Message =>
   freeze({ role, content: freeze(content), ...kept })
 
-/** What differs between the formats: the name under which things are kept. */
+/** What differs between the formats. */
+export interface ItemFormat {
+  /** The name under which things are kept. */
+  readonly format: string
+  /** How the assistant's messages are written. */
+  readonly messageItem: (role: string, content: unknown) => Fresh
+  readonly outputText: (text: string) => Fresh
+  readonly refusalText: (text: string) => Fresh
+  /** As what it is kept where the content is a string. */
+  readonly ofString: string | undefined
+  /** As what it is kept where the content is one text or refusal. */
+  readonly ofOne: string | undefined
+}
+
+/** How things of a format are kept. */
 export interface FormatReading {
   /** What the wire has beyond what would be written: that is plain JSON too. */
   readonly difference: (wire: JsonObject, written: object, as?: string, skip?: readonly string[]) => KeptMeta
   readonly raw: (wire: Json) => ProviderPart
+  /**
+   * What a message of the assistant says. The first part holds what the item has beside its content, under `item`, and all
+   * of them what they have beside their text, under `part`.
+   */
+  readonly readSaid: (wire: JsonObject, said: string | readonly Json[]) => readonly Part[]
 }
 
-/** How things of a format are kept. */
-export const readingOf = (format: string): FormatReading => ({
-  difference: (wire, written, as, skip) => keep(format, wire, written as JsonObject, as, skip),
-  raw: (wire) => freeze({ type: 'provider', provider: format, raw: wire }),
-})
+export const readingOf = (of: ItemFormat): FormatReading => {
+  const { format } = of
+  const difference: FormatReading['difference'] = (wire, written, as, skip) =>
+    keep(format, wire, written as JsonObject, as, skip)
+  const raw: FormatReading['raw'] = (wire) => freeze({ type: 'provider', provider: format, raw: wire })
+  const readSaid: FormatReading['readSaid'] = (wire, said) => {
+    const item = of.messageItem('assistant', said) // the content is the same, so it is no difference
+    if (typeof said === 'string') return [text(said, difference({ item: wire }, { item }, of.ofString))]
+    if (said.length === 0) return [raw(wire)]
+    const mark = said.length === 1 ? of.ofOne : 'message'
+    return readIn(wire, 'content', () =>
+      readEach(said, (each, index) => {
+        const part = anObject(each)
+        const kept = (written: object, as: string | undefined): KeptMeta =>
+          index === 0
+            ? difference({ item: wire, part }, { item, part: written }, as)
+            : difference({ part }, { part: written }, 'more')
+        if (isText(part)) return text(part.text, kept(of.outputText(part.text), mark))
+        const { type, refusal } = part
+        if (type === 'refusal' && typeof refusal === 'string')
+          return freeze({ type, text: refusal, ...kept(of.refusalText(refusal), mark) } as const)
+        return freeze({ ...raw(part), ...kept(part, 'message') })
+      }),
+    )
+  }
+  return { difference, raw, readSaid }
+}
 
 const { freeze } = Object

@@ -5,7 +5,7 @@
  * It is kept where it belongs (message or part) and holds no content, so that it stays true when a text is shortened
  * or a call gets another id.
  */
-import { difference, isObject, ownField, type Json, type JsonObject } from '../json/index.ts'
+import { define, difference, isObject, ownField, type Json, type JsonObject } from '../json/index.ts'
 import type { Message, Meta, Part } from '../message/index.ts'
 
 /** A codec's entry in `meta`. */
@@ -58,8 +58,7 @@ const merge = (target: Fresh, fields: JsonObject): void => {
     const value = fields[key] as Json
     const there = Object.hasOwn(target, key) ? target[key] : undefined
     if (isObject(there) && isObject(value)) merge(there as Fresh, value)
-    else if (key === '__proto__')
-      Object.defineProperty(target, key, { value: thaw(value), writable: true, enumerable: true, configurable: true })
+    else if (key === '__proto__') define(target, key, thaw(value))
     else target[key] = thaw(value)
   }
 }
@@ -128,8 +127,7 @@ export const thaw = (value: Json): Mutable => {
   const fresh: { [key: string]: Mutable } = {}
   for (const key of Object.keys(value)) {
     const copy = thaw((value as JsonObject)[key] as Json)
-    if (key === '__proto__')
-      Object.defineProperty(fresh, key, { value: copy, writable: true, enumerable: true, configurable: true })
+    if (key === '__proto__') define(fresh, key, copy)
     else fresh[key] = copy
   }
   return fresh

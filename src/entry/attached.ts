@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { BlockId } from '../proof/kit.ts'
-import { arrayOf, emptyList, isLeft, left, OwnSet, right } from '../json/index.ts'
+import { arrayOf, emptyList, exec, isLeft, left, OwnSet, right } from '../json/index.ts'
 import type { Message, Part } from '../message/index.ts'
 import type { BlockStore, BlockFault, StoreFaultOf } from '../store/index.ts'
 import { sameBlocks } from '../store/kit.ts'
@@ -32,6 +32,16 @@ const addAttachments = (content: Message['content'], found: BlockId[], known: Se
     found[found.length] = id
   }
 }
+
+/**
+ * Whether a message may have attachments, from its JSON text: it then has the word `"block"`, perhaps with escaped letters.
+ *
+ * @param text the message as JSON
+ * @returns false if it has none
+ */
+export const mayAttach = (text: string): boolean => exec(blockWord, text) !== null
+
+const blockWord = /"block"|\\u006/ // each letter of it is between 0x60 and 0x6f
 
 /**
  * The blocks that a store does not have, read from another store.

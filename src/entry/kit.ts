@@ -1,10 +1,11 @@
 /** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
-export { attachedTo, lacking } from './attached.ts'
+export { attachedTo, lacking, mayAttach } from './attached.ts'
 export { againstStoring, isPlaceholder, placeholderOf } from './placeholder.ts'
 export { Recording } from './recording.ts'
 export {
   type DecodedRow,
   type EncodedRow,
+  UnreadRows,
   decodeRow,
   encodeRow,
   erasedBody,

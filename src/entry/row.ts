@@ -10,8 +10,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { blockIdOf, isBlockId, rowLeaf, type BlockId, type Hash, type RowContent } from '../proof/kit.ts'
 import type { History } from '../history/index.ts'
-import { appendText, type Fill } from '../history/kit.ts'
-import { historySentences } from '../history/fault.ts'
+import { appendChunk, appendText, chunkLength, type ChunkText, type Fill } from '../history/kit.ts'
+import { historySentences, type TextFault } from '../history/fault.ts'
 import { sentenceOf } from '../task/index.ts'
 import {
   arrayOf,
@@ -159,10 +159,10 @@ export const erasedBody = (message: Message, { page, tagged }: Pick<DecodedRow, 
  * @returns the parts of the row; or the reason why the body is not a row
  */
 export const decodeRow = (body: string): Either<string, DecodedRow> => {
-  const start = indexIn(body, messageKey) // before the message nothing has this key: paths are lists
+  const start = indexIn(body, messageKey)
   if (start === -1 || body[body.length - 1] !== '}') return left('is not a stored message')
   const envelope = sliceText(body, 0, start)
-  const text = sliceText(body, start + messageKey.length, -1)
+  const text = messageText(body)
   const plain = plainEnvelopes.get(envelope)
   if (plain !== undefined) return right({ page: plain.page, tagged: plain.tagged, text, blocks: noBlocks })
   let found: { readonly page?: unknown; readonly tag?: unknown; readonly blocks?: unknown }
@@ -180,6 +180,9 @@ export const decodeRow = (body: string): Either<string, DecodedRow> => {
   freezeParsed(blocks)
   return right({ page: kind, tagged: tag !== undefined, text, blocks: blocks as readonly TakenOut[] })
 }
+
+/** The message in the body of a row. Before it nothing has its key: paths are lists. */
+const messageText = (body: string): string => sliceText(body, indexIn(body, messageKey) + messageKey.length, -1)
 
 /**
  * Whether the body of a row is written as `encodeRow` writes it: nothing else beside the message, and no key of a block.
@@ -219,15 +222,38 @@ export const takeMessage = (
   bytes: ReadonlyMap<BlockId, Uint8Array>,
   check: (message: unknown) => unknown = checkMessage,
 ): string | undefined => {
-  let fills: readonly Fill[]
-  try {
-    fills = mapEach(blocks, (block) => fillOf(block, getFrom(bytes, block.id) as Uint8Array)) // the caller has found them all
-  } catch {
-    return 'a block of the row is not the text that it stands for'
-  }
+  const fills = fillsOf(blocks, bytes)
+  if (fills === undefined) return notItsText
   const added = appendText(history, text, { page, fills, check })
-  return isLeft(added) ? sentenceOf(historySentences(textOfMessageFault), added.left) : undefined
+  return isLeft(added) ? textFaultText(added.left) : undefined
 }
+
+const notItsText = 'a block of the row is not the text that it stands for'
+
+/** The texts that are in blocks, which the caller has all found; undefined if one of them is no text. */
+const fillsOf = (blocks: readonly TakenOut[], bytes: ReadonlyMap<BlockId, Uint8Array>): readonly Fill[] | undefined => {
+  try {
+    return mapEach(blocks, (block) => fillOf(block, getFrom(bytes, block.id) as Uint8Array))
+  } catch {
+    return undefined
+  }
+}
+
+/** Copies of the blocks that a row names: nobody else can change them before they are read. */
+const copiesOf = (
+  blocks: readonly TakenOut[],
+  bytes: ReadonlyMap<BlockId, Uint8Array>,
+): ReadonlyMap<BlockId, Uint8Array> => {
+  const copies = new OwnMap<BlockId, Uint8Array>()
+  for (let index = 0; index < blocks.length; index++) {
+    const { id } = blocks[index] as TakenOut
+    copies.set(id, new Bytes(getFrom(bytes, id) as Uint8Array))
+  }
+  return copies
+}
+
+/** Why the text of a message can't be read. */
+const textFaultText = (fault: TextFault): string => sentenceOf(historySentences(textOfMessageFault), fault)
 
 /**
  * Decode a stored row for `takeRow`, which takes nothing else: whoever carries it in between can't change it.
@@ -259,15 +285,100 @@ export const takeRow = (
   hash: Hash,
 ): Either<string, Uint8Array> => {
   const content = ReadRow.content(row)
-  const { blocks } = row
+  const reason = againstBlocks(row, bytes, hash) ?? takeMessage(history, row, bytes)
+  return reason === undefined ? right(rowLeaf(content, hash)) : left(reason)
+}
+
+/** Why the blocks of a row are not those that it names. */
+const againstBlocks = (
+  { blocks }: DecodedRow,
+  bytes: ReadonlyMap<BlockId, Uint8Array>,
+  hash: Hash,
+): string | undefined => {
   for (let index = 0; index < blocks.length; index++) {
     const { id, key } = blocks[index] as TakenOut
     const found = key === undefined ? getFrom(bytes, id) : undefined // what is encrypted has its own tag
-    if (found !== undefined && blockIdOf(found, hash) !== id) return left(`block ${id} is not what was appended`)
+    if (found !== undefined && blockIdOf(found, hash) !== id) return `block ${id} is not what was appended`
   }
-  const reason = takeMessage(history, row, bytes)
-  return reason === undefined ? right(rowLeaf(content, hash)) : left(reason)
+  return undefined
 }
+
+/**
+ * Stored rows on their way into an empty history. Full chunks of messages are not parsed before they are read; what the
+ * last messages say is read by `end`.
+ */
+export class UnreadRows {
+  readonly #history: History<Message>
+  readonly #errorOf: (position: number, reason: string) => unknown
+  #texts = emptyList<ChunkText>()
+
+  /**
+   * @param history the history to append to
+   * @param errorOf gives the error that a read of a message throws, if its text is no message
+   */
+  constructor(history: History<Message>, errorOf: (position: number, reason: string) => unknown) {
+    this.#history = history
+    this.#errorOf = errorOf
+  }
+
+  /**
+   * Append the message of a stored row, and compute the leaf of its text.
+   *
+   * Cost    a digest of the row and of each text that is in a block
+   *
+   * @param unread the rows before it
+   * @param row what `readRow` gave
+   * @param bytes the blocks of the row, by id
+   * @param hash the hash function: SHA-256
+   * @returns the leaf; or why the message could not be appended
+   * @throws TypeError if `readRow` did not give the row
+   */
+  static take(
+    unread: UnreadRows,
+    row: DecodedRow,
+    bytes: ReadonlyMap<BlockId, Uint8Array>,
+    hash: Hash,
+  ): Either<string, Uint8Array> {
+    const content = ReadRow.content(row)
+    const { page, blocks } = row
+    const own = blocks.length === 0 ? bytes : copiesOf(blocks, bytes)
+    const problem = againstBlocks(row, own, hash)
+    if (problem !== undefined) return left(problem)
+    if (unread.#texts.length === chunkLength) {
+      const errorOf = unread.#errorOf
+      appendChunk(unread.#history, unread.#texts, {
+        textOf: messageText,
+        check: checkMessage,
+        errorOf: (fault) => errorOf(fault.position, textFaultText(fault)),
+      })
+      unread.#texts = emptyList()
+    }
+    const fills = blocks.length === 0 ? none : () => fillsOf(blocks, own)
+    unread.#texts[unread.#texts.length] = { stored: content.body, page, fills }
+    return right(rowLeaf(content, hash))
+  }
+
+  /**
+   * Append the last messages.
+   *
+   * @param unread all rows
+   * @returns the position of a message that could not be appended, and why; undefined if all were
+   */
+  static end(unread: UnreadRows): { readonly position: number; readonly reason: string } | undefined {
+    const { length } = unread.#texts
+    for (let index = 0; index < length; index++) {
+      const { stored, page, fills } = unread.#texts[index] as ChunkText
+      const given = fills()
+      const position = unread.#history.len
+      if (given === undefined) return { position, reason: notItsText }
+      const added = appendText(unread.#history, messageText(stored), { page, fills: given, check: checkMessage })
+      if (isLeft(added)) return { position, reason: textFaultText(added.left) }
+    }
+    unread.#texts = emptyList()
+    return undefined
+  }
+}
+freeze(UnreadRows)
 
 /** The private name of what `readRow` gives: the row that it was decoded from, as it was then. */
 class ReadRow extends ReturnsArgument {
@@ -299,6 +410,9 @@ class ReadRow extends ReturnsArgument {
 const messageKey = '"message":'
 
 const noBlocks: readonly TakenOut[] = freeze([])
+const noFills: readonly Fill[] = freeze([])
+const none: ChunkText['fills'] = () => noFills
+const Bytes = Uint8Array // taken when this module loads
 const getFrom: <Key, Value>(map: ReadonlyMap<Key, Value>, key: Key) => Value | undefined = bindMethod(Map.prototype.get)
 
 const plainEnvelopes = new OwnMap<string, Pick<DecodedRow, 'page' | 'tagged'>>()

@@ -10,9 +10,9 @@ import { codeAt, emptyList, freeze, fromCodes, type Immutable, sliceText } from 
 import type { Piece } from '../sequence/index.ts'
 import { chunkBits, groupBits } from './chunk-size.ts'
 
-/** Messages and their page kinds, frozen: always `chunkLength` of them. */
+/** Messages and their page kinds: always `chunkLength` of them. */
 export interface Chunk<M> {
-  /** The messages: a list without a prototype. */
+  /** The messages: a frozen list without a prototype. */
   readonly messages: readonly Immutable<M>[]
   /** The code of each page kind, as a character. */
   readonly kinds: string
@@ -58,8 +58,11 @@ export const emptyContent = <M>(): Content<M> => freeze({ state: emptyState, tai
 export const lenOf = ({ state, tail }: Content<unknown>): number => state.len + tail.messages.length
 
 /** The content whose full tail is a chunk. The tail's list becomes the chunk's: it is frozen and not copied. */
-export const sealTail = <M>({ state: { len, groups }, tail: { messages, codes } }: Content<M>): Content<M> => {
-  const chunk = freeze({ messages: freeze(messages), kinds: fromCodes(codes) })
+export const sealTail = <M>({ state, tail: { messages, codes } }: Content<M>): Content<M> =>
+  withChunk(state, freeze({ messages: freeze(messages), kinds: fromCodes(codes) }))
+
+/** The content of a state and one more chunk. */
+export const withChunk = <M>({ len, groups }: State<M>, chunk: Chunk<M>): Content<M> => {
   const last = groups[groups.length - 1]
   const open = last !== undefined && last.length < groupLength
   const group = open ? listOf(last, last.length, chunk) : listOf([], 0, chunk)

@@ -1,25 +1,24 @@
 import { hasOwn, isArray, keysOf } from './builtins.ts'
-import type { Json } from './json.ts'
+import type { JsonObject } from './json.ts'
 
 /**
  * Whether two values of plain JSON data are equal as JSON: same types, same elements, same keys in any order.
  *
  * Cost    one pass over the smaller difference; stops at the first one
  */
-export const jsonEqual = (left: Json, right: Json): boolean => {
+export const jsonEqual = (left: unknown, right: unknown): boolean => {
   if (left === right) return true
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
   if (isArray(left) || isArray(right)) {
     if (!isArray(left) || !isArray(right) || left.length !== right.length) return false
-    for (let index = 0; index < left.length; index++)
-      if (!jsonEqual(left[index] as Json, right[index] as Json)) return false
+    for (let index = 0; index < left.length; index++) if (!jsonEqual(left[index], right[index])) return false
     return true
   }
   const keys = keysOf(left)
   if (keys.length !== keysOf(right).length) return false
   for (let index = 0; index < keys.length; index++) {
     const key = keys[index] as string
-    if (!hasOwn(right, key) || !jsonEqual(left[key] as Json, right[key] as Json)) return false
+    if (!hasOwn(right, key) || !jsonEqual((left as JsonObject)[key], (right as JsonObject)[key])) return false
   }
   return true
 }

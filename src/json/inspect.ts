@@ -8,7 +8,7 @@ import { indexIn, trim } from './builtins.ts'
 import type { Json } from './json.ts'
 import type { Path } from './path.ts'
 import { textOfJson } from './written.ts'
-import { parseJson, type JsonTextProblem } from './text.ts'
+import { endOfString, parseJson, type JsonTextProblem } from './text.ts'
 
 /** Parsed JSON text. */
 export interface Inspected {
@@ -105,9 +105,10 @@ const findings = (text: string): readonly Finding[] => {
       case ':':
         continue
       case '"': {
-        const end = endOfString(text, offset)
+        const end = endOfString(text, offset + 1) as number // it is JSON
         const raw = text.slice(offset, end + 1)
-        const isKey = inside?.keys !== undefined && expectsKey(text, end + 1)
+        colon.lastIndex = end + 1
+        const isKey = inside?.keys !== undefined && colon.test(text)
         if (isKey || halves) {
           const said = raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1)
           if (isKey) {
@@ -121,11 +122,11 @@ const findings = (text: string): readonly Finding[] => {
         continue
       }
       default: {
-        const end = endOfWord(text, offset)
-        const word = text.slice(offset, end)
-        const problem = word[0] === 't' || word[0] === 'f' || word[0] === 'n' ? undefined : numberProblem(word)
+        word.lastIndex = offset
+        const [written = ''] = word.exec(text) ?? []
+        const problem = /^[tfn]/.test(written) ? undefined : numberProblem(written)
         if (problem !== undefined && find(offset, problem)) return found
-        offset = end - 1
+        offset += written.length - 1
       }
     }
   }
@@ -137,27 +138,7 @@ const half = {
   text: 'has half a surrogate pair, which is no character: read as U+FFFD',
 } as const
 
-const endOfString = (text: string, start: number): number => {
-  for (let quote = text.indexOf('"', start + 1); ; quote = text.indexOf('"', quote + 1)) {
-    let escapes = quote
-    while (text[escapes - 1] === '\\') escapes -= 1
-    if ((quote - escapes) % 2 === 0) return quote
-  }
-}
-
-/** Whether a string that ends before `from` is a key: a colon follows. */
-const expectsKey = (text: string, from: number): boolean => {
-  let offset = from
-  while (text[offset] === ' ' || text[offset] === '\n' || text[offset] === '\r' || text[offset] === '\t') offset += 1
-  return text[offset] === ':'
-}
-
-const endOfWord = (text: string, start: number): number => {
-  word.lastIndex = start
-  word.test(text)
-  return word.lastIndex
-}
-
+const colon = /\s*:/y
 const word = /[^\s,\]}]+/y
 
 /** Why a number, as it is written, is not the number that is read; undefined where it is. */

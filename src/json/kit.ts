@@ -33,6 +33,7 @@ export {
   isRight,
   joinBytes,
   jsonEqual,
+  jsonIn,
   left,
   mapRight,
   objectAt,

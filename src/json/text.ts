@@ -20,6 +20,15 @@ export interface JsonTextProblem {
   readonly found: string
 }
 
+/** The value of JSON text; undefined if it is not JSON. See `isPolluted`. */
+export const jsonIn = (text: string): unknown => {
+  try {
+    return bare(parseText(text))
+  } catch {
+    return undefined
+  }
+}
+
 /** Parse JSON text; see `isPolluted`. Cost: `JSON.parse`; where it fails, one more pass to find the place. */
 export const parseJson = (text: string): Either<JsonTextProblem, unknown> => {
   try {

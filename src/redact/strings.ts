@@ -1,5 +1,5 @@
 /** The strings of a JSON text: where each stands. */
-import { endOfString } from '../json/index.ts'
+import { endOfString, jsonIn } from '../json/index.ts'
 
 /** A string of a JSON text, between its quotes. */
 export interface WrittenString {
@@ -35,13 +35,7 @@ const foreign: ReadonlySet<string> = new Set([
 
 /** The strings of a text that is a JSON object or array; undefined if it is something else. */
 export const stringsOf = (text: string): readonly WrittenString[] | undefined => {
-  if (!/^\s*[[{]/.test(text)) return undefined
-  try {
-    JSON.parse(text)
-  } catch {
-    return undefined
-  }
-  return stringsIn(text)
+  return /^\s*[[{]/.test(text) && jsonIn(text) !== undefined ? stringsIn(text) : undefined
 }
 
 /** The strings of a JSON text, in order. It keeps its own stack: a text can be nested more deeply than calls can. */

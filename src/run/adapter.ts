@@ -1,6 +1,7 @@
 /** The common part of all providers' adapters: requests from records, answers through a codec. */
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from '../json/index.ts'
-import { type Codec, type Loss } from '../codecs/index.ts'
+import type { Codec, CodecFault, Decoded, DecodeFault, Encoded, EncodeFault, Loss } from '../codecs/index.ts'
 import { codecFaultText } from '../codecs/fault.ts'
 import { type Message, type Part } from '../message/index.ts'
 import type { ModelRequest } from './model.ts'
@@ -19,20 +20,30 @@ export interface AdapterOptions {
   readonly onLosses?: (losses: readonly Loss[]) => void
 }
 
+/** What a codec gives. Throws Error, with the sentence of its fault. */
+const orThrow = <T>(result: Either<CodecFault | EncodeFault, T>): T => {
+  if (isLeft(result)) throw new Error(codecFaultText(result.left))
+  return result.right
+}
+
 /** The record as the provider's wire. Throws, if it can't be said at all. */
-export const wireOf = <Wire>(codec: Codec<Wire>, { messages }: ModelRequest, { onLosses }: AdapterOptions): Wire => {
-  const encoded = codec.encode(messages)
-  if (isLeft(encoded)) throw new Error(codecFaultText(encoded.left))
-  if (encoded.right.losses.length > 0) onLosses?.(encoded.right.losses)
-  return encoded.right.wire
+export const wireOf = <Wire>(encoded: Either<EncodeFault, Encoded<Wire>>, { onLosses }: AdapterOptions): Wire => {
+  const { wire, losses } = orThrow(encoded)
+  if (losses.length > 0) onLosses?.(losses)
+  return wire
+}
+
+/** The tools of a request: those of the provider's own (web search …), which stand among the parameters, and ours. */
+export const toolsBeside = (
+  { parameters: { tools: given } }: ModelRequest,
+  ours: readonly object[],
+): { readonly tools?: readonly unknown[] } => {
+  const tools = [...(Array.isArray(given) ? (given as readonly unknown[]) : []), ...ours]
+  return tools.length > 0 ? { tools } : {}
 }
 
 /** The provider's answer as messages. Throws if the codec can't read it. */
-export const messagesOf = (codec: Codec<unknown>, wire: unknown): readonly Message[] => {
-  const decoded = codec.decode(wire)
-  if (isLeft(decoded)) throw new Error(codecFaultText(decoded.left))
-  return decoded.right.messages
-}
+export const messagesOf = (decoded: Either<DecodeFault, Decoded>): readonly Message[] => orThrow(decoded).messages
 
 /** An answer as one message, also where its provider ran tools in between and their results stand among its parts. */
 export const joinMessages = (messages: readonly Message[]): Message => {
@@ -43,7 +54,7 @@ export const joinMessages = (messages: readonly Message[]): Message => {
 
 /** The one part that a piece of the wire is. */
 export const partOf = (codec: Codec<unknown>, wire: unknown): Part => {
-  const [part] = messagesOf(codec, wire).flatMap(({ content }) => content)
+  const [part] = messagesOf(codec.decode(wire)).flatMap(({ content }) => content)
   if (part === undefined) throw new Error('the answer has a block without content')
   return part
 }

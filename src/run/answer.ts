@@ -1,6 +1,6 @@
 /** A model's answer: what of it can be recorded, which of its calls wait, and whether they are run. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, jsonIn, left, right } from '../json/index.ts'
 import { decodeMessage, type Part, type ToolCallPart } from '../message/index.ts'
 import { withOwnCallId } from '../message/kit.ts'
 import { messageFaultText } from '../message/fault.ts'
@@ -18,7 +18,7 @@ export const admitAnswer = (answer: ModelResponse, callIds: Set<string>): Either
   if (message.role !== 'assistant') return left(`its role is ${message.role}`)
   const content = message.content.flatMap((part): readonly Part[] => {
     if (part.type !== 'tool_call') return [part]
-    if (answer.reason === 'max_tokens' && !isJson(part.arguments)) return []
+    if (answer.reason === 'max_tokens' && jsonIn(part.arguments) === undefined) return []
     return [withOwnCallId(part, callIds)]
   })
   const same =
@@ -51,13 +51,4 @@ export const whyNot = (
       stop: 'max_tool_calls',
     }
   return undefined
-}
-
-const isJson = (text: string): boolean => {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

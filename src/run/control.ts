@@ -25,13 +25,7 @@ export class Control {
   readonly #outside: AbortSignal | undefined
   /** Called once at the next signal. */
   onCut: (() => void) | undefined
-  readonly #onOutside = (): void =>
-    void this.interrupt({
-      behavior: 'discard',
-      message: undefined,
-      reason: 'The run was cancelled.',
-      stop: 'cancelled',
-    })
+  readonly #onOutside = (): void => void this.cancel()
 
   constructor(timeout: number, outside: AbortSignal | undefined, released: () => void) {
     this.#released = released
@@ -57,6 +51,11 @@ export class Control {
     return true
   }
 
+  /** End the run. Nothing of the answer that streams is kept, unless it is said so. */
+  cancel(reason = 'The run was cancelled.', behavior: InterruptBehavior = 'discard'): boolean {
+    return this.interrupt({ behavior, message: undefined, reason, stop: 'cancelled' })
+  }
+
   #timeOut(reason: string): void {
     this.interrupt({ behavior: 'discard', message: undefined, reason, stop: 'timeout' })
   }
@@ -79,13 +78,6 @@ export class Control {
   cut(): Interrupt | undefined {
     const cut = this.#cut
     this.#cut = undefined
-    return cut
-  }
-
-  /** The same, where it is known that something came in. */
-  takeCut(): Interrupt {
-    const cut = this.cut()
-    if (cut === undefined) throw new Error('nothing was cut')
     return cut
   }
 

@@ -1,7 +1,7 @@
 /** A handler that keeps the deltas of a run in memory: in a history, or in an array. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { applyDelta, type History, type HistoryDelta, type DeltaFault } from '../history/index.ts'
-import { isLeft, jsonEqual, left, optionsOf, right, type Json } from '../json/index.ts'
+import { isLeft, jsonEqual, left, optionsOf, right } from '../json/index.ts'
 import type { Message, Sequence } from '../message/index.ts'
 import { createRedactor, type Redact } from '../redact/index.ts'
 import type { RunEvent } from './event.ts'
@@ -157,11 +157,7 @@ const standing = (messages: Sequence<Message>, at: number, append: HistoryDelta<
 /** How many messages of `append` stand in `messages` from a position on, one after the other. */
 const equalFrom = (messages: Sequence<Message>, at: number, append: HistoryDelta<Message>['append']): number => {
   let count = 0
-  while (
-    count < append.length &&
-    at + count < messages.length &&
-    jsonEqual(messages.at(at + count) as unknown as Json, append[count] as unknown as Json)
-  )
+  while (count < append.length && at + count < messages.length && jsonEqual(messages.at(at + count), append[count]))
     count += 1
   return count
 }

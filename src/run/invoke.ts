@@ -3,8 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, parseJson, right } from '../json/index.ts'
 import { decodeMessage, text, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import { toolResultPart } from '../message/kit.ts'
-import { after } from '../task/index.ts'
-import { reasonOf } from '../task/index.ts'
+import { after, reasonOf } from '../task/index.ts'
 import { ToolOutput, type Tool } from './tool.ts'
 
 /**
@@ -81,7 +80,6 @@ export const errorResult = ({ id, name }: ToolCallPart, reason: string): ToolRes
 /** The text in the result of a call that was never started. */
 export const notRun = (reason: string): string => `Not run. ${reason}`
 
-/** Rejects as soon as the signal is aborted. */
 export const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     const stop = (): void => reject(signal.reason as Error)

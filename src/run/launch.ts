@@ -179,8 +179,7 @@ export const launchRun = <F extends { readonly _tag: string }>(
   const limits = limitsOf(options.limits)
   const channel = new Channel<RunEvent>(buffer, () => void cancel())
   const control = new Control(limits.timeout, options.signal, () => channel.release())
-  const cancel = (): boolean =>
-    control.interrupt({ behavior: 'discard', message: undefined, reason: 'The run was cancelled.', stop: 'cancelled' })
+  const cancel = (): boolean => control.cancel()
   const settings = {
     id: options.id ?? crypto.randomUUID(),
     model,

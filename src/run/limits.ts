@@ -73,20 +73,14 @@ export const limitsOf = (given: Partial<Limits> = {}): Limits => {
   const unknown = Object.keys(given).find((name) => !names.includes(name))
   if (unknown !== undefined)
     throw new TypeError(`limits.${unknown} is no limit of a run; there are ${names.join(', ')}`)
-  const limit = (name: keyof typeof amounts): number => {
-    const value = ownField(given, name)
-    return value === undefined ? amounts[name].usually : amount(`limits.${name}`, value, amounts[name])
-  }
+  const limits = Object.entries(amounts).map(([name, { usually, ...what }]) => {
+    const value = ownField(given, name as keyof typeof amounts)
+    return [name, value === undefined ? usually : amount(`limits.${name}`, value, what)]
+  })
   const stopWhen = ownField(given, 'stopWhen')
   if (stopWhen !== undefined && typeof stopWhen !== 'function') throw new TypeError('limits.stopWhen is no function')
   return Object.freeze({
-    maxSteps: limit('maxSteps'),
-    maxToolCalls: limit('maxToolCalls'),
-    maxTokens: limit('maxTokens'),
-    maxDollars: limit('maxDollars'),
-    timeout: limit('timeout'),
-    stepTimeout: limit('stepTimeout'),
-    handlerTimeout: limit('handlerTimeout'),
+    ...(Object.fromEntries(limits) as { readonly [Name in keyof typeof amounts]: number }),
     ...present({ stopWhen }),
   })
 }

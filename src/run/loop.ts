@@ -5,9 +5,8 @@
  * recorded leaves it as a delta. At every moment at which it can end, the deltas so far make a settled record.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, snapshot, ownField, hasOwn, present } from '../json/index.ts'
-import type { HistoryDelta, View } from '../history/index.ts'
-import type { JsonObject } from '../json/index.ts'
+import { isLeft, left, right, snapshot, ownField, hasOwn, present, type JsonObject } from '../json/index.ts'
+import type { HistoryDelta } from '../history/index.ts'
 import {
   settle,
   toolCall,
@@ -145,8 +144,7 @@ export class Loop {
 
   /** @param begun takes the handlers that have begun */
   async #begin(begun: RunHandler[]): Promise<void> {
-    const stop = (reason: string): void =>
-      void this.#control.interrupt({ behavior: 'saveMarked', message: undefined, reason, stop: 'cancelled' })
+    const stop = (reason: string): void => void this.#control.cancel(reason, 'saveMarked')
     for (const [index, handler] of this.#options.handlers.entries()) {
       if (handler.begin === undefined) continue
       const asked = askHandler(() => handler.begin?.(stop), Infinity) // it may wait for a lease
@@ -211,7 +209,7 @@ export class Loop {
       const partial = new PartialAnswer()
       const asked =
         left === undefined ? await this.#ask(partial) : { response: this.#admitted(left.response), held: [] }
-      if (asked === 'cut') return await this.#cut(this.#control.takeCut(), partial)
+      if (asked === 'cut') return await this.#cut(this.#control.cut() as Interrupt, partial) // one came in
 
       const { response, held } = asked
       const calls = callsOf(response.message)
@@ -277,17 +275,19 @@ export class Loop {
    * The model's whole answer, and the events at its end that are not told yet. `cut` if it was interrupted before.
    * A stream that breaks off leaves what it gave, marked, as a delta.
    */
-  async #ask(partial: PartialAnswer): Promise<FinishedAnswer | 'cut'> {
+  async #ask(
+    partial: PartialAnswer,
+  ): Promise<{ readonly response: ModelResponse; readonly held: ModelEvent[] } | 'cut'> {
     const { model, tools, parameters, receipts } = this.#options
     const definitions = [...tools.values()]
-    const { messages, stablePrefix, estimated, derivedBy: by } = this.#derive()
+    const { messages, stablePrefix, estimated, derivedBy } = this.#derive()
     if (receipts)
       this.#sent = Object.freeze({
         len: this.#work.len,
         contextDigest: rangeDigest(messages),
         model: model.name,
         parameters,
-        ...present({ estimated, derivedBy: by }),
+        ...present({ estimated, derivedBy }),
       })
     const step = this.#step
     const { signal } = this.#control
@@ -314,7 +314,7 @@ export class Loop {
         const event = this.#copyOf(next.value)
         partial.take(event)
         held.push(event)
-        if (event.type === 'finish') return { response: await this.#admittedHeld(event, held), held }
+        if (event.type === 'finish') return { response: this.#admitted(event), held }
         if (held.length === 1) since = performance.now()
         if (held[0]?.type !== 'block_end' || this.#lookAhead === 0) await this.#tellHeld(held)
       }
@@ -355,18 +355,9 @@ export class Loop {
     }
   }
 
-  async #admittedHeld(answer: ModelResponse, held: ModelEvent[]): Promise<ModelResponse> {
-    try {
-      return this.#admitted(answer)
-    } catch (error) {
-      await this.#tellHeld(held)
-      throw error
-    }
-  }
-
   /** What came of an answer that broke off, recorded and marked. Nothing, if nobody could read anything of it. */
   async #keep(partial: PartialAnswer): Promise<void> {
-    const message = partial.empty ? undefined : partial.message('saveMarked')
+    const message = partial.message('savePartial') && partial.message('saveMarked')
     if (message === undefined) return
     const response = this.#admitted({ message, reason: 'other', usage: noUsage })
     const results = callsOf(response.message).map((call) => errorResult(call, notRun('The answer broke off.')))
@@ -421,7 +412,12 @@ export class Loop {
     const view = this.#work.view()
     const step = this.#step
     if (context !== undefined) {
-      const derived = derivedBy(context, view, this.#context)
+      let derived: Either<unknown, ModelContext>
+      try {
+        derived = context(view, this.#context)
+      } catch (error) {
+        derived = left(error)
+      }
       if (isLeft(derived)) throw new RunEnded({ _tag: 'NoContext', step, cause: derived.left })
       this.#context = derived.right
       return derived.right
@@ -598,12 +594,6 @@ const none: readonly ModelEvent[] = Object.freeze([])
 const cutOff = (signal: AbortSignal): Promise<'cut'> =>
   rejectOnAbort(signal).catch(() => new Promise<'cut'>((resolve) => void setTimeout(() => resolve('cut'), 0)))
 
-/** The end of an answer: the whole of it as it can be recorded, and the events that are not told yet. */
-interface FinishedAnswer {
-  readonly response: ModelResponse
-  readonly held: ModelEvent[]
-}
-
 /** A delta that handlers know of before it is told, and the interrupt whose message is in it. */
 interface AnnouncedDelta {
   readonly delta: HistoryDelta<Message>
@@ -617,23 +607,9 @@ const notBegun = (cause: unknown): Problem =>
 const isBusy = (cause: unknown): cause is Extract<SessionFault, { readonly _tag: 'SessionBusy' }> =>
   typeof cause === 'object' && cause !== null && (cause as { readonly _tag?: unknown })._tag === 'SessionBusy'
 
-const derivedBy = (
-  context: Deriving,
-  view: View<Message>,
-  previous: ModelContext | undefined,
-): Either<unknown, ModelContext> => {
-  try {
-    return context(view, previous)
-  } catch (error) {
-    return left(error)
-  }
-}
-
 /** The HTTP status that the clients of providers put on what they throw. */
 const statusOf = (error: unknown): { readonly status?: number } => {
-  const found =
-    typeof error === 'object' && error !== null
-      ? ((error as { status?: unknown; statusCode?: unknown }).status ?? (error as { statusCode?: unknown }).statusCode)
-      : undefined
+  const { status, statusCode } = Object(error) as { readonly status?: unknown; readonly statusCode?: unknown }
+  const found = status ?? statusCode
   return typeof found === 'number' ? { status: found } : {}
 }

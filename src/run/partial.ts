@@ -23,11 +23,6 @@ export class PartialAnswer {
     return this.#parts.map((part) => (typeof part === 'string' ? part : part.type === 'text' ? part.text : '')).join('')
   }
 
-  /** Whether there is something that a person or a model could read. */
-  get empty(): boolean {
-    return cutAnswer(this.#parts, false) === undefined
-  }
-
   /** The message to record, or none: whole blocks, and text as far as it came. A call or reasoning that is not whole is left out. */
   message(behavior: InterruptBehavior): Message | undefined {
     return behavior === 'discard' ? undefined : cutAnswer(this.#parts, behavior === 'saveMarked')

@@ -2,8 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, ownFields, present } from '../json/index.ts'
 import type { LeaseSessionFault, Session, SessionLease } from '../session/index.ts'
-import type { Clock } from '../task/index.ts'
-import { reasonOf } from '../task/index.ts'
+import { type Clock, reasonOf } from '../task/index.ts'
 
 /** How a run holds its session. */
 export interface RunLeaseOptions {
@@ -19,7 +18,7 @@ export interface RunLeaseOptions {
   readonly clock?: Clock
 }
 
-type LeaseLost = Extract<LeaseSessionFault, { readonly _tag: 'LeaseLost' }>
+export type LeaseLost = Extract<LeaseSessionFault, { readonly _tag: 'LeaseLost' }>
 
 /** A lease that a run holds. */
 export interface RunLease {

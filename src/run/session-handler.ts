@@ -419,7 +419,7 @@ class Recording {
       this.#under(() => this.#session.append({ messages, notes: [...notes, ...done()] }, { operation, expectedLen })())
     let answer = await add(close)
     // The same delta of an earlier try may have had a journal where this one has none, or none where it has one.
-    if (isMismatch(answer)) {
+    if (isLeft(answer) && answer.left._tag === 'OperationMismatch') {
       const other = await add(close.length > 0 ? [] : [{ type: 'journal', step: operation, closed: true }])
       if (!isLeft(other)) answer = other
     }
@@ -479,16 +479,13 @@ const redacting = (session: RecordingSession, redactor: Redactor): RecordingSess
   return Object.create(session, { append: { value: append }, note: { value: note } }) as RecordingSession
 }
 
-const isMismatch = (answer: Answer): boolean => isLeft(answer) && answer.left._tag === 'OperationMismatch'
-
 /** The answer as the journal has it: without its content, where that was written block by block. */
 const answerOf = (message: Message, { blocks }: Step): JsonObject => {
   const said = [...blocks]
     .toSorted(([a], [b]) => a - b)
     .flatMap(([, { part }]) => (part === undefined ? [] : [part as unknown as Json]))
   const { content, ...rest } = message
-  const same =
-    jsonEqual(said, content as unknown as Json) && ![...blocks.values()].some(({ part }) => part === undefined)
+  const same = jsonEqual(said, content) && ![...blocks.values()].some(({ part }) => part === undefined)
   return (same ? rest : message) as unknown as JsonObject
 }
 

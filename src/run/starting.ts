@@ -1,6 +1,6 @@
 /** The starting point of a run on a session. First it settles what dead runs left, while it holds the session. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, ownFields, right } from '../json/index.ts'
+import { isLeft, ownFields, right } from '../json/index.ts'
 import { developer, interruptedResults, settle, text, type Message, type ToolCallPart } from '../message/index.ts'
 import { callsOf, isCut, toolResultPart } from '../message/kit.ts'
 import type { PairingFault } from '../message/fault.ts'
@@ -42,9 +42,13 @@ type Fault = WriteFault | PairingFault
 /** Another writer was first, so the next step is decided again. */
 export type Anew = 'anew'
 
-/** Append rows to the record as it is. */
-const append = async (session: Session, lease: RunLease, rows: Rows): Promise<Either<WriteFault, Anew | undefined>> => {
-  if (lease.lost) return lease.fault()
+/** Append rows to the record, as far as it is known. */
+export const appendHere = async (
+  session: Session,
+  lease: RunLease | undefined,
+  rows: Rows,
+): Promise<Either<WriteFault, Anew | undefined>> => {
+  if (lease?.lost === true) return lease.fault()
   if (rows.messages.length === 0 && rows.notes.length === 0) return right(undefined)
   const answer = await session.append(rows, { expectedHead: session.head() })()
   if (!isLeft(answer)) return right(undefined)
@@ -81,7 +85,7 @@ export const startTurn = async (
 ): Promise<Either<Fault, Start | Anew>> => {
   const open = settleSteps(session, session.openSteps())
   const at = session.len + open.messages.length
-  const appended = await append(session, lease, {
+  const appended = await appendHere(session, lease, {
     messages: [...open.messages, said],
     notes: [...open.notes, ...(id === undefined ? [] : [{ type: 'input', id, state: 'taken', at } as const])],
   })
@@ -105,7 +109,7 @@ export const startAgain = async (
   )
   const reminder = kept === undefined ? reminderFor(session, rows.messages.at(-1), input) : undefined
   const { id, at }: Partial<Input> = ownFields(input ?? {})
-  const appended = await append(session, lease, {
+  const appended = await appendHere(session, lease, {
     messages: [...rows.messages, ...(reminder === undefined ? [] : [reminder])],
     notes: [
       ...rows.notes,
@@ -191,16 +195,4 @@ const again = (
     ...(started.length > 0 && { started }),
   }
   return { open, decisions: { ...decisions, approve: [...(decisions.approve ?? []), ...retried] } }
-}
-
-/** Write down what became of an input, as far as the record is known. */
-export const noteInput = async (
-  session: Session,
-  note: InputNote,
-  lease?: RunLease,
-): Promise<Either<WriteFault, Anew | void>> => {
-  if (lease?.lost === true) return lease.fault()
-  const answer = await session.note(note, { expectedHead: session.head() })()
-  if (!isLeft(answer)) return right(undefined)
-  return answer.left._tag === 'SessionConflict' ? right('anew') : left(answer.left)
 }

@@ -1,7 +1,6 @@
 /** Tools: what a model may call, checked before it runs. */
-import { present } from '../json/index.ts'
+import { present, type JsonObject } from '../json/index.ts'
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
-import type { JsonObject } from '../json/index.ts'
 import type { ResultPart, ToolCallPart } from '../message/index.ts'
 import { amount } from '../task/index.ts'
 import type { ToolDefinition } from './model.ts'

@@ -17,9 +17,9 @@ import { nextOf } from './inputs/decide.ts'
 import { answerTo, inputsIn, type Input } from './inputs/input.ts'
 import { launchRun, type Over, type RunSettings, type RunStream, type Start } from './launch.ts'
 import { noUsage, type RunResult, type StopReason } from './result.ts'
-import { heldBy, type RunLease, type RunLeaseOptions } from './run-lease.ts'
+import { heldBy, type LeaseLost, type RunLease, type RunLeaseOptions } from './run-lease.ts'
 import { recordingUnder, type SessionHandlerOptions } from './session-handler.ts'
-import { noteInput, openAnswer, startAgain, startTurn, type Anew, type Continuation } from './starting.ts'
+import { appendHere, openAnswer, startAgain, startTurn, type Anew, type Continuation } from './starting.ts'
 
 /** Why nothing was started. */
 export type StartFault = LeaseSessionFault | PairingFault | InputMismatch
@@ -34,8 +34,6 @@ const glance = 100
 /** How often to decide anew where writers that hold no lease come between. */
 const tries = 100
 
-type LostFault = Extract<LeaseSessionFault, { readonly _tag: 'LeaseLost' }>
-
 export class TurnTaking {
   readonly #session: Session
   readonly #settings: RunSettings
@@ -49,7 +47,7 @@ export class TurnTaking {
   /** Whether the run of the turn has started. */
   #isRunning = false
   #stopped = false
-  #lost: Either<LostFault, never> | undefined
+  #lost: Either<LeaseLost, never> | undefined
   #finished: Promise<void> | undefined
 
   constructor(session: Session, settings: RunSettings, continuation: Continuation, taking: Taking) {
@@ -89,8 +87,7 @@ export class TurnTaking {
       this.#stopped = true
       // One that is lost before the run of the turn has begun is asked for again: nobody has cancelled anything.
       if (this.#going !== undefined) this.#going.cancel()
-      else if (this.#isRunning || !isLost)
-        control.interrupt({ behavior: 'saveMarked', message: undefined, reason, stop: 'cancelled' })
+      else if (this.#isRunning || !isLost) control.cancel(reason, 'saveMarked')
     })
     if (isLeft(held)) return held
     this.#lease = held.right
@@ -210,12 +207,12 @@ export class TurnTaking {
     })
   }
 
-  note(note: InputNote): Promise<Either<WriteFault, Anew | void>> {
-    return noteInput(this.#session, note, this.#lease)
+  note(note: InputNote): Promise<Either<WriteFault, Anew | undefined>> {
+    return appendHere(this.#session, this.#lease, { messages: [], notes: [note] })
   }
 
   /** Put an input into the queue. */
-  queue(id: string, message: Message): Promise<Either<WriteFault, Anew | void>> {
+  queue(id: string, message: Message): Promise<Either<WriteFault, Anew | undefined>> {
     return this.note({ type: 'input', id, state: 'queued', message: message as unknown as JsonObject })
   }
 
@@ -277,7 +274,7 @@ const stateAfter = (reason: StopReason): 'answered' | 'waiting' | 'failed' | 'ca
 
 const isLost = (
   fault: Extract<RunFailure, { readonly _tag: 'HandlerFailed' }>,
-): fault is typeof fault & { readonly cause: LostFault } =>
+): fault is typeof fault & { readonly cause: LeaseLost } =>
   (fault.cause as { readonly _tag?: unknown } | undefined)?._tag === 'LeaseLost'
 
 const leaseOf = ({ holder, ttl, clock }: Taking): RunLeaseOptions => present({ holder, ttl, clock })

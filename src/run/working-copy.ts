@@ -1,6 +1,5 @@
 /** A run's own copy of what it goes on with: each message stands where it does in the record, and so will the next. */
-import { createHistory, without, type History, type Range, type View } from '../history/index.ts'
-import { leftOut } from '../history/index.ts'
+import { createHistory, without, type History, type Range, type View, leftOut } from '../history/index.ts'
 import type { Message, Sequence } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
 

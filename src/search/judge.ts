@@ -2,7 +2,7 @@
  * Whether a stored row is a hit. An index only proposes rows: what is shown is read from the record, so that nothing is
  * found that is not there any more, and all stores give the same answers.
  */
-import { isLeft, type Immutable } from '../json/index.ts'
+import { isLeft, jsonIn, type Immutable } from '../json/index.ts'
 import { decodeRow, messageIn, textsOf } from '../entry/kit.ts'
 import type { Range } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
@@ -68,18 +68,9 @@ const isInTime = (at: number, { since, until }: SearchPlan): boolean =>
 /** The ranges of messages that notes retract. Notes that can't be read retract nothing. */
 export const retractionsIn = (notes: readonly StoredRow[]): readonly Range[] =>
   notes.flatMap(({ body }) => {
-    const range = retractionIn(body)
-    return range === undefined ? [] : [range]
+    const note = decodeNote(jsonIn(body))
+    return !isLeft(note) && note.right.type === 'retraction' ? [{ from: note.right.from, to: note.right.to }] : []
   })
-
-const retractionIn = (body: string): Range | undefined => {
-  try {
-    const note = decodeNote(JSON.parse(body))
-    return !isLeft(note) && note.right.type === 'retraction' ? { from: note.right.from, to: note.right.to } : undefined
-  } catch {
-    return undefined
-  }
-}
 
 export const isIn = (ranges: readonly Range[], position: number): boolean =>
   ranges.some(({ from, to }) => position >= from && position < to)

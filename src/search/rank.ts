@@ -1,5 +1,5 @@
 /** The best first: which hits are compared with each other, and where a page of them ends. */
-import { ownFields } from '../json/index.ts'
+import { jsonIn, ownFields } from '../json/index.ts'
 import type { StoreFaultOf } from '../store/index.ts'
 
 /** How many matches are compared with each other: the newest, then as many of the next ones. */
@@ -38,15 +38,12 @@ export const rankCursor = (cursor: RankCursor): string => {
 /** The cursor of a text, or of the first page; undefined if the text is not a cursor. */
 export const rankCursorIn = (text: string | undefined): RankCursor | undefined => {
   if (text === undefined) return ownFields({})
-  try {
-    const [from, score, at] = JSON.parse(text) as readonly unknown[]
-    const begun = from === null ? ownFields({}) : typeof from === 'string' ? ownFields({ from }) : undefined
-    if (begun === undefined) return undefined
-    if (score === undefined && at === undefined) return begun
-    return typeof score === 'number' && typeof at === 'string' ? ownFields({ ...begun, score, at }) : undefined
-  } catch {
-    return undefined
-  }
+  const found = jsonIn(text)
+  const [from, score, at] = Array.isArray(found) ? (found as readonly unknown[]) : []
+  const begun = from === null ? ownFields({}) : typeof from === 'string' ? ownFields({ from }) : undefined
+  if (begun === undefined) return undefined
+  if (score === undefined && at === undefined) return begun
+  return typeof score === 'number' && typeof at === 'string' ? ownFields({ ...begun, score, at }) : undefined
 }
 
 export const noCursor: StoreFaultOf<'InvalidId'> = Object.freeze({

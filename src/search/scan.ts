@@ -1,5 +1,5 @@
 /** Searching a store that has no index: reading its messages, from the last one on. */
-import { isLeft, ownFields, present } from '../json/index.ts'
+import { isLeft, jsonIn, ownFields, present } from '../json/index.ts'
 import type { Range } from '../history/index.ts'
 import { describeSession, listSessions, type SessionInfo } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
@@ -99,15 +99,11 @@ const pageOf = ({ hits, damaged, encrypted, rows }: Scan, next: Cursor | undefin
   })
 
 const cursorIn = (text: string): Cursor | undefined => {
-  try {
-    const found: unknown = JSON.parse(text)
-    if (!Array.isArray(found)) return undefined
-    const [page, session, below] = found as readonly unknown[]
-    if ((page !== null && typeof page !== 'string') || typeof session !== 'string') return undefined
-    return Number.isSafeInteger(below) ? { page: page ?? undefined, session, below: below as number } : undefined
-  } catch {
-    return undefined
-  }
+  const found = jsonIn(text)
+  if (!Array.isArray(found)) return undefined
+  const [page, session, below] = found as readonly unknown[]
+  if ((page !== null && typeof page !== 'string') || typeof session !== 'string') return undefined
+  return Number.isSafeInteger(below) ? { page: page ?? undefined, session, below: below as number } : undefined
 }
 
 /** Look through a session. The row to go on before, if it was not read to its beginning. */

@@ -52,7 +52,7 @@ export { byteFinderOf, finderOf } from './port/find-texts.ts'
 export { type Format, type FoundFormat, againstFormat } from './port/format.ts'
 export { storeOf } from './rules/handle.ts'
 export { hashedBlock } from './port/hashed-block.ts'
-export { invalidId } from './port/id.ts'
+export { compareIds, invalidId } from './port/id.ts'
 export { identityAt } from './port/identity.ts'
 export { valuesOf } from './blocks/key-value.ts'
 export {

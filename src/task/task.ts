@@ -6,7 +6,7 @@
  *     pipe(createSession(store), TE.chain((session) => session.append(user('hello'))))
  */
 import type { Either, Left, Right } from 'fp-ts/lib/Either.js'
-import { isLeft } from '../json/index.ts'
+import { isLeft, left } from '../json/index.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { FaultError, isConsequence } from './fault.ts'
 
@@ -39,13 +39,14 @@ export type TaskFor<E> = Task<E extends Left<infer F> ? F : never, E extends Rig
 /**
  * A maker of tasks, for faults that `sentence` has words for: the message of the {@link FaultError} that an await throws.
  *
- * `run` is called at once. It copies and checks its arguments before its first `await`, throws nothing but a TypeError,
- * and its promise never rejects. `call` is the name of the function, such as `session.append`.
+ * `run` is called at once. It copies and checks its arguments before its first `await`, and throws nothing but a TypeError.
+ * Its promise rejects only where it reads a message of a damaged record: the FaultError of that read is the task's fault.
+ * `call` is the name of the function, such as `session.append`.
  */
 export const taskOf =
   <All>(sentence: (fault: All) => string): TaskOf<All> =>
   <E extends Either<All, unknown>>(run: () => Promise<E>, call: string): TaskFor<E> => {
-    const outcome: Promise<Either<All, unknown>> = run()
+    const outcome: Promise<Either<All, unknown>> = run().catch(thrownFault<All>)
     let seen = false
     const value = outcome.then((answer) => {
       if (!isLeft(answer)) return answer.right
@@ -70,5 +71,11 @@ export const taskOf =
     })
     return task as TaskFor<E> // what `run` gives, called or awaited
   }
+
+/** The fault of an error that was thrown by reading a record. */
+const thrownFault = <All>(error: unknown): Either<All, never> => {
+  if (error instanceof FaultError) return left(error.fault as All)
+  throw error
+}
 
 type Rejected = ((error: unknown) => unknown) | null

@@ -9,15 +9,20 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
+  anObject,
+  aString,
   describe,
+  isObject,
   isRight,
   type Json,
   jsonEqual,
   type JsonObject,
   left,
   NotJson,
+  readIn,
   right,
   snapshot,
+  Unexpected,
 } from '../json/index.ts'
 import {
   decodeMessage,
@@ -31,6 +36,7 @@ import {
 } from '../message/index.ts'
 import { standIn } from '../message/kit.ts'
 import { type DecodeFault } from '../codecs/index.ts'
+import { valueOf } from '../codecs/kit.ts'
 import type { Sequence } from '../sequence/index.ts'
 import type { ThreadItem } from './item.ts'
 
@@ -55,18 +61,12 @@ export const decodeThread = (history: readonly unknown[]): Either<DecodeFault, r
   const items: Item[] = []
   for (let position = 0; position < history.length; position++) {
     try {
-      const item = snapshot(withoutUndefined(history[position])) as Json
-      const problem = problemOf(item)
-      if (problem !== undefined)
-        return left({
-          _tag: 'UnexpectedWire',
-          format,
-          path: [position, ...problem.path],
-          expected: problem.expected,
-          found: problem.found,
-        })
-      items.push(item as Item)
+      items.push(checkedItem(snapshot(withoutUndefined(history[position])) as Json))
     } catch (error) {
+      if (error instanceof Unexpected) {
+        const { path, expected, found } = error.within(position)
+        return left({ _tag: 'UnexpectedWire', format, path, expected, found })
+      }
       // What is no NotJson was thrown by a trap or a getter of the item's own.
       const { path, reason } = error instanceof NotJson ? error : { path: [], reason: 'could not be read' }
       return left({ _tag: 'WireNotJson', format, path: [position, ...path], reason })
@@ -95,7 +95,7 @@ export const encodeThread = (messages: Sequence<Message>): ThreadItem[] => {
     const message = standIn(given)
     const items = itemsOf(message)
     const [again, ...others] = messagesOf(items)
-    const exact = others.length === 0 && jsonEqual((again ?? null) as unknown as Json, message as unknown as Json)
+    const exact = others.length === 0 && jsonEqual(again ?? null, message)
     const alone: boolean = exact && !joins(items[0], open)
     history.push(...(alone ? items : carrying(message)))
     open = alone ? openOf(message) : undefined
@@ -218,7 +218,7 @@ const itemOf = (part: Part, role: 'user' | 'assistant' | 'system'): Item | undef
     case 'refusal':
       return { type: 'message', role, content: part.text, ...others }
     case 'tool_call': {
-      const value = argued === 'value' ? parseOrText(part.arguments) : part.arguments
+      const value = argued === 'value' ? (valueOf(part.arguments) as Json) : part.arguments
       return {
         type: 'tool_call_item',
         callId: part.id,
@@ -229,7 +229,7 @@ const itemOf = (part: Part, role: 'user' | 'assistant' | 'system'): Item | undef
     }
     case 'tool_result': {
       const text = textOf(part)
-      const output = given === 'value' ? parseOrText(text) : text
+      const output = given === 'value' ? (valueOf(text) as Json) : text
       return {
         type: 'tool_call_output_item',
         callId: part.callId,
@@ -293,7 +293,7 @@ const lacking = (part: Part, item: Item, isFirst: boolean): JsonObject => {
   const said = asObject(partOf((isFirst ? bare : item) as Item) as unknown as Json)
   const lacks: { [field: string]: Json } = {}
   for (const [field, value] of Object.entries(part as unknown as JsonObject)) {
-    if (Object.hasOwn(said, field) && jsonEqual(said[field] as Json, value)) continue
+    if (Object.hasOwn(said, field) && jsonEqual(said[field], value)) continue
     lacks[field] = value
   }
   return lacks
@@ -394,17 +394,7 @@ const textOf = ({ content }: ToolResultPart): string =>
     .map(({ text }) => text)
     .join('')
 
-/** The parsed value of a text; the text itself if somebody changed it so that it is not JSON. */
-const parseOrText = (text: string): Json => {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return text
-  }
-}
-
-const asObject = (value: Json | undefined): JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+const asObject = (value: Json | undefined): JsonObject => (isObject(value) ? value : {})
 
 /** What is undefined in an item is not there. */
 const withoutUndefined = (item: unknown): unknown =>
@@ -414,12 +404,6 @@ const withoutUndefined = (item: unknown): unknown =>
   Object.values(item).includes(undefined)
     ? Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined))
     : item
-
-interface Problem {
-  readonly path: readonly string[]
-  readonly expected: string
-  readonly found: string
-}
 
 const texts: { readonly [type: string]: readonly string[] } = {
   message: ['content'],
@@ -438,26 +422,13 @@ const isUnknownItem = (value: Json): boolean => {
   return typeof item['type'] === 'string' && !isKnown(item)
 }
 
-const problemOf = (item: Json): Problem | undefined => {
-  if (typeof item !== 'object' || item === null || Array.isArray(item))
-    return { path: [], expected: 'an object', found: describeValue(item) }
-  const { type, role } = item as JsonObject
-  if (typeof type !== 'string') return { path: ['type'], expected: 'a string', found: describeValue(type) }
-  if (!isKnown(item as JsonObject)) return undefined
-  for (const name of texts[type] ?? []) {
-    const value = (item as JsonObject)[name]
-    if (typeof value !== 'string') return { path: [name], expected: 'a string', found: describeValue(value) }
-  }
+/** An item, if the fields that are known of its type are what they must be. Throws Unexpected. */
+const checkedItem = (value: Json): Item => {
+  const item = anObject(value)
+  const type = readIn(item, 'type', aString)
+  for (const name of isKnown(item) ? (texts[type] ?? []) : []) readIn(item, name, aString)
+  const { role } = item
   if (type === 'message' && !(typeof role === 'string' && roles.includes(role)))
-    return { path: ['role'], expected: `one of ${roles.join(', ')}`, found: describeValue(role) }
-  return undefined
+    throw new Unexpected(['role'], `one of ${roles.join(', ')}`, role)
+  return item as Item
 }
-
-const describeValue = (value: Json | undefined): string =>
-  value === undefined
-    ? 'nothing'
-    : Array.isArray(value)
-      ? 'an array'
-      : typeof value === 'object' && value !== null
-        ? 'an object'
-        : JSON.stringify(value).slice(0, 40)

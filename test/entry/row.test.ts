@@ -29,10 +29,12 @@ import {
   readRow,
   Recording,
   takeRow,
+  UnreadRows,
   termsOf,
   textsOf,
   wordsIn,
 } from '../../src/entry/kit.ts'
+import { chunkLength } from '../../src/history/kit.ts'
 import { pageKinds } from 'indelible/pages'
 import { aMessage } from '../codecs/any-message.ts'
 import { Outputs } from '../outputs.ts'
@@ -96,6 +98,48 @@ it('a row has the texts from 4,096 characters and the base64 from 1,024 on as bl
   ).toMatchObject({
     left: 'a block of the row is not the text that it stands for',
   })
+})
+
+it('rows that are not read yet are those that were hashed, whatever becomes of their blocks', () => {
+  const { row, blocks } = orThrow(encodeRow(long, 'evidence', true, hash))
+  const history = createHistory<Message>()
+  const unread = new UnreadRows(history, (position, reason) => new RangeError(`${position}: ${reason}`))
+  const content = { ...row, at: 5 }
+  const bytes = new Map(blocks.map((block) => [idOf(block), new Uint8Array(block)]))
+  for (const [id, block] of bytes) {
+    const other = new Map(bytes).set(id, Buffer.concat([block, block]))
+    expect(UnreadRows.take(unread, orThrow(readRow(content)), other, hash)).toMatchObject({
+      left: `block ${id} is not what was appended`,
+    })
+  }
+  const decoded = orThrow(readRow(content))
+  for (const forged of [{ ...decoded }, new Proxy(decoded, {}), orThrow(decodeRow(row.body))])
+    expect(() => UnreadRows.take(unread, forged, bytes, hash)).toThrow(TypeError)
+  for (let position = 0; position < 2 * chunkLength; position++)
+    expect(orThrow(UnreadRows.take(unread, decoded, bytes, hash))).toEqual(rowLeaf(content, hash))
+  expect(history.len).toBe(chunkLength)
+  for (const block of bytes.values()) block.fill(0)
+  bytes.clear()
+  expect(UnreadRows.end(unread)).toBe(undefined)
+  expect(UnreadRows.end(unread)).toBe(undefined)
+  expect(history.len).toBe(2 * chunkLength)
+  for (const message of history.view()) expect(message).toEqual(long)
+  expect(history.view().pages.count('evidence')).toBe(2 * chunkLength)
+})
+
+it('a block that is no text is found at the end of the rows, or by the first read of its chunk', () => {
+  const binary = Buffer.from([0xff, 0xfe])
+  const body = `{"page":"plan","blocks":[{"path":["content",0,"text"],"id":"${idOf(binary)}","as":"utf8"}],"message":${JSON.stringify(user(''))}}`
+  const bytes = new Map([[idOf(binary), binary]])
+  for (const more of [0, chunkLength]) {
+    const history = createHistory<Message>()
+    const unread = new UnreadRows(history, (position, reason) => new RangeError(`${position}: ${reason}`))
+    for (const each of [body, ...Array.from({ length: more }, () => body.replace(/"blocks":\[.*?\}\],/, ''))])
+      orThrow(UnreadRows.take(unread, orThrow(readRow({ kind: 'entry', body: each, at: 1 })), bytes, hash))
+    const reason = 'a block of the row is not the text that it stands for'
+    expect(UnreadRows.end(unread)).toEqual(more === 0 ? { position: 0, reason } : undefined)
+    if (more > 0) expect(() => history.view().at(1)).toThrow(/^0: .*lacks a text that was taken out of it/)
+  }
 })
 
 it('what is short is in the body as it was appended', () => {

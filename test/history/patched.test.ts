@@ -6,7 +6,7 @@
 /* oxlint-disable no-extend-native -- that is what is tested */
 import { describe, expect, it } from 'vitest'
 import { without } from 'indelible/history'
-import { appendText } from '../../src/history/kit.ts'
+import { appendChunk, appendText, chunkLength } from '../../src/history/kit.ts'
 import {
   applyDelta,
   assistant,
@@ -34,6 +34,7 @@ import {
   takeMessage,
   readRow,
   takeRow,
+  UnreadRows,
   type EncodedRow,
 } from '../../src/entry/kit.ts'
 import { admit, formatPath, freezeParsed, inspectJson, jsonEqual, snapshot, textOfJson } from '../../src/json/index.ts'
@@ -97,6 +98,12 @@ const given = () => ({
     } as Message,
   ],
   spelled: '{"role":"user","content":[{"type":"text","text":""},{"type":"text","text":"b"}]}',
+  chunk: Array.from({ length: chunkLength }, (_, at) => ({
+    stored: at === 0 ? '{"in":["",{"b":1}]}' : `${at}`,
+    page: 'plan' as const,
+    fills: () => (at === 0 ? [{ path: ['in', 0], text: 'filled' }] : []),
+  })),
+  noChunk: Array.from({ length: chunkLength }, () => ({ stored: '{', page: 'plan' as const, fills: () => [] })),
 })
 
 /** Every call, in order; what each gave, or that it threw. Nothing here uses a built-in that may be patched. */
@@ -126,6 +133,17 @@ const calls = (of: ReturnType<typeof given>, out: unknown[]): void => {
   const stepped = createHistory<Message>()
   for (const delta of { __proto__: null, [symbolIterator]: () => deltas(of) } as unknown as Iterable<typeof of.delta>)
     call(() => applyDelta(stepped, delta))
+  const unread = createHistory<unknown>()
+  const reader = {
+    textOf: (stored: string) => stored,
+    check: () => undefined,
+    errorOf: () => new TypeError('no message'),
+  }
+  call(() => appendChunk(unread, of.chunk, reader))
+  call(() => unread.view().at(0))
+  call(() => appendChunk(unread, of.noChunk, reader))
+  call(() => unread.view().at(-1))
+  call(() => unread.view().slice(0, chunkLength).toArray())
   call(() => restoreHistory<Message>(of.saved, decodeMessage))
   call(() => createHistory<Message>({ from: history.view() }))
   call(() => createHistory<Message>({ from: of.messages }))
@@ -161,6 +179,7 @@ const calls = (of: ReturnType<typeof given>, out: unknown[]): void => {
       return takeMessage(read, decoded.right, blocksOf(encoded.right))
     })
   const rows = createHistory<Message>()
+  const laterRows = createHistory<Message>()
   const recording = new Recording()
   for (let at = 0; at < of.stored.length; at++)
     call(() => Recording.add(recording, of.stored[at] as Message, 'evidence', at === 1, toyHash))
@@ -173,17 +192,21 @@ const calls = (of: ReturnType<typeof given>, out: unknown[]): void => {
       hashed[at] = hashRow({ kind, body, at: 1_780_000_000_000 + at, salt, erased: undefined }, [], toyHash)
     }
     const grown = new GrownRows(emptyRange, hashed, toyHash)
+    const later = new UnreadRows(laterRows, () => new TypeError('no message'))
     out[out.length] = [grown.root, grown.nodes, Recording.isIn(recording, grown, emptyRange, false)]
     for (let at = 0; at < hashed.length; at++) {
       const stored = readRow(hashed[at] as HashedRow)
       out[out.length] =
         stored._tag === 'Left' ? stored : takeRow(rows, stored.right, blocksOf(blocksIn(ready, at)), toyHash)
+      if (stored._tag === 'Right')
+        out[out.length] = UnreadRows.take(later, stored.right, blocksOf(blocksIn(ready, at)), toyHash)
     }
+    out[out.length] = UnreadRows.end(later)
     Recording.addTo(recording, rows)
   })
   call(() => isBlockId('g'.length === 1 ? `${'0'}` : ''))
-  const views = [history, any, stepped, read, rows] as unknown as History<unknown>[]
-  for (let at = 0; at < 5; at++) {
+  const views = [history, any, stepped, read, rows, laterRows] as unknown as History<unknown>[]
+  for (let at = 0; at < 6; at++) {
     const view = (views[at] as History<unknown>).view()
     call(() => view.toArray())
     call(() => view.pages.toArray())
@@ -309,7 +332,7 @@ describe('what is recorded and stored is the same', () => {
     expect(expected).toContain('"applied"')
     expect(expected).toContain('"duplicate"')
     expect(expected).toContain('UnansweredCall')
-    expect(expected.match(/"threw"/g)?.length).toBe(7) // what is no JSON
+    expect(expected.match(/"threw"/g)?.length).toBe(8) // what is no JSON
     expect(under([])).toBe(expected)
   })
 

@@ -1,7 +1,10 @@
 /** Erasing messages: what goes, what stays, what the receipt says, and who sees it. */
+import { hash } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { zstdDecompressSync } from 'node:zlib'
 import {
   assistant,
   createSession,
@@ -21,6 +24,7 @@ import { memoryDriver, storeOf, type Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterEach, expect, it } from 'vitest'
 import { proofOf } from '../../src/session/erasing/receipt.ts'
+import { packBlocks } from '../../src/store/sqlite/packed.ts'
 import { untilFault } from '../../src/task/index.ts'
 import { asked, because, eraseCases } from './erase-cases.ts'
 
@@ -200,23 +204,72 @@ it('the receipt of messages that were erased in a fork names the session that th
   expect(checkErasure(receipt)).toMatchObject({ right: { session: 'fork', said: [{ id: 'fork', by: 'ann' }] } })
 })
 
-it('nothing of them is in the files of a SQLite store, notes and blocks included', async () => {
+it('nothing of a long text is in the files that was compressed since, neither as it is now nor as it was', async () => {
   const path = folder()
   const store = await sqliteStore({ path: join(path, 'store.db') })
-  const session = await createSession(store, { id: 's', erasable: true })
-  const secret = (name: string): string => Array.from({ length: 900 }, (_, word) => `${name}${word}`).join(' ')
-  for (let turn = 0; turn < 10; turn++) {
-    await session.note({ type: 'journal', step: `${turn}`, said: [{ index: 0, text: secret(`journal${turn}x`) }] })
-    await session.append({ ...assistant(secret(`answer${turn}x`)), meta: { indelible: { step: `${turn}` } } })
+  const text = Array.from({ length: 1500 }, (_, word) => hash('sha1', `${word}`).slice(0, 6)).join(' ')
+  const session = await createSession(store, { id: 's', erasable: true, messages: [user('kept'), user(text)] })
+  const db = new DatabaseSync(join(path, 'store.db'))
+  db.exec('pragma wal_checkpoint(truncate)')
+  await packBlocks(db, async (work) => work())
+  db.exec('pragma wal_checkpoint(truncate)')
+  const [content] = db.prepare('select bytes from content where size is not null').all()
+  db.close()
+  const pieces =
+    Buffer.from(content?.['bytes'] as Uint8Array)
+      .toString('latin1')
+      .slice(200)
+      .match(/.{16}/gs) ?? []
+  const words = text.match(/.{35}/g) ?? []
+  const leftOf = (all: readonly string[]): number => {
+    const files = filesIn(path)
+    return all.filter((piece) => files.includes(piece)).length
   }
-  const receipt = await session.erase([2, 5, 7], because)
-  expect(receipt).toMatchObject({ remains: [], residue: [] })
-  const files = filesIn(path)
-  for (const turn of [2, 5, 7])
-    for (const kind of ['answer', 'journal']) expect(files.includes(`${kind}${turn}x`)).toBe(false)
-  expect(files.includes('answer3x') && files.includes('journal3x')).toBe(true)
+  expect([leftOf(pieces) > 100, leftOf(words) > 100]).toEqual([true, true])
+  expect(await session.erase([1], because)).toMatchObject({ remains: [], residue: [] })
+  expect([leftOf(pieces), leftOf(words)]).toEqual([0, 0])
   await store.close()
 })
+
+it.each([false, true])(
+  'nothing of them is in the files of a SQLite store, notes and blocks included; blocks compressed: %s',
+  async (isPacked) => {
+    const path = folder()
+    const store = await sqliteStore({ path: join(path, 'store.db') })
+    const session = await createSession(store, { id: 's', erasable: true })
+    const secret = (name: string): string =>
+      Array.from({ length: 900 }, (_, word) => `${name}${hash('sha1', `${name}${word}`).slice(0, 4)}`).join(' ')
+    for (let turn = 0; turn < 10; turn++) {
+      await session.note({ type: 'journal', step: `${turn}`, said: [{ index: 0, text: secret(`journal${turn}x`) }] })
+      await session.append({ ...assistant(secret(`answer${turn}x`)), meta: { indelible: { step: `${turn}` } } })
+    }
+    await session.append(user('answer3x and journal3x'))
+    const db = new DatabaseSync(join(path, 'store.db'))
+    // As a compaction that was cut off leaves them: with the bytes of before in pages that are free.
+    if (isPacked) await packBlocks(db, async (work) => work())
+    const contents = db.prepare('select bytes from content where size is not null').all()
+    db.close()
+    expect(contents.length).toBe(isPacked ? 10 : 0)
+    const receipt = await session.erase([2, 5, 7], because)
+    expect(receipt).toMatchObject({ remains: [], residue: [] })
+    const files = filesIn(path)
+    for (const turn of [2, 5, 7])
+      for (const kind of ['answer', 'journal']) expect(files.includes(`${kind}${turn}x`)).toBe(false)
+    expect(files.includes('answer3x') && files.includes('journal3x')).toBe(true)
+    // What is compressed may have pieces in common.
+    const stored = (contents as unknown as readonly { readonly bytes: Uint8Array }[]).map(({ bytes }) => ({
+      pieces: Buffer.from(bytes).toString('latin1').match(/.{16}/gs) ?? [],
+      isErased: [2, 5, 7].some((turn) => zstdDecompressSync(bytes).includes(`${turn}x`)),
+    }))
+    const left = new Set(stored.flatMap(({ pieces, isErased }) => (isErased ? [] : pieces)))
+    for (const { pieces, isErased } of stored) {
+      const own = isErased ? pieces.filter((piece) => !left.has(piece)) : pieces
+      expect(own.length).toBeGreaterThan(20)
+      expect(own.some((piece) => files.includes(piece))).toBe(!isErased)
+    }
+    await store.close()
+  },
+)
 
 it('a copy has them erased too, and says why', async () => {
   const [from, to] = [memoryStore(), memoryStore()]

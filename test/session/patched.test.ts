@@ -365,7 +365,12 @@ describe('a built-in that is replaced', () => {
     await ok(createSession(inFile, { id: 's', messages }))
     await ok(inFile.close())
     const sound = await fileStore(path)
+    // Of a long session, the first messages stay text until they are read.
+    const long = memoryStore()
+    const rest = Array.from({ length: 128 }, () => user('good'))
+    await ok(createSession(long, { id: 's', messages: [...messages, ...rest] }))
     expect(await wronglyRead(door, inMemory)).toEqual([])
+    expect(await wronglyRead(door, long)).toEqual([])
     expect(await wronglyRead(door, sound)).toEqual([])
     await ok(sound.close())
     const db = new DatabaseSync(path)

@@ -245,7 +245,7 @@ describe('blocks', () => {
     for (const [position, id] of ids)
       for (const sql of [
         `update content set bytes = cast('x' || substr(bytes, 2) as blob) where ${contentOf(id)}`,
-        `update content set bytes = substr(bytes, 1, 100) where ${contentOf(id)}`,
+        `update content set bytes = substr(bytes, 1, length(bytes) - 1) where ${contentOf(id)}`,
         `update content set bytes = x'' where ${contentOf(id)}`,
         `delete from content where ${contentOf(id)}`,
         `delete from block where id = x'${id}'`,

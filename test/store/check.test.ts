@@ -335,17 +335,26 @@ it('a head that names the rows of another scope is never rebuilt from those, how
   expect(segment()).toEqual(before)
 })
 
-it('where a segment begins is not remembered from a transaction that may be rolled back', () => {
+it('where a segment begins is not remembered from a transaction that may be rolled back, and else looked up once', () => {
   const db = new DatabaseSync(damaged('select 1'))
-  let writing = true
-  const rows = new Rows(db, () => writing)
+  const writer = { writing: true, transaction: 1 }
+  const rows = new Rows(db, writer)
   const add = db.prepare('insert into segment (key, scope, parent, base, sum) values (99, 1, ?, ?, ?)')
   db.exec('begin')
   add.run(1, 3, sumOf(1, 1, 3))
+  rows.added(99)
   expect(rows.stretches(99, 0, 3).map(({ segment }) => segment)).toEqual([1])
   db.exec('rollback')
+  writer.transaction = 2
+  db.exec('begin')
+  expect(() => rows.stretches(99, 0, 3)).toThrow()
   add.run(2, 5, sumOf(1, 2, 5))
-  writing = false
+  rows.added(99)
+  expect(rows.stretches(99, 0, 5).map(({ segment }) => segment)).toEqual([2])
+  db.exec('commit')
+  writer.transaction = 3
+  expect(rows.stretches(99, 0, 5).map(({ segment }) => segment)).toEqual([2])
+  db.exec('delete from segment')
   expect(rows.stretches(99, 0, 5).map(({ segment }) => segment)).toEqual([2])
   db.close()
 })

@@ -1,4 +1,4 @@
-/** What a page of a list costs: it reads the logs that it gives, and those of one tenth of a second, however many there are. */
+/** What a page of a list costs: it reads the logs that it gives and those that its order's index has at one place, however many there are. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,9 +15,9 @@ afterEach(() => vi.restoreAllMocks())
 
 const logs = 1000
 const limit = 20
-const orders = ['created', 'appended'] as const
+const orders = ['created', 'appended', 'entries', 'id'] as const
 
-/** Sessions 40 ms apart, in an order of last use that is not that of their creation, and logs of another scope. */
+/** Sessions 40 ms apart, in an order of last use that is not that of their creation, of many sizes; and logs of another scope. */
 const filled = async (open: (now: () => number) => Promise<Store>): Promise<Store> => {
   let time = 1_700_000_000_000
   const store = await open(() => (time += 40))
@@ -31,8 +31,28 @@ const filled = async (open: (now: () => number) => Promise<Store>): Promise<Stor
     const { head } = await store.info(id)
     await store.append(id, { expected: head, rows: [{ kind: 'note', body: '{}', at: (time += 40) }] })
   }
+  for (let index = 0; index < logs; index++) {
+    const id = `s${(index * 11) % logs}`
+    const { head, appended: at } = await store.info(id)
+    // Most are short, no two of the long ones have the same number.
+    const rows = Array.from(
+      { length: index < 900 ? 1 : index - 880 },
+      () => ({ kind: 'entry', body: 'x', at }) as const,
+    )
+    await store.append(id, { expected: head, rows })
+  }
   return store
 }
+
+const indexOf = {
+  created: /USING INDEX log_created \(scope=\? AND rowid<\?\)/,
+  appended: /USING INDEX log_used \(scope=\? AND used<\?\)/,
+  entries: /USING INDEX log_sized \(scope=\? AND sized(<\?|>\? AND sized<\?|=\? AND rowid<\?)\)/,
+  id: /USING INDEX sqlite_autoindex_log_1 \(scope=\? AND id>\?\)/,
+} as const
+
+/** How many more logs a page reads: of a tenth of a second, or of the numbers with the same first bits. */
+const sorted = { created: 0, appended: 6, entries: 32, id: 0 } as const
 
 /** All pages: how many logs each gives. */
 const pagesOf = async (store: Store, by: NonNullable<ListQuery['by']>, each: () => void = () => {}) => {
@@ -51,39 +71,63 @@ describe('a page of a SQLite store', () => {
   it.each(orders)('by %s reads the logs that it gives, by an index, and sorts no others', async (by) => {
     const path = join(folder, `${by}.db`)
     const store = await filled(async (now) => sqliteStore({ path, now, durability: 'os' }))
-    const ran: (readonly [sql: string, parameters: readonly (string | number)[]])[] = []
-    const real = StatementSync.prototype.iterate as (...given: unknown[]) => NodeJS.Iterator<unknown>
-    vi.spyOn(StatementSync.prototype, 'iterate').mockImplementation(function (
+    const ran: { of: number; sql: string; parameters: readonly (string | number)[]; rows: number }[] = []
+    let page = 0
+    const real = StatementSync.prototype.iterate as (...given: unknown[]) => Iterator<unknown>
+    vi.spyOn(StatementSync.prototype, 'iterate').mockImplementation(function* (
       this: StatementSync,
       ...given: unknown[]
     ) {
-      ran.push([this.sourceSQL, given as (string | number)[]])
-      return real.apply(this, given) as never
-    })
-    await pagesOf(store, by)
+      const one = { of: page, sql: this.sourceSQL, parameters: given as (string | number)[], rows: 0 }
+      ran.push(one)
+      const rows = real.apply(this, given)
+      for (let row = rows.next(); row.done !== true; row = rows.next()) {
+        one.rows += 1
+        yield row.value
+      }
+      return undefined
+    } as never)
+    await pagesOf(store, by, () => (page += 1))
     await store.close()
     vi.restoreAllMocks()
-    expect(ran).toHaveLength(logs / limit)
+    expect(ran.length).toBeLessThanOrEqual((logs / limit) * (by === 'entries' ? 2 : 1)) // of the cursor's size, and smaller
     const db = new DatabaseSync(path)
-    let visited = 0
-    db.function('visited', () => ++visited)
-    for (const [sql, parameters] of ran) {
+    const visited: number[] = []
+    db.function('visited', () => (visited[page] = (visited[page] ?? 0) + 1))
+    for (const { of, sql, parameters, rows } of ran) {
+      page = of
       const plan = db.prepare(`explain query plan ${sql}`).all(...parameters)
-      const steps = plan.map(({ detail }) => String(detail))
-      expect(steps[0]).toContain(
-        by === 'created'
-          ? 'USING INDEX log_created (scope=? AND rowid<?)'
-          : 'USING INDEX log_used (scope=? AND used<?)',
-      )
+      const steps = plan.map(({ detail }) => String(detail)).filter((step) => !step.startsWith('CO-ROUTINE'))
+      expect(steps[0]).toMatch(indexOf[by])
       expect(steps).not.toContain('USE TEMP B-TREE FOR ORDER BY')
-      visited = 0
-      let given = 0
-      for (const _ of db.prepare(sql.replace(' where ', ' where visited() and ')).iterate(...parameters))
-        if (++given > limit) break
-      // Those of the tenths of a second that the page begins and ends in are read as a whole.
-      expect(visited).toBeLessThanOrEqual(limit + 1 + 6)
+      const replayed = db.prepare(sql.replace(' where ', ' where visited() and ')).iterate(...parameters)
+      for (let row = 0; row < rows; row++) replayed.next()
+      replayed.return?.()
     }
+    expect(visited).toHaveLength(logs / limit)
+    // Those of the tenths of a second, or of the number, that the page begins and ends in are read as a whole.
+    for (const rows of visited) expect(rows).toBeLessThanOrEqual(limit + 1 + sorted[by])
     db.close()
+  })
+
+  it('an append writes to the index of sizes as seldom as the first three bits of the number change', async () => {
+    const store = await sqliteStore({ path: join(folder, 'sizes.db'), now: () => 1_700_000_000_000, durability: 'os' })
+    let { head } = await store.create({ id: 'a', encrypt: false })
+    const moves: number[] = []
+    let entries = 0
+    const real = StatementSync.prototype.run as (...given: unknown[]) => never
+    vi.spyOn(StatementSync.prototype, 'run').mockImplementation(function (this: StatementSync, ...given: unknown[]) {
+      if (/update log set .*\bsized\b/.test(this.sourceSQL)) moves.push(entries)
+      return real.apply(this, given)
+    })
+    while (entries < 130) {
+      entries += 1
+      head = (await store.append('a', { expected: head, rows: [{ kind: 'entry', body: 'x' }] })).head
+      head = (await store.append('a', { expected: head, rows: [{ kind: 'note', body: '{}' }] })).head
+    }
+    const exact = [1, 2, 3, 4, 5, 6, 7, 8]
+    expect(moves).toEqual([...exact, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128])
+    await store.close()
   })
 
   it('an append writes to the index of last use once in a tenth of a second', async () => {

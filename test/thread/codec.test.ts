@@ -88,7 +88,7 @@ describe('a thread becomes a history', () => {
     [
       'content that is no string',
       { type: 'message', role: 'user', content: [] },
-      /^\[0\]\.content should be a string, found an array/,
+      /^\[0\]\.content should be a string, found an empty array/,
     ],
     ['a call without an id', { type: 'tool_call_item', name: 'x' }, /^\[0\]\.callId should be a string, found nothing/],
     [
@@ -354,6 +354,6 @@ it('any conversation survives the way to items and back', () => {
       }
     }),
   )
-  outputs.expectToBe('942b3efb2f5d7ea9')
+  outputs.expectToBe('aefc00156fc10cee')
   expect(decoded(encodeThread(conversation()))).toEqual(conversation())
 })

@@ -204,7 +204,7 @@ const became = (
   const wire = encodeMessages(messages) as unknown as readonly Json[]
   const there = encodeMessages(conversation) as unknown as readonly Json[]
   let same = 0
-  while (same < there.length && same < wire.length && jsonEqual(there[same] as Json, wire[same] as Json)) same += 1
+  while (same < there.length && same < wire.length && jsonEqual(there[same], wire[same])) same += 1
   if (same === there.length && same === wire.length) return undefined
   const from = same === wire.length ? messages.length : decodeMessages(given.slice(0, same)).length
   const kept = same === there.length ? conversation.length : standingFor(conversation, same, from)
@@ -224,10 +224,7 @@ const sameFrom = (
   from: number,
 ): number => {
   let same = 0
-  while (
-    start + same < conversation.length &&
-    jsonEqual(conversation.at(start + same) as unknown as Json, messages[from + same] as unknown as Json)
-  )
+  while (start + same < conversation.length && jsonEqual(conversation.at(start + same), messages[from + same]))
     same += 1
   return same
 }

@@ -5,7 +5,7 @@
  */
 import { present } from 'indelible/json/kit'
 import { jsonSchema, streamText, type LanguageModel, type ModelMessage, type TextStreamPart, type ToolSet } from 'ai'
-import { aiModelMessages, type AiModelMessage } from 'indelible/codecs/ai-sdk'
+import { aiModelMessages } from 'indelible/codecs/ai-sdk'
 import type { Message, Part } from 'indelible/message'
 import {
   joinMessages,
@@ -16,7 +16,6 @@ import {
   type BlockType,
   type Model,
   type ModelEvent,
-  type ModelRequest,
   type FinishReason,
 } from 'indelible/run/kit'
 
@@ -29,38 +28,34 @@ import {
  */
 export const aiSdkModel = (model: LanguageModel, options: Partial<AdapterOptions> = {}): Model => {
   const name = options.name ?? options.model ?? (typeof model === 'string' ? model : model.modelId)
-  return Object.freeze({
+  return Object.freeze<Model>({
     name,
     results: 'together',
-    stream: (request: ModelRequest, signal: AbortSignal) => stream(model, { ...options, model: name }, request, signal),
+    async *stream(request, signal) {
+      // Tools without `execute`: the calls are the loop's to run.
+      const tools: ToolSet = Object.fromEntries(
+        request.tools.map(({ name, description, parameters }) => [
+          name,
+          { inputSchema: jsonSchema({ ...parameters }), ...(description !== undefined && { description }) },
+        ]),
+      )
+      const answered = streamText({
+        ...(request.parameters as object),
+        model,
+        tools,
+        messages: wireOf(aiModelMessages.encode(request.messages), {
+          ...options,
+          model: name,
+        }) as ModelMessage[],
+        allowSystemInMessages: true,
+        abortSignal: signal,
+        onError: () => undefined, // what goes wrong comes in the stream, too
+      })
+      const answer = new AiSdkAnswer()
+      for await (const part of answered.stream) yield* answer.take(part)
+      if (answer.whole) yield answer.finish(await answered.responseMessages)
+    },
   })
-}
-
-async function* stream(
-  model: LanguageModel,
-  options: AdapterOptions,
-  request: ModelRequest,
-  signal: AbortSignal,
-): AsyncGenerator<ModelEvent> {
-  // Tools without `execute`: the calls are the loop's to run.
-  const tools: ToolSet = Object.fromEntries(
-    request.tools.map(({ name, description, parameters }) => [
-      name,
-      { inputSchema: jsonSchema({ ...parameters }), ...(description !== undefined && { description }) },
-    ]),
-  )
-  const answered = streamText({
-    ...(request.parameters as object),
-    model,
-    tools,
-    messages: wireOf<AiModelMessage[]>(aiModelMessages, request, options) as ModelMessage[],
-    allowSystemInMessages: true,
-    abortSignal: signal,
-    onError: () => undefined, // what goes wrong comes in the stream, too
-  })
-  const answer = new AiSdkAnswer()
-  for await (const part of answered.stream) yield* answer.take(part)
-  if (answer.whole) yield answer.finish(await answered.responseMessages)
 }
 
 type Step = Extract<TextStreamPart<ToolSet>, { type: 'finish-step' }>
@@ -86,7 +81,7 @@ class AiSdkAnswer {
     const { cacheReadTokens: cacheRead, cacheWriteTokens: cacheWrite } = usage.inputTokenDetails
     return {
       type: 'finish',
-      message: this.#withRawArguments(joinMessages(messagesOf(aiModelMessages, own))),
+      message: this.#withRawArguments(joinMessages(messagesOf(aiModelMessages.decode(own)))),
       reason: reasons[finishReason] ?? 'other',
       usage: {
         input: usage.inputTokens ?? 0,

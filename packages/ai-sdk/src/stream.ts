@@ -1,6 +1,7 @@
 /** A run as a stream of UI message chunks: what `useChat` reads. */
 import type { FinishReason as AiFinishReason, ProviderMetadata, UIMessageChunk } from 'ai'
 import { aiUiMessages } from 'indelible/codecs/ai-sdk'
+import { valueOf } from 'indelible/codecs/kit'
 import { isLeft } from 'indelible/json/kit'
 import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from 'indelible/message'
 import type { ModelEvent, RunEvent, RunFailure, RunStream } from 'indelible/run'
@@ -215,11 +216,4 @@ const reasons: { readonly [reason: string]: AiFinishReason } = {
   max_tool_calls: 'tool-calls',
 }
 
-const parseInput = (text: string): unknown => {
-  if (text.trim() === '') return {}
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
-}
+const parseInput = (text: string): unknown => (text.trim() === '' ? {} : valueOf(text))

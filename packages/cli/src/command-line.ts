@@ -11,7 +11,7 @@ import { terminalOf, type Surroundings } from './terminal/output.ts'
 /**
  * Run a command line.
  *
- * @param args what stands after the program's name
+ * @param args the arguments after the program's name
  * @returns the exit code. Rejects only for a defect of the command itself, and with the error of a standard output that can't be written
  */
 export const runCommandLine = async (args: readonly string[], around: Surroundings): Promise<number> => {
@@ -42,7 +42,7 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
 
 const isGeneral: ReadonlySet<string> = new Set(['-h', '--help', 'help', '-V', '--version'])
 
-/** What holds for no command alone. */
+/** The options of every command. */
 const general = async ([first, named]: readonly string[], terminal: Terminal): Promise<number | void> => {
   if (first === undefined) {
     terminal.tell(firstHelp(commands, terminal.columns))
@@ -94,7 +94,7 @@ const parse = (command: Command, args: readonly string[]): Pick<Call, 'values' |
   }
 }
 
-/** What the parser objects to, in our words. */
+/** The parser's error, in our own words. */
 const whatIsWrong = (error: unknown, { name: command, options }: Command): string => {
   const said = reasonOf(error)
   const [, name = ''] = /'(?:-\w, )?(-{1,2}[^' ]*)/.exec(said) ?? []
@@ -107,7 +107,7 @@ const whatIsWrong = (error: unknown, { name: command, options }: Command): strin
         name,
         [...Object.keys(options), 'help'].map((known) => `--${known}`),
         String,
-      )}${name.startsWith('--') ? '' : '; words that begin with a dash stand behind --'}`
+      )}${name.startsWith('--') ? '' : '; put words that begin with a dash after --'}`
     case 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE':
       return value === undefined
         ? `${name} takes no value`

@@ -42,11 +42,11 @@ import { completion } from './terminal/completion.ts'
 /** Every command, in the order of the help. */
 export const groups: readonly Group[] = [
   { title: 'Bring conversations in', commands: [importFiles, record, chat, append] },
-  { title: 'Go on in any agent', commands: [sessions, continueSession] },
+  { title: 'Continue in any agent', commands: [sessions, continueSession] },
   { title: 'Look', commands: [list, search, scopes, show, diff, tree, stats, view, tail] },
   { title: 'Change what comes next', commands: [fork, rewind, note, pin, retag, rename] },
   { title: 'Read and write files', commands: [check, convert, exportSessionCommand, records] },
-  { title: 'What a model is sent', commands: [context, replay] },
+  { title: 'Contexts for a model', commands: [context, replay] },
   { title: 'Prove', commands: [verify, head, prove, checkProofFile, ledger, key] },
   {
     title: 'Look after a store',

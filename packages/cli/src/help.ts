@@ -40,7 +40,7 @@ export const firstHelp = (commands: readonly Command[], columns: number = widest
 
 const firstCommands: ReadonlySet<string> = new Set(['import', 'record', 'list', 'search', 'show', 'view', 'continue'])
 
-/** A name and what it means, side by side, or below each other where there is no room. */
+/** A name and what it means, side by side, or below each other on a narrow terminal. */
 const rowOf = (name: string, text: string, column: number, columns: number): readonly string[] => {
   const width = Math.min(widest, columns)
   const isNarrow = width < column + leastBeside
@@ -52,11 +52,11 @@ const rowOf = (name: string, text: string, column: number, columns: number): rea
 /** Columns. */
 const leastBeside = 30
 
-/** What holds for all commands. */
+/** The text about all commands. */
 export const general: readonly string[] = [
-  '"indelible COMMAND --help" describes a command. A SESSION is the id of a session, or the beginning of one that no other session has.',
+  '"indelible COMMAND --help" describes a command. A SESSION is the id of a session, or the beginning of an id if only one session has it.',
   "Sessions are kept in the store that --store or the variable INDELIBLE_STORE names: a file, or postgres://USER@HOST/DATABASE?schema=NAME. Otherwise it is sessions.db in the user's data folder. A store in PostgreSQL needs the package pg, and takes its password from PGPASSWORD.",
-  "Colours are off if NO_COLOR is set or the output is not a terminal. Exit codes: 0 done; 1 not or not wholly done: the input can't be read or is damaged, or you did not say yes to a question; 2 the arguments are wrong; 130 ended by Ctrl-C. A command that runs until Ctrl-C ends with 0.",
+  "Colours are off if NO_COLOR is set or the output is not a terminal. Exit codes: 0 done; 1 failed or only partly done (the input can't be read or is damaged, or you did not answer yes); 2 wrong arguments; 130 ended by Ctrl-C. A command that runs until Ctrl-C ends with 0.",
 ]
 
 /** The help of a command. */
@@ -99,7 +99,7 @@ export const optionsOf = ({
 export interface Paragraph {
   readonly text: string
   readonly lines?: readonly string[]
-  /** Whether an empty line stands before it. */
+  /** Whether an empty line comes before it. */
   readonly apart: boolean
 }
 

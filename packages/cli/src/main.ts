@@ -8,7 +8,8 @@ if (major < 22 || (major === 22 && minor < 16)) {
   process.exit(1)
 }
 
-// Node keeps what it compiled for the next start, in the cache folder of this user: another's could bring other code.
+// Node keeps what it compiled for the next start, in this user's cache folder, because another user's cache could
+// contain other code.
 const { env, platform } = process
 const usual = env['HOME'] && `${env['HOME']}/${platform === 'darwin' ? 'Library/Caches' : '.cache'}`
 const caches = env['XDG_CACHE_HOME'] || (platform === 'win32' ? env['LOCALAPPDATA'] : usual) || ''
@@ -19,14 +20,15 @@ if (isAbsolute(caches)) enableCompileCache(join(caches, 'indelible'))
 const { getSystemErrorMessage } = await import('node:util')
 const { runCommandLine } = await import('./command-line.ts')
 
-// Whoever reads our output may stop reading (`| head`). That ends the command, and is no failure; any other error is one.
+// The reader of our output may stop reading (`| head`). That ends the command without a failure; any other error is a
+// failure.
 process.stdout.on('error', ({ code, errno, message }: NodeJS.ErrnoException) => {
   if (code === 'EPIPE') process.exit(0)
   const reason = errno === undefined ? message : getSystemErrorMessage(errno)
   process.stderr.write(`indelible: can't write the output: ${reason}\n`)
   process.exit(1)
 })
-// Where what is told beside it can't be written, there is nobody to tell: the command goes on.
+// If standard error can't be written, the error can't be reported anywhere: the command continues.
 process.stderr.on('error', () => {})
 
 try {

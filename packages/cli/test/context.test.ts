@@ -24,7 +24,7 @@ describe('indelible context', () => {
     const { status, stdout, stderr } = indelible(['context', example, '--budget', '1200'])
     expect([status, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(
-      /^coding-agent\.json: openai-chat, 19 messages\ncontext: \d+ messages, [\d,]+ of 1,200 tokens \(the record takes [\d,]+\); policy:paged, epoch:\d, degraded\n/,
+      /^coding-agent\.json: openai-chat, 19 messages\ncontext: \d+ messages, [\d,]+ of 1,200 tokens \(the whole record: [\d,]+\); policy:paged, epoch:\d, degraded\n/,
     )
     expect(stdout).toMatch(/^0 full +system +\d+ {2}You are a coding agent\./m)
     expect(stdout).toMatch(/^\d+–\d+ pointer +user +\d+ {2}\[Messages \d+–\d+ are shortened /m)
@@ -33,10 +33,10 @@ describe('indelible context', () => {
     const { stdout } = indelible(['context', example, '--budget', '1200', '--explain'])
     expect(stdout).toMatch(/^ {4}0 {2}system {5}bootstrap {5}full {8}instructions and rules are shortened last$/m)
     expect(stdout).toMatch(
-      /^ +6 {2}tool +evidence +structured +a line in the marker of its range: paged needs the room$/m,
+      /^ +6 {2}tool +evidence +structured +a line in the marker of its range: paged needs the space$/m,
     )
     expect(indelible(['context', example, '--budget', '800', '--explain']).stdout).toMatch(
-      /^ +3 {2}tool +evidence +pointer +at its minimum: paged needs the room$/m,
+      /^ +3 {2}tool +evidence +pointer +at its minimum: paged needs the space$/m,
     )
     expect(stdout).toMatch(/^ {3}17 {2}user +conversation +full +part of the active turn, which fits$/m)
     expect(stdout.match(/^ {3,4}\d+ {2}/gm)).toHaveLength(19)

@@ -177,7 +177,7 @@ it('a conversation that is too large is shortened, and that is told', () => {
   }))
   write([...lines, ...long])
   const { status, stderr } = run([session, '--budget', '3000', '--print'])
-  expect([status, stderr]).toEqual([0, expect.stringContaining('more than the 3,000 of --budget: shortened to')])
+  expect([status, stderr]).toEqual([0, expect.stringContaining('more than the 3,000 of --budget; shortened to')])
 })
 
 it('a session of a store, and a file of any format, continue where --in says', () => {
@@ -189,7 +189,7 @@ it('a session of a store, and a file of any format, continue where --in says', (
   writeFileSync(file, JSON.stringify([{ role: 'user', content: 'hi' }]))
   expect(run([file, '--in', 'codex', '--print']).stdout).toMatch(/codex resume/)
   expect(run([file]).stderr).toMatch(
-    /chat.json comes from no program that can continue it: --in takes one of claude-code/,
+    /chat.json was not written by a program that can continue it; choose one with --in: claude-code/,
   )
 })
 
@@ -201,9 +201,7 @@ it('lists the sessions of all programs by project and title', () => {
   expect(printed.length).toBe(3)
   for (const line of printed.slice(0, 2)) expect(line).toMatch(/ (?:codex|gemini) .* work +What is in the picture\?/)
   expect(indelible(['sessions', '--of', 'claude-code'], { env, columns: 160 }).stdout).toMatch(/gone +What is in/)
-  expect(indelible(['sessions'], { env: { HOME: join(home, 'nobody') } }).stderr).toMatch(
-    /no sessions of agents were found/,
-  )
+  expect(indelible(['sessions'], { env: { HOME: join(home, 'nobody') } }).stderr).toMatch(/found no sessions of agents/)
 })
 
 it('sessions of sub-agents are not listed; each continues by its id, and that is told', () => {
@@ -244,7 +242,7 @@ it('sessions of sub-agents are not listed; each continues by its id, and that is
   expect(stderr).toBe('')
   for (const path of Object.keys(files))
     expect(run([join(home, path), '--in', 'pi', '--print']).stderr).toMatch(
-      /is a sub-agent's: it continues by itself, without the one that asked it/,
+      /is the session of a sub-agent: it continues without its parent/,
     )
   const [codexFile = ''] = Object.keys(files)
   expect(run([join(home, codexFile), '--in', 'pi', '--print']).stderr).toMatch(/from another agent of the program/)
@@ -271,11 +269,11 @@ it('bad input is one clear line, and nothing is written', () => {
     expect(files()).toEqual(before)
   }
   fails(2, /^Try: indelible continue --help$/, [session, '--in', 'vim'])
-  fails(1, /--cwd \/nowhere: is no folder; nothing was written$/, [session, '--cwd', '/nowhere'])
-  fails(127, /codex: there is no program "codex" in PATH; nothing was written$/, [session, '--in', 'codex'], {
+  fails(1, /--cwd \/nowhere: is not a folder; nothing was written$/, [session, '--cwd', '/nowhere'])
+  fails(127, /codex: found no program "codex" in PATH; nothing was written$/, [session, '--in', 'codex'], {
     PATH: '/nowhere',
   })
-  fails(127, /opencode: there is no program "opencode"/, [session, '--in', 'opencode', '--print'], { PATH: '/nowhere' })
+  fails(127, /opencode: found no program "opencode"/, [session, '--in', 'opencode', '--print'], { PATH: '/nowhere' })
   fails(
     1,
     /codex has no folder \/nowhere; start it once, or set CODEX_HOME; nothing was written$/,
@@ -291,15 +289,17 @@ it('bad input is one clear line, and nothing is written', () => {
   fails(1, /opencode: no model is configured; --model PROVIDER\/MODEL names one/, [session, '--in', 'opencode'])
   // Half a file, and one with kinds of lines that a newer version has: what can be read continues.
   writeFileSync(original, text(lines).slice(0, -20))
-  expect(run([session, '--print']).stderr).toMatch(/1 damaged line left out/)
+  expect(run([session, '--print']).stderr).toMatch(/1 damaged line skipped/)
   write([
     ...lines,
     { ...at('n1', 'u3'), type: 'hologram', message: { role: 'user', content: 'new' } },
     ...[{ ...at('u4', 'n1'), type: 'user', message: { role: 'user', content: 'ok' } }],
   ])
-  expect(run([session, '--print']).stderr).toMatch(/1 damaged line left out/)
+  expect(run([session, '--print']).stderr).toMatch(/1 damaged line skipped/)
   write(lines, new Date())
-  expect(run([session, '--print']).stderr).toMatch(/changed \d+ s ago; what its program writes from now on is not in/)
+  expect(run([session, '--print']).stderr).toMatch(
+    /changed \d+ s ago; anything that its program writes from now on will be missing in/,
+  )
   expect(existsSync(join(env.HOME, 'started'))).toBe(false)
 })
 

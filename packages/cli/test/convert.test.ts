@@ -240,7 +240,7 @@ describe('indelible check', () => {
   it('show tells which lines were left out, and exits with 1', () => {
     expect(indelible(['show', damaged()])).toMatchObject({
       status: 1,
-      stderr: 'damaged.jsonl: 2 damaged lines left out (lines 6, 7); "indelible check" says why\n',
+      stderr: 'damaged.jsonl: 2 damaged lines skipped (lines 6, 7); "indelible check" says why\n',
     })
   })
 })

@@ -26,7 +26,7 @@ describe('indelible erase', () => {
     const store = await filled()
     const erased = indelible(['erase', 'a', '0-1', '--yes', ...why, ...store])
     expect(erased.stderr).toBe('')
-    expect(erased.stdout).toMatch(/^a: erased 2 messages \(0-1\), as ledger 1:[0-9a-f]{64} says\n/)
+    expect(erased.stdout).toMatch(/^a: erased 2 messages \(0-1\), recorded in the ledger at 1:[0-9a-f]{64}\n/)
     expect(erased.stdout).toContain('  remains: the same text in b message 0')
     expect(erased.stdout).toContain('  remains: the digests of 2 rows have no salt')
     expect(indelible(['verify', 'a', ...store]).stdout).toMatch(
@@ -49,13 +49,11 @@ describe('indelible erase', () => {
     expect(indelible(['erase', '--matching', 'GRACE', '--dry-run', ...store]).stdout).toBe(
       'b: 2 messages (0-1) would be erased\na: 2 messages (0-1) would be erased\n',
     )
-    expect(indelible(['erase', '--older-than', '1d', '--dry-run', ...store]).stderr).toBe(
-      'no message is to be erased\n',
-    )
+    expect(indelible(['erase', '--older-than', '1d', '--dry-run', ...store]).stderr).toBe('found no message to erase\n')
     expect(indelible(['hold', 'a', '--reason', 'case 14', '--by', 'ann', ...store]).stdout).toBe('a: held\n')
     const some = indelible(['erase', '--matching', 'grace', '--yes', ...why, ...store])
     expect(some.stdout).toMatch(/^b: erased 2 messages \(0-1\)/)
-    expect(some).toMatchObject({ status: 0, stderr: 'a: held by ann (case 14); 2 messages (0-1) left out\n' })
+    expect(some).toMatchObject({ status: 0, stderr: 'a: held by ann (case 14); 2 messages (0-1) skipped\n' })
     expect(indelible(['remove', 'a', '--yes', ...store])).toMatchObject({ status: 1 })
     expect(indelible(['ledger', 'verify', ...store]).stdout).toContain('1 held, 2 rows erased')
     expect(indelible(['release', 'a', ...store]).stdout).toBe('a: released\n')
@@ -86,10 +84,10 @@ describe('indelible erase', () => {
     expect(indelible(['erase', 'a', '0-1', '--yes', ...store])).toMatchObject({ status: 1, stdout: '' })
     const some = indelible(['erase', '--matching', 'grace', '--yes', ...store])
     expect([some.status, some.stdout]).toEqual([0, expect.stringMatching(/^a: erased 1 message \(1\)/)])
-    expect(some.stderr).toContain('a: held with fork, which shares them, by ann (case 14); 1 message (0) left out')
+    expect(some.stderr).toContain('a: held with fork, which shares them, by ann (case 14); 1 message (0) skipped')
     const none = indelible(['erase', '--matching', 'grace', '--yes', ...store])
     expect([none.status, none.stdout]).toEqual([1, ''])
-    expect(none.stderr).toContain('every message that was found is held: nothing was erased')
+    expect(none.stderr).toContain('every found message is held: nothing was erased')
   })
   it('says what was held, and what was not', async () => {
     const store = await filled()
@@ -159,16 +157,16 @@ describe('indelible erase', () => {
       stderr: expect.stringContaining('session "i" has no input "in-2"') as string,
     })
     expect(indelible(['erase', 'i', '--input', 'in-1', '--yes', ...at]).stdout).toMatch(
-      /^i: erased 1 note, as ledger 1:/,
+      /^i: erased 1 note, recorded in the ledger at 1:/,
     )
     indelible(['hold', 'i', ...at])
     expect(indelible(['erase', 'i', '--all', '--dry-run', ...at]).stdout).toBe(
-      'i: held; 1 message (0) and everything else that it says would stay\n',
+      'i: held; 1 message (0) and the rest of its content would stay\n',
     )
     expect(indelible(['erase', 'i', '--all', '--yes', ...at])).toMatchObject({ status: 1, stdout: '' })
     indelible(['release', 'i', ...at])
     const all = indelible(['erase', 'i', '--all', '--yes', ...at])
-    expect(all.stdout).toMatch(/^i: erased 1 message \(0\) and 2 notes, as ledger 4:/)
+    expect(all.stdout).toMatch(/^i: erased 1 message \(0\) and 2 notes, recorded in the ledger at 4:/)
     for (const wrong of [['i', '0', '--all'], ['i', '--all', '--input', 'x'], ['--all'], ['--input', 'x']])
       expect(indelible(['erase', ...wrong, '--yes', ...at]).status).toBe(2)
   })
@@ -192,11 +190,11 @@ describe('indelible erase', () => {
     expect(again.stdout).not.toContain('erased 1 message')
     const both = indelible(['erase', 'a', '0-1', '--yes', ...store])
     expect(both.lines.slice(0, 2)).toEqual([
-      expect.stringMatching(/^a: erased 1 message \(0\), as ledger 2:/),
+      expect.stringMatching(/^a: erased 1 message \(0\), recorded in the ledger at 2:/),
       expect.stringMatching(before),
     ])
     const none = indelible(['erase', 'a', '0-1', '--dry-run', ...store])
-    expect([none.status, none.stderr]).toEqual([0, 'no message is to be erased\n'])
+    expect([none.status, none.stderr]).toEqual([0, 'found no message to erase\n'])
   })
   it('leaves out the sessions that it can not read, and names them', () => {
     const at = (name: string): string => join(folder, `unread-${name}`)
@@ -213,12 +211,12 @@ describe('indelible erase', () => {
       ['one', 'plain', 'three'].map((id) => `${id}: 1 message (0) would be erased`),
     ])
     expect(dry.stderr).toMatch(
-      /^two: left out: "two" is encrypted.*was destroyed.*\nindelible: 1 session was left out\n$/,
+      /^two: skipped: "two" is encrypted.*was destroyed.*\nindelible: 1 session was skipped\n$/,
     )
     const done = indelible(['erase', '--matching', 'grace', '--yes', ...store, ...keys])
     expect(done.status).toBe(1)
     for (const id of ['one', 'plain', 'three']) expect(done.stdout).toMatch(new RegExp(`^${id}: erased 1 message`, 'm'))
-    expect(done.stderr).toContain('two: left out: "two" is encrypted')
+    expect(done.stderr).toContain('two: skipped: "two" is encrypted')
     expect(indelible(['erase', '--matching', 'grace', '--yes', ...store, ...keys])).toMatchObject({
       status: 1,
       stdout: '',

@@ -83,7 +83,7 @@ it('finds the sessions, appends what is new, and stores nothing twice', () => {
     ['s1.agent-x: 1 message stored, 1 in all', 's1: 2 messages stored, 2 in all'],
   ])
   const again = from('claude-code')
-  expect([again.status, again.stdout, again.stderr]).toEqual([0, '', 'claude-code: 2 sessions, 2 of them unchanged\n'])
+  expect([again.status, again.stdout, again.stderr]).toEqual([0, '', 'claude-code: 2 sessions, 2 unchanged\n'])
   add(project, lines(asks('u2', 'a1', 'Go on.'), says('a2', 'u2', 'So I do.')))
   expect(from('claude-code').stdout).toBe('s1: 2 messages appended, 4 in all\n')
   expect(from('claude-code').stdout).toBe('')
@@ -182,7 +182,7 @@ it('says what it can not do', () => {
     1,
     ['', 's2: 1 message stored, 1 in all', 's3: 1 message stored, 1 in all'],
   ])
-  expect(some.stderr).toContain('s3.jsonl: 1 damaged line left out')
+  expect(some.stderr).toContain('s3.jsonl: 1 damaged line skipped')
   expect(some.stderr).toContain('1 session of claude-code can')
 })
 

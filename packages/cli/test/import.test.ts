@@ -23,7 +23,7 @@ it('goes on behind a file that it can not read, and names each', () => {
   expect(first.stderr.split('\n')).toEqual([
     expect.stringMatching(/bad\.json: line 1, column 2: not JSON/),
     `${none}: does not exist`,
-    'indelible: 2 of 4 files were not imported or not wholly',
+    'indelible: 2 of 4 files were not imported, or only partly',
     '',
   ])
   const [taken] = [written('taken.jsonl', indelible(['export', 'a', '--to', 'indelible', '--store', store]).stdout)]
@@ -41,7 +41,7 @@ it.each([
   const file = written(`cut ${which}.jsonl`, of(good))
   const imported = indelible(['import', file, '--store', join(folder, `${which}.db`)])
   expect(imported.stdout.match(/^cut .*: 2 messages of/gm)).toHaveLength(which.includes('between') ? 2 : 1)
-  const told = `cut ${which}.jsonl: 1 damaged line left out (line ${line}); "indelible check" says why\n`
+  const told = `cut ${which}.jsonl: 1 damaged line skipped (line ${line}); "indelible check" says why\n`
   expect(imported).toMatchObject({ status: 1, stderr: told })
   for (const args of [['show'], ['stats'], ['context'], ['replay', '--budget', '8k', '--policy', 'window']])
     expect([args, indelible([...args, file])]).toMatchObject([args, { status: 1, stderr: expect.stringContaining(told) as string }]) // oxfmt-ignore
@@ -158,6 +158,6 @@ it('a file of which no message can be read is not stored', () => {
   const header = '{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/work"}'
   const file = written('only-damaged.jsonl', `${header}\n{"type":"message","id":"a","message":{"role":"us`)
   const { status, stderr } = indelible(['import', file, '--store', store])
-  expect([status, stderr]).toEqual([1, expect.stringContaining('no message of it can be read; nothing was stored')])
+  expect([status, stderr]).toEqual([1, expect.stringContaining('none of its messages can be read; nothing was stored')])
   expect(indelible(['list', '--store', store]).stdout).not.toContain('only-damaged')
 })

@@ -136,9 +136,9 @@ describe('a timeline says at its end', () => {
   })
   it('that a run is not over, and how to go on', () => {
     const { stdout } = run('show', 'unfinished')
-    expect(stdout).toContain('unfinished run: nobody is at work, and not recorded: 1 step')
-    expect(stdout).toContain('a whole answer; 1 call started, no results')
-    expect(stdout).toContain('wipe {"all":true} was started, and has no result: it may have had effects')
+    expect(stdout).toContain('unfinished run: no process is working on it; not in the conversation yet: 1 step')
+    expect(stdout).toContain('a complete answer; 1 call started, no results')
+    expect(stdout).toContain('wipe {"all":true} was started and has no result; it may have had side effects')
     expect(stdout).toContain('"indelible append unfinished TEXT --interrupted --store ')
     expect(run('append', 'unfinished', 'Stop.', '--interrupted').status).toBe(0)
     expect(run('show', 'unfinished').stdout).not.toContain('unfinished run')
@@ -169,7 +169,7 @@ describe('forks', () => {
   })
   it('inside a turn say what they leave open', () => {
     expect(run('fork', 'mine', '--at', '2', '--id', 'open').stderr).toMatch(
-      /^it ends inside a turn: 1 call without a result \(look\); --at 3 takes the results along; "indelible append open TEXT --interrupted --store \S+" first appends error results\n$/,
+      /^the fork ends inside a turn: 1 call without a result \(look\); --at 3 includes the results; "indelible append open TEXT --interrupted --store \S+" first appends error results\n$/,
     )
     expect(run('fork', 'mine', '--at', '3', '--id', 'whole').stderr).toBe('')
     expect(run('fork', 'mine', '--at', '9').stderr).toContain('mine: has 4 messages, so --at takes 0 to 4')
@@ -244,7 +244,7 @@ describe('stats', () => {
     expect(all).toMatchObject({ model: 'claude-opus-4-5', calls: 4, failed: 2, input: 3_000_000 })
     expect(run('stats', 'cut', '--json', '--by', 'model').stdout).toContain('"input":3000000')
     expect(run('stats').stderr).toBe(
-      '2 calls failed\n2 calls without figures of tokens\nno list price is known for of-my-own\n',
+      '2 calls failed\n2 calls without token counts\nno list price is known for of-my-own\n',
     )
   })
   it('of a file are those that it tells of, by model and day', () => {
@@ -270,7 +270,7 @@ describe('stats', () => {
     expect(indelible(['stats', written('none.json', '[{"role":"user","content":"x"}]')])).toMatchObject({
       status: 0,
       stdout: '',
-      stderr: expect.stringContaining('has no figures of its calls') as string,
+      stderr: expect.stringContaining('has no token counts of its calls') as string,
     })
   })
   it('readUsage is empty where nobody counted', async () => {
@@ -302,7 +302,7 @@ describe('a proof of growth', () => {
       /if the session grew in between, "indelible prove SESSION --consistency --head \d+:\w{64}" proves/,
     )
     expect(run('prove', 'failing', '--consistency', '--head', `99:${'0'.repeat(64)}`).stderr).toContain(
-      'and the head is of 99: it was cut',
+      'but the head has 99: the session was truncated',
     )
     expect(run('verify', 'failing', '--head', `${head.slice(0, 14)}…`).stderr).toContain(
       '"indelible head --full --store ',

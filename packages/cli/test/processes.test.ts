@@ -88,7 +88,7 @@ describe('a process', () => {
     expect(await ended(child)).toBe(1)
     server.close()
     expect(told).toBe(
-      `indelible: port ${port} of 127.0.0.1 is in use, perhaps by another view; give another with --port, or leave it out for any that is free\n`,
+      `indelible: port ${port} of 127.0.0.1 is in use, perhaps by another view; choose another with --port, or omit --port for any free one\n`,
     )
   })
 })

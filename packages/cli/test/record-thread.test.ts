@@ -108,7 +108,7 @@ it('the thread dies: calls go on, are counted as not recorded, and the next star
   goesBy(recording, 'large'.repeat(2 ** 20))
   const summaries = await recording.settled()
   expect(told.join('')).toMatch(
-    /the thread that records has ended \(.+\): nothing more is recorded until the next start/,
+    /the thread that records has ended \(.+\): nothing is recorded any more until the next start/,
   )
   expect(summaryLines(summaries).join('\n')).toBe('4 calls not recorded')
   const left = readdirSync(folder).filter((name) => name.includes('-spool-'))

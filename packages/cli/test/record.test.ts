@@ -204,7 +204,7 @@ describe('indelible record', () => {
         env: { INDELIBLE_TOKEN: token },
       })
     expect(run('short').stderr).toContain('at least 8')
-    expect(run('').stderr).toContain('give --token too')
+    expect(run('').stderr).toContain('add --token')
     expect(run('long-enough').stderr).toContain('--upstream takes')
   })
 
@@ -239,7 +239,7 @@ it('the summary says which calls had no figures, and no money where none was cou
   expect(lines(0.00001, 0).slice(0, 3)).toEqual([
     'recorded: 3 calls in 1 session, 1 failed',
     'tokens: 5 in (0 % from cache), 1 out, less than $0.0001',
-    '2 calls without figures of tokens: the provider told none',
+    '2 calls without token counts: the provider sent none',
   ])
   expect(lines(0, 1)[1]).toBe('tokens: 5 in (0 % from cache), 1 out')
   const lost = summaryLines([

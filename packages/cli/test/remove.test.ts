@@ -92,7 +92,7 @@ describe('indelible remove', () => {
     const store = filled()
     expect(indelible(['remove', 'a', ...store], { input: 'yes\n' })).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('remove needs --yes where it has no terminal to ask') as string,
+      stderr: expect.stringContaining('remove needs --yes, because there is no terminal to ask') as string,
     })
     expect(indelible(['remove', '--yes', ...store])).toMatchObject({
       status: 2,

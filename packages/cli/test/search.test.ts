@@ -88,7 +88,7 @@ it.each([
   [['search', 'x', '--since', '5'], /--since takes a time, such as/],
   [['search', 'x', '--sort', 'y'], /--sort takes relevance or time, not "y"/],
   [['search', 'x', '--limit', '0'], /--limit/],
-  [['search', '-return'], /no option -r; words that begin with a dash stand behind --/],
+  [['search', '-return'], /no option -r; put words that begin with a dash after --/],
   [['index', 'x'], /no arguments/],
   [['index', '--drop', '--rebuild'], /exclude/],
 ] as const)('%j is a mistake', (args, message) => {
@@ -120,7 +120,7 @@ it('names the encrypted sessions that it did not search, and those that an index
   expect(run('index')).toMatchObject({
     status: 0,
     stdout: 'the index has all rows that are not encrypted\n',
-    stderr: 'left out: 2 encrypted sessions: gone, kept; a search with --key-file reads them\n',
+    stderr: 'not indexed: 2 encrypted sessions: gone, kept; a search with --key-file reads them\n',
   })
   expect(indelible(['index', '--store', mixed], { env: { INDELIBLE_KEY_FILE: keys } }).status).toBe(0)
   const gone = `${keys}.gone`

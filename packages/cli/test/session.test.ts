@@ -70,7 +70,7 @@ describe('a conversation in a store', () => {
     expect(indelible('append', 'coding-agent', 'late', '--at', '19')).toMatchObject({
       status: 1,
       stderr: expect.stringMatching(
-        /grown from 19 to 22 messages; .*"indelible show coding-agent --from 19"/,
+        /grown from 19 to 22 messages, .*"indelible show coding-agent --from 19"/,
       ) as string,
     })
     const once = ['append', 'coding-agent', 'once', '--operation', 'o1'] as const
@@ -159,7 +159,9 @@ describe('a conversation in a store', () => {
     indelible('append', 'coding-agent', 'more')
     expect(indelible('verify', 'coding-agent', '--head', head)).toMatchObject({
       status: 0,
-      stdout: expect.stringMatching(/^coding-agent: good, 24 messages, head 24:.*, which continues 23\n$/) as string,
+      stdout: expect.stringMatching(
+        /^coding-agent: good, 24 messages, head 24:.*, which continues the given head of 23 rows\n$/,
+      ) as string,
     })
     expect(indelible('verify', 'other', '--head', head)).toMatchObject({
       status: 1,
@@ -200,7 +202,7 @@ describe('calls that are left open', () => {
     // A call of an earlier turn can't be settled by an append, also not by the one that was asked to.
     const { stderr } = indelible('append', 'open', 'go on', '--interrupted')
     expect(stderr).toContain(
-      '1 call without a result, which providers refuse; later messages follow, so no append can settle it',
+      "1 call without a result, which providers refuse; messages already follow, so an append can't add it",
     )
     expect(stderr).toContain('"indelible fork open --at 2')
     expect(stderr).not.toContain('--interrupted appends error results')
@@ -362,7 +364,7 @@ it('npm start imports, continues, verifies, and finds what was changed', () => {
   expect(status).toBe(0)
   expect(stdout).toMatch(/^example: 19 messages/m)
   expect(stdout).toMatch(/^example: 1 message at 19/m)
-  expect(stdout).toMatch(/^example: good, 20 messages.*, which continues 20$/m)
+  expect(stdout).toMatch(/^example: good, 20 messages.*, which continues the given head of 20 rows$/m)
   expect(stdout).toMatch(
     /changes a word in row (\d+):\n\n\$ .*\nindelible: example: damaged at row \1 \(message \1\): /,
   )

@@ -113,8 +113,8 @@ describe('the store', () => {
         /is a conversation \(openai-chat\), not a store; "indelible show .*coding-agent\.json'?" prints it/,
       ) as string,
     })
-    expect(run('list', '--store', folder).stderr).toContain('is a folder; expected the file of a store')
-    expect(run('verify', example, ...store).stderr).toContain('is a file, and this command takes a SESSION')
+    expect(run('list', '--store', folder).stderr).toContain('is a folder; expected a store file')
+    expect(run('verify', example, ...store).stderr).toContain('is a file, but this command takes a SESSION')
     const other = join(folder, 'other')
     writeFileSync(other, 'neither')
     expect(run('list', '--store', other).stderr).toContain('is not a store of Indelible')
@@ -123,7 +123,7 @@ describe('the store', () => {
     for (const args of [['list'], ['verify', '--all', '--deep']])
       expect(run(...args, '--store', wiped)).toMatchObject({
         status: 1,
-        stderr: expect.stringContaining('wiped.db is empty, and a store never is') as string,
+        stderr: expect.stringContaining('wiped.db is empty, but a store never is') as string,
       })
     expect(statSync(wiped).size).toBe(0)
   })
@@ -142,7 +142,7 @@ describe('a session', () => {
     expect(run('show', '0f3c', ...own)).toMatchObject({
       status: 1,
       stderr: expect.stringMatching(
-        /2 sessions of this store begin with "0f3c": 0f3c9\S+, 0f3c8\S+; give more of the id\n$/,
+        /2 sessions of this store begin with "0f3c": 0f3c9\S+, 0f3c8\S+; write more of the id\n$/,
       ) as string,
     })
     expect(run('fork', 'notes', '--id', 'not', ...own).status).toBe(0)
@@ -151,7 +151,7 @@ describe('a session', () => {
   it('is removed by its whole id only', () => {
     expect(run('remove', 'note', '--yes', ...own)).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('nothing was changed') as string,
+      stderr: expect.stringContaining('Nothing was changed') as string,
     })
   })
   it('is guessed where its id is mistyped', () => {
@@ -220,7 +220,7 @@ describe('a list', () => {
     expect(run('list', ...own).lines[3]).toBe('2020-01-02 03:04         1  a        Old words.')
     run('append', 'a', 'New words.', ...own)
     expect(ids()[0]).toBe('a')
-    expect(run('list', '--where', 'id=z', ...own).stderr).toBe('no session passes --where\n')
+    expect(run('list', '--where', 'id=z', ...own).stderr).toBe('no session matches --where\n')
     for (const bad of [
       ['--where', 'id'],
       ['--sort', 'size'],

@@ -42,7 +42,7 @@ export const messageOf = (text: string): Message | undefined => {
   const read = codec.decode([parsed.right])
   if (isLeft(read) || read.right.losses.length > 0) return undefined
   const [message] = read.right.messages
-  return message !== undefined && jsonEqual(valueOf(message, undefined), parsed.right as Json) ? message : undefined
+  return message !== undefined && jsonEqual(valueOf(message, undefined), parsed.right) ? message : undefined
 }
 
 /** How a message of the record stands for an item: as it is, or with an id that the item has and the message has not. */

@@ -219,12 +219,13 @@ export class IndelibleSaver extends BaseCheckpointSaver {
             noted[channel] = { at: version }
           continue
         }
+        const isConversation = ns === '' && channel === this.#channel
         if (hasField(given, 'dumped')) {
+          if (isConversation && given.isEmpty) first = placedIn(session, []).retractFrom
           const isSame = before?.kind === 'whole' && before.dumped.every((part, index) => part === given.dumped[index])
           noted[channel] = isSame ? { same: true } : { whole: given.dumped }
           continue
         }
-        const isConversation = ns === '' && channel === this.#channel
         const placed = isConversation ? placedIn(session, given.items) : undefined
         if (placed !== undefined) {
           messages.push(...placed.messages)
@@ -496,10 +497,11 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   async #given(value: unknown, known = new Map<string, Texts>(), key = ''): Promise<ValueToStore> {
     const isSnapshot = isDeltaSnapshot(value)
     const given: unknown = isSnapshot ? value.value : value
-    if (!Array.isArray(given) || given.length === 0) return { dumped: await this.#dump(value) }
+    if (!Array.isArray(given) || given.length === 0)
+      return { dumped: await this.#dump(value), isEmpty: Array.isArray(given) }
     const list = Array.from(given as readonly unknown[])
     const texts = (await this.#grown(list, known.get(key))) ?? (await this.#texts(list))
-    if (texts === undefined) return { dumped: await this.#dump(value) }
+    if (texts === undefined) return { dumped: await this.#dump(value), isEmpty: false }
     known.set(key, texts)
     return { items: texts.items, isSnapshot }
   }
@@ -551,7 +553,8 @@ interface Texts {
 
 /** A value to store. */
 type ValueToStore =
-  | { readonly dumped: DumpedValue }
+  /** `isEmpty`: a list without items. */
+  | { readonly dumped: DumpedValue; readonly isEmpty: boolean }
   | { readonly items: readonly string[]; readonly isSnapshot: boolean }
 
 /** What a caller configured: a prototype configures nothing. */

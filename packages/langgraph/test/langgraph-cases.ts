@@ -178,6 +178,16 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     )
   })
 
+  it('the conversation is empty after a checkpoint without messages, and its messages stay in the record', async () => {
+    const store = await fresh()
+    const saver = new IndelibleSaver(store)
+    const first = await put(saver, { configurable: { thread_id: 't', checkpoint_ns: '' } }, [new HumanMessage('a')], 1)
+    await put(saver, first, [], 2)
+    const record = await saver.record('t')
+    expect([record.conversation().length, record.len]).toEqual([0, 1])
+    expect((await saver.getTuple(first))?.checkpoint.channel_values['messages']).toHaveLength(1)
+  })
+
   it("makes each message as LangGraph's serializer makes it", async () => {
     const nested = (depth: number): unknown => (depth === 0 ? 'deep' : { in: [nested(depth - 1)] })
     const artifacts = [

@@ -27,9 +27,7 @@ const decodeItems = (items: readonly Json[]): readonly Message[] | undefined => 
   const read = codec.decode(items)
   if (isLeft(read) || read.right.losses.length > 0) return undefined
   const back = encodeItems(read.right.messages)
-  return back !== undefined && jsonEqual(back as readonly Json[] as Json, items as Json)
-    ? read.right.messages
-    : undefined
+  return back !== undefined && jsonEqual(back as readonly Json[], items) ? read.right.messages : undefined
 }
 
 const encodeItems = (messages: Sequence<Message>): readonly unknown[] | undefined => {

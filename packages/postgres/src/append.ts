@@ -11,7 +11,7 @@ import {
   sameHead,
 } from 'indelible/store/kit'
 import type { Document } from './documents.ts'
-import { joinPeaks, usedAt, type Log } from './log.ts'
+import { joinPeaks, sizedAt, usedAt, type Log } from './log.ts'
 import { escapeBody } from './rows.ts'
 import { hash } from './sum.ts'
 
@@ -218,7 +218,7 @@ export const appendStatement = (
     )
   const grow = `grown as (
       update ${schema}.log l set size = g.new_size, root = g.new_root, entries = g.entries, peaks = g.peaks, appended = g.appended,
-        used = ${usedAt('coalesce(g.appended, l.created)')}
+        used = ${usedAt('coalesce(g.appended, l.created)')}, sized = ${sizedAt('g.entries')}
       from given g
       where ${['l.scope = $1::text and l.key = g.log and l.size = g.size and l.root = g.root', ...conditions].join(' and ')}
       returning l.key

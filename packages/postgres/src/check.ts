@@ -2,7 +2,7 @@
 import { isLeft, type JsonObject } from 'indelible/json/kit'
 import { type Store, storeFaultText, type StoreFinding, verifyLog } from 'indelible/store/kit'
 import type { Query } from './database.ts'
-import { usedAt } from './log.ts'
+import { sizedAt, usedAt } from './log.ts'
 import { createdSum, metaSum } from './sum.ts'
 import { termsOf } from './terms.ts'
 
@@ -15,6 +15,7 @@ interface Rule {
 }
 
 const lastUsed = usedAt('coalesce(appended, created)')
+const sized = sizedAt('entries')
 
 const rules: readonly Rule[] = [
   {
@@ -62,6 +63,15 @@ const rules: readonly Rule[] = [
     repair: {
       text: (s) => `update ${s}.log set used = ${lastUsed} where used <> ${lastUsed}`,
       done: 'it was listed at the time of its last row',
+    },
+  },
+  {
+    table: 'log',
+    what: 'it is not listed by the number of its entries',
+    find: (s) => `select scope, id as name from ${s}.log where sized <> ${sized}`,
+    repair: {
+      text: (s) => `update ${s}.log set sized = ${sized} where sized <> ${sized}`,
+      done: 'it was listed by the number of its entries',
     },
   },
   {

@@ -12,7 +12,7 @@ import {
   matches,
 } from 'indelible/store/kit'
 import type { Query, Rows } from './database.ts'
-import { infoOf, logColumns, readable, usedAt } from './log.ts'
+import { exactSizes, infoOf, logColumns, readable, sizedAt, usedAt } from './log.ts'
 import { termsOf } from './terms.ts'
 
 /** How many keys of logs a piece has. */
@@ -52,42 +52,69 @@ export const listLogs = async (
     ...(damaged.length > 0 && { damaged: Object.freeze(damaged) }),
   })
   const terms = termsOf(scope, where as JsonObject)
-  const isByUse = by === 'appended'
-  const lastUse = 'coalesce(appended, created)'
-  const [behind, order] = isByUse
-    ? [
-        `used <= ${usedAt('$4::bigint')} and (${lastUse}, key) < ($4::bigint, $3::bigint)`,
-        `used desc, ${lastUse} desc, key desc`,
-      ]
-    : ['key < $3::bigint', 'key desc']
-  const wanted = terms.length === 0 ? '' : ` and terms @> $${isByUse ? 5 : 4}::bigint[]`
-  const text = `select ${logColumns} from ${schema}.log where scope = $1::text and ${behind}${wanted} order by ${order} limit $2::bigint`
-  const orderOf = (row: Rows[number]): Cursor => ({
-    appended: isByUse ? Number(row['appended'] ?? row['created']) : undefined,
-    key: Number(row['key']),
-  })
-  let last: Cursor = { appended: undefined, key: 0 }
-  let before: Cursor = after ?? { appended: undefined, key: Number.MAX_SAFE_INTEGER }
+  const wanted = terms.length === 0 ? '' : ' and terms @> $5::bigint[]'
+  let last: Cursor = { value: undefined, key: 0 }
+  let before: Cursor = after ?? { value: by === 'id' ? '' : mostValue, key: Number.MAX_SAFE_INTEGER }
   // Most pages are full after the first piece: the terms leave out what is not wanted, but for a chance.
   for (let many = limit + 1; ; many = listPiece) {
-    const time = before.appended ?? Number.MAX_SAFE_INTEGER
-    const found = await query(text, [
-      scope,
-      many,
-      before.key,
-      ...(isByUse ? [time] : []),
-      ...(terms.length === 0 ? [] : [terms]),
-    ])
+    const isLarge = by === 'entries' && Number(before.value) >= exactSizes
+    const { behind, order, cursorOf } = isLarge ? large : orders[by]
+    const text = `select ${logColumns} from ${schema}.log where scope = $1::text and ${behind}${wanted} order by ${order} limit $2::bigint`
+    const { key, value = mostValue } = before
+    const found = await query(text, [scope, many, key, value, ...(terms.length === 0 ? [] : [terms])])
     for (const row of found) {
       const log = readable(row)
       if (!(log instanceof Damaged) && !matches(log.meta, where)) continue
       if (logs.length + damaged.length === limit) return Object.freeze({ ...page(), next: cursorText(last) })
       if (log instanceof Damaged) damaged.push(Object.freeze({ id: String(row['id']), reason: log.reason }))
       else logs.push(infoOf(log))
-      last = orderOf(row)
+      last = cursorOf(row)
     }
     const end = found.at(-1)
-    if (found.length < many || end === undefined) return Object.freeze(page())
-    before = orderOf(end)
+    if (found.length === many && end !== undefined) before = cursorOf(end)
+    else if (isLarge) before = { value: exactSizes - 1, key: Number.MAX_SAFE_INTEGER }
+    else return Object.freeze(page())
   }
 }
+
+/** An order of logs: what comes after the key $3 and the value $4, both of which it names, and the cursor of a row. */
+interface Order {
+  readonly behind: string
+  readonly order: string
+  readonly cursorOf: (row: Rows[number]) => Cursor
+}
+
+const cursorBySize: Order['cursorOf'] = ({ entries, key }) => ({ value: Number(entries), key: Number(key) })
+
+const orders: Readonly<Record<CheckedQuery['by'], Order>> = {
+  created: {
+    behind: 'key < $3::bigint and $4::bigint is not null',
+    order: 'key desc',
+    cursorOf: ({ key }) => ({ value: undefined, key: Number(key) }),
+  },
+  appended: {
+    behind: `used <= ${usedAt('$4::bigint')} and (coalesce(appended, created), key) < ($4::bigint, $3::bigint)`,
+    order: 'used desc, coalesce(appended, created) desc, key desc',
+    cursorOf: ({ appended, created, key }) => ({ value: Number(appended ?? created), key: Number(key) }),
+  },
+  entries: {
+    behind: `sized < ${exactSizes} and (sized, key) < ($4::bigint, $3::bigint)`,
+    order: 'sized desc, key desc',
+    cursorOf: cursorBySize,
+  },
+  id: {
+    behind: 'id > $4::text and $3::bigint is not null',
+    order: 'id',
+    cursorOf: ({ id }) => ({ value: String(id), key: 0 }),
+  },
+}
+
+/** By entries, before those that the index has in order. */
+const large: Order = {
+  behind: `sized >= ${exactSizes} and sized <= ${sizedAt('$4::bigint')} and (entries, key) < ($4::bigint, $3::bigint)`,
+  order: 'sized desc, entries desc, key desc',
+  cursorOf: cursorBySize,
+}
+
+/** Above every time and number of entries. */
+const mostValue = Number.MAX_SAFE_INTEGER

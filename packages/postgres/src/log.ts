@@ -46,6 +46,18 @@ export const joinPeaks = (peaks: readonly Uint8Array[]): Buffer => Buffer.concat
  */
 export const usedAt = (time: string): string => `(${time}) / 1000`
 
+/**
+ * The number of entries by which a log is listed, as SQL: its first three bits. An append to a long log seldom changes it. Logs
+ * of the same first bits are sorted when they are listed.
+ */
+export const sizedAt = (entries: string): string => {
+  const rest = `greatest(length(ltrim((${entries})::bit(64)::text, '0')) - 3, 0)` // of its digits; log() takes 20 times as long
+  return `((${entries}) >> ${rest}) << ${rest}`
+}
+
+/** Smaller numbers are listed by themselves. */
+export const exactSizes = 8
+
 /** Bytes of our own: a driver's may stand in a buffer that more is in. */
 export const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 

@@ -21,7 +21,7 @@ import { stateOf, type Database, type Query } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
 import { foreignKey } from './fault.ts'
 import type { Leases } from './leases.ts'
-import { findLog, infoOf, joinPeaks, logColumns, logsOf, usedAt, type Log, type Stretch } from './log.ts'
+import { findLog, infoOf, joinPeaks, logColumns, logsOf, sizedAt, usedAt, type Log, type Stretch } from './log.ts'
 import type { LogRows } from './rows.ts'
 import { createdSum, hash, metaSum } from './sum.ts'
 import { termsOf } from './terms.ts'
@@ -190,8 +190,8 @@ export class Logs {
        ), next as (
          insert into ${this.#db.schema}.scope (name, last) values ($1::text, 1) on conflict (name) do update set last = scope.last + 1 returning last
        ), made as (
-         insert into ${this.#db.schema}.log (${logColumns}, scope, used, terms, created_sum, meta_sum)
-         select $2::text, next.last, array_append($3::bigint[], next.last), $4::bigint[], $5::bigint, $6::bigint, $7::bytea, $8::bytea, $9::bigint, null, $10::text, 1, $1::text, ${usedAt('$9::bigint')}, $14::bigint[], $15::bigint, $16::bigint
+         insert into ${this.#db.schema}.log (${logColumns}, scope, used, sized, terms, created_sum, meta_sum)
+         select $2::text, next.last, array_append($3::bigint[], next.last), $4::bigint[], $5::bigint, $6::bigint, $7::bytea, $8::bytea, $9::bigint, null, $10::text, 1, $1::text, ${usedAt('$9::bigint')}, ${sizedAt('$6::bigint')}, $14::bigint[], $15::bigint, $16::bigint
          from next where $12::bigint is null or exists (select 1 from source)
          on conflict (scope, id) do nothing returning key
        )

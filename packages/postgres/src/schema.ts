@@ -12,13 +12,13 @@ import type { Format } from 'indelible/store/kit'
 /** The formats, in order, for the schema of that quoted name: format 1 is the first. */
 export const formatsFor = (schema: string): readonly Format[] => [
   {
-    fingerprint: '117bc11119146f3b64522244043d465ab0fc2c1f0ce210da5b1563280373bde4',
+    fingerprint: '1ef1b981bc4581a40def66646ce5ae72387231e03299c346cf9adbce7dbadd86',
     sql: `
   create table if not exists ${schema}.scope (name text primary key, last bigint not null);
 
   create table if not exists ${schema}.log (
     scope text not null,
-    id text not null,
+    id text collate "C" not null, -- listed in the order of its bytes
     key bigint not null,
     segments bigint[] not null,  -- those that hold its rows, in order: the last is its own
     bases bigint[] not null,     -- the position of the first row of each
@@ -29,6 +29,7 @@ export const formatsFor = (schema: string): readonly Format[] => [
     appended bigint,             -- the time of its own last row; null: it has none
     created bigint not null,     -- milliseconds since 1970
     used bigint not null,        -- the time of its last use, by which it is listed: appended or created, in seconds
+    sized bigint not null,       -- entries, by which it is listed: the first three bits, and zeros
     meta text not null,
     changes bigint not null,     -- the version of meta
     terms bigint[] not null,     -- what its metadata says, each as a part of a digest
@@ -38,6 +39,7 @@ export const formatsFor = (schema: string): readonly Format[] => [
     unique (scope, key)
   );
   create index if not exists log_used on ${schema}.log (scope, used);
+  create index if not exists log_sized on ${schema}.log (scope, sized, key);
   create index if not exists log_terms on ${schema}.log using gin (terms);
 
   create table if not exists ${schema}.segment (

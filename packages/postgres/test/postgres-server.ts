@@ -57,8 +57,12 @@ export const noPostgres: string = `no PostgreSQL for ${process.platform}-${proce
 /** Why tests that kill the server are left out. */
 export const notOurServer = 'the server of DATABASE_URL is not ours to kill'
 
-/** Undefined where there is none to be had. */
-export const startPostgres = async (): Promise<PostgresServer | undefined> => {
+/**
+ * Undefined where there is none to be had.
+ *
+ * @param syncs whether a server that is started here syncs to the disk, with PostgreSQL's own settings of its write-ahead log
+ */
+export const startPostgres = async (syncs = false): Promise<PostgresServer | undefined> => {
   const given = process.env['DATABASE_URL']
   if (given !== undefined && given !== '') return { url: given, own: undefined, stop: async () => {} }
   let programs = await binaries()
@@ -103,14 +107,10 @@ export const startPostgres = async (): Promise<PostgresServer | undefined> => {
       'autovacuum=off',
       '-c',
       'jit=off',
-      '-c',
-      'full_page_writes=off',
-      '-c',
-      'wal_level=minimal',
-      '-c',
-      'max_wal_senders=0',
-      '-c',
-      'fsync=off', // processes are killed here, and no machine: what the system has is not lost
+      // Processes are killed here, and no machine: what the system has is not lost.
+      ...(syncs ? [] : ['full_page_writes=off', 'wal_level=minimal', 'max_wal_senders=0', 'fsync=off']).flatMap(
+        (setting) => ['-c', setting],
+      ),
     ]
     const started = spawn(programs.postgres, args, { ...user, stdio: ['ignore', 'ignore', 'pipe'] })
     server = started

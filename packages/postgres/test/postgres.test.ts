@@ -14,6 +14,7 @@ import { postgresStore, type PostgresOptions } from '@indelible/postgres'
 import { storeContract, type StorePlace } from '@indelible/testing'
 import { cancelStatement } from '../src/cancel.ts'
 import { listLogs } from '../src/list.ts'
+import { sizedAt } from '../src/log.ts'
 import { Database, isUnsupported, stateOf, type PostgresClient, type PostgresPool } from '../src/database.ts'
 import { endingProxy } from './postgres-ending-proxy.ts'
 import { bouncerVersion, hasTransactionMode, startBouncer, type Bouncer } from './pgbouncer.ts'
@@ -1002,10 +1003,14 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     expect(await found('update @log set used = used - 1 where key = 2')).toContainEqual(
       'log "b" of scope "default": it is not listed at the time of its last use',
     )
+    expect(await found('update @log set sized = sized + 1 where key = 2')).toContainEqual(
+      'log "b" of scope "default": it is not listed by the number of its entries',
+    )
     await done(store.remove('fork'))
     expect((await done(store.repair())).map(({ done: mended }) => mended)).toEqual([
       'the mark was taken away',
       'it was listed at the time of its last row',
+      'it was listed by the number of its entries',
     ])
     expect(await done(store.check())).toEqual([])
     await done(verifyLog(store, 'a'))
@@ -1068,7 +1073,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
-  it.each(['created', 'appended'] as const)(
+  it.each(['created', 'appended', 'entries', 'id'] as const)(
     'a page by %s reads the logs that it gives, and sorts no others',
     async (by) => {
       const schema = fresh()
@@ -1076,12 +1081,14 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       await createSession(store, { id: 'first' })
       const logs = 20_000
       const limit = 20
-      const columns = 'scope, segments, bases, size, entries, peaks, root, meta, changes, terms, created_sum, meta_sum'
+      const columns = 'scope, segments, bases, size, peaks, root, meta, changes, terms, created_sum, meta_sum'
       // Twenty a second, and a third of them was appended to later, in another order.
-      await sql(`insert into ${quoted(schema)}.log (${columns}, id, key, created, appended, used)
-      select ${columns}, 's' || n, n + 1, created + n * 50, nullif(created + ${logs * 50} + n * 7919 % ${logs} * 50, case when n % 3 = 0 then -1 else created + ${logs * 50} + n * 7919 % ${logs} * 50 end), 0
+      await sql(`insert into ${quoted(schema)}.log (${columns}, id, key, entries, created, appended, used, sized)
+      select ${columns}, 's' || n, n + 1, n * 7919 % ${logs}, created + n * 50, nullif(created + ${logs * 50} + n * 7919 % ${logs} * 50, case when n % 3 = 0 then -1 else created + ${logs * 50} + n * 7919 % ${logs} * 50 end), 0, 0
       from ${quoted(schema)}.log, generate_series(1, ${logs - 1}) as n`)
-      await sql(`update ${quoted(schema)}.log set used = coalesce(appended, created) / 1000`)
+      await sql(
+        `update ${quoted(schema)}.log set used = coalesce(appended, created) / 1000, sized = ${sizedAt('entries')}`,
+      )
       await sql(`analyze ${quoted(schema)}.log`)
       const client = new Client({ connectionString: url })
       await client.connect()
@@ -1107,16 +1114,21 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       let after: string | undefined
       for (let page = 0; page < 30; page++) {
         visited = 0
-        const cursor = after?.split('.').map(Number)
+        const cursor = after?.split('.')
         const found = await listLogs(query, quoted(schema), 'default', {
           limit,
           by,
           where,
-          after: cursor && { appended: by === 'appended' ? cursor[0] : undefined, key: cursor.at(-1) as number },
+          after:
+            cursor &&
+            (by === 'id'
+              ? { value: after, key: 0 }
+              : { value: by === 'created' ? undefined : Number(cursor[0]), key: Number(cursor.at(-1)) }),
         })
         for (const { id } of found.logs) ids.add(id)
-        // Those of the seconds that the page begins and ends in are read as a whole.
-        expect(visited).toBeLessThanOrEqual(limit + 1 + (by === 'appended' ? 2 * limit : 0))
+        // Those of the seconds, or of the number, that the page begins and ends in are read as a whole.
+        const sorted = { created: 0, appended: 2 * limit, entries: logs / 5, id: 0 }
+        expect(visited).toBeLessThanOrEqual(limit + 1 + sorted[by])
         after = found.next
       }
       expect(ids.size).toBe(30 * limit)

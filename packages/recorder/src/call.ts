@@ -125,8 +125,7 @@ export class Calls {
     for (let index = 0; index < before; index++) entries.push(conversation.entryAt(index))
     for (const [index, message] of given.entries()) {
       const recorded = conversation.at(before + index)
-      const same =
-        recorded !== undefined && jsonEqual(asSent(recorded) as unknown as Json, asSent(message) as unknown as Json)
+      const same = recorded !== undefined && jsonEqual(asSent(recorded), asSent(message))
       entries.push(same ? conversation.entryAt(before + index) : await this.#block(asSent(message) as unknown as Json))
     }
     return entries

@@ -104,9 +104,9 @@ const recordAt = (list: readonly unknown[], index: number, reasons: Reasons): Ca
     ...optional('traceId', textField(fields, 'traceId', reasons)),
     ...optional('retryOf', textField(fields, 'retryOf', reasons)),
     ...optional('parentCallId', textField(fields, 'parentCallId', reasons)),
-    ...optional('depth', numberField(fields, 'depth', reasons, Number.isSafeInteger)),
+    ...optional('depth', wholeField(fields, 'depth', reasons)),
     ...optional('startedAt', timeField(fields, 'startedAt', reasons)),
-    ...optional('durationMs', numberField(fields, 'durationMs', reasons, Number.isFinite)),
+    ...optional('durationMs', finiteField(fields, 'durationMs', reasons)),
     ...optional('errorType', textField(fields, 'errorType', reasons)),
     ...optional('errorMessage', textField(fields, 'errorMessage', reasons)),
     ...optional('programSource', textField(fields, 'programSource', reasons)),
@@ -164,51 +164,36 @@ const inCamelCase = (
 const optional = <Name extends string, T>(name: Name, value: T | undefined): { readonly [Key in Name]?: T } =>
   (value === undefined ? {} : { [name]: value }) as { readonly [Key in Name]?: T }
 
-/** A field of text; undefined if there is none. Numbers and truth values are written out, other things as JSON. */
-const textField = (fields: JsonObject, field: string, reasons: Reasons): string | undefined => {
-  const value = fields[field]
-  if (typeof value === 'string' || value === undefined) return value
-  if (value === null) return leaveOut(reasons, field, value)
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-  reasons.push(`${field} was ${describeValue(value)}, not text`)
-  return text
-}
+/** Reads a field, and says what was wrong with it; undefined if there is none, or nothing can be made of it. */
+type FieldReader<T> = (fields: JsonObject, field: string, reasons: Reasons) => T | undefined
 
-const numberField = (
-  fields: JsonObject,
-  field: string,
-  reasons: Reasons,
-  holds: (value: number) => boolean,
-): number | undefined => {
-  const value = fields[field]
-  if (value === undefined) return undefined
-  if (typeof value === 'number' && value >= 0 && holds(value)) return value
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : NaN
-  if (!(number >= 0 && holds(number))) return leaveOut(reasons, field, value)
-  reasons.push(`${field} was ${describeValue(value)}, not a number`)
-  return number
-}
+/** @param read what a value stands for: the value itself, if it is as it should be */
+const fieldAs =
+  <T extends Json>(what: string, read: (value: Json) => T | undefined): FieldReader<T> =>
+  (fields, field, reasons) => {
+    const value = fields[field]
+    if (value === undefined) return undefined
+    const found = read(value)
+    if (found === undefined) reasons.push(`${field} was ${describeValue(value)}: left out`)
+    else if (found !== value) reasons.push(`${field} was ${describeValue(value)}, not ${what}`)
+    return found
+  }
 
-const flagField = (fields: JsonObject, field: string, reasons: Reasons): boolean | undefined => {
-  const value = fields[field]
-  if (typeof value === 'boolean' || value === undefined) return value
-  const flag = flags.get(value)
-  if (flag === undefined) return leaveOut(reasons, field, value)
-  reasons.push(`${field} was ${describeValue(value)}, not true or false`)
-  return flag
-}
+/** Numbers and truth values are written out, other things as JSON. */
+const textField = fieldAs('text', (value) => {
+  if (typeof value === 'string' || value === null) return value ?? undefined
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+})
 
-const timeField = (fields: JsonObject, field: string, reasons: Reasons): string | undefined => {
-  const value = fields[field]
-  if (value === undefined) return undefined
-  const time = timeOf(value)
-  if (time === undefined) return leaveOut(reasons, field, value)
-  if (time !== value) reasons.push(`${field} was ${describeValue(value)}, not a time in UTC with milliseconds`)
-  return time
-}
+const numberField = (holds: (value: number) => boolean): FieldReader<number> =>
+  fieldAs('a number', (value) => {
+    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+    return typeof number === 'number' && number >= 0 && holds(number) ? number : undefined
+  })
+const wholeField = numberField(Number.isSafeInteger)
+const finiteField = numberField(Number.isFinite)
 
-const leaveOut = (reasons: Reasons, field: string, value: Json): undefined =>
-  void reasons.push(`${field} was ${describeValue(value)}: left out`)
+const flagField = fieldAs('true or false', (value) => (typeof value === 'boolean' ? value : flags.get(value)))
 
 /**
  * The time that a value stands for: ISO text, in UTC where it names no zone; seconds or milliseconds since 1970.
@@ -221,6 +206,8 @@ const timeOf = (value: Json | undefined): string | undefined => {
   const year = new Date(time).getUTCFullYear() // NaN if it is no time
   return year >= 0 && year <= 9999 ? isoTime(time) : undefined
 }
+
+const timeField = fieldAs('a time in UTC with milliseconds', timeOf)
 
 const isoText = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(Z|UTC|[+-]\d\d:?\d\d)?)?$/i
 

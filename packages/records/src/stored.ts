@@ -3,7 +3,7 @@
  * log of the store, so it is a leaf of that log's tree like any other.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { ownFields, isLeft, left, optionsOf, right } from 'indelible/json/kit'
+import { ownFields, isLeft, jsonIn, left, optionsOf, right } from 'indelible/json/kit'
 import type { Task } from 'indelible/task/kit'
 import type { History } from 'indelible/history'
 import type {
@@ -197,11 +197,8 @@ const findOrCreate = async (store: Store, id: string): Promise<Either<OpenLogFau
 
 /** A body that is no JSON is no record: as text it is reported and left out. */
 const valueOf = (body: string): unknown => {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return body
-  }
+  const value = jsonIn(body)
+  return value === undefined ? body : value
 }
 
 interface Writer {

@@ -148,6 +148,41 @@ export const listCases: StoreCases = {
     same((await faulty('InvalidId', store.list({ after: next as string }))).what, 'cursor')
     same((await faulty('InvalidId', store.list({ after: '3', by: 'appended' }))).what, 'cursor')
   },
+  'logs are listed by the number of their entries': async (store) => {
+    const sizes = [3, 0, 40, 41, 2, 41, 500, 3, 47, 1, 40]
+    for (const [index, size] of sizes.entries()) {
+      const rows = [note('x'), ...Array.from({ length: size }, () => entry('x'))]
+      await valueOrThrow(store.create({ id: `${index}`, meta: { n: index % 2 }, rows, encrypt: false }))
+    }
+    const ids = ['6', '8', '5', '3', '10', '2', '7', '0', '4', '9', '1']
+    same(await allPages(store, { by: 'entries' }), ids)
+    same(await allPages(store, { by: 'entries', limit: 1 }), ids)
+    same(await allPages(store, { by: 'entries', limit: 2, where: { n: 1 } }), ['5', '3', '7', '9', '1'])
+    for (let size = 0; size < 49; size++) await add(store, '1', [entry('x')])
+    await add(store, '8', [note('x')])
+    await valueOrThrow(store.fork('6', { id: 'fork', at: 46 }))
+    await valueOrThrow(store.remove('6'))
+    const after = ['1', '8', 'fork', '5', '3', '10', '2', '7', '0', '4', '9']
+    same(await allPages(store, { by: 'entries' }), after)
+    same(await allPages(store, { by: 'entries', limit: 1 }), after)
+    same((await faulty('InvalidId', store.list({ after: '3', by: 'entries' }))).what, 'cursor')
+  },
+  'logs are listed by the bytes of their ids': async (store) => {
+    const ids = ['a', 'B', 'ab', 'a b', 'a-b', 'ä', '10', '9', '\u{1f600}', '\ufffd', 'a\u{1f600}', 'a\ufffd', 'Z']
+    for (const [index, id] of ids.entries())
+      await valueOrThrow(store.create({ id, meta: { n: index % 2 }, encrypt: false }))
+    const bytes = new TextEncoder()
+    const hex = (id: string): string =>
+      Array.from(bytes.encode(id), (byte) => byte.toString(16).padStart(2, '0')).join('')
+    const ordered = ids.toSorted((one, other) => (hex(one) < hex(other) ? -1 : 1))
+    same(await allPages(store, { by: 'id' }), ordered)
+    same(await allPages(store, { by: 'id', limit: 1 }), ordered)
+    const odd = ordered.filter((id) => ids.indexOf(id) % 2 === 1)
+    same(await allPages(store, { by: 'id', limit: 1, where: { n: 1 } }), odd)
+    const from = (await valueOrThrow(store.list({ by: 'id', after: 'aa' }))).logs.map(({ id }) => id)
+    same(from, ordered.slice(ordered.indexOf('ab')), 'any id is a cursor')
+    same((await faulty('InvalidId', store.list({ after: 'a\n', by: 'id' }))).what, 'cursor')
+  },
   'a piece of the logs has another digest exactly when one of them was added, removed, or has grown': async (store) => {
     const { pieces } = store
     if (pieces === undefined) return // it is a kind of store that has none

@@ -1,5 +1,5 @@
 /** Which format of JSON lines a file is in, by its first lines. */
-import { bare, isObject, type JsonObject } from 'indelible/json/kit'
+import { isObject, jsonIn, type JsonObject } from 'indelible/json/kit'
 import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
 import { conversationsIn, isMessage, mostSigned } from './conversation.ts'
@@ -107,11 +107,6 @@ export const lookAt = (lines: Iterable<Line>): Beginning => {
 }
 
 const entryOf = (text: string): JsonObject | undefined => {
-  if (!text.trimStart().startsWith('{')) return undefined
-  try {
-    const value: unknown = bare(JSON.parse(text))
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = text.trimStart().startsWith('{') ? jsonIn(text) : undefined
+  return isObject(value) ? value : undefined
 }

@@ -10,7 +10,6 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
-  ownField,
   ownFields,
 } from '../../json/index.ts'
 import type { DecodeFault } from '../fault.ts'
@@ -26,6 +25,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../message/index.ts'
+import { isOnePlainText } from '../content.ts'
 import { keep } from '../residual.ts'
 import { isProvider, setAside } from './aside.ts'
 import { format } from './format.ts'
@@ -99,9 +99,7 @@ const messageOf = (role: Role, wire: JsonObject, content: readonly Part[]): Mess
 /** How the content stood, where it would be written otherwise: in one array, or as text. */
 const wordFor = (role: Role, content: readonly Part[], isText: boolean): 'parts' | 'text' | undefined => {
   if (isText) return role === 'tool' ? 'text' : undefined
-  const [only] = content
-  const isPlainText = content.length === 1 && only?.type === 'text' && ownField(only, 'meta') === undefined
-  return role === 'system' || isPlainText || !content.every(({ type }) => usual[role].includes(type))
+  return role === 'system' || isOnePlainText(content) || !content.every(({ type }) => usual[role].includes(type))
     ? 'parts'
     : undefined
 }

@@ -4,13 +4,13 @@
  * Text that is no JSON stands as a string, as `ai` itself keeps such a call; so a string that is no JSON text is read
  * as the text itself, and a custom tool's free text comes through too.
  */
-import { admit, formatPath, inspectJson, isLeft, type Json } from '../../json/index.ts'
+import { admit, formatPath, inspectJson, isLeft, jsonIn, type Json } from '../../json/index.ts'
 import { thaw } from '../residual.ts'
 
 /** The arguments that an input was parsed from. None is no text. */
 export const argumentsOf = (input: Json | undefined): string => {
   if (input === undefined) return ''
-  return typeof input === 'string' && parseInput(input) === undefined ? input : JSON.stringify(input)
+  return typeof input === 'string' && jsonIn(input) === undefined ? input : JSON.stringify(input)
 }
 
 /** The input that is written again for one that was read. */
@@ -28,15 +28,6 @@ export const inputOf = (args: string): { readonly input: unknown; readonly losse
   return {
     input: isLeft(admitted) ? args : thaw(admitted.right.value),
     losses: findings.map(({ path, reason }) => `${formatPath(path) || 'the value'} ${reason}`),
-  }
-}
-
-/** The value of JSON text; undefined if it is not JSON. */
-export const parseInput = (text: string): { readonly value: unknown } | undefined => {
-  try {
-    return { value: JSON.parse(text) }
-  } catch {
-    return undefined
   }
 }
 

@@ -3,6 +3,7 @@ import {
   anObject,
   aString,
   isObject,
+  jsonIn,
   readEach,
   readIn,
   type Json,
@@ -15,7 +16,6 @@ import type { FilePart, ImagePart, ProviderPart, ResultPart, TextPart, ToolResul
 import { keep, keptBy, restore, thaw, type Fresh } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { format, uiFormat } from './format.ts'
-import { parseInput } from './input.ts'
 import {
   bytesSource,
   isPicture,
@@ -109,8 +109,8 @@ export const writeOutput = (part: ToolResultPart, writing: Writing, path: Path):
   const only = part.content.length === 1 ? part.content[0] : undefined
   if (as === 'raw' && only?.type === 'provider' && only.provider === format) return thaw(only.raw) as Fresh
   if (as === 'denied' && only?.type === 'text' && isError) return { type: 'execution-denied', reason: only.text }
-  const json = only?.type === 'text' && isJson(part) ? parseInput(only.text) : undefined
-  if (json !== undefined) return { type: isError ? 'error-json' : 'json', value: json.value }
+  const json = only?.type === 'text' && isJson(part) ? jsonIn(only.text) : undefined
+  if (json !== undefined) return { type: isError ? 'error-json' : 'json', value: json }
   const items: Fresh[] = []
   for (const [index, answer] of part.content.entries()) {
     const item = writeItem(answer, writing, [...path, 'content', index])

@@ -1,10 +1,10 @@
 /** A tool part of a UI message: a call, its state, and what became of it. */
-import { aString, isObject, readIn, type JsonObject, type Path, ownField, ownFields } from '../../json/index.ts'
+import { aString, isObject, jsonIn, readIn, type JsonObject, type Path, ownField, ownFields } from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
 import type { ResultPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { keep, keptBy, restore, type Fresh } from '../residual.ts'
 import { format as modelFormat, translate, uiFormat as format, type Names } from './format.ts'
-import { argumentsOf, inputAgain, inputOf, parseInput } from './input.ts'
+import { argumentsOf, inputAgain, inputOf } from './input.ts'
 import { deniedText, isJson, texts } from './output.ts'
 
 /** States of a call that nothing has answered. */
@@ -127,11 +127,11 @@ export class ToolPart {
       }
     }
     const text = textOf(part, writing, path)
-    const json = isJson(part) ? parseInput(text) : undefined
+    const json = isJson(part) ? jsonIn(text) : undefined
     if (part.isError === true && kept?.as === 'denied') written['state'] = 'output-denied'
     else if (part.isError === true && kept?.as === 'responded') written['state'] = 'approval-responded'
     else if (part.isError === true) Object.assign(written, { state: 'output-error', errorText: text })
-    else Object.assign(written, { state: 'output-available', output: json === undefined ? text : json.value })
+    else Object.assign(written, { state: 'output-available', output: json === undefined ? text : json })
     restore(translate(written, part, modelFormat, resultNames), kept)
   }
 }

@@ -15,7 +15,6 @@ export interface Place {
   readonly isAnswer?: boolean
 }
 
-/** Read a part. */
 export const readPart = (item: Json, place: Place): Part => {
   if (typeof item === 'string') return freeze({ type: 'text', text: item, ...keep(format, {}, {}, 'string') })
   const wire = anObject(item)

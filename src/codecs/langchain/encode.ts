@@ -1,6 +1,6 @@
 /** To messages of LangChain, as JSON: constructors, which `load` and a graph's input take. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isObject, type Path } from '../../json/index.ts'
+import { isObject, jsonIn, type Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
@@ -177,10 +177,6 @@ const writeBlock = (
 /** The object that arguments parse to. */
 const parseArguments = (text: string): Fresh | undefined => {
   if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = jsonIn(text)
+  return isObject(value) ? value : undefined
 }

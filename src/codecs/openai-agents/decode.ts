@@ -12,29 +12,11 @@ import {
   type JsonObject,
 } from '../../json/index.ts'
 import { decodeWire } from '../admit.ts'
+import { isOnePlainText } from '../content.ts'
 import type { DecodeFault } from '../fault.ts'
 import type { Decoded } from '../codec.ts'
-import type {
-  Message,
-  Part,
-  ReasoningPart,
-  ResultPart,
-  Role,
-  ToolCallPart,
-  ToolResultPart,
-} from '../../message/index.ts'
-import {
-  contentOf,
-  isText,
-  ItemReading,
-  readingOf,
-  speakers,
-  messageOf,
-  text,
-  textsIn,
-  type KeptMeta,
-} from '../items-reading.ts'
-import type { Fresh } from '../residual.ts'
+import type { Message, ReasoningPart, ResultPart, Role, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import { contentOf, isText, ItemReading, readingOf, speakers, messageOf, text, textsIn } from '../items-reading.ts'
 import { sourceOf } from '../source.ts'
 import * as items from './items.ts'
 import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from './items.ts'
@@ -79,40 +61,9 @@ const readSpoken = (role: Role, wire: JsonObject, said: string | readonly Json[]
   const written = items.messageItem(items.speakerOf(role), '')
   if (typeof said === 'string') return messageOf(role, [text(said)], difference(wire, written, undefined, ['content']))
   const parts = readIn(wire, 'content', () => readEach(said, (part) => readPart(anObject(part), true)))
-  return messageOf(role, parts, difference(wire, written, isOnePlainText(parts) ? 'parts' : undefined, ['content']))
-}
-
-/** One plain text would be written as a string, and no part as none at all. */
-const isOnePlainText = (parts: readonly Part[]): boolean =>
-  parts.length === 0 || (parts.length === 1 && parts[0]?.type === 'text' && parts[0].meta === undefined)
-
-/**
- * What a message of the assistant says. The first part holds what the item has beside its content, under `item`, and
- * all of them what they have beside their text, under `part`.
- */
-const readSaid = (wire: JsonObject, said: string | readonly Json[]): readonly Part[] => {
-  const usual = items.messageItem('assistant', said) // the content is the same, so it is no difference
-  if (typeof said === 'string') return [text(said, difference({ item: wire }, { item: usual }, 'string'))]
-  if (said.length === 0) return [raw(wire)]
-  return readIn(wire, 'content', () =>
-    readEach(said, (each, index) => {
-      const part = anObject(each)
-      const kept = (written: Fresh): KeptMeta =>
-        index === 0
-          ? difference({ item: wire, part }, { item: usual, part: written }, said.length === 1 ? undefined : 'message')
-          : difference({ part }, { part: written }, 'more')
-      if (isText(part)) return text(part.text, kept(items.outputText(part.text)))
-      if (part['type'] === 'refusal' && typeof part['refusal'] === 'string')
-        return freeze({ type: 'refusal', text: part['refusal'], ...kept(items.refusalText(part['refusal'])) } as const)
-      const held = index === 0 ? { item: wire } : {}
-      return freeze({
-        type: 'provider',
-        provider: format,
-        raw: part,
-        ...difference(held, index === 0 ? { item: usual } : {}, index === 0 ? 'message' : 'more'),
-      } as const)
-    }),
-  )
+  // One plain text would be written as a string, and no part as none at all.
+  const as = parts.length === 0 || isOnePlainText(parts) ? 'parts' : undefined
+  return messageOf(role, parts, difference(wire, written, as, ['content']))
 }
 
 const readPart = (wire: JsonObject, isSpoken: boolean): ResultPart => {
@@ -200,5 +151,5 @@ const readAnswer = (
     : { content: [read(answer)], as: 'one' }
 }
 
-const { difference, raw } = readingOf(format)
+const { difference, raw, readSaid } = readingOf({ ...items, format, ofString: 'string', ofOne: undefined })
 const { freeze } = Object

@@ -1,7 +1,6 @@
 /** From the wire of OpenAI Chat Completions. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
-  ownField,
   aList,
   anObject,
   aString,
@@ -13,6 +12,7 @@ import {
   type JsonObject,
 } from '../../json/index.ts'
 import { decodeWire } from '../admit.ts'
+import { isOnePlainText } from '../content.ts'
 import { fitsCallId, fitsName } from '../call-ids.ts'
 import type { DecodeFault } from '../fault.ts'
 import type { Decoded } from '../codec.ts'
@@ -33,7 +33,6 @@ import { sourceOf } from '../source.ts'
 
 export const format = 'openai-chat'
 
-/** How long a call id may be. */
 export const longestCallId = 40
 
 /** Decode `messages`: an array, or a request or response body that has one. */
@@ -188,13 +187,7 @@ const readContent = (wire: Json | undefined, mayHoldFiles: boolean): Content => 
   if (wire === undefined || wire === null) return { parts: [], written: undefined }
   if (!Array.isArray(wire)) throw new Unexpected([], 'a string, null or an array of parts', wire)
   const parts = readEach(wire as readonly Json[], (part) => readPart(anObject(part), mayHoldFiles))
-  const [only] = parts
-  // One plain text would be written as a string.
-  return {
-    parts: parts as ResultPart[],
-    written: undefined,
-    ...(parts.length === 1 && only?.type === 'text' && ownField(only, 'meta') === undefined && { as: 'parts' }),
-  }
+  return { parts: parts as ResultPart[], written: undefined, ...(isOnePlainText(parts) && { as: 'parts' }) }
 }
 
 /** A content part. A file or picture where the format expects none is marked as carried, so that it is written again. */

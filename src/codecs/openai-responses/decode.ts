@@ -14,31 +14,14 @@ import {
   ownFields,
 } from '../../json/index.ts'
 import { decodeWire, lossesBeside } from '../admit.ts'
+import { isOnePlainText } from '../content.ts'
 import { fitsCallId, fitsName } from '../call-ids.ts'
 import type { DecodeFault } from '../fault.ts'
 import type { Decoded, Loss } from '../codec.ts'
-import type {
-  Message,
-  Part,
-  ReasoningPart,
-  ResultPart,
-  Role,
-  ToolCallPart,
-  ToolResultPart,
-} from '../../message/index.ts'
+import type { Message, ReasoningPart, ResultPart, Role, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { isAgentsItem } from '../openai-agents/items.ts'
-import {
-  contentOf,
-  isText,
-  ItemReading,
-  readingOf,
-  speakers,
-  messageOf,
-  text,
-  textsIn,
-  type KeptMeta,
-} from '../items-reading.ts'
-import { keep, type Fresh } from '../residual.ts'
+import { contentOf, isText, ItemReading, readingOf, speakers, messageOf, text, textsIn } from '../items-reading.ts'
+import { keep } from '../residual.ts'
 import { sourceOf, type Resolved } from '../source.ts'
 import * as items from './items.ts'
 import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } from './kinds.ts'
@@ -164,41 +147,13 @@ const readSpoken = (role: Role, wire: JsonObject, said: string | readonly Json[]
   )
 }
 
-/**
- * What a message of the assistant says. The first part holds what the item has beside its content, under `item`, and
- * all of them what they have beside their text, under `part`; a message of a string is one part without a mark.
- */
-const readSaid = (wire: JsonObject, said: string | readonly Json[]): readonly Part[] => {
-  if (typeof said === 'string')
-    return [text(said, difference({ item: wire }, { item: items.messageItem('assistant', said) }))]
-  if (said.length === 0) return [raw(wire)]
-  const usual = items.messageItem('assistant', said) // the content is the same, so it is no difference
-  return readIn(wire, 'content', () =>
-    readEach(said, (each, index) => {
-      const part = anObject(each)
-      const kept = (written: Fresh = part): KeptMeta =>
-        index === 0
-          ? difference({ item: wire, part }, { item: usual, part: written }, 'message')
-          : difference({ part }, { part: written }, 'more')
-      if (isText(part)) return text(part.text, kept(items.outputText(part.text)))
-      if (part['type'] === 'refusal' && typeof part['refusal'] === 'string')
-        return freeze({ type: 'refusal', text: part['refusal'], ...kept(items.refusalText(part['refusal'])) } as const)
-      return freeze({ type: 'provider', provider: format, raw: part, ...kept() } as const)
-    }),
-  )
-}
-
 /** Parts of input. One plain text would be written as a string, so it is marked. */
 const readParts = (
   list: readonly Json[],
   mayHoldAudio: boolean,
 ): { readonly parts: ResultPart[]; readonly as?: 'parts' } => {
   const parts = readEach(list, (part) => readPart(anObject(part), mayHoldAudio))
-  const [only] = parts
-  return {
-    parts,
-    ...(parts.length === 1 && only?.type === 'text' && ownField(only, 'meta') === undefined && { as: 'parts' }),
-  }
+  return { parts, ...(isOnePlainText(parts) && { as: 'parts' }) }
 }
 
 const readPart = (wire: JsonObject, mayHoldAudio: boolean): ResultPart => {
@@ -309,7 +264,6 @@ const readOutput = (wire: JsonObject, kind: CallKind, reading: Reading): ToolRes
   return freeze({ type: 'tool_result', callId, content: freeze(content), ...(isError && { isError }), ...kept })
 }
 
-/** The id of the call that is answered. */
 const answeredCallId = (wire: JsonObject, kind: CallKind, { localShell }: Reading): string => {
   const named = wire[kind.outputId]
   if (typeof named === 'string') return named
@@ -340,5 +294,5 @@ const readAnswer = (answer: Json | undefined, { output }: CallKind): Answer => {
   return answer === undefined ? { content: [], as: 'none' } : { content: [raw(answer)], as: 'raw' }
 }
 
-const { difference, raw } = readingOf(format)
+const { difference, raw, readSaid } = readingOf({ ...items, format, ofString: undefined, ofOne: 'message' })
 const { freeze } = Object

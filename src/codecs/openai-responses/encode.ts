@@ -1,5 +1,5 @@
 /** To the wire of the OpenAI Responses API: one item a call, one item a result, one item a text of the assistant. */
-import { ownField, type Json, type Path } from '../../json/index.ts'
+import { jsonIn, ownField, type Json, type Path } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Sequence } from '../../sequence/index.ts'
 import { CallIds } from '../call-ids.ts'
@@ -17,7 +17,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../message/index.ts'
-import { answersOf, jsonIn } from '../content.ts'
+import { answersOf } from '../content.ts'
 import { asContent, both, pictureOf, resultText } from '../items-writing.ts'
 import { keptBy, restore, thaw, type Fresh } from '../residual.ts'
 import { format } from './decode.ts'

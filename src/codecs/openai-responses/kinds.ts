@@ -68,5 +68,4 @@ export const kindOfCall: ReadonlyMap<unknown, CallKind> = new Map(kinds.map((kin
 /** By the type of the output's item. */
 export const kindOfOutput: ReadonlyMap<unknown, CallKind> = new Map(kinds.map((kind) => [kind.output, kind]))
 
-/** How long a call id may be. */
 export const longestCallId = 64

@@ -42,10 +42,12 @@ export interface ModelPrices extends ModelRates {
  */
 export const pricesOf = (model: string): ModelPrices | undefined => {
   const name = model.toLowerCase().slice(model.lastIndexOf('/') + 1)
-  const known = Object.keys(modelPrices).filter(
-    (other) => name.startsWith(other) && /^(?:-(?:2|0|preview|latest).*)?$/.test(name.slice(other.length)),
-  )
-  return modelPrices[known.toSorted((a, b) => b.length - a.length)[0] ?? '']
+  for (let end = name.length; end > 0; end = name.lastIndexOf('-', end - 1)) {
+    const known = name.slice(0, end)
+    if (Object.hasOwn(modelPrices, known) && /^(?:-(?:2|0|preview|latest).*)?$/.test(name.slice(end)))
+      return modelPrices[known]
+  }
+  return undefined
 }
 
 /** The prices of cached and other tokens, in tokens of plain input. */
@@ -90,37 +92,31 @@ const rates = (input: number, output: number, cacheRead: number, cacheWrite = in
   cacheWrite,
 })
 
-const pricesFrom = (source: string, read: string, base: Rates, long?: ModelPrices['long']): ModelPrices =>
-  Object.freeze({ ...base, ...(long && { long: Object.freeze(long) }), source, read })
+/** Prices that stand on a page, which was read on a day. */
+const pricesFrom =
+  (source: string, read = '2026-11-21') =>
+  (base: Rates, long?: ModelPrices['long']): ModelPrices =>
+    Object.freeze({ ...base, ...(long && { long: Object.freeze(long) }), source, read })
 
-const claude = (page: string, ...numbers: Parameters<typeof rates>): ModelPrices =>
-  pricesFrom(`https://platform.claude.com/docs/en/models/${page}/overview`, '2026-11-21', rates(...numbers))
+const pricesOfClaude = (name: string) => pricesFrom(`https://platform.claude.com/docs/en/models/${name}/overview`)
 
 /** A table that GitHub keeps of the providers' prices. */
-const pricesFromTable = (base: Rates, long?: ModelPrices['long']): ModelPrices =>
-  pricesFrom(
-    'https://github.com/github/docs/blob/024f6b0f8c266054134f13dd7d122d8b80d25315/data/tables/copilot/models-and-pricing.yml',
-    '2026-11-21',
-    base,
-    long,
-  )
+const pricesFromTable = pricesFrom(
+  'https://github.com/github/docs/blob/024f6b0f8c266054134f13dd7d122d8b80d25315/data/tables/copilot/models-and-pricing.yml',
+)
 
 /** The same table, of models that are no longer in it. */
-const earlier = (base: Rates): ModelPrices =>
-  pricesFrom(
-    'https://raw.githubusercontent.com/github/docs/main/data/tables/copilot/models-and-pricing.yml',
-    '2026-11-21',
-    base,
-  )
+const earlier = pricesFrom(
+  'https://raw.githubusercontent.com/github/docs/main/data/tables/copilot/models-and-pricing.yml',
+)
 
 /** Prices of Google as a page repeats them: of 2.5 Pro, with those of long requests, and of 2.5 Flash. */
-const pricesOfGoogle = (base: Rates, long?: ModelPrices['long']): ModelPrices =>
-  pricesFrom('https://deploybase.ai/articles/gemini-api-pricing', '2026-11-22', base, long)
+const pricesOfGoogle = pricesFrom('https://deploybase.ai/articles/gemini-api-pricing', '2026-11-22')
 
 /** List prices by the name of the model. The price of keeping a cache longer is not included. */
 export const modelPrices: Readonly<Record<string, ModelPrices>> = Object.freeze({
-  'claude-opus-5-5': claude('opus-5-5', 4, 20, 0.2, 5),
-  'claude-opus-5': claude('opus-5', 5, 25, 0.5, 6.25),
+  'claude-opus-5-5': pricesOfClaude('opus-5-5')(rates(4, 20, 0.2, 5)),
+  'claude-opus-5': pricesOfClaude('opus-5')(rates(5, 25, 0.5, 6.25)),
   'claude-opus-4-8': pricesFromTable(rates(5, 25, 0.5, 6.25)),
   'claude-opus-4-7': pricesFromTable(rates(5, 25, 0.5, 6.25)),
   'claude-opus-4-6': pricesFromTable(rates(5, 25, 0.5, 6.25)),
@@ -129,26 +125,21 @@ export const modelPrices: Readonly<Record<string, ModelPrices>> = Object.freeze(
   'claude-sonnet-5-5': pricesFrom(
     'https://github.com/kurofune/claudit/releases/tag/v1.9.2',
     '2026-10-24',
-    rates(2, 10, 0.1, 2.5),
-  ),
-  'claude-sonnet-5': claude('sonnet-5', 2, 10, 0.2, 2.5),
+  )(rates(2, 10, 0.1, 2.5)),
+  'claude-sonnet-5': pricesOfClaude('sonnet-5')(rates(2, 10, 0.2, 2.5)),
   'claude-sonnet-4-6': pricesFromTable(rates(3, 15, 0.3, 3.75)),
   'claude-sonnet-4-5': pricesFromTable(rates(3, 15, 0.3, 3.75)),
   'claude-sonnet-4': pricesFromTable(rates(3, 15, 0.3, 3.75)),
   'claude-fable-5': pricesFromTable(rates(10, 50, 1, 12.5)),
-  'claude-haiku-5-5': pricesFrom(
-    'https://platform.claude.com/docs/en/models/haiku-5-5/overview',
-    '2026-11-21',
-    rates(0.1, 0.5, 0.01, 0.125),
-    { above: 100_000, ...rates(0.5, 2.5, 0.05, 0.625) },
-  ),
+  'claude-haiku-5-5': pricesOfClaude('haiku-5-5')(rates(0.1, 0.5, 0.01, 0.125), {
+    above: 100_000,
+    ...rates(0.5, 2.5, 0.05, 0.625),
+  }),
   'claude-haiku-4-5': pricesFromTable(rates(1, 5, 0.1, 1.25)),
-  'gpt-6.2-sol': pricesFrom(
-    'https://developers.openai.com/api/docs/models/gpt-6.2-sol',
-    '2026-11-21',
-    rates(2, 10, 0.1, 2.5),
-    { above: 272_000, ...rates(4, 15, 0.2, 5) },
-  ),
+  'gpt-6.2-sol': pricesFrom('https://developers.openai.com/api/docs/models/gpt-6.2-sol')(rates(2, 10, 0.1, 2.5), {
+    above: 272_000,
+    ...rates(4, 15, 0.2, 5),
+  }),
   'gpt-5.6-luna': pricesFromTable(rates(0.2, 1.2, 0.02, 0.25), { above: 200_000, ...rates(0.4, 1.8, 0.04, 0.5) }),
   'gpt-5.6-sol': pricesFromTable(rates(5, 30, 0.5, 6.25), { above: 272_000, ...rates(10, 45, 1, 12.5) }),
   'gpt-5.6-terra': pricesFromTable(rates(2, 12, 0.2, 2.5), { above: 272_000, ...rates(4, 18, 0.4, 5) }),

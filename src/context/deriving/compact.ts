@@ -5,7 +5,7 @@ import type { SummaryNote } from '../../notes/kit.ts'
 import { residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import { degrade, measure } from '../policies/degrade.ts'
 import { fittingBriefs, type Brief } from '../showing/brief.ts'
-import { activeFits, fillRoom } from '../policies/fit.ts'
+import { activeFits, fillRoom, keptFits, sum } from '../policies/fit.ts'
 import {
   emptyEpochLine,
   extend,
@@ -375,13 +375,6 @@ const isPressed = (compaction: Compaction): boolean => {
   return !activeFits({ candidates: candidatesOf(slotsOf(segments, compaction, false)), budget, markerTokens })
 }
 
-/** Whether what the policy keeps fits as it is, beside the least of all else. */
-const keptFits = (selection: Selection): boolean =>
-  measure(
-    selection,
-    selection.candidates.map(({ kept, level, levels }) => (kept ? level : (levels.at(-1) ?? level))),
-  ) <= selection.budget
-
 /** The most and the least that a marker takes here, by the estimator at hand. */
 const markerSizes = (
   segments: readonly Segment[],
@@ -435,5 +428,3 @@ const gapOf = (hidden: readonly PlacedSegment[], { gaps, renderer }: Compaction)
 /** A range whose lines did not change keeps its marker: what was sent of it stays cached. */
 const isAsBefore = (one: PlacedSegment | undefined): boolean =>
   one?.segment.type === 'gap' && one.briefs.length > 0 && one.briefs === one.segment.briefs
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)

@@ -11,12 +11,11 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { rangeDigest, type Note } from '../../notes/kit.ts'
-import { type Json, jsonEqual, left, right, optionsOf, type OptionNames } from '../../json/index.ts'
+import { jsonEqual, left, right, optionsOf, type OptionNames } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
-import type { Range } from '../../sequence/index.ts'
+import type { Range, Sequence } from '../../sequence/index.ts'
 import type { Message, Settled } from '../../message/index.ts'
 import type { ResidencyLevel } from '../../pages/index.ts'
-import type { Sequence } from '../../sequence/index.ts'
 import { tokens, usableTokens, windowParts, type Budget } from './budget.ts'
 import type { ContextFault, MinimumPage } from '../fault.ts'
 import { recallAmong, toolTokensOf, type OfferedTool } from './offered.ts'
@@ -215,7 +214,7 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
   }
   let total = totalOf(state)
   const now = factorOf(track, state.end)
-  let factor = policy.choose === 'epochs' ? Math.max(track.factor, now) : now
+  let factor = policy.choose === 'epochs' ? Math.max(begun.facts.factor, now) : now
   if (total > roomOf(settings, factor)) {
     // Not kept by the track: the record stands where no call can follow, or the policy chooses anew each time.
     factor = now
@@ -237,7 +236,7 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
 /** What a context is a span of. */
 interface State extends LinePart {
   readonly track: Track
-  readonly begun: LineStart | undefined
+  readonly begun: LineStart
   /** How many messages of the conversation it has read, and where it ends in the record. */
   readonly length: number
   readonly end: number
@@ -325,7 +324,7 @@ const contextOf = (
       return (digest ??= rangeDigest(messages))
     },
     get state() {
-      return state.begun && stateOf(state.begun, track)
+      return stateOf(state.begun, track)
     },
   })
   states.set(context, state)
@@ -338,7 +337,7 @@ const prefixOf = (state: State, messages: Sequence<Message>, previous: SentConte
   const before = states.get(previous)
   let prefix = before?.line.items === state.line.items ? Math.min(before.messages, state.messages) : 0
   for (; prefix < messages.length && prefix < previous.messages.length; prefix++)
-    if (!jsonEqual(messages.at(prefix) as unknown as Json, previous.messages.at(prefix) as unknown as Json)) break
+    if (!jsonEqual(messages.at(prefix), previous.messages.at(prefix))) break
   return prefix
 }
 

@@ -3,6 +3,7 @@
  * of the same line, so that a context costs what it adds and not what it holds.
  */
 import type { ResidencyLevel } from '../../pages/index.ts'
+import type { Range } from '../../sequence/index.ts'
 import { foldBriefs, type Brief } from '../showing/brief.ts'
 import { markerFor, summaryFor, type HiddenEntries } from '../showing/marker.ts'
 import type { ContextSource, SourcedMessage } from './source.ts'
@@ -11,17 +12,13 @@ import { levelOfPage, type Renderer, type ShownAs, type ShownLevel, type Unit } 
 /** What stands for a run of positions. */
 export type Segment = ShownUnit | Gap | SummarizedRange
 
-export interface ShownUnit extends ShownAs {
+export interface ShownUnit extends ShownAs, Range {
   readonly type: 'unit'
-  readonly from: number
-  readonly to: number
   readonly unit: Unit
 }
 
 /** A range that one message stands for. */
-interface HiddenRange {
-  readonly from: number
-  readonly to: number
+interface HiddenRange extends Range {
   readonly hidden: HiddenEntries
   /** Made once, so that a range that a compaction leaves is the same message, and counted once. */
   readonly item: SourcedMessage

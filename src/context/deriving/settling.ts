@@ -66,7 +66,7 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
     const message = standIn(recorded)
     const { content } = message
     if (draft !== undefined && content[0]?.type !== 'tool_result') done.push(close())
-    draft ??= { from: position, pages: [], calls: [], entries: [], strays: [], lentTo: undefined }
+    draft ??= { from: position, calls: [], entries: [], strays: [], lentTo: undefined }
 
     const parts: Part[] = []
     if (content.length === 0) pairing.other(position)
@@ -80,7 +80,7 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
           parts.push(renamedResult(part, met.of.call.id))
         }
         // Amid other results a late one is pointed at, too: its call may be degraded without them.
-        else if (lender !== undefined && draft.pages.length === 0) draft.lentTo = owners.get(lender)
+        else if (lender !== undefined && draft.entries.length === 0) draft.lentTo = owners.get(lender)
         else draft.strays.push(position)
         continue
       }
@@ -104,10 +104,8 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
       draft.calls.push(call)
       parts.push(renamedCall(part, call.id))
     }
-    const page = Object.freeze({ position, kind })
-    draft.pages.push(page)
     const said = parts.length === 0 && content.length > 0 ? undefined : withContent(message, parts)
-    draft.entries.push({ page, message: said, mended: said !== message })
+    draft.entries.push({ page: freeze({ position, kind }), message: said, mended: said !== message })
     if (pairing.waiting() === 0) done.push(close())
     return done
   }
@@ -153,7 +151,6 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
 /** A unit that is being made. */
 interface Draft {
   readonly from: number
-  readonly pages: Page[]
   readonly calls: Call[]
   readonly entries: { readonly page: Page; readonly message: Message | undefined; readonly mended: boolean }[]
   readonly strays: number[]
@@ -177,7 +174,7 @@ const { freeze } = Object
 
 const unitOf = (draft: Draft, reason: 'unanswered' | 'interrupted'): Unit => {
   const said: FullMessage[] = []
-  const pages = [...draft.pages]
+  const pages = draft.entries.map(({ page }) => page)
   for (const { page, message, mended } of draft.entries) {
     if (message === undefined) continue
     said.push({ message, source: freeze({ type: 'clone', position: page.position, ...(mended && { mended }) }), page })
@@ -208,7 +205,7 @@ const unitOf = (draft: Draft, reason: 'unanswered' | 'interrupted'): Unit => {
   }
   const { from, strays, lentTo } = draft
   const tools = new Map(draft.calls.map(({ id, name }) => [id, name]))
-  const to = 1 + (draft.pages.at(-1)?.position ?? from)
+  const to = 1 + (draft.entries.at(-1)?.page.position ?? from)
   const given = draft.calls.map(({ number }) => number)
   const numbers = given.some((number) => number !== 1) ? given : undefined
   return freeze({ from, to, pages, said, strays: [...new Set(strays)], lentTo, tools, numbers })

@@ -6,7 +6,7 @@
  * what the line then says is in it, too, so a state never gives another context than the record does: one that is of
  * another record, policy, budget or version, damaged, or older than an erasure, is as good as none.
  */
-import { isObject } from '../../json/index.ts'
+import { isObject, present } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import { user, type Message } from '../../message/index.ts'
 import { standIn } from '../../message/kit.ts'
@@ -77,8 +77,7 @@ const textOf = ({ line, segments, messages, facts }: LineStart, { heard, notes }
   const stored: StoredState = {
     key,
     epoch,
-    ...(unused && { unused }),
-    ...(talks && { talks }),
+    ...present({ unused, talks }),
     ...facts,
     segments: line.segments.slice(0, segments).map((segment): StoredSegment => {
       const { from, to } = segment
@@ -114,7 +113,7 @@ export const resumeTrack = (
     const stored: unknown = JSON.parse(json)
     if (!isObject(stored) || stored['key'] !== keyOf(settings)) return undefined
     const track = trackFrom(stored as unknown as StoredState, view, notes, settings)
-    if (track?.begun !== undefined) track.begun.text = text
+    if (track !== undefined) track.begun.text = text
     return track && broughtTo(track, view, notes)
   } catch {
     return undefined // it names what this record does not have
@@ -139,15 +138,10 @@ const trackFrom = (
   const summaries = stored.summaries.map((at): NumberedSummary => ({ note: notes.at(at) as SummaryNote, at }))
   const last = notes.at(count - 1)
   const track = trackOf(settings, { count, last, counts, applied, base, pages, summaries }, new Map(), {
-    ...{ length, lineFrom: length, recentFrom: length, lastAt, settledTo: lastAt + 1 },
-    ...{ compactAt, declined: { left: stored.declined, price: 0 }, factor, activeFrom, asked },
+    ...{ length, recentFrom: length, lastAt, declined: { left: stored.declined, price: 0 }, activeFrom, asked },
   })
   const { unused, talks } = stored
-  const line: EpochLine = {
-    ...emptyEpochLine(stored.epoch, track.line.renderer),
-    ...(unused && { unused }),
-    ...(talks && { talks }),
-  }
+  const line: EpochLine = { ...emptyEpochLine(stored.epoch, track.line.renderer), ...present({ unused, talks }) }
   const given = new Map<string, number>()
   for (const segment of stored.segments) {
     const made = segmentFrom(segment, view, notes, track)
@@ -166,7 +160,7 @@ const trackFrom = (
     track.heard.messages = Math.max(0, heard - mostRemembered)
     for (let index = track.heard.messages; index < heard; index++) hear(standIn(view.at(index) as Message), track.heard)
   }
-  track.begun = begunOf(track)
+  track.begun = begunOf(track, compactAt, factor)
   return track
 }
 

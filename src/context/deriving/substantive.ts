@@ -1,6 +1,7 @@
 /** Which user messages begin a turn: not those that only say to go on. */
-import { hasField, ownField } from '../../json/index.ts'
+import { ownField } from '../../json/index.ts'
 import { isText, type Message } from '../../message/index.ts'
+import { oursIn } from '../../message/kit.ts'
 
 /**
  * Whether a user message asks for something new. A message that only says to continue ("continue", "ok, go ahead", "yes
@@ -28,10 +29,7 @@ export const isSpoken = (message: Message): boolean =>
   !saysInterrupted(message) &&
   message.content.some((part) => part.type !== 'tool_result' && !(isText(part) && part.text.trim() === ''))
 
-const saysInterrupted = (message: Message): boolean => {
-  const ours = ownField(message, 'meta')?.['indelible']
-  return typeof ours === 'object' && ours !== null && hasField(ours, 'interrupted') && ours['interrupted'] === true
-}
+const saysInterrupted = (message: Message): boolean => ownField(oursIn(message), 'interrupted') === true
 
 /** Nobody needs more than this to say go on. */
 const longest = 80

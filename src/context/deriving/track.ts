@@ -5,7 +5,7 @@
  * model call can follow: after a user message, or when every call has its result. So it does not matter how often, or
  * with which earlier context, contexts are derived: the same record, notes and options give the same one.
  */
-import { isLeft, jsonEqual, type Json } from '../../json/index.ts'
+import { isLeft, jsonEqual } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import { settle, type Message } from '../../message/index.ts'
 import { standIn } from '../../message/kit.ts'
@@ -31,12 +31,11 @@ import type { RecallName } from '../showing/marker.ts'
 import { markedAs } from '../policies/marks.ts'
 import type { Policy } from '../policies/policy.ts'
 import { countWhile, endOf, indexIn } from './positions.ts'
-import type { SourcedMessage } from './source.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
 import { heardNothing, type SaidSoFar } from '../policies/talk.ts'
 import { isSpoken, isSubstantive } from './substantive.ts'
 import { remembering, type Estimator } from '../counting/tokens.ts'
-import { rankOf, Renderer, type KindChanges, type Unit } from './unit.ts'
+import { rankOf, Renderer, type Unit } from './unit.ts'
 
 export interface Settings {
   readonly policy: Policy
@@ -59,26 +58,18 @@ export interface Track {
   /** The results that stand after something else was said. */
   readonly late: LateResults
   readonly notes: ReadNotes
-  /** The moment of the latest compaction. */
-  begun: LineStart | undefined
+  /** The moment of the latest compaction; before the first that of the beginning. */
+  begun: LineStart
   /** Messages of the conversation read so far, where the last of them stands in the record, and those of them that contexts in use may not have seen, from `recentFrom` on. */
   length: number
   lastAt: number
   recent: Message[]
   recentFrom: number
-  /** The tokens up to which the line is not compacted. */
-  compactAt: number
   /** The calls that could follow since the line began, and the tokens that they read together. */
   calls: number
   read: number
   /** What the latest compaction that was not worth its price left, and its price. */
   declined: { readonly left: number; readonly price: number }
-  /** What the estimate is multiplied by in this epoch. */
-  factor: number
-  /** How many messages had been read when the line began. */
-  lineFrom: number
-  /** Up to where the latest compaction shortened anything: what stands before is not changed again if that is not needed. */
-  settledTo: number
   /** What a conversation without tools has said, as far as a compaction has weighed it. */
   readonly heard: SaidSoFar
   /** A few messages of each order of magnitude, to tell another record by. */
@@ -103,8 +94,6 @@ export interface ReadNotes {
   /** So many say of pages what holds from the beginning: the last of them asks for more than was sent before. */
   readonly base: number
   readonly pages: PageFold
-  /** The kinds of pages that they name; replaced, and never changed. */
-  kinds: KindChanges
   readonly summaries: NumberedSummary[]
 }
 
@@ -115,15 +104,13 @@ export interface NumberedSummary {
 }
 
 /** What a track knows when its line begins, as plain data: a state keeps it. */
-export interface Facts {
-  readonly length: number
-  readonly lastAt: number
+export interface Facts extends Pick<Readonly<Track>, 'length' | 'lastAt' | 'activeFrom' | 'asked'> {
+  /** The tokens up to which the line is not compacted. */
   readonly compactAt: number
   /** What the compaction that was not worth its price left. */
   readonly declined: number
+  /** What the estimate is multiplied by in this epoch. */
   readonly factor: number
-  readonly activeFrom: number
-  readonly asked: Track['asked']
   /** Of a conversation without tools, how many messages have been weighed. */
   readonly heard?: number
   readonly unanswered: readonly (readonly [position: number, part: number])[]
@@ -153,9 +140,10 @@ export const follow = (
   base = 0,
   late: LateResults = new Map(),
 ): Track => {
-  const track = begin(settings, notes, base, late)
-  readReceipts(track, notes)
-  return advanceOrRestart(track, view, notes)
+  const pages = noPages()
+  for (let index = 0; index < base; index++) foldPage(pages, notes.at(index) as Note)
+  const read: ReadNotes = { count: 0, last: undefined, counts: [], applied: 0, base, pages, summaries: [] }
+  return broughtTo(trackOf(settings, read, late), view, notes) as Track // of one that has read nothing, nothing must change
 }
 
 /** The track of an earlier context, advanced to the end of a view; undefined if it is of another record, or must change. */
@@ -177,11 +165,8 @@ export const continueTrack = (
 }
 
 /** A track of a record, brought to the end of a view; undefined where it must begin again from the beginning. */
-export const broughtTo = (track: Track, view: View<Message>, notes: Sequence<Note>): Track | undefined =>
-  readReceipts(track, notes) ? advanceOrRestart(track, view, notes) : undefined
-
-/** A track at the end of a view: itself, or one that knows from the beginning what it had to know. */
-const advanceOrRestart = (track: Track, view: View<Message>, notes: Sequence<Note>): Track => {
+export const broughtTo = (track: Track, view: View<Message>, notes: Sequence<Note>): Track | undefined => {
+  if (!readReceipts(track, notes)) return undefined
   const again = advance(track, view, notes)
   if (again === undefined) return track
   return again === 'late'
@@ -197,13 +182,13 @@ export const compactNow = (
   budget: number,
   open?: Unit,
 ): EpochLine => {
-  const { line, notes, activeFrom, asked } = track
+  const { line, notes, activeFrom, asked, begun } = track
   return compact({
     segments: open === undefined ? line.segments : [...line.segments, showUnit(open)],
     policy,
     budget,
     activeFrom,
-    settledTo: track.settledTo,
+    settledTo: begun.facts.lastAt + 1,
     asked,
     summaries: notes.summaries.map(({ note }) => note),
     record: view,
@@ -228,49 +213,35 @@ export const segmentAt = (segments: readonly Segment[], count: number, position:
   return found !== undefined && position < found.to ? found : undefined
 }
 
-/** A track that has read nothing. */
-const begin = (settings: Settings, notes: Sequence<Note>, base: number, late: LateResults): Track => {
-  const pages = noPages()
-  for (let index = 0; index < base; index++) foldPage(pages, notes.at(index) as Note)
-  return trackOf(settings, { count: 0, last: undefined, counts: [], applied: 0, base, pages, summaries: [] }, late)
+/** A track that has read nothing, but for what is `known`. */
+export const trackOf = (settings: Settings, notes: ReadNotes, late: LateResults, known: Partial<Track> = {}): Track => {
+  const track: Omit<Track, 'begun'> = {
+    settings,
+    settling: settling(late),
+    line: emptyEpochLine(0, lineRenderer(settings, notes.pages)),
+    late,
+    notes,
+    length: 0,
+    lastAt: -1,
+    recent: [],
+    recentFrom: 0,
+    calls: 0,
+    read: 0,
+    declined: { left: 0, price: 0 },
+    heard: heardNothing(),
+    samples: new Map(),
+    activeFrom: 0,
+    asked: [-1, -1],
+    ...known,
+  }
+  return { ...track, begun: begunOf(track, settings.budget, 1) }
 }
 
-/** A track that has read nothing, but for what is `known`. */
-export const trackOf = (
-  settings: Settings,
-  notes: Omit<ReadNotes, 'kinds'>,
-  late: LateResults,
-  known: Partial<Track> = {},
-): Track => ({
-  settings,
-  settling: settling(late),
-  line: emptyEpochLine(0, lineRenderer(settings, kindsIn(notes.pages))),
-  late,
-  notes: { ...notes, kinds: kindsIn(notes.pages) },
-  begun: undefined,
-  length: 0,
-  lastAt: -1,
-  recent: [],
-  recentFrom: 0,
-  compactAt: settings.budget,
-  calls: 0,
-  read: 0,
-  declined: { left: 0, price: 0 },
-  factor: 1,
-  lineFrom: 0,
-  settledTo: 0,
-  heard: heardNothing(),
-  samples: new Map(),
-  activeFrom: 0,
-  asked: [-1, -1],
-  ...known,
-})
-
-const kindsIn = (pages: PageFold): KindChanges =>
-  new Map([...pages.tagged.keys(), ...pages.pinned].map((position) => [position, kindIn(pages, position) as PageKind]))
-
-const lineRenderer = ({ estimate, recall }: Settings, kinds: KindChanges): Renderer =>
-  new Renderer(remembering(estimate), kinds, recall)
+const lineRenderer = ({ estimate, recall }: Settings, pages: PageFold): Renderer => {
+  const named = [...pages.tagged.keys(), ...pages.pinned]
+  const kinds = new Map(named.map((position) => [position, kindIn(pages, position) as PageKind]))
+  return new Renderer(remembering(estimate), kinds, recall)
+}
 
 /** Read what a view has more. Gives what must be known from the beginning, if something must: late results, or so many notes. */
 const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'late' | number | undefined => {
@@ -300,28 +271,25 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'lat
     const size = tokensOf(track.line)
     track.calls += 1
     track.read += size
-    const { calls, read, declined } = track
+    const { calls, read, declined, begun } = track
     const mustCompact = size > room
-    if (!mustCompact && (size <= track.compactAt || read - calls * declined.left < declined.price)) continue
+    if (!mustCompact && (size <= begun.facts.compactAt || read - calls * declined.left < declined.price)) continue
     const next = compactNow(track, view, settings.policy, room)
     const [left, price] = [tokensOf(next), priceOf(track.line, next)]
     if (!mustCompact && next.talks !== true && read - calls * left < price) {
       track.declined = { left, price }
       continue
     }
-    track.factor = factor
     track.line = next
     track.calls = track.read = 0
     track.declined = { left, price: 0 }
-    track.settledTo = position + 1
-    track.compactAt =
-      next.talks === true ? Math.min(room, left + room * growthOfTalk) : compactAt(left, room, settings.policy)
     // Contexts of the epoch before last are no longer continued from.
-    track.recent = track.recent.slice(track.lineFrom - track.recentFrom)
-    track.recentFrom = track.lineFrom
-    track.lineFrom = track.length
+    track.recent = track.recent.slice(begun.facts.length - track.recentFrom)
+    track.recentFrom = begun.facts.length
     settling.keep(idsIn(next))
-    track.begun = begunOf(track)
+    const highWater =
+      next.talks === true ? Math.min(room, left + room * growthOfTalk) : compactAt(left, room, settings.policy)
+    track.begun = begunOf(track, highWater, factor)
   }
   return annotate(track, view, notes, endOf(view))
 }
@@ -331,8 +299,8 @@ export const idsIn = ({ segments }: EpochLine): readonly string[] =>
   segments.flatMap((segment) => (segment.type === 'unit' ? [...segment.unit.tools.keys()] : []))
 
 /** What a track is at this moment. */
-export const begunOf = (track: Track): LineStart => {
-  const { line, length, lastAt, compactAt, declined, factor, activeFrom, asked, settling, heard } = track
+export const begunOf = (track: Omit<Track, 'begun'>, compactAt: number, factor: number): LineStart => {
+  const { line, length, lastAt, declined, activeFrom, asked, settling, heard } = track
   const { count, counts, applied, base, summaries, pages } = track.notes
   const facts: Facts = {
     ...{ length, lastAt, compactAt, declined: declined.left, factor, activeFrom, asked },
@@ -344,11 +312,11 @@ export const begunOf = (track: Track): LineStart => {
     pinned: [...pages.pinned],
     summaries: summaries.map(({ at }) => at),
   }
-  const isComplete = ![...track.late].some(([call, { position }]) => {
+  const isLateInReach = [...track.late].some(([call, { position }]) => {
     const at = Number.parseInt(call, 10)
     return (at <= lastAt && position > lastAt) || isSaid(line, at) || isSaid(line, position)
   })
-  return { ...allOf(line), facts, isComplete }
+  return { ...allOf(line), facts, isComplete: line.epoch > 0 && !isLateInReach }
 }
 
 /** Whether the message at a position has a line of its own, and is not hidden behind a gap marker. */
@@ -364,13 +332,9 @@ const isSaid = ({ segments }: EpochLine, position: number): boolean => {
  */
 const priceOf = (line: EpochLine, next: EpochLine): number => {
   let same = 0
-  while (same < next.items.length && isSame(line.items[same]?.message, (next.items[same] as SourcedMessage).message))
-    same += 1
+  while (same < next.items.length && jsonEqual(line.items[same]?.message, next.items[same]?.message)) same += 1
   return timesRead * (tokensOf(next) - (next.sums[same] as number))
 }
-
-const isSame = (one: Message | undefined, other: Message): boolean =>
-  one === other || (one !== undefined && jsonEqual(one as unknown as Json, other as unknown as Json))
 
 /** A token that is written costs as much as about twelve that are read; less than half of that lost the least. */
 const timesRead = 5
@@ -426,29 +390,29 @@ const readReceipts = (track: Track, notes: Sequence<Note>): boolean => {
  */
 const annotate = (track: Track, view: View<Message>, notes: Sequence<Note>, before: number): number | undefined => {
   const { notes: read } = track
-  const { kinds } = read
+  let isRetagged = false
   for (; read.applied < notes.length; read.applied++) {
     const note = notes.at(read.applied) as Note
     if (placeOf(note) > before) break
     if (note.type === 'summary') read.summaries.push({ note, at: read.applied })
     const position = read.applied < read.base ? undefined : foldPage(read.pages, note)
     if (position === undefined) continue
-    read.kinds = kindsIn(read.pages)
+    isRetagged = true
     if (isUnderMinimum(track, view, position)) return read.applied + 1
   }
-  if (read.kinds !== kinds) track.line = { ...track.line, renderer: lineRenderer(track.settings, read.kinds) }
+  if (isRetagged) track.line = { ...track.line, renderer: lineRenderer(track.settings, read.pages) }
   return undefined
 }
 
 /** Whether the line shows less of a position than its kind, which has just changed, allows. */
 const isUnderMinimum = ({ line, lastAt, notes, settings }: Track, view: View<Message>, position: number): boolean => {
-  const kind = notes.kinds.get(position)
+  const kind = kindIn(notes.pages, position)
   if (kind === undefined || position > lastAt || indexIn(view, position) === -1) return false
   const segment = segmentAt(line.segments, line.segments.length, position)
   if (segment === undefined) return false
   // A line in a marker is less than what a rule keeps: a message of its own.
   return segment.type === 'unit'
-    ? rankOf(levelIn(segment, position, lineRenderer(settings, notes.kinds))) > rankOf(minFidelity(kind))
+    ? rankOf(levelIn(segment, position, lineRenderer(settings, notes.pages))) > rankOf(minFidelity(kind))
     : minFidelity(kind) !== 'pointer'
 }
 

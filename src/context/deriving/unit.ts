@@ -2,6 +2,7 @@
  * Units: what degrades together. A unit is one message, or an assistant's calls with all their results, in order and
  * settled whatever the record looks like there.
  */
+import type { Range } from '../../sequence/index.ts'
 import { user, type Message, type ToolResultPart } from '../../message/index.ts'
 import { degradationPath, minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import { briefOf, tokensAfter, wholeOf, type Brief } from '../showing/brief.ts'
@@ -18,10 +19,7 @@ export interface Page {
   readonly kind: PageKind
 }
 
-export interface Unit {
-  /** Its positions, up to, not including, `to`. */
-  readonly from: number
-  readonly to: number
+export interface Unit extends Range {
   /** Its pages in order, then those of later positions whose results answer its calls. */
   readonly pages: readonly Page[]
   /** What it says at `full`. Empty, if what was recorded can't stand here. */
@@ -69,8 +67,6 @@ interface Facts {
   readonly shown: Map<string, RenderedUnit>
   /** What cuts take, by level and step: a search asks for the same ones again and again. */
   readonly cuts: Map<string, number>
-  brief?: Brief
-  hidden?: HiddenEntries
 }
 
 /** A level at which something of the content is shown. */
@@ -80,18 +76,16 @@ export const rankOf = (level: ResidencyLevel): number => ranks.get(level) ?? -1
 
 const ranks: ReadonlyMap<ResidencyLevel, number> = new Map(residencyLevels.map((level, rank) => [level, rank]))
 
-/** What notes have made of pages, by position. */
-export type KindChanges = ReadonlyMap<number, PageKind>
-
 /** Reads units at levels, each once. */
 export class Renderer {
   readonly estimate: Estimator
   /** The tool that markers name. */
   readonly recall: RecallName
-  readonly #retagged: KindChanges
+  /** What notes have made of pages, by position. */
+  readonly #retagged: ReadonlyMap<number, PageKind>
   readonly #frame: number
 
-  constructor(estimate: Estimator, retagged: KindChanges, recall: RecallName) {
+  constructor(estimate: Estimator, retagged: ReadonlyMap<number, PageKind>, recall: RecallName) {
     this.estimate = estimate
     this.recall = recall
     this.#retagged = retagged
@@ -201,21 +195,22 @@ export class Renderer {
   }
 
   /** What a marker says of a unit. */
-  hidden(unit: Unit): HiddenEntries {
-    const facts = this.factsOf(unit)
-    if (facts.hidden !== undefined) return facts.hidden
+  readonly hidden: (unit: Unit) => HiddenEntries = once((unit) => {
     const { from, to, pages } = unit
     const kinds = new Map<PageKind, number>()
     for (const page of pages) if (page.position < to) countKind(kinds, this.kindOf(page))
-    const tokens = facts.messages.reduce((sum, message) => sum + this.estimate(message), 0)
-    return (facts.hidden = { from, to, kinds, tokens })
-  }
+    const tokens = this.factsOf(unit).messages.reduce((sum, message) => sum + this.estimate(message), 0)
+    return { from, to, kinds, tokens }
+  })
 
   /** What a unit says in a line of a marker. */
-  brief(unit: Unit): Brief {
-    const said = () => unit.said.map(({ message, page }) => ({ message, position: page.position }))
-    return (this.factsOf(unit).brief ??= briefOf(said(), unit, this.#count))
-  }
+  readonly brief: (unit: Unit) => Brief = once((unit) =>
+    briefOf(
+      unit.said.map(({ message, page }) => ({ message, position: page.position })),
+      unit,
+      this.#count,
+    ),
+  )
 
   /** A unit as a marker holds all of it; undefined if that can't be. */
   whole(unit: Unit): Brief | undefined {

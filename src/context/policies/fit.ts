@@ -6,9 +6,18 @@ import type { ResidencyLevel } from '../../pages/index.ts'
 import { adjusting, isOutside, isProtected, measure, type Levels } from './degrade.ts'
 import type { Candidate, Choice, Selection } from './policy.ts'
 
-/** Everything at the least that the laws allow, but for the active turn and what the policy keeps: those as they are. */
-export const activeOnly = ({ candidates }: Selection): readonly Choice[] =>
-  candidates.map((candidate) => (candidate.active || candidate.kept ? candidate.level : leastOf(candidate)))
+/** Everything at the least that the laws allow, but for what stays as it is. */
+const leastBeside = ({ candidates }: Selection, stays: (candidate: Candidate) => boolean): readonly Choice[] =>
+  candidates.map((candidate) => (stays(candidate) ? candidate.level : leastOf(candidate)))
+
+const isActiveOrKept = ({ active, kept }: Candidate): boolean => active || kept
+
+/** Whether what the policy keeps fits as it is, beside the least of all else. */
+export const keptFits = (selection: Selection): boolean =>
+  measure(
+    selection,
+    leastBeside(selection, ({ kept }) => kept),
+  ) <= selection.budget
 
 /**
  * Whether the active turn, and what the policy keeps, fit the budget beside the least of all else. A turn that fell before did
@@ -16,7 +25,7 @@ export const activeOnly = ({ candidates }: Selection): readonly Choice[] =>
  */
 export const activeFits = (selection: Selection): boolean =>
   selection.candidates.every(({ active, level }) => !active || level === 'full') &&
-  measure(selection, activeOnly(selection)) <= selection.budget
+  measure(selection, leastBeside(selection, isActiveOrKept)) <= selection.budget
 
 /**
  * The active turn, cut so that all candidates take no more than `goal`, with the others at their least: rules, what is
@@ -92,7 +101,7 @@ const limitStep = 1.1
 export const packWindow = (selection: Selection, order: readonly number[]): readonly Choice[] => {
   const { candidates, budget } = selection
   if (!activeFits(selection)) return fitBudget(selection, budget)
-  const choices = activeOnly(selection)
+  const choices = leastBeside(selection, isActiveOrKept)
   const now = adjusting(selection, choices)
   const rules = [...candidates.keys()].filter(
     (index) => isOutside(candidates[index] as Candidate) && isProtected(candidates[index] as Candidate),
@@ -115,17 +124,11 @@ export const packWindow = (selection: Selection, order: readonly number[]): read
     if (!isOutside(candidate) || isProtected(candidate)) continue
     const room = budget - unused - now.without(index)
     const isWhole = tokensIn(candidates, index) <= room
-    if (isWhole || !isUsed(now.total, budget)) raise(now, index, candidate, budget - unused)
+    if (isWhole || now.total < enough * budget) raise(now, index, candidate, budget - unused)
     if (!isWhole) break
   }
   return now.levels
 }
-
-/**
- * Whether so much of a room is enough, so that the first that does not fit need not be cut. A cut changes with every call, and
- * what a provider's cache holds with it.
- */
-const isUsed = (tokens: number, room: number): boolean => tokens >= enough * room
 
 /** Choices with what remains up to `goal` given to the newest that fell: whole, or as much of it as fits. */
 export const fillRoom = (selection: Selection, from: readonly Choice[], goal: number): readonly Choice[] => {
@@ -176,10 +179,13 @@ const tokensIn = (candidates: readonly Candidate[], index: number): number => {
 const gives = (candidate: Candidate): boolean =>
   candidate.active && !candidate.kept && !isProtected(candidate) && candidate.messages.length > 0
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
+export const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
 
 const largestShare = 1 / 8
-/** A little more than what must be used, for lines that take less than was set aside for them. */
+/**
+ * So much of a room is enough, so that the first that does not fit need not be cut: a cut changes with every call, and what
+ * a provider's cache holds with it. A little more than what must be used, for lines that take less than was set aside.
+ */
 const enough = 0.92
 const shareOfRules = 1 / 3
 /** Less than this says nothing but that something was cut. */

@@ -1,6 +1,7 @@
 /** Marks: what a message is to an application, said beside its content and never guessed from its text. */
-import { hasField, type JsonObject } from '../../json/index.ts'
+import { ownFields } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
+import { oursIn } from '../../message/kit.ts'
 
 /**
  * The mark of a message. An application marks the messages that it appends in `meta`, under `indelible`:
@@ -23,11 +24,10 @@ export type Mark =
  * @example
  * history.append(marked(user('Keep the public names.'), { mark: 'feedback' }))
  */
-export const markMessage = (message: Message, mark: Mark): Message => {
-  const ours = message.meta?.['indelible']
-  const before = typeof ours === 'object' && ours !== null && !Array.isArray(ours) ? ours : {}
-  return { ...message, meta: { ...message.meta, indelible: { ...before, ...mark } } }
-}
+export const markMessage = (message: Message, mark: Mark): Message => ({
+  ...message,
+  meta: { ...message.meta, indelible: { ...oursIn(message), ...mark } },
+})
 
 /**
  * Gives the mark of a message.
@@ -37,10 +37,8 @@ export const markMessage = (message: Message, mark: Mark): Message => {
 export type MarkOf = (message: Message) => Mark | undefined
 
 /** The mark under `indelible` in a message's `meta`; undefined if there is no valid one. */
-export const markInMeta: MarkOf = ({ meta }) => {
-  const mark = meta?.['indelible']
-  if (typeof mark !== 'object' || mark === null || !hasField(mark, 'mark')) return undefined
-  const { mark: kind, of, id } = mark as JsonObject
+export const markInMeta: MarkOf = (message) => {
+  const { mark: kind, of, id } = ownFields(oursIn(message))
   if (kind === 'feedback' || kind === 'test_result' || kind === 'self_review' || kind === 'summary')
     return { mark: kind }
   if (kind === 'report' && typeof of === 'string') return { mark: kind, of }

@@ -5,8 +5,7 @@
  *
  * What a message is worth was fitted on three conversations of LoCoMo (26, 41, 43) and judged on three others.
  */
-import type { Message } from '../../message/index.ts'
-import { textOf } from '../../message/index.ts'
+import { type Message, textOf } from '../../message/index.ts'
 import type { Brief } from '../showing/brief.ts'
 import { wordsIn } from '../recall/words.ts'
 

@@ -3,9 +3,8 @@
  * search; for the application, or as a tool for the model itself.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { hasField, isLeft, left, optionsOf, ownFields, right } from '../../json/index.ts'
+import { hasField, isLeft, left, optionsOf, ownFields, right, type JsonObject } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
-import type { JsonObject } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { PageKind } from '../../pages/index.ts'
 import { amount } from '../../task/index.ts'

@@ -4,7 +4,7 @@
  * message names it. What the context claims of itself counts for nothing.
  */
 import type { View } from '../../history/index.ts'
-import { isLeft, type Json, jsonEqual } from '../../json/index.ts'
+import { isLeft, jsonEqual } from '../../json/index.ts'
 import { isText, settle, type Message, type Part } from '../../message/index.ts'
 import { minFidelity, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import type { DerivedContext } from '../deriving/derive.ts'
@@ -154,15 +154,14 @@ const questionsIn = (view: View<Message>): Int32Array => {
 }
 
 /** Whether a message is the recorded one; `mended`: but for the ids of calls and the results that were left out. */
-const isOf = (message: Message, recorded: Message, mended: boolean): boolean => {
-  if (message === recorded) return true
-  if (!mended) return jsonEqual(message as unknown as Json, recorded as unknown as Json)
-  return message.content.every((part) => recorded.content.some((other) => jsonEqual(withoutId(part), withoutId(other))))
-}
+const isOf = (message: Message, recorded: Message, mended: boolean): boolean =>
+  mended
+    ? message.content.every((part) => recorded.content.some((other) => jsonEqual(withoutId(part), withoutId(other))))
+    : jsonEqual(message, recorded)
 
-const withoutId = (part: Part): Json => {
-  if (part.type === 'tool_call') return { ...part, id: '' } as unknown as Json
-  return (part.type === 'tool_result' ? { ...part, callId: '' } : part) as unknown as Json
+const withoutId = (part: Part): Part => {
+  if (part.type === 'tool_call') return { ...part, id: '' }
+  return part.type === 'tool_result' ? { ...part, callId: '' } : part
 }
 
 /** Whether a representation speaks in the role of what it is of; an answer that was moved does so as a tool. */

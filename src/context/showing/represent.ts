@@ -7,16 +7,7 @@
  * its `meta`). It leaves out ids, all other `meta` and reasoning, which belong to the exact original.
  */
 import { produce } from 'immer'
-import {
-  text,
-  type Message,
-  type Part,
-  type RefusalPart,
-  type ResultPart,
-  type TextPart,
-  type ToolCallPart,
-  type ToolResultPart,
-} from '../../message/index.ts'
+import { text, type Message, type Part, type ResultPart, type ToolResultPart } from '../../message/index.ts'
 import { erasedMark } from '../../message/kit.ts'
 import type { PageKind, ResidencyLevel } from '../../pages/index.ts'
 import { recallHint, type RecallName } from './marker.ts'
@@ -166,11 +157,13 @@ const shortPart = (part: Part, recorded: MessageContext, shorten: Shorten): Part
   switch (part.type) {
     case 'text':
     case 'refusal':
-      return withText(part, shorten.text(part.text))
+      return saying(part, 'text', shorten.text(part.text))
     case 'tool_call':
-      return withArguments(part, shortArguments(part.arguments, shorten.argument))
-    case 'tool_result':
-      return withAnswer(part, shorten.result(part))
+      return saying(part, 'arguments', shortArguments(part.arguments, shorten.argument))
+    case 'tool_result': {
+      const said = shorten.result(part)
+      return saying(part, 'content', isOneText(part, said) ? part.content : [text(said)])
+    }
     case 'image':
     case 'file':
     case 'provider':
@@ -205,21 +198,18 @@ const lengthOf = (part: Part): number => {
 /** An attachment stays as long as texts of so many characters do: about the tokens of an image. */
 const attachmentLength = 6000
 
-/** A part without what belongs to the exact original. */
-const bare = <P extends Part>(part: P): P =>
-  part.meta === undefined ? part : editMessage(part, (draft) => void delete draft.meta)
+/** A part with another text in a field, without what belongs to the exact original; the part itself, if nothing changes. */
+const saying = <P extends Part, Field extends keyof P>(part: P, field: Field, said: P[Field]): P =>
+  part.meta === undefined && part[field] === said
+    ? part
+    : editMessage(part, (draft) => {
+        delete draft.meta
+        draft[field] = said
+      })
 
-const withText = <P extends TextPart | RefusalPart>(part: P, said: string): P =>
-  part.text === said ? bare(part) : editMessage(bare(part), (draft) => void (draft.text = said))
-
-const withArguments = (part: ToolCallPart, given: string): ToolCallPart =>
-  part.arguments === given ? bare(part) : editMessage(bare(part), (draft) => void (draft.arguments = given))
-
-const withAnswer = (part: ToolResultPart, said: string): ToolResultPart => {
-  const [only] = part.content
-  if (part.content.length === 1 && only?.type === 'text' && only.text === said && only.meta === undefined)
-    return bare(part)
-  return editMessage(bare(part), (draft) => void (draft.content = [text(said)]))
+const isOneText = ({ content }: ToolResultPart, said: string): boolean => {
+  const [only] = content
+  return content.length === 1 && only?.type === 'text' && only.text === said && only.meta === undefined
 }
 
 const shortText = (whole: string, level: 'compressed' | 'structured', recorded: MessageContext): string => {

@@ -5,13 +5,12 @@
  */
 import type { Anthropic } from '@anthropic-ai/sdk'
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages'
-import { isLeft, present } from '../../json/index.ts'
-import { codecFaultText } from '../../codecs/fault.ts'
+import { jsonIn, present } from '../../json/index.ts'
 import { type Message, type Part } from '../../message/index.ts'
-import { anthropic, decodeResponse, type AnthropicConversation } from '../../codecs/anthropic/index.ts'
+import { anthropic, decodeResponse } from '../../codecs/anthropic/index.ts'
 import type { Usage } from '../../notes/kit.ts'
-import type { AdapterOptions } from '../adapter.ts'
-import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
+import { messagesOf, toolsBeside, wireOf, type AdapterOptions } from '../adapter.ts'
+import type { BlockType, Model, ModelEvent } from '../model.ts'
 import type { FinishReason } from '../response.ts'
 import { withBreakpoints } from './breakpoints.ts'
 
@@ -33,49 +32,29 @@ export interface AnthropicOptions extends AdapterOptions {
  * @param options the model, and the most tokens of an answer
  */
 export const anthropicModel = (client: Anthropic, options: AnthropicOptions): Model =>
-  Object.freeze({
+  Object.freeze<Model>({
     name: options.name ?? options.model,
     results: 'together',
-    stream: (request: ModelRequest, signal: AbortSignal) => stream(client, options, request, signal),
+    async *stream(request, signal) {
+      const tools = request.tools.map(({ name, description, parameters }) => ({
+        name,
+        input_schema: { type: 'object', ...parameters },
+        ...present({ description }),
+      }))
+      // Content that was read from this format but that the API refuses in a request is written in a form that it accepts.
+      const wire = wireOf(anthropic.encode(request.messages, { exact: false }), options)
+      const body = {
+        max_tokens: options.maxTokens ?? 8192,
+        ...request.parameters,
+        model: options.model,
+        ...(options.cache === false ? wire : withBreakpoints(wire, request.stablePrefix > 0)),
+        ...toolsBeside(request, tools),
+        stream: true,
+      } as unknown as MessageCreateParamsStreaming // `parameters` are the caller's, and the provider checks them
+      const answer = new AnthropicAnswer()
+      for await (const event of await client.messages.create(body, { signal })) yield* answer.take(event)
+    },
   })
-
-async function* stream(
-  client: Anthropic,
-  options: AnthropicOptions,
-  request: ModelRequest,
-  signal: AbortSignal,
-): AsyncGenerator<ModelEvent> {
-  const tools = request.tools.map(({ name, description, parameters }) => ({
-    name,
-    input_schema: { type: 'object', ...parameters },
-    ...present({ description }),
-  }))
-  const given = request.parameters['tools']
-  const body = {
-    max_tokens: options.maxTokens ?? 8192,
-    ...request.parameters,
-    model: options.model,
-    ...wireOf(request, options),
-    // Tools of the provider's own (web search …) stand among the parameters; they are sent beside ours.
-    ...((tools.length > 0 || Array.isArray(given)) && {
-      tools: [...(Array.isArray(given) ? (given as readonly unknown[]) : []), ...tools],
-    }),
-    stream: true,
-  } as unknown as MessageCreateParamsStreaming // `parameters` are the caller's, and the provider checks them
-  const answer = new AnthropicAnswer()
-  for await (const event of await client.messages.create(body, { signal })) yield* answer.take(event)
-}
-
-/** Content that was read from this format but that the API refuses in a request is written in a form that it accepts. */
-const wireOf = (
-  { messages, stablePrefix }: ModelRequest,
-  { onLosses, cache = true }: AnthropicOptions,
-): AnthropicConversation => {
-  const encoded = anthropic.encode(messages, { exact: false })
-  if (isLeft(encoded)) throw new Error(codecFaultText(encoded.left))
-  if (encoded.right.losses.length > 0) onLosses?.(encoded.right.losses)
-  return cache ? withBreakpoints(encoded.right.wire, stablePrefix > 0) : encoded.right.wire
-}
 
 type Fresh = { [field: string]: unknown }
 
@@ -134,39 +113,24 @@ class AnthropicAnswer {
     }
   }
 
-  *#delta(at: number, delta: Fresh): Generator<ModelEvent> {
+  *#delta(at: number, { type, ...fields }: Fresh): Generator<ModelEvent> {
     const block = this.#blocks[at]
     if (block === undefined) throw new Error(`the stream speaks of a block that never began (${at})`)
     const index = this.#offset + at
-    switch (delta['type']) {
-      case 'text_delta':
-        yield { type: 'text_delta', index, block: 'text', text: grow(block, 'text', delta['text']) }
-        return
-      case 'thinking_delta':
-        yield { type: 'reasoning_delta', index, block: 'reasoning', text: grow(block, 'thinking', delta['thinking']) }
-        return
-      case 'signature_delta':
-        yield { type: 'signature_delta', index, block: 'reasoning', text: grow(block, 'signature', delta['signature']) }
-        return
-      case 'input_json_delta': {
-        const text = String(delta['partial_json'])
-        this.#inputs[at] += text
-        if (typeOf(block) === 'tool_call') yield { type: 'arguments_delta', index, block: 'tool_call', text }
-        return
-      }
-      case 'citations_delta':
-        block['citations'] = [
-          ...((block['citations'] as readonly unknown[] | null | undefined) ?? []),
-          delta['citation'],
-        ]
-        return
-      default: {
-        // A kind of delta that came later: its fields are those of the block.
-        const { type: _, ...fields } = delta
-        for (const [field, value] of Object.entries(fields)) {
-          if (typeof value === 'string') grow(block, field, value)
-          else block[field] = value
-        }
+    if (type === 'input_json_delta') {
+      const text = String(fields['partial_json'])
+      this.#inputs[at] += text
+      if (typeOf(block) === 'tool_call') yield { type: 'arguments_delta', index, block: 'tool_call', text }
+    } else if (type === 'citations_delta') {
+      const before = (block['citations'] as readonly unknown[] | null | undefined) ?? []
+      block['citations'] = [...before, fields['citation']]
+    } else {
+      // The fields of a delta are those of its block, also of a kind of delta that came later.
+      const told = deltas.get(type)
+      for (const [field, value] of Object.entries(fields)) {
+        const before = block[field]
+        block[field] = typeof before === 'string' && typeof value === 'string' ? before + value : value
+        if (told !== undefined && typeof value === 'string') yield { ...told, index, text: value }
       }
     }
   }
@@ -189,16 +153,12 @@ class AnthropicAnswer {
       const block = this.#blocks[index] ?? {}
       const input = this.#inputs[index] ?? ''
       if (input === '') return block
-      try {
-        return { ...block, input: JSON.parse(input) as unknown }
-      } catch {
-        cut.set(place, input)
-        return block
-      }
+      const value = jsonIn(input)
+      if (value !== undefined) return { ...block, input: value }
+      cut.set(place, input)
+      return block
     })
-    const decoded = decodeResponse({ role: 'assistant', content })
-    if (isLeft(decoded)) throw new Error(codecFaultText(decoded.left))
-    const [message] = decoded.right.messages
+    const [message] = messagesOf(decodeResponse({ role: 'assistant', content }))
     if (message === undefined) throw new Error('the answer has no message')
     if (cut.size === 0) return message
     const parts: Part[] = [...message.content]
@@ -210,13 +170,16 @@ class AnthropicAnswer {
   }
 }
 
-/** Text added to a field, and given back. */
-const grow = (block: Fresh, field: string, piece: unknown): string => {
-  const text = String(piece)
-  const before = block[field]
-  block[field] = (typeof before === 'string' ? before : '') + text
-  return text
-}
+/** The deltas that readers are told of. */
+const deltas: ReadonlyMap<
+  unknown,
+  | { readonly type: 'text_delta'; readonly block: 'text' }
+  | { readonly type: 'reasoning_delta' | 'signature_delta'; readonly block: 'reasoning' }
+> = new Map([
+  ['text_delta', { type: 'text_delta', block: 'text' }],
+  ['thinking_delta', { type: 'reasoning_delta', block: 'reasoning' }],
+  ['signature_delta', { type: 'signature_delta', block: 'reasoning' }],
+] as const)
 
 const typeOf = ({ type }: Fresh): BlockType => {
   if (type === 'text') return 'text'

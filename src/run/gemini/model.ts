@@ -4,13 +4,12 @@
  * Source  Gemini API reference, streamGenerateContent; Thought signatures (2026-11)
  */
 import type { GenerateContentParameters, GoogleGenAI } from '@google/genai'
-import { decodeResponse, gemini, type GeminiConversation } from '../../codecs/gemini/index.ts'
+import { decodeResponse, gemini } from '../../codecs/gemini/index.ts'
 import { JoinedResponse } from '../../codecs/kit.ts'
-import { codecFaultText } from '../../codecs/fault.ts'
-import { isLeft, isObject, present } from '../../json/index.ts'
+import { isObject, present } from '../../json/index.ts'
 import type { Message, Part } from '../../message/index.ts'
 import type { Usage } from '../../notes/kit.ts'
-import type { AdapterOptions } from '../adapter.ts'
+import { messagesOf, toolsBeside, wireOf, type AdapterOptions } from '../adapter.ts'
 import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { FinishReason } from '../response.ts'
 
@@ -31,53 +30,33 @@ export interface GeminiOptions extends AdapterOptions {
  * @returns the model. The parameters of a request are those of `config`
  */
 export const geminiModel = (client: GoogleGenAI, options: GeminiOptions): Model =>
-  Object.freeze({
+  Object.freeze<Model>({
     name: options.name ?? options.model,
-    stream: (request: ModelRequest, signal: AbortSignal) => stream(client, options, request, signal),
-  })
-
-async function* stream(
-  client: GoogleGenAI,
-  options: GeminiOptions,
-  request: ModelRequest,
-  signal: AbortSignal,
-): AsyncGenerator<ModelEvent> {
-  const { systemInstruction, contents } = wireOf(request, options)
-  const functionDeclarations = request.tools.map(({ name, description, parameters }) => ({
-    name,
-    parametersJsonSchema: parameters,
-    ...present({ description }),
-  }))
-  const given = request.parameters['tools']
-  // Tools of the provider's own (search …) stand among the parameters; they are sent beside ours.
-  const tools = [
-    ...(Array.isArray(given) ? (given as readonly unknown[]) : []),
-    ...(functionDeclarations.length > 0 ? [{ functionDeclarations }] : []),
-  ]
-  const asked = {
-    model: options.model,
-    contents,
-    config: {
-      ...request.parameters,
-      ...present({ systemInstruction }),
-      ...(tools.length > 0 && { tools }),
-      automaticFunctionCalling: { disable: true },
-      abortSignal: signal,
+    async *stream(request, signal) {
+      const { model, skipSignatures = !/gemini-[12]\b/.test(model) } = options
+      const { systemInstruction, contents } = wireOf(gemini.encode(request.messages, { skipSignatures }), options)
+      const functionDeclarations = request.tools.map(({ name, description, parameters }) => ({
+        name,
+        parametersJsonSchema: parameters,
+        ...present({ description }),
+      }))
+      const asked = {
+        model,
+        contents,
+        config: {
+          ...request.parameters,
+          ...present({ systemInstruction }),
+          ...toolsBeside(request, functionDeclarations.length > 0 ? [{ functionDeclarations }] : []),
+          automaticFunctionCalling: { disable: true },
+          abortSignal: signal,
+        },
+      } as GenerateContentParameters // `parameters` are the caller's, and the provider checks them
+      const answer = new GeminiAnswer(request)
+      for await (const chunk of await client.models.generateContentStream(asked))
+        yield* answer.take(JSON.parse(JSON.stringify({ ...chunk, sdkHttpResponse: undefined })) as Fresh)
+      yield* answer.finish()
     },
-  } as GenerateContentParameters // `parameters` are the caller's, and the provider checks them
-  const answer = new GeminiAnswer(request)
-  for await (const chunk of await client.models.generateContentStream(asked))
-    yield* answer.take(JSON.parse(JSON.stringify({ ...chunk, sdkHttpResponse: undefined })) as Fresh)
-  yield* answer.finish()
-}
-
-const wireOf = ({ messages }: ModelRequest, options: GeminiOptions): GeminiConversation => {
-  const { model, onLosses, skipSignatures = !/gemini-[12]\b/.test(model) } = options
-  const encoded = gemini.encode(messages, { skipSignatures })
-  if (isLeft(encoded)) throw new Error(codecFaultText(encoded.left))
-  if (encoded.right.losses.length > 0) onLosses?.(encoded.right.losses)
-  return encoded.right.wire
-}
+  })
 
 type Fresh = { [field: string]: unknown }
 
@@ -177,9 +156,7 @@ class GeminiAnswer {
     const candidate = { content: content ?? { parts: [] }, groundingMetadata, citationMetadata, urlContextMetadata }
     const unreadChunks = this.#joined.response?.['unreadChunks']
     const body: unknown = JSON.parse(JSON.stringify({ candidates: [candidate], unreadChunks }))
-    const decoded = decodeResponse(body, { after: this.#request.messages })
-    if (isLeft(decoded)) throw new Error(codecFaultText(decoded.left))
-    return decoded.right.messages[0] as Message
+    return messagesOf(decodeResponse(body, { after: this.#request.messages }))[0] as Message
   }
 }
 

@@ -1,5 +1,5 @@
 /** The inputs of turns, read from the notes of a session, and the table of their states. */
-import { jsonEqual, type Json } from '../../json/index.ts'
+import { jsonEqual } from '../../json/index.ts'
 import { isErased, type Message, type Sequence } from '../../message/index.ts'
 import { messageIn } from '../../message/kit.ts'
 import type { InputNote, Note, RetractionNote } from '../../notes/kit.ts'
@@ -74,5 +74,5 @@ export const answerTo = ({ view }: Pick<Session, 'view'>, { at, end, state }: In
 /** Whether an input has the content of a message. True if that can't be compared because it was erased. */
 export const saysSame = ({ view }: Pick<Session, 'view'>, input: Input, message: Message): boolean => {
   const said = input.message ?? (input.at === undefined ? undefined : view().at(input.at))
-  return said === undefined || isErased(said) || jsonEqual(said as unknown as Json, message as unknown as Json)
+  return said === undefined || isErased(said) || jsonEqual(said, message)
 }

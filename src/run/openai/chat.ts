@@ -7,9 +7,9 @@
 import { present } from '../../json/index.ts'
 import type { OpenAI } from 'openai'
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
-import { openaiChat, type ChatMessage } from '../../codecs/openai-chat/index.ts'
+import { openaiChat } from '../../codecs/openai-chat/index.ts'
 import { messagesOf, partOf, wireOf, type AdapterOptions } from '../adapter.ts'
-import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
+import type { BlockType, Model, ModelEvent } from '../model.ts'
 import type { FinishReason } from '../response.ts'
 
 /**
@@ -19,33 +19,26 @@ import type { FinishReason } from '../response.ts'
  * @param options the model, its name in receipts, and `onLosses`
  */
 export const openaiChatModel = (client: OpenAI, options: AdapterOptions): Model =>
-  Object.freeze({
+  Object.freeze<Model>({
     name: options.name ?? options.model,
-    stream: (request: ModelRequest, signal: AbortSignal) => stream(client, options, request, signal),
+    async *stream(request, signal) {
+      const tools = request.tools.map(({ name, description, parameters }) => ({
+        type: 'function' as const,
+        function: { name, parameters, ...present({ description }) },
+      }))
+      const body = {
+        ...request.parameters,
+        model: options.model,
+        messages: wireOf(openaiChat.encode(request.messages), options),
+        ...(tools.length > 0 && { tools }),
+        stream: true,
+        stream_options: { include_usage: true },
+      } as ChatCompletionCreateParamsStreaming // `parameters` are the caller's, and the provider checks them
+      const answer = new ChatAnswer()
+      for await (const chunk of await client.chat.completions.create(body, { signal })) yield* answer.take(chunk)
+      yield* answer.finish()
+    },
   })
-
-async function* stream(
-  client: OpenAI,
-  options: AdapterOptions,
-  request: ModelRequest,
-  signal: AbortSignal,
-): AsyncGenerator<ModelEvent> {
-  const tools = request.tools.map(({ name, description, parameters }) => ({
-    type: 'function' as const,
-    function: { name, parameters, ...present({ description }) },
-  }))
-  const body = {
-    ...request.parameters,
-    model: options.model,
-    messages: wireOf<ChatMessage[]>(openaiChat, request, options),
-    ...(tools.length > 0 && { tools }),
-    stream: true,
-    stream_options: { include_usage: true },
-  } as ChatCompletionCreateParamsStreaming // `parameters` are the caller's, and the provider checks them
-  const answer = new ChatAnswer()
-  for await (const chunk of await client.chat.completions.create(body, { signal })) yield* answer.take(chunk)
-  yield* answer.finish()
-}
 
 type Fresh = { [field: string]: unknown }
 
@@ -78,7 +71,7 @@ class ChatAnswer {
     // Without a reason the answer is not whole, and no `finish` says so.
     if (this.#reason === undefined) return
     yield* this.#close()
-    const [message] = messagesOf(openaiChat, [this.#message])
+    const [message] = messagesOf(openaiChat.decode([this.#message]))
     if (message === undefined) return
     const {
       prompt_tokens: input = 0,

@@ -13,9 +13,9 @@ import type {
   ResponseStreamEvent,
 } from 'openai/resources/responses/responses'
 import { isToolCall, text, type Part } from '../../message/index.ts'
-import { openaiResponses, type ResponsesItem } from '../../codecs/openai-responses/index.ts'
-import { joinMessages, messagesOf, partOf, wireOf, type AdapterOptions } from '../adapter.ts'
-import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
+import { openaiResponses } from '../../codecs/openai-responses/index.ts'
+import { joinMessages, messagesOf, partOf, toolsBeside, wireOf, type AdapterOptions } from '../adapter.ts'
+import type { BlockType, Model, ModelEvent } from '../model.ts'
 import type { FinishReason } from '../response.ts'
 
 /**
@@ -25,40 +25,29 @@ import type { FinishReason } from '../response.ts'
  * @param options the model, its name in receipts, and `onLosses`
  */
 export const openaiResponsesModel = (client: OpenAI, options: AdapterOptions): Model =>
-  Object.freeze({
+  Object.freeze<Model>({
     name: options.name ?? options.model,
-    stream: (request: ModelRequest, signal: AbortSignal) => stream(client, options, request, signal),
+    async *stream(request, signal) {
+      const tools = request.tools.map(({ name, description, parameters }) => ({
+        type: 'function',
+        name,
+        parameters,
+        strict: false,
+        ...present({ description }),
+      }))
+      const body = {
+        store: false,
+        include: ['reasoning.encrypted_content'],
+        ...request.parameters,
+        model: options.model,
+        input: wireOf(openaiResponses.encode(request.messages), options),
+        ...toolsBeside(request, tools),
+        stream: true,
+      } as unknown as ResponseCreateParamsStreaming // `parameters` are the caller's, and the provider checks them
+      const answer = new ResponsesAnswer()
+      for await (const event of await client.responses.create(body, { signal })) yield* answer.take(event)
+    },
   })
-
-async function* stream(
-  client: OpenAI,
-  options: AdapterOptions,
-  request: ModelRequest,
-  signal: AbortSignal,
-): AsyncGenerator<ModelEvent> {
-  const tools = request.tools.map(({ name, description, parameters }) => ({
-    type: 'function',
-    name,
-    parameters,
-    strict: false,
-    ...present({ description }),
-  }))
-  const given = request.parameters['tools']
-  const body = {
-    store: false,
-    include: ['reasoning.encrypted_content'],
-    ...request.parameters,
-    model: options.model,
-    input: wireOf<ResponsesItem[]>(openaiResponses, request, options),
-    // Tools of the provider's own (web search …) stand among the parameters; they are sent beside ours.
-    ...((tools.length > 0 || Array.isArray(given)) && {
-      tools: [...(Array.isArray(given) ? (given as readonly unknown[]) : []), ...tools],
-    }),
-    stream: true,
-  } as unknown as ResponseCreateParamsStreaming // `parameters` are the caller's, and the provider checks them
-  const answer = new ResponsesAnswer()
-  for await (const event of await client.responses.create(body, { signal })) yield* answer.take(event)
-}
 
 /** Blocks in the order in which they begin: each part of a message, and every other item. */
 class ResponsesAnswer {
@@ -143,7 +132,7 @@ class ResponsesAnswer {
   *#finish(response: Response): Generator<ModelEvent> {
     // The list at the end is empty on some servers; the items themselves came one by one.
     const output = response.output.length > 0 ? response.output : this.#done
-    const message = joinMessages(messagesOf(openaiResponses, output))
+    const message = joinMessages(messagesOf(openaiResponses.decode(output)))
     const { input_tokens: input = 0, output_tokens: used = 0, input_tokens_details: details } = response.usage ?? {}
     yield {
       type: 'finish',

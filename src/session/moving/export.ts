@@ -31,8 +31,8 @@ export const exportSession = (store: Store, id: string): Task<ReadSessionFault, 
     const { size, root } = mirror.head
     // The root is that of the encrypted rows, or of rows that are damaged.
     const head = info.encrypted || mirror.damaged.length > 0 ? { size } : { size, root }
-    const { damaged } = mirror
-    return { id, metadata, rows, head, erasable, ...(damaged.length > 0 && { damaged }) }
+    const damaged = Object.freeze([...mirror.damaged])
+    return Object.freeze({ id, metadata, rows, head, erasable, ...(damaged.length > 0 && { damaged }) })
   }, 'exportSession')
 
 export function* rowsOf(mirror: Mirror): Generator<TimedExport> {

@@ -18,7 +18,7 @@ import { sealedOf, sessionOf } from './handle.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
 import { lookAtLease } from '../record/cut-off.ts'
 import { addTimes, emptyMirror } from '../record/mirror.ts'
-import { readMirror, readReadable } from '../record/read.ts'
+import { readReadable, readUnread } from '../record/read.ts'
 import { messageRows } from '../record/rows.ts'
 import type { Appendable, ReadonlySession, SealedSession, Session } from '../session.ts'
 import { changedBefore, otherRows } from '../writing/writer.ts'
@@ -105,8 +105,12 @@ export const createSession = (store: Store, options: SessionOptions = {}): Task<
  *
  * It repairs nothing. If the last turn was interrupted, append the messages that `session.interrupted()` gives.
  *
- * Cost    O(messages), at most twice that of `JSON.parse` (bench: sessions). It compares every row with the
- *         head, and not with an earlier head: `verifySession` does
+ * Every row is compared with the head, and the last 128 messages are parsed. The other messages are parsed when they
+ * are read. If the text of one of them is no message, which another program must have written, that read throws a
+ * FaultError of `DamagedLog`.
+ *
+ * Cost    O(rows): a digest of each (bench: open). It compares them with the head, and not with an earlier head:
+ *         `verifySession` does
  *
  * @param store the store that keeps it
  * @param id the id of the session
@@ -120,7 +124,7 @@ export const openSession = (store: Store, id: string, options: OpenOptions = {})
   const { redact } = optionsOf('openSession', options, knownOfOpen)
   const redactor = redactorFor(redact)
   return sessionTask(async () => {
-    const opened = await readMirror(store, id, redactor)
+    const opened = await readUnread(store, id, redactor)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
     const looked = await lookAtLease(store, mirror)

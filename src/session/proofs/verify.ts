@@ -4,7 +4,7 @@ import { isLeft, optionsOf, right } from '../../json/index.ts'
 import { createHistory } from '../../history/index.ts'
 import type { BlockId } from '../../proof/kit.ts'
 import type { Message } from '../../message/index.ts'
-import { attachedTo, takeMessage } from '../../entry/kit.ts'
+import { attachedTo, mayAttach, takeMessage } from '../../entry/kit.ts'
 import { verifyLog, type Head, type InspectRows, type LogFault, type Store, type StoredRow } from '../../store/index.ts'
 import { isEncrypted, ledgerId, readEncrypted, undoneErasures, undoneText } from '../../store/kit.ts'
 import { callCallback, fail, need, untilFault, type CallbackThrew, type Steps, type Task } from '../../task/index.ts'
@@ -39,7 +39,8 @@ export interface VerifiedSession extends SessionInfo {
 }
 
 /**
- * Read a whole session, and check every row and block against the Merkle tree.
+ * Read a whole session, and check every row and block against the Merkle tree. The text of a message is hashed as it is
+ * stored. It is parsed only if it may name blocks.
  *
  * Without a head from elsewhere, someone who can write to the store can replace the whole record by another valid one.
  * With a head, a change of any row that it covers is found.
@@ -112,19 +113,19 @@ const inspector = (
     let damage: Damage | undefined
     for (const row of good) {
       const note = row.kind === 'note' ? noteOf(row.body) : undefined
-      const reason =
-        row.kind === 'entry'
-          ? takeMessage(history, row.entry, blocks)
-          : note !== undefined && isLeft(note)
-            ? note.left
-            : undefined
+      const reads = row.kind === 'entry' && (row.entry.blocks.length > 0 || mayAttach(row.entry.text))
+      const reason = reads
+        ? takeMessage(history, row.entry, blocks)
+        : note !== undefined && isLeft(note)
+          ? note.left
+          : undefined
       if (sealed || reason !== undefined) {
         damage = { _tag: 'DamagedLog', id, position: row.position, reason: reason ?? 'the row stands behind the seal' }
         break
       }
       sealed = note !== undefined && !isLeft(note) && note.right.type === 'seal'
       if (note !== undefined && !isLeft(note)) for (const block of recordedBlocks(note.right)) named.add(block)
-      if (row.kind === 'entry')
+      if (reads)
         for (const block of attachedTo(history.view().at(-1) as Message))
           if (!attachments.has(block)) attachments.set(block, row.position)
     }

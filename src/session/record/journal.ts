@@ -82,6 +82,7 @@ export const openStepsIn = ({ journal, notes, noteRows, history }: Log): readonl
     const index = journal.notes
     takeNote(journal.open, noted.at(index) as Note, (noteRows[index] as number) - index)
   }
+  if (journal.open.size === 0) journal.messages = said.length // there is nothing to close: no message needs to be read
   for (; journal.messages < said.length; journal.messages++) {
     const step = stepNamed(said.at(journal.messages) as Message)
     if (step !== undefined) journal.open.delete(step)

@@ -10,7 +10,7 @@ import { noteFaultText } from '../../notes/fault.ts'
 import { emptyFold, type JournalFold } from './journal.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Redactor } from '../../redact/index.ts'
-import { againstStub, readRow, takeRow, type DecodedRow } from '../../entry/kit.ts'
+import { againstStub, readRow, takeRow, UnreadRows, type DecodedRow } from '../../entry/kit.ts'
 import {
   grow,
   verifyLog,
@@ -23,6 +23,8 @@ import {
   type VerifyFault,
 } from '../../store/index.ts'
 import { headOf, rangeAt, readEncrypted, rowLeaf, withoutKeys } from '../../store/kit.ts'
+import { FaultError } from '../../task/index.ts'
+import { sessionFaultText } from '../fault.ts'
 
 /** A row of the log that is not what was appended. */
 export interface DamagedRow {
@@ -94,7 +96,7 @@ export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirr
 })
 
 /** How many messages stand before a row. Cost: O(log notes). */
-export const messagesBefore = ({ noteRows }: Mirror, row: number): number => {
+export const messagesBefore = ({ noteRows }: Pick<Mirror, 'noteRows'>, row: number): number => {
   let low = 0
   let high = noteRows.length
   while (low < high) {
@@ -106,9 +108,12 @@ export const messagesBefore = ({ noteRows }: Mirror, row: number): number => {
 }
 
 /** The place of a message in the log, or the end of the known log. Cost: O(log notes · log messages). */
-export const rowOf = (mirror: Mirror, position: number): number => {
+export const rowOf = (mirror: Pick<Mirror, 'noteRows' | 'range'>, position: number): number =>
+  rowUpTo(mirror, position, mirror.range.size)
+
+const rowUpTo = (mirror: Pick<Mirror, 'noteRows'>, position: number, end: number): number => {
   let low = position
-  let high = mirror.range.size
+  let high = end
   while (low < high) {
     const middle = (low + high) >> 1
     if (messagesBefore(mirror, middle + 1) > position) high = middle
@@ -138,21 +143,45 @@ export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<Veri
   return readUpTo(store, mirror, found.right)
 }
 
-/** Read the rows of a log that follow those of the mirror. */
-export const readUpTo = async (store: Store, mirror: Mirror, log: LogInfo): Promise<Either<LogFault, LogInfo>> => {
+/**
+ * Read the rows of a log that follow those of the mirror.
+ *
+ * @param unread takes the messages, if they need not be parsed before they are read
+ */
+export const readUpTo = async (
+  store: Store,
+  mirror: Mirror,
+  log: LogInfo,
+  unread?: UnreadRows,
+): Promise<Either<LogFault, LogInfo>> => {
   const { id, head } = log
   if (head.size === mirror.head.size && head.root === mirror.head.root) return right(log)
   let { range } = mirror
   for (let from = mirror.head.size; from < head.size; from += piece) {
-    const read = await readPiece(store, mirror, range, Math.min(from + piece, head.size))
+    const read = await readPiece(store, mirror, range, Math.min(from + piece, head.size), unread)
     if (isLeft(read)) return read
     range = read.right
   }
   if (headOf(range, store.hash).root !== head.root) return left(await damageIn(store, id, head))
   mirror.range = range
   mirror.head = head
-  return right(log)
+  const bad = unread && UnreadRows.end(unread)
+  return bad === undefined ? right(log) : left(damagedMessage(mirror, bad.position, bad.reason))
 }
+
+/** Messages that are not parsed before they are read. A read throws what is wrong with one. */
+export const unreadRows = ({ id, history, noteRows }: Mirror): UnreadRows =>
+  new UnreadRows(history, (position, reason) => {
+    const fault = damagedMessage({ id, noteRows }, position, reason) // of the mirror no more: a view keeps this
+    return new FaultError(fault, sessionFaultText(fault))
+  })
+
+const damagedMessage = (mirror: Pick<Mirror, 'id' | 'noteRows'>, position: number, reason: string): Damage => ({
+  _tag: 'DamagedLog',
+  id: mirror.id,
+  position: rowUpTo(mirror, position, position + mirror.noteRows.length),
+  reason,
+})
 
 /** The first row that is not what was appended. */
 const damageIn = async (store: Store, id: string, { size }: Head): Promise<LogFault> => {
@@ -200,13 +229,14 @@ const readPiece = async (
   mirror: Mirror,
   range: CompactRange,
   to: number,
+  unread: UnreadRows | undefined,
 ): Promise<Either<LogFault, CompactRange>> => {
   const from = range.size
   const rows = await store.read(mirror.id, { from, to })()
   if (isLeft(rows)) return rows
   if (rows.right.length !== to - from)
     return left({ _tag: 'DamagedLog', id: mirror.id, position: from + rows.right.length, reason: 'rows are missing' })
-  const leaves = await takeRows(store, mirror, from, rows.right)
+  const leaves = await takeRows(store, mirror, from, rows.right, unread)
   return isLeft(leaves) ? leaves : right(grow(range, leaves.right, store.hash).range)
 }
 
@@ -216,6 +246,7 @@ export const takeRows = async (
   mirror: Mirror,
   from: number,
   rows: readonly StoredRow[],
+  unread?: UnreadRows,
 ): Promise<Either<LogFault, readonly Uint8Array[]>> => {
   const { id } = mirror
   const { hash } = store
@@ -230,7 +261,9 @@ export const takeRows = async (
     const leaf =
       read.kind === 'note'
         ? takeNote(mirror, position, rows[index] as StoredRow, hash)
-        : takeRow(mirror.history, read.entry, blocks.right, hash)
+        : unread === undefined
+          ? takeRow(mirror.history, read.entry, blocks.right, hash)
+          : UnreadRows.take(unread, read.entry, blocks.right, hash)
     if (isLeft(leaf)) return left({ _tag: 'DamagedLog', id, position, reason: leaf.left })
     leaves[index] = leaf.right
   }

@@ -4,11 +4,12 @@ import { isLeft, left, right } from '../../json/index.ts'
 import type { LogFault, LogInfo, Store } from '../../store/index.ts'
 import { encryptionOf, ownKeyOf, withoutKeys } from '../../store/kit.ts'
 import { need, type Steps } from '../../task/index.ts'
+import type { UnreadRows } from '../../entry/kit.ts'
 import type { Redactor } from '../../redact/index.ts'
 import type { ReadSessionFault } from '../fault.ts'
 import { sessionInfo, type SessionInfo } from './metadata.ts'
 import { readDamaged } from './damaged.ts'
-import { emptyMirror, readUpTo, type Mirror } from './mirror.ts'
+import { emptyMirror, readUpTo, unreadRows, type Mirror } from './mirror.ts'
 
 /** The log with this id; undefined if there is none. */
 export async function* findLog(store: Store, id: string): Steps<LogFault, LogInfo | undefined> {
@@ -36,12 +37,26 @@ export const readReadable = async (store: Store, id: string): Promise<Either<Rea
   return isLeft(read) ? read : right({ mirror, log: log.right, info: info.right })
 }
 
-/** A session as it is stored. */
-export const readMirror = async (
+/** A session as it is stored, with all its messages read. */
+export const readMirror = (store: Store, id: string): Promise<Either<ReadSessionFault, ReadRecord>> =>
+  mirrorOf(store, emptyMirror(store, id))
+
+/** A session as it is stored. Most messages of a long one are text until they are read. */
+export const readUnread = (
   store: Store,
   id: string,
-  redactor?: Redactor,
+  redactor: Redactor | undefined,
 ): Promise<Either<ReadSessionFault, ReadRecord>> => {
+  const mirror = emptyMirror(store, id, redactor)
+  return mirrorOf(store, mirror, unreadRows(mirror))
+}
+
+const mirrorOf = async (
+  store: Store,
+  mirror: Mirror,
+  unread?: UnreadRows,
+): Promise<Either<ReadSessionFault, ReadRecord>> => {
+  const { id } = mirror
   const log = await store.info(id)()
   if (isLeft(log)) return log
   const info = sessionInfo(log.right)
@@ -51,8 +66,7 @@ export const readMirror = async (
   const hidden = encryptionOf(log.right)?.keys.at(-1)
   const key = hidden && (await store.encryption?.keyFor(hidden, id, store.scope)())
   if (key && isLeft(key)) return key
-  const mirror = emptyMirror(store, id, redactor)
-  const read = await readUpTo(store, mirror, log.right)
+  const read = await readUpTo(store, mirror, log.right, unread)
   return isLeft(read)
     ? left(sharedFault(read.left, info.right, log.right))
     : right({ mirror, log: log.right, info: info.right })

@@ -23,6 +23,7 @@ import {
   type Cursor,
   type StoreDriver,
 } from '../port/driver.ts'
+import { compareIds } from '../port/id.ts'
 import type { Erased, RowPlace, Sharing, TextPlaces } from '../port/erasing.ts'
 import { byteFinderOf, finderOf } from '../port/find-texts.ts'
 import { storeOf } from '../rules/handle.ts'
@@ -113,9 +114,10 @@ interface HeldBlock {
 interface Scope {
   readonly memory: Memory
   readonly logs: Map<string, Log>
-  /** The logs in the order of their creation and of their last use, as of the last list; since then `changed`, or not. */
+  /** The logs in each order, the last first, as of the last list in it. */
   readonly listed: Record<CheckedQuery['by'], Log[]>
-  changed: boolean
+  /** The orders that something has changed in since. */
+  readonly changed: Record<CheckedQuery['by'], boolean>
   readonly blocks: Map<BlockId, HeldBlock>
 }
 
@@ -194,8 +196,8 @@ export const memoryDriver = ({
 const scopeOf = (memory: Memory, name: string): Scope => {
   const found = memory.scopes.get(name)
   if (found !== undefined) return found
-  const listed = { created: [], appended: [] }
-  const fresh: Scope = { memory, logs: new OwnMap(), listed, changed: false, blocks: new OwnMap() }
+  const listed = { created: [], appended: [], entries: [], id: [] }
+  const fresh: Scope = { memory, logs: new OwnMap(), listed, changed: all(false), blocks: new OwnMap() }
   memory.scopes.set(name, fresh)
   return fresh
 }
@@ -214,9 +216,8 @@ const start = (
   const order = ++memory.created
   const log: Log = { order, segment, operations: new OwnMap(), info, range, lease: undefined, state: undefined }
   logs.set(id, log)
-  listed.created.push(log)
-  listed.appended.push(log)
-  scope.changed = true
+  for (const by of orders) listed[by].push(log)
+  Object.assign(scope.changed, all(true))
   return log
 }
 
@@ -251,7 +252,7 @@ const update = (log: Log, given: CheckedUpdate, now: () => number): Either<Store
 
 const remove = ({ info, segment }: Log, scope: Scope): void => {
   scope.logs.delete(info.id)
-  scope.changed = true
+  Object.assign(scope.changed, all(true))
   segment.orphan = true
   release(segment, scope.blocks)
 }
@@ -321,17 +322,14 @@ const rowsOf = (log: Log, range: RowRange): readonly StoredRow[] => {
 
 /** Cost: O(page), and O(logs) for the first page after a change: what is nearly in order is brought into it. */
 const page = (scope: Scope, { limit, after, where, by }: CheckedQuery): LogPage => {
-  if (scope.changed) {
-    const { listed } = scope
-    for (const order of ['created', 'appended'] as const)
-      listed[order] = listed[order].filter(({ segment }) => !segment.orphan)
-    listed.appended.sort((one, other) => one.info.appended - other.info.appended || one.order - other.order)
-    scope.changed = false
+  if (scope.changed[by]) {
+    scope.listed[by] = scope.listed[by].filter(({ segment }) => !segment.orphan).sort(compare[by])
+    scope.changed[by] = false
   }
   const logs = scope.listed[by]
   const infos: LogInfo[] = []
   let last: Log | undefined
-  for (let index = (after === undefined ? logs.length : countBehind(logs, after)) - 1; index >= 0; index--) {
+  for (let index = (after === undefined ? logs.length : countBehind(logs, by, after)) - 1; index >= 0; index--) {
     const log = logs[index] as Log
     if (!matches(log.info.meta, where)) continue
     if (last !== undefined && infos.length === limit)
@@ -342,20 +340,34 @@ const page = (scope: Scope, { limit, after, where, by }: CheckedQuery): LogPage 
   return Object.freeze({ logs: Object.freeze(infos) })
 }
 
-const cursorOf = ({ order, info }: Log, by: CheckedQuery['by']): Cursor => ({
-  appended: by === 'appended' ? info.appended : undefined,
-  key: order,
+type Order = CheckedQuery['by']
+type Compare = (one: Pick<Log, 'order' | 'info'>, other: Pick<Log, 'order' | 'info'>) => number
+
+/** The last of a list is its first in these. */
+const compare: Readonly<Record<Order, Compare>> = {
+  created: (one, other) => one.order - other.order,
+  appended: (one, other) => one.info.appended - other.info.appended || one.order - other.order,
+  entries: (one, other) => one.info.entries - other.info.entries || one.order - other.order,
+  id: (one, other) => compareIds(other.info.id, one.info.id),
+}
+const orders = Object.keys(compare) as readonly Order[]
+const all = (changed: boolean): Record<Order, boolean> => ({
+  created: changed,
+  appended: changed,
+  entries: changed,
+  id: changed,
 })
 
-const isBehind = ({ order, info }: Log, { appended = info.appended, key }: Cursor): boolean =>
-  info.appended < appended || (info.appended === appended && order < key)
+const cursorOf = ({ order, info }: Log, by: Order): Cursor =>
+  by === 'id' ? { value: info.id, key: 0 } : { value: by === 'created' ? undefined : info[by], key: order }
 
 /** How many logs of a list are behind a cursor: they are its first. */
-const countBehind = (logs: readonly Log[], after: Cursor): number => {
+const countBehind = (logs: readonly Log[], by: Order, { value, key }: Cursor): number => {
+  const cursor = { order: key, info: { [by]: value } as unknown as LogInfo } // what `compare` reads of it
   let [low, high] = [0, logs.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if (isBehind(logs[middle] as Log, after)) low = middle + 1
+    if (compare[by](logs[middle] as Log, cursor) < 0) low = middle + 1
     else high = middle
   }
   return low
@@ -402,7 +414,7 @@ const take = (log: Log, append: CheckedAppend, scope: Scope): Appended => {
   const { created } = log.info
   const appended = grown.rows.length === 0 ? log.info.appended : grown.appended
   log.info = logInfo({ ...log.info, head: grown.head, entries: grown.entries, appended: appended ?? created })
-  scope.changed = true
+  scope.changed.appended = scope.changed.entries = true
   return grown.answer
 }
 

@@ -67,9 +67,9 @@ export interface Block {
 
 /** The log after which a page of a list starts. Drivers return it as `next`, by `cursorText`. */
 export interface Cursor {
-  /** The time of its last append; only if that is the order. */
-  readonly appended: number | undefined
-  /** Its number in the order of creation. */
+  /** What it is listed by: the time of its last append, the number of its entries, or its id; undefined in the order of creation. */
+  readonly value: number | string | undefined
+  /** Its number in the order of creation; 0 in the order of ids. */
   readonly key: number
 }
 
@@ -80,8 +80,8 @@ export interface CheckedQuery extends Required<Pick<ListQuery, 'limit' | 'where'
 }
 
 /** A cursor as the `next` of a page. */
-export const cursorText = ({ appended, key }: Cursor): string =>
-  appended === undefined ? `${key}` : `${appended}.${key}`
+export const cursorText = ({ value, key }: Cursor): string =>
+  typeof value === 'string' ? value : value === undefined ? `${key}` : `${value}.${key}`
 
 /**
  * The interface that an adapter implements: the calls of a {@link Store}, which documents what they do and answer, each with the

@@ -33,6 +33,13 @@ export const againstId = (id: unknown): string | undefined => {
   return undefined
 }
 
+/** Compare ids by their bytes of UTF-8: the order of their characters, which is not that of a string's units. */
+export const compareIds = (one: string, other: string): number => {
+  let at = 0
+  while (at < one.length && one.charCodeAt(at) === other.charCodeAt(at)) at += 1
+  return (one.codePointAt(at) ?? -1) - (other.codePointAt(at) ?? -1)
+}
+
 /** How many bytes of UTF-8 a text is. Counted, so that a sandbox without encoders can check ids. */
 const utf8Length = (text: string): number => {
   let length = 0

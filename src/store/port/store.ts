@@ -166,14 +166,15 @@ export interface ListQuery {
    */
   readonly where?: Where
   /**
-   * The order: newest first by `created`, or by the last append (`appended`). With `appended`, a log that grows between
-   * two pages moves to the front, and later pages don't have it. Default: `created`.
+   * The order: newest first by `created`, or by the last append (`appended`); by the number of `entries`, the most first; or
+   * by `id`, in the order of their bytes. With `appended` and `entries`, a log that grows between two pages moves towards the
+   * front, and later pages may not have it. Default: `created`.
    *
    * Cost    O(page), by an index, if `where` leaves most logs. With `appended`, the logs of the same moment (a tenth of a
-   *         second on SQLite, a second on PostgreSQL) are sorted for each page. In memory, O(logs) for the first page after
-   *         a change
+   *         second on SQLite, a second on PostgreSQL) are sorted for each page; with `entries`, those of about the same
+   *         number (a quarter). In memory, O(logs) for the first page after a change
    */
-  readonly by?: 'created' | 'appended'
+  readonly by?: 'created' | 'appended' | 'entries' | 'id'
 }
 
 /** A log that can't be read. */
@@ -186,7 +187,7 @@ export interface DamagedEntry {
 
 /** One page of a list of logs. */
 export interface LogPage {
-  /** The logs, newest first in the order of the query. */
+  /** The logs, in the order of the query. */
   readonly logs: readonly LogInfo[]
   /** Logs with unreadable metadata, whatever `where` asks for. Remove or repair them. Absent if there are none. */
   readonly damaged?: readonly DamagedEntry[]
@@ -361,7 +362,7 @@ export interface Store extends BlockStore {
    */
   readonly identities: (id: string) => Task<LogFault, readonly LogIdentity[]>
   /**
-   * List the logs of this scope, page by page, newest first.
+   * List the logs of this scope, page by page.
    *
    * @param query a filter, the order, the size of a page, and the cursor. Default: the first 100, by creation
    * @returns one page

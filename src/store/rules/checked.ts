@@ -7,7 +7,7 @@ import type { Block, CheckedAppend, CheckedQuery, Cursor } from '../port/driver.
 import type { StoreFault } from '../fault.ts'
 import { claimIn } from '../port/lease.ts'
 import { takeHashed } from '../port/hashed-block.ts'
-import { invalidId } from '../port/id.ts'
+import { againstId, invalidId } from '../port/id.ts'
 import { planOf } from '../port/plan.ts'
 import type { Append, ListQuery, Where } from '../port/store.ts'
 
@@ -27,10 +27,11 @@ export const checkQuery = ({
 }
 
 const cursorIn = (text: string, by: CheckedQuery['by']): Cursor | undefined => {
-  const [, appended, key] = /^(?:(-?\d{1,16})\.)?(\d{1,15})$/.exec(text) ?? []
-  return key === undefined || (appended === undefined) !== (by === 'created')
+  if (by === 'id') return againstId(text) === undefined ? { value: text, key: 0 } : undefined
+  const [, value, key] = /^(?:(-?\d{1,16})\.)?(\d{1,15})$/.exec(text) ?? []
+  return key === undefined || (value === undefined) !== (by === 'created')
     ? undefined
-    : { appended: appended === undefined ? undefined : Number(appended), key: Number(key) }
+    : { value: value === undefined ? undefined : Number(value), key: Number(key) }
 }
 
 /** A copy of `where`, without members that are `undefined`: they would match every log. */

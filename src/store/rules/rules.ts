@@ -112,7 +112,8 @@ export const isPlanFor = (plan: Plan | undefined, { head, peaks }: Omit<Grounds,
   plan !== undefined && sameHead(plan.expected, head) && samePeaks(plan.before.peaks, peaks)
 
 const samePeaks = (one: readonly Uint8Array[], other: readonly Uint8Array[]): boolean =>
-  one.length === other.length && one.every((peak, index) => equalBytes(peak, other[index] as Uint8Array))
+  one.length === other.length &&
+  one.every((peak, index) => peak === other[index] || equalBytes(peak, other[index] as Uint8Array))
 
 /** How many rows the log had when its head was `expected`, if it ever was. Undefined: it never was. */
 export const olderSize = (expected: Head, actual: Head): number | undefined => {

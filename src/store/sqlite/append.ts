@@ -21,7 +21,7 @@ import type { Appended, LogInfo } from '../port/store.ts'
 import { rangeOf } from '../port/tree.ts'
 import type { Blocks } from './blocks.ts'
 import type { Leases } from './leases.ts'
-import { headIn, headIsSound, headSum, joinPeaks, split, usedAt, type LogRow, type RawLog } from './log.ts'
+import { headIn, headIsSound, headSum, joinPeaks, sizedAt, split, usedAt, type LogRow, type RawLog } from './log.ts'
 import type { Logs } from './logs.ts'
 import { preparedAll } from './prepared.ts'
 import type { Rows } from './rows.ts'
@@ -86,7 +86,9 @@ export class Appender {
       const at = (size: number): CompactRange => rows.rangeAt(log.segment, size)
       return left(refusal(log.id, expected, head, this.#hash, at, ({ from, to }) => rows.read(log.segment, from, to)))
     }
-    const peaks = split(log.peaks)
+    const planned = given.plan?.before.peaks
+    const peaks =
+      planned !== undefined && Buffer.compare(log.peaks, joinPeaks(planned)) === 0 ? planned : split(log.peaks)
     if (!isPlanFor(given.plan, { head, peaks })) rangeOf(head, peaks, this.#hash)
     const key = scopes.keyOf(scope)
     const problem = this.#lacking(key, given)
@@ -142,9 +144,11 @@ export class Appender {
     const appended = grown.rows.length === 0 ? log.appended : (grown.appended ?? null)
     const sum = headSum({ ...log, size, entries, peaks, root, appended })
     this.#sql.grow().run(size, entries, peaks, root, appended, sum, log.key)
-    // Its place in the index of lists is changed only if it is another: that writes two pages more.
+    // Its place in an index of lists is changed only if it is another: that writes two pages more.
     const used = grown.appended === undefined ? undefined : usedAt(grown.appended)
     if (used !== undefined && raw['used'] !== BigInt(used)) this.#sql.move().run(used, log.key)
+    const sized = sizedAt(entries)
+    if (raw['sized'] !== BigInt(sized)) this.#sql.resize().run(sized, log.key)
     if (operation === undefined) return
     const mark = sumOf(log.key, operation, log.size, size, root)
     this.#sql.addOperation().run(log.key, operation, log.size, size, root, mark)
@@ -155,6 +159,7 @@ const statements = (db: DatabaseSync) =>
   preparedAll(db, {
     grow: 'update log set size = ?, entries = ?, peaks = ?, root = ?, appended = ?, sum = ? where key = ?',
     move: 'update log set used = ? where key = ?',
+    resize: 'update log set sized = ? where key = ?',
     operation: 'select base, size, root, sum from operation where log = ? and id = ?',
     addOperation: 'insert into operation (log, id, base, size, root, sum) values (?, ?, ?, ?, ?, ?)',
   })

@@ -4,21 +4,21 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
 import type { Block } from '../port/driver.ts'
+import { unpack, type Packed } from './packed.ts'
 import { preparedAll } from './prepared.ts'
 import { sumOf } from './sum.ts'
 
 export class Blocks {
   readonly #key: StatementSync
-  readonly #bytes: StatementSync
-  readonly #holds: StatementSync
+  readonly #content: StatementSync
   readonly #sql: ReturnType<typeof statements>
 
   constructor(db: DatabaseSync) {
     this.#key = db.prepare('select key from block where scope = ? and id = ?')
-    this.#bytes = db.prepare(
-      'select bytes from content where block = (select key from block where scope = ? and id = ?)',
+    this.#content = db.prepare(
+      'select bytes, size from content where block = (select key from block where scope = ? and id = ?)',
     )
-    this.#holds = db.prepare('select 1 from content where block = ? and bytes = ?')
+    this.#content.setReadBigInts(true) // a damaged size may be too large for a number
     this.#sql = statements(db)
   }
 
@@ -32,7 +32,8 @@ export class Blocks {
       if (key === undefined)
         this.#sql.content().run(this.#sql.insert().run(scope, digest, kept, sum).lastInsertRowid, bytes)
       else {
-        if (this.#holds.get(key, bytes) === undefined) this.#sql.content().run(key, bytes)
+        const held = this.get(scope, [id]).get(id)
+        if (held === undefined || Buffer.compare(held, bytes) !== 0) this.#sql.content().run(key, bytes)
         if (keep) this.#sql.keep().run(sum, key)
       }
     }
@@ -54,8 +55,8 @@ export class Blocks {
   get(scope: number, ids: readonly BlockId[]): ReadonlyMap<BlockId, Uint8Array> {
     const found = new Map<BlockId, Uint8Array>()
     for (const id of ids) {
-      const row = this.#bytes.get(scope, binary(id)) as { readonly bytes: Uint8Array } | undefined
-      if (row !== undefined) found.set(id, row.bytes)
+      const row = this.#content.get(scope, binary(id)) as Packed | undefined
+      if (row !== undefined) found.set(id, unpack(row))
     }
     return found
   }

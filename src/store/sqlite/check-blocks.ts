@@ -1,10 +1,11 @@
 /** Blocks, their bytes, and the rows that reference them. */
 import { equalBytes } from '../../proof/kit.ts'
 import { findingsOf, type Facts, type Finding, type Raw } from './check-facts.ts'
+import { unpack } from './packed.ts'
 import { fits } from './sum.ts'
 
 export function* checkBlocks(facts: Facts): Generator<Finding | undefined> {
-  const read = facts.db.prepare(`select key, scope, id, uses, kept, block.sum, bytes,
+  const read = facts.db.prepare(`select key, scope, id, uses, kept, block.sum, bytes, size,
       (select count(*) from mention where mention.block = block.key) as mentions
     from block left join content on content.block = block.key where block.key = ?`)
   read.setReadBigInts(true)
@@ -12,9 +13,9 @@ export function* checkBlocks(facts: Facts): Generator<Finding | undefined> {
     yield undefined
     const raw = read.get(next as bigint) as Raw | undefined
     if (raw === undefined) continue // it was removed meanwhile
-    const { key, scope, id, uses, kept, sum, bytes, mentions } = raw
+    const { key, scope, id, uses, kept, sum, bytes, size, mentions } = raw
     const where = id instanceof Uint8Array ? Buffer.from(id).toString('hex') : String(key)
-    const digest = bytes instanceof Uint8Array ? facts.hash(bytes) : undefined
+    const digest = bytes instanceof Uint8Array ? facts.hash(unpack({ bytes, size: size as bigint | null })) : undefined
     const sumWith = (own: unknown, stays: unknown): boolean =>
       own instanceof Uint8Array && typeof stays === 'bigint' && fits(sum, scope as bigint, own, stays)
     if (!facts.scopes.has(Number(scope))) yield findingsOf('block', where, 'its scope is missing')

@@ -62,7 +62,7 @@ export class Facts {
   constructor(db: DatabaseSync, hash: Hash) {
     this.db = db
     this.hash = hash
-    this.rows = new Rows(db, () => false)
+    this.rows = new Rows(db, undefined)
   }
 
   logName({ scope, id }: Pick<LogRow, 'scope' | 'id'>): string {

@@ -12,7 +12,18 @@ import {
   type SegmentRows,
 } from './check-facts.ts'
 import { rowsOf } from './check-rows.ts'
-import { headIsSound, headSum, infoIn, logIn, metaIsSound, selectLog, usedAt, type LogRow, type RawLog } from './log.ts'
+import {
+  headIsSound,
+  headSum,
+  infoIn,
+  logIn,
+  metaIsSound,
+  selectLog,
+  sizedAt,
+  usedAt,
+  type LogRow,
+  type RawLog,
+} from './log.ts'
 import { fits } from './sum.ts'
 
 export function* checkScopes(facts: Facts): Generator<Finding | undefined> {
@@ -44,6 +55,11 @@ export function* checkLogs(facts: Facts): Generator<Finding | undefined> {
         yield findingsOf('log', facts.logName(log), 'it is not listed at the time of its last use', () => {
           facts.db.prepare('update log set used = ? where key = ?').run(usedAt(info.appended), log.key)
           return 'it was listed at the time of its last row'
+        })
+      else if (headIsSound(raw, log) && raw['sized'] !== BigInt(sizedAt(log.entries)))
+        yield findingsOf('log', facts.logName(log), 'it is not listed by the number of its entries', () => {
+          facts.db.prepare('update log set sized = ? where key = ?').run(sizedAt(log.entries), log.key)
+          return 'it was listed by the number of its entries'
         })
     } catch (error) {
       if (!(error instanceof Damaged)) throw error

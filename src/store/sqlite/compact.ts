@@ -1,4 +1,4 @@
-/** Giving the room back that a store file does not need any more: what was removed, and what its write-ahead log has. */
+/** Giving the room back that a store file does not need any more: what was removed, what can be compressed, and what its write-ahead log has. */
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isLeft, left, optionsOf, right } from '../../json/index.ts'
@@ -6,7 +6,8 @@ import type { Task } from '../../task/index.ts'
 import { storeTask, type StoreFault } from '../fault.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
 import { readersOf } from './long-reads.ts'
-import { openDatabase, patiently } from './open.ts'
+import { openDatabase, patiently, rollBack } from './open.ts'
+import { packBlocks } from './packed.ts'
 
 /** The file to compact. */
 export interface CompactOptions {
@@ -30,10 +31,12 @@ export interface Compacted {
 }
 
 /**
- * Rewrite a store file without the room that removed logs have left, and empty its write-ahead log. Other processes may read
- * meanwhile; those that write wait.
+ * Rewrite a store file without the room that removed logs have left, compress long texts and other blocks with zstd, and empty
+ * its write-ahead log. Other processes may read meanwhile; those that write wait. Blocks that are stored later are compressed
+ * by the next compaction.
  *
- * Cost    O(file), in this thread; as much room again on the disk while it lasts
+ * Cost    O(file), in this thread; as much room again on the disk while it lasts. Reading a compressed block costs two to
+ *         three times its hash
  *
  * @param options the file
  * @returns its sizes; or `NoStore`, `Busy`, `Full`, `ReadOnly`
@@ -49,6 +52,18 @@ export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compact
       if (reading !== undefined) return left(reading.reason ?? { _tag: 'ReadOnly', path })
       const sizes = (): number => sizeOf(path) + sizeOf(`${path}-wal`)
       const before = sizes()
+      await packBlocks(db, (work) =>
+        patiently(wait, () => {
+          db.exec('begin immediate')
+          try {
+            const done = work()
+            db.exec('commit')
+            return done
+          } finally {
+            rollBack(db)
+          }
+        }),
+      )
       await patiently(wait, () => db.exec('vacuum'))
       const emptied = db.prepare('pragma wal_checkpoint(truncate)').get() as { readonly busy: number }
       const readers = emptied.busy === 0 ? undefined : (readersOf(`${path}-wal`) ?? [])

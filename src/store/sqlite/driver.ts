@@ -21,7 +21,7 @@ import type { Writer } from './writer.ts'
 
 export const sqliteDriver = (db: DatabaseSync, writer: Writer, hash: Hash, now: () => number): StoreDriver => {
   const scopes = new Scopes(db, writer)
-  const rows = new Rows(db, () => writer.writing)
+  const rows = new Rows(db, writer)
   const logs = new Logs(db, scopes, rows, hash, now)
   const blocks = new Blocks(db)
   const leases = new Leases(db, writer, (scope, id, work) => logs.on(scope, id, work))

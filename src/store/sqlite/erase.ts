@@ -20,6 +20,7 @@ import type { Appender } from './append.ts'
 import type { Leases } from './leases.ts'
 import { headIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
+import { unpack, type Packed } from './packed.ts'
 import { preparedAll } from './prepared.ts'
 import { Needles } from './needles.ts'
 import { residueIn } from './residue.ts'
@@ -55,11 +56,10 @@ interface FoundRow {
 }
 
 /** A block, and what it has. */
-interface Content {
+interface Content extends Packed {
   readonly block: number
   readonly id: Uint8Array
   readonly kept: number
-  readonly bytes: Uint8Array
 }
 
 export class Eraser {
@@ -104,8 +104,8 @@ export class Eraser {
     else
       for (const row of this.#sql.all().iterate(key) as unknown as Iterable<FoundRow & { readonly body: string }>)
         if (isIn(row.body)) add(row)
-    for (const { block, id, kept, bytes } of this.#sql.contents().iterate(key) as unknown as Iterable<Content>) {
-      if (!isInBytes(bytes)) continue
+    for (const { block, id, kept, ...content } of this.#sql.contents().iterate(key) as unknown as Iterable<Content>) {
+      if (!isInBytes(unpack(content))) continue
       if (kept === 1) blocks.push(Buffer.from(id).toString('hex') as BlockId) // it was stored as one
       for (const row of this.#sql.naming().all(block) as unknown as readonly FoundRow[]) add(row)
     }
@@ -165,10 +165,10 @@ export class Eraser {
     for (const { segment, row, leaf, stub } of places) {
       const { position } = row
       needles.addRow(row, stub)
-      for (const { bytes } of this.#sql.bytes().all(segment, position) as unknown as readonly {
-        readonly bytes: Uint8Array
-      }[])
-        needles.addBytes(bytes)
+      for (const content of this.#sql.bytes().all(segment, position) as unknown as readonly Packed[]) {
+        needles.addBytes(content.bytes)
+        if (content.size !== null) needles.addBytes(unpack(content)) // as it was before it was compressed
+      }
       if (forgetRow(this.#db, segment, position)) needles.addUnknown()
       rows.erase(segment, position, stub, leaf)
       for (const key of sweeper.forgetBlocks(segment, position)) touched.add(key)
@@ -247,7 +247,7 @@ const statements = (db: DatabaseSync) =>
     unmark: 'delete from residue',
     block: 'select id, uses, kept from block where key = ?',
     bytes:
-      'select content.bytes from mention join content on content.block = mention.block where mention.row = (? << 32) + ?',
+      'select content.bytes, content.size from mention join content on content.block = mention.block where mention.row = (? << 32) + ?',
     sharer: `select log.id from log where segment in (with recursive kin (key) as
         (select ? union select segment.key from segment join kin on segment.parent = kin.key where segment.base > ?) select key from kin)
         order by log.key`,
@@ -258,7 +258,7 @@ const statements = (db: DatabaseSync) =>
         from row join segment on segment.key = row.id >> 32 left join log on log.segment = segment.key
         where segment.scope = ? and row.erased is not null order by row.id`,
     contents:
-      'select block.key as block, block.id, block.kept, content.bytes from block join content on content.block = block.key where block.scope = ?',
+      'select block.key as block, block.id, block.kept, content.bytes, content.size from block join content on content.block = block.key where block.scope = ?',
     naming: `select log.id as log, mention.row >> 32 as segment, mention.row & 4294967295 as position from mention
         left join log on log.segment = mention.row >> 32 where mention.block = ?`,
     with: `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position from row join segment on segment.key = row.id >> 32

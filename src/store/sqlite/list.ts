@@ -12,19 +12,23 @@ export const pageOfLogs = (found: Iterable<RawLog>, { limit, where, by }: Checke
     logs: Object.freeze(logs),
     ...(damaged.length > 0 && { damaged: Object.freeze(damaged) }),
   })
-  let last: Cursor = { appended: undefined, key: 0 }
+  let last: Cursor = { value: undefined, key: 0 }
   for (const raw of found) {
     const info = readable(raw)
     if (!(info instanceof Damaged) && !matches(info.meta, where)) continue
     if (logs.length + damaged.length === limit) return Object.freeze({ ...page(), next: cursorText(last) })
     if (info instanceof Damaged) damaged.push(Object.freeze({ id: String(raw['id']), reason: info.reason }))
     else logs.push(info)
-    last = {
-      appended: by === 'appended' ? Number(raw['appended'] ?? raw['created']) : undefined,
-      key: Number(raw['key']),
-    }
+    last = cursorOf[by](raw)
   }
   return Object.freeze(page())
+}
+
+const cursorOf: { readonly [By in CheckedQuery['by']]: (raw: RawLog) => Cursor } = {
+  created: ({ key }) => ({ value: undefined, key: Number(key) }),
+  appended: ({ appended, created, key }) => ({ value: Number(appended ?? created), key: Number(key) }),
+  entries: ({ entries, key }) => ({ value: Number(entries), key: Number(key) }),
+  id: ({ id }) => ({ value: String(id), key: 0 }),
 }
 
 const readable = (raw: RawLog): LogInfo | Damaged => {

@@ -28,10 +28,10 @@ export interface LogRow {
 export type RawLog = Readonly<Record<string, unknown>>
 
 /** Statements that read logs. */
-export const selectLog = (db: DatabaseSync, condition: string): Prepared => {
+export const selectLog = (db: DatabaseSync, condition: string, from = 'log'): Prepared => {
   const select = prepareOnce(
     db,
-    `select key, scope, id, segment, size, entries, peaks, root, appended, created, used, meta, changes as version, sum, meta_sum from log ${condition}`,
+    `select key, scope, id, segment, size, entries, peaks, root, appended, created, used, sized, meta, changes as version, sum, meta_sum from ${from} ${condition}`,
   )
   return () => {
     const statement = select()
@@ -67,6 +67,14 @@ export const headSum = ({ scope, id, segment, size, entries, peaks, root, append
  * other closely don't move it in the index. Logs of the same tenth are sorted when they are listed.
  */
 export const usedAt = (time: number): number => Math.floor(time / 100)
+
+/**
+ * The number of entries by which a log is listed: its first three bits, so that an append to a long log seldom moves it in the
+ * index. Logs of the same first bits are sorted when they are listed.
+ */
+export const sizedAt = (entries: number): number => entries - (entries % 2 ** Math.max(0, 29 - Math.clz32(entries)))
+/** Smaller numbers are listed by themselves. */
+export const exactSizes = 8
 
 /** A log without its rows. Throws Damaged. */
 export const infoIn = (raw: RawLog): LogInfo => {

@@ -14,6 +14,7 @@ import type { LogInfo, LogPage, LogPiece } from '../port/store.ts'
 import { headOf } from '../port/tree.ts'
 import { pageOfLogs } from './list.ts'
 import {
+  exactSizes,
   headIn,
   headIsSound,
   headSum,
@@ -23,6 +24,7 @@ import {
   metaIsSound,
   metaSum,
   selectLog,
+  sizedAt,
   usedAt,
   type LogRow,
   type RawLog,
@@ -37,6 +39,9 @@ const lastSegment = 2 ** 31 - 1
 
 /** How many keys of logs a piece has. */
 const inPiece = 1000
+
+/** No log has more: positions are the lower half of the ids of rows. */
+const mostEntries = 2 ** 32 - 1
 
 export class Logs {
   readonly #scopes: Scopes
@@ -86,13 +91,24 @@ export class Logs {
 
   list(scope: string, query: CheckedQuery): LogPage {
     const key = this.#scopes.keyOf(scope)
-    const { after } = query
-    const last = after?.appended ?? Number.MAX_SAFE_INTEGER
+    const { by, after = { value: undefined, key: Number.MAX_SAFE_INTEGER } } = query
+    const last = Number(after.value ?? Number.MAX_SAFE_INTEGER)
     const found =
-      query.by === 'created'
-        ? this.#statements.list().iterate(key, after?.key ?? Number.MAX_SAFE_INTEGER)
-        : this.#statements.recent().iterate(key, usedAt(last), last, after?.key ?? 0)
+      by === 'created'
+        ? this.#statements.list().iterate(key, after.key)
+        : by === 'id'
+          ? this.#statements.byId().iterate(key, after.value ?? '')
+          : by === 'appended'
+            ? this.#statements.recent().iterate(key, usedAt(last), last, after.key)
+            : this.#bySize(key, Math.min(last, mostEntries), after.key)
     return pageOfLogs(found as IterableIterator<unknown> as IterableIterator<RawLog>, query)
+  }
+
+  /** What the index has in order is not sorted: any number of small logs may have the same size. */
+  *#bySize(scope: number, last: number, key: number): Generator<unknown> {
+    if (last >= exactSizes) yield* this.#statements.large().iterate(scope, exactSizes, sizedAt(last), last, key)
+    else yield* this.#statements.sameSize().iterate(scope, last, key)
+    yield* this.#statements.smaller().iterate(scope, Math.min(last, exactSizes))
   }
 
   /** By the keys of the logs, a thousand of them a piece. */
@@ -137,6 +153,7 @@ export class Logs {
         root,
         created,
         usedAt(appended ?? created),
+        sizedAt(entries),
         text,
         appended ?? null,
         headMark,
@@ -150,6 +167,7 @@ export class Logs {
     const key = Number(added.lastInsertRowid)
     if (key > lastSegment)
       throw new Error(`segments are numbered up to ${lastSegment}, and the next one is ${key}: repair the store`)
+    this.#rows.added(key)
     if (parent !== null) this.#statements.addFork().run(parent)
     return key
   }
@@ -235,7 +253,7 @@ export const damageIn = <T>(id: string, work: () => Either<StoreFault, T>): Eith
 const statements = (db: DatabaseSync) => ({
   ...preparedAll(db, {
     addLog:
-      'insert into log (scope, id, segment, size, entries, peaks, root, created, used, meta, changes, appended, sum, meta_sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)',
+      'insert into log (scope, id, segment, size, entries, peaks, root, created, used, sized, meta, changes, appended, sum, meta_sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)',
     addSegment: 'insert into segment (scope, parent, base, sum) values (?, ?, ?, ?)',
     addFork: 'update segment set forks = forks + 1 where key = ?',
     update: 'update log set meta = ?, changes = ?, meta_sum = ? where key = ?',
@@ -254,6 +272,16 @@ const statements = (db: DatabaseSync) => ({
     db,
     'where scope = ? and used <= ? and (coalesce(appended, created), key) < (?, ?) order by used desc, coalesce(appended, created) desc, key desc',
   ),
+  // The keys are sorted first, and without the rest of each log.
+  large: selectLog(
+    db,
+    'where key = place',
+    `(select key as place from log where scope = ? and sized >= ? and sized <= ? and (entries, key) < (?, ?)
+      order by sized desc, entries desc, key desc limit -1) cross join log`,
+  ),
+  sameSize: selectLog(db, 'where scope = ? and sized = ? and key < ? order by key desc'),
+  smaller: selectLog(db, 'where scope = ? and sized < ? order by sized desc, key desc'),
+  byId: selectLog(db, 'where scope = ? and id > ? order by id'),
   // Of the segment that holds the first rows, the forks, and theirs.
   family: selectLog(
     db,

@@ -7,6 +7,7 @@ import { rowIn } from '../rules/stored.ts'
 import type { StoredRow } from '../port/row.ts'
 import { preparedAll } from './prepared.ts'
 import { fits } from './sum.ts'
+import type { Writer } from './writer.ts'
 
 /** A stretch of positions, and the segment that holds their rows. */
 export interface Stretch {
@@ -23,6 +24,7 @@ interface Base {
 
 /** A row as a list of its columns: SQLite makes one quicker than an object. */
 type RawRow = readonly [position: number, place: unknown, body: unknown, at: unknown, salt: unknown, erased: unknown]
+type RawNode = readonly [position: number, node: Uint8Array]
 
 export class Rows {
   readonly #segment: StatementSync
@@ -30,13 +32,15 @@ export class Rows {
   readonly #nodes: StatementSync
   readonly #place: StatementSync
   readonly #sql: ReturnType<typeof statements>
-  readonly #writing: () => boolean
+  readonly #writer: Pick<Writer, 'writing' | 'transaction'> | undefined
   /** Only committed segments: the key of a segment that is rolled back is used again. */
   readonly #bases = new Map<number, Base>()
+  /** Those that were added in the transaction of that number: it may yet be rolled back. */
+  #added = { in: -1, keys: new Set<number>() }
 
-  /** @param writing whether a transaction is going on, which may yet be rolled back */
-  constructor(db: DatabaseSync, writing: () => boolean) {
-    this.#writing = writing
+  /** @param writer undefined: all that is read was committed */
+  constructor(db: DatabaseSync, writer: Pick<Writer, 'writing' | 'transaction'> | undefined) {
+    this.#writer = writer
     this.#segment = db.prepare('select scope, parent, base, sum from segment where key = ?')
     const body = endsTextAtNul(db) ? 'cast(body as blob) as body' : 'body'
     this.#bodies = db.prepare(
@@ -46,6 +50,7 @@ export class Rows {
     this.#nodes = db.prepare(
       'select id & 4294967295 as position, node from row where id between (? << 32) + ? and (? << 32) + ? - 1',
     )
+    this.#nodes.setReturnArrays(true)
     this.#place = db.prepare('select place from row where id = (? << 32) + ?')
     this.#sql = statements(db)
   }
@@ -53,6 +58,13 @@ export class Rows {
   /** Segments that are gone must not be remembered: their keys are never given again, but memory is not free. */
   forget(segment: number): void {
     this.#bases.delete(segment)
+  }
+
+  /** A segment is new, and not committed yet. */
+  added(segment: number): void {
+    const { transaction = -1 } = this.#writer ?? {}
+    if (this.#added.in !== transaction) this.#added = { in: transaction, keys: new Set() }
+    this.#added.keys.add(segment)
   }
 
   append(segment: number, grown: GrownRow): void {
@@ -72,7 +84,7 @@ export class Rows {
    * Throws Damaged.
    */
   checkThere(segment: number, from: number, to: number): void {
-    const there = this.#nodes.all(segment, from, segment, to).length
+    const { there } = this.#sql.there().get(segment, from, segment, to) as { readonly there: number } // an aggregate has one row
     if (there !== to - from) throw new Damaged(from + there, 'its row is missing')
   }
 
@@ -107,17 +119,14 @@ export class Rows {
     const first = positions.reduce((least, position) => Math.min(least, position))
     const last = positions.reduce((most, position) => Math.max(most, position))
     if (last - first >= 2 * positions.length) return positions.map((position) => this.#node(segment, position))
-    const found = new Map<number, Uint8Array>()
+    const found: (Uint8Array | undefined)[] = Array.from({ length: last + 1 - first })
     // SQLite may give the row 0 again for each row of a damaged page: what does not come in order is not there.
     let before = -1
     for (const { segment: owner, from, to } of this.#stretches(segment, first, last + 1))
-      for (const { position, node } of this.#nodes.all(owner, from, owner, to) as unknown as readonly {
-        readonly position: number
-        readonly node: Uint8Array
-      }[])
-        if (position > before) found.set((before = position), node)
+      for (const [position, node] of this.#nodes.all(owner, from, owner, to) as unknown as readonly RawNode[])
+        if (position > before) found[(before = position) - first] = node
     return positions.map((position) => {
-      const node = found.get(position)
+      const node = found[position - first]
       if (node === undefined) throw new Damaged(position, 'its row is missing')
       return nodeIn(position, node)
     })
@@ -137,11 +146,9 @@ export class Rows {
   #node(segment: number, position: number): Uint8Array {
     const [stretch] = this.#stretches(segment, position, position + 1)
     const owner = stretch?.segment ?? segment
-    const [found] = this.#nodes.all(owner, position, owner, position + 1) as unknown as readonly {
-      readonly node: Uint8Array
-    }[]
+    const [found] = this.#nodes.all(owner, position, owner, position + 1) as unknown as readonly RawNode[]
     if (found === undefined) throw new Damaged(position, 'its row is missing')
-    return nodeIn(position, found.node)
+    return nodeIn(position, found[1])
   }
 
   /** Throws Damaged, where a segment is not as it was made: what is appended to it might not be found again. */
@@ -190,7 +197,8 @@ export class Rows {
     const { scope, parent, base, sum } = found
     if (!fits(sum, scope, parent, base))
       throw new Damaged(0, `segment ${segment}, which holds its rows, is not as it was made`)
-    if (this.#writing()) return { parent, base }
+    const { writing = false, transaction = -1 } = this.#writer ?? {}
+    if (writing && this.#added.in === transaction && this.#added.keys.has(segment)) return { parent, base }
     if (this.#bases.size >= 10_000) this.#bases.clear()
     this.#bases.set(segment, { parent, base })
     return { parent, base }
@@ -215,5 +223,6 @@ const nodeIn = (position: number, node: unknown): Uint8Array => {
 const statements = (db: DatabaseSync) =>
   preparedAll(db, {
     insert: 'insert into row (id, place, node, body, at, salt, erased) values ((? << 32) + ?, ?, ?, ?, ?, ?, ?)',
+    there: 'select count(node) as there from row where id between (? << 32) + ? and (? << 32) + ? - 1',
     erase: 'update row set body = ?, salt = null, erased = ? where id = (? << 32) + ?',
   })

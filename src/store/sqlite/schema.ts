@@ -12,7 +12,7 @@ import type { Format } from '../port/format.ts'
 /** The formats, in order: format 1 is the first. */
 export const formats: readonly Format[] = [
   {
-    fingerprint: 'a86e6f296400f17579bb8e65a9cf90530bb65142e866080e8fa4e1a41a8727a7',
+    fingerprint: '01e115378f64dc5536ce20c5170bc95018d3a301806fba1338989742dc4d6e5b',
     sql: `
   create table format (fingerprint text not null) strict; -- one row: of the newest of these formats that the file has
 
@@ -46,6 +46,7 @@ export const formats: readonly Format[] = [
     appended integer,          -- the time of its own last row; null: it has none
     created integer not null,  -- milliseconds since 1970
     used integer not null,     -- the time of its last use, by which it is listed: appended or created, in tenths of a second
+    sized integer not null,    -- entries, by which it is listed: the first three bits, and zeros
     meta text not null,
     changes integer not null,  -- the version of meta
     sum integer not null,      -- of scope, id, segment, size, entries, peaks, root, and appended if there is one
@@ -55,6 +56,7 @@ export const formats: readonly Format[] = [
   create index log_segment on log (segment);
   create index log_created on log (scope); -- and by key
   create index log_used on log (scope, used);
+  create index log_sized on log (scope, sized);
 
   create table row (
     id integer primary key, -- segment << 32 | position
@@ -81,7 +83,11 @@ export const formats: readonly Format[] = [
     sum integer not null,  -- of scope, id, kept
     unique (scope, id)
   ) strict;
-  create table content (block integer primary key, bytes blob not null) strict;
+  create table content (
+    block integer primary key,
+    bytes blob not null,
+    size integer -- of the bytes that zstd makes of these; null: they are not compressed
+  ) strict;
   create table mention (
     row integer not null,
     block integer not null,

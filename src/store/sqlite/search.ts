@@ -74,7 +74,7 @@ export class Search implements IndexDriver {
   readonly #statements: ReturnType<typeof statements>
   readonly #hasFullText: boolean
   /** Whether there is an index, in one version of the schema. */
-  #known: { readonly version: unknown; readonly there: boolean } | undefined
+  #known: { in: number; readonly version: unknown; readonly there: boolean } | undefined
   /** The state of the file in which all rows were indexed. */
   #upToDate: unknown
 
@@ -116,9 +116,9 @@ export class Search implements IndexDriver {
     if (!this.#hasFullText) return left(noFullText)
     const made = await this.#parts.writer.write(() => {
       if (!this.#isThere()) this.#db.exec(tables)
+      this.#known = undefined
       return right(undefined)
     })
-    this.#known = undefined
     this.#upToDate = undefined
     return made
   }
@@ -128,9 +128,9 @@ export class Search implements IndexDriver {
     if (!this.#hasFullText) return left(noFullText)
     const dropped = await this.#parts.writer.write(() => {
       if (this.#isThere()) this.#db.exec('drop table search; drop table search_until')
+      this.#known = undefined
       return right(undefined)
     })
-    this.#known = undefined
     return dropped
   }
 
@@ -325,11 +325,14 @@ export class Search implements IndexDriver {
     return (this.#statements.scopes().get() as { readonly count: number }).count < 2
   }
 
-  /** Another process may have made an index, or dropped it. */
+  /** Another process may have made an index, or dropped it: not while a transaction of this one goes on, which makes none itself. */
   #isThere(): boolean {
+    const { writing, transaction } = this.#parts.writer
+    if (writing && this.#known?.in === transaction) return this.#known.there
     const version = this.#statements.schema().get()?.['schema_version']
     if (this.#known === undefined || this.#known.version !== version)
-      this.#known = { version, there: this.#statements.there().get() !== undefined }
+      this.#known = { in: transaction, version, there: this.#statements.there().get() !== undefined }
+    else if (writing) this.#known.in = transaction
     return this.#known.there
   }
 }

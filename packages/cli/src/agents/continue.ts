@@ -24,33 +24,32 @@ const names = nativePrograms.join(', ')
 export const continueSession: Command = {
   name: 'continue',
   synopsis: 'continue SESSION',
-  purpose: 'go on with a conversation in any agent',
+  purpose: 'continue a conversation in any agent',
   usage: ['continue SESSION [--in PROGRAM] [options] [-- ARGUMENT…]', 'continue FILE [--in PROGRAM] [options]'],
-  about: `Writes a conversation as a new session of a program and starts the program on
-it. PROGRAM is one of ${names};
-without --in it is the one that the conversation comes from. SESSION is a
-session of this machine ("indelible sessions" lists them) or of the store; FILE
-is any file that "show" reads.
+  about: `Writes a conversation as a new session of a program and starts the
+program on it. PROGRAM is one of ${names}; without --in it is the program that
+wrote the conversation. SESSION is a session of this machine ("indelible
+sessions" lists them) or of the store; FILE is any file that "show" reads.
 
-The session that it comes from stays as it is: the new one has an id of its own
-beside it. The conversation is settled, so that no provider refuses it, and
-everything that the program can't hold is listed before anything is written. A
-conversation that is longer than --budget is shortened by the policy of
-"indelible context"; the whole of it stays where it is.
+The original session does not change: the new one has its own id. The
+conversation is settled, so that no provider refuses it, and all content that
+the program can't hold is listed before anything is written. A conversation that
+is longer than --budget is shortened by the policy of "indelible context"; the
+original keeps all of it.
 
-ARGUMENTs are given to the program. It needs to be installed; with --print only
-opencode does, because it imports the session itself.`,
+ARGUMENTs are passed to the program, which must be installed. With --print only
+opencode must be, because it imports the session itself.`,
   options: {
     in: { value: 'PROGRAM', help: 'the program that continues it' },
-    at: { value: 'N', help: 'continue after the first N messages; a negative N leaves out the last N' },
+    at: { value: 'N', help: 'continue after the first N messages; a negative N omits the last N' },
     cwd: { value: 'DIR', help: 'the folder in which it continues (default: this one)' },
     print: { help: 'write the session and print the command that resumes it' },
     reasoning: {
       value: 'HOW',
-      help: 'own: as it is, where the program wrote it itself; text: as text; omit: not at all (default: own in the same program, text in another)',
+      help: 'own: unchanged, if the same program wrote it; text: as text; omit: not at all (default: own in the same program, text in another)',
     },
-    budget: { value: 'N', help: 'tokens of the conversation; 150k is 150,000 (default: what PROGRAM has room for)' },
-    model: { value: 'PROVIDER/MODEL', help: 'opencode: the model that answers (default: as it is configured)' },
+    budget: { value: 'N', help: 'tokens of the conversation; 150k is 150,000 (default: the limit of PROGRAM)' },
+    model: { value: 'PROVIDER/MODEL', help: 'opencode: the model that answers (default: the configured one)' },
     pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },
     ...storeOption,
   },
@@ -64,7 +63,7 @@ opencode does, because it imports the session itself.`,
     const found = await conversationNamed(name, call)
     const program = given ?? found.program
     if (program === undefined)
-      throw new Misuse(`${name} comes from no program that can continue it: --in takes one of ${names}`)
+      throw new Misuse(`${name} was not written by a program that can continue it; choose one with --in: ${names}`)
     const cwd = folderOfCall(values['cwd'], terminal)
     if (values['print'] !== true || program === 'opencode') checkInstalled(program, terminal.env)
     checkHome(program, terminal.env)
@@ -125,7 +124,7 @@ const conversationNamed = async (name: string, call: Call): Promise<Found> => {
   const age = Date.now() - source.changed
   if (age < recent)
     terminal.tell([
-      `${source.path}: changed ${Math.max(0, Math.round(age / 1000))} s ago; what its program writes from now on is not in the new session`,
+      `${source.path}: changed ${Math.max(0, Math.round(age / 1000))} s ago; anything that its program writes from now on will be missing in the new session`,
     ])
   return fromTranscript(nameOf(source.path), read.right, terminal)
 }
@@ -146,7 +145,7 @@ const fromTranscript = (title: string, transcript: Transcript, terminal: Termina
   terminal.tellDamage(title, damage)
   terminal.tell(readLossLines(losses, terminal.columns))
   if (isOfSubAgent(transcript))
-    terminal.tell([`${title}: is a sub-agent's: it continues by itself, without the one that asked it`])
+    terminal.tell([`${title}: is the session of a sub-agent: it continues without its parent`])
   if (format === 'claude-code' && transcript.count > 1)
     terminal.tell([
       `${title}: has ${counted(transcript.count - 1, 'other conversation')}, which ${transcript.count === 2 ? 'is' : 'are'} not in the new session; --pick N continues another`,
@@ -182,7 +181,7 @@ const upTo = (view: View<Message>, at: number | undefined): View<Message> => {
   return view.slice(0, count)
 }
 
-/** The conversation, or what the context policy leaves of it where it is too large. Tells of that. Throws Unreadable. */
+/** The conversation, shortened by the context policy and with a message if it is too large. Throws Unreadable. */
 const inBudget = (
   view: View<Message>,
   { title, notes }: Found,
@@ -195,7 +194,7 @@ const inBudget = (
   const derived = deriveContext(view, { budget, tools: [], ...(notes && { notes }) })
   if (isLeft(derived)) throw new Unreadable(`${title}: ${faultMessage(derived.left)}; nothing was written`)
   terminal.tell([
-    `${title}: takes about ${grouped(tokens)} tokens, more than the ${grouped(budget)} of --budget: shortened to ${counted(derived.right.messages.length, 'message')} of about ${grouped(derived.right.tokens)} tokens; the whole of it stays where it is`,
+    `${title}: takes about ${grouped(tokens)} tokens, more than the ${grouped(budget)} of --budget; shortened to ${counted(derived.right.messages.length, 'message')} of about ${grouped(derived.right.tokens)} tokens. The original keeps everything`,
   ])
   return derived.right.messages
 }
@@ -214,5 +213,5 @@ const folderOfCall = (given: unknown, terminal: Terminal): string => {
   } catch {
     // falls through to the error below
   }
-  throw new Unreadable(`--cwd ${path}: is no folder; nothing was written`)
+  throw new Unreadable(`--cwd ${path}: is not a folder; nothing was written`)
 }

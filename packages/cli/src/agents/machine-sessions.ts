@@ -14,15 +14,15 @@ export const sessions: Command = {
   synopsis: 'sessions',
   purpose: 'list the sessions of all agents on this machine',
   usage: ['sessions [options]'],
-  about: `Lists the sessions that agents keep on this machine, the latest first: when each
-changed, its program, its id, the project it is of and its title or first words.
-Those of sub-agents are left out; each continues by its id or its file.
+  about: `Lists the sessions that agents keep on this machine, the latest first:
+when each changed, its program, its id, its project and its title or first
+words. Sessions of sub-agents are not listed; continue one by its id or file.
 "indelible continue ID --in PROGRAM" continues one. Reads the files of
 ${programs.join(', ')}.`,
   options: {
-    limit: { value: 'N', help: 'how many are printed (default 20)' },
-    of: { value: 'PROGRAM', help: 'only those of one program' },
-    json: { help: 'one JSON object a line, for programs' },
+    limit: { value: 'N', help: 'print at most N (default 20)' },
+    of: { value: 'PROGRAM', help: 'only sessions of one program' },
+    json: { help: 'one JSON object per line, for programs' },
   },
   examples: ['indelible sessions --of codex'],
   run: async ({ values, terminal }) => {
@@ -44,7 +44,7 @@ ${programs.join(', ')}.`,
       terminal,
     )
     await terminal.print(tableOf(listed, idsOf, terminal.columns))
-    if (found.length === 0) terminal.tell(['no sessions of agents were found on this machine'])
+    if (found.length === 0) terminal.tell(['found no sessions of agents on this machine'])
     else if (found.length > seen) terminal.tell([`${found.length - seen} more: --limit ${found.length}`])
   },
 }
@@ -75,7 +75,7 @@ const idOf = ({ path }: Source): string =>
     path,
   )?.[1] ?? basename(path).replace(/\.jsonl?(?:\.zst)?$/, '')
 
-/** The session whose id begins so; undefined if there is none. Throws Unreadable, if there are several. */
+/** The session whose id begins with a text; undefined if there is none. Throws Unreadable, if there are several. */
 export const sourceNamed = async (name: string, terminal: Terminal): Promise<Source | undefined> => {
   const { found } = await allSources(terminal, programs)
   const matching = found.filter(({ source }) => isMeantBy(name, idOf(source)) || name.startsWith(`${idOf(source)}-`))
@@ -117,7 +117,7 @@ const describe = async ({ program, source }: Placed): Promise<Described | undefi
   }
 }
 
-/** Whether a program that asked another agent has kept what that one said. */
+/** Whether a session is the recorded answer of another agent that a program asked. */
 export const isOfSubAgent = ({ origin: { metadata } }: Transcript): boolean =>
   metadata['isSidechain'] === true ||
   metadata['thread_source'] === 'subagent' ||

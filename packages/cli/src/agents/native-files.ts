@@ -1,4 +1,4 @@
-/** Where programs look for their sessions, how they resume one, and how one is put there. */
+/** The folders in which programs keep their sessions, the commands that resume one, and how to write one. */
 import { accessSync, constants, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ type Env = Terminal['env']
 interface Resumed {
   readonly command: string
   readonly resume: (id: string) => readonly string[]
-  /** What names the folder of its sessions. */
+  /** The variable that names the folder of its sessions. */
   readonly variable: string
   /** Tokens of a conversation that leave room for its instructions, tools and answers in the window of its usual model. */
   readonly budget: number
@@ -40,7 +40,7 @@ export const resumed: { readonly [Program in NativeProgram]: Resumed } = {
 export const checkInstalled = (program: NativeProgram, env: Env): void => {
   const { command } = resumed[program]
   if (!(env['PATH'] ?? '').split(delimiter).some((folder) => isProgram(join(folder, command))))
-    throw new Unreadable(`${program}: there is no program "${command}" in PATH; nothing was written`, 127)
+    throw new Unreadable(`${program}: found no program "${command}" in PATH; nothing was written`, 127)
 }
 
 const isProgram = (path: string): boolean => {
@@ -62,7 +62,7 @@ export const checkHome = (program: NativeProgram, env: Env): void => {
     )
 }
 
-/** What a program's files say that its writer needs to know. Throws Unreadable. */
+/** The settings in a program's files that its writer needs. Throws Unreadable. */
 export const settingsOf = (
   program: NativeProgram,
   cwd: string,
@@ -96,7 +96,7 @@ const lastModel = (env: Env): string | undefined => {
 }
 
 /**
- * The folder that Gemini CLI has for a project: the one that says so in a file of its own, or that its register names.
+ * The folder that Gemini CLI has for a project: the one that contains a file about it, or that its registry names.
  *
  * Source  Gemini CLI 0.61.0, projectRegistry.ts
  */

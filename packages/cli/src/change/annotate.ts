@@ -1,4 +1,4 @@
-/** `indelible note`, `pin`, `retag` and `rename`: what is said about a record. No message changes. */
+/** `indelible note`, `pin`, `retag` and `rename`: notes about a record. No message changes. */
 import { isPageKind, pageKinds } from 'indelible/pages'
 import { openSession } from 'indelible/session'
 import { Misuse, wholeNumber, type Command } from '../terminal/command.ts'
@@ -9,10 +9,11 @@ import { withSession } from '../sources/sessions.ts'
 export const note: Command = {
   name: 'note',
   synopsis: 'note SESSION TEXT',
-  purpose: 'write a note beside a record',
+  purpose: 'append a note to a session',
   usage: ['note SESSION TEXT [--at N] [options]'],
-  about: `Appends a note to the record of a session. A model is not sent it, and no message changes. "indelible show SESSION N"
-prints the notes on a message, and "indelible tail" all of them.`,
+  about: `Appends a note to the record of a session. Models do not get it, and
+no message changes. "indelible show SESSION N" prints the notes on a message,
+and "indelible tail" all of them.`,
   options: {
     at: { value: 'N', help: 'the position of the message that the note is about; a negative N counts from the end' },
     namespace: { value: 'NAME', help: 'which application the note belongs to (default: indelible.note)' },
@@ -23,7 +24,7 @@ prints the notes on a message, and "indelible tail" all of them.`,
     const given = sessionOfCall('note', call, 1)
     const { values, positionals, terminal } = call
     const text = positionals[1]
-    if (text === undefined || text.trim() === '') throw new Misuse('note needs TEXT: what to write')
+    if (text === undefined || text.trim() === '') throw new Misuse('note needs a TEXT')
     const at = wholeNumber('--at', values['at'], undefined)
     const namespace = values['namespace'] ?? 'indelible.note'
     if (typeof namespace !== 'string' || namespace === '') throw new Misuse('--namespace takes a NAME')
@@ -49,9 +50,9 @@ export const pin: Command = {
   synopsis: 'pin SESSION N…',
   purpose: 'keep messages in every context',
   usage: ['pin SESSION N… [--off] [options]'],
-  about: `Pins messages: from now on every context holds them as constraints, whatever has to go. A negative N counts from
-the end.`,
-  options: { off: { help: 'no longer: the messages have their own page kinds again' }, ...storeOption },
+  about: `Pins messages: from now on every context keeps them as constraints. A
+negative N counts from the end.`,
+  options: { off: { help: 'unpin: the messages get their own page kinds back' }, ...storeOption },
   examples: ['indelible pin mine 0 17'],
   run: async (call) => {
     const [given, ...rest] = call.positionals
@@ -77,8 +78,9 @@ export const retag: Command = {
   synopsis: 'retag SESSION N KIND',
   purpose: 'give a message another page kind',
   usage: ['retag SESSION N KIND [options]'],
-  about: `Says what a message is for memory management: ${pageKinds.join(', ')}. The kind decides how far a context may
-shorten the message. The record keeps the kind that it was appended with. A negative N counts from the end.`,
+  about: `Sets the page kind of a message: ${pageKinds.join(', ')}. The kind
+decides how far a context may shorten the message. The record also keeps the
+original kind. A negative N counts from the end.`,
   options: storeOption,
   examples: ['indelible retag mine 4 plan'],
   run: async (call) => {
@@ -105,14 +107,15 @@ export const rename: Command = {
   synopsis: 'rename SESSION TITLE',
   purpose: 'give a session a title',
   usage: ['rename SESSION TITLE [options]'],
-  about: `Sets the title of a session, which lists show. An empty TITLE takes it away. The id stays: others may refer to it,
-and proofs name it. A title is metadata: it is beside the record, and no proof covers it.`,
+  about: `Sets the title of a session, which lists show. An empty TITLE removes
+it. The id does not change, because proofs and other records may refer to it. A
+title is metadata: it is not part of the record, and no proof covers it.`,
   options: storeOption,
   examples: ['indelible rename 0f3c8a1d "The build fix"'],
   run: async (call) => {
     const given = sessionOfCall('rename', call, 1)
     const title = call.positionals[1]
-    if (title === undefined) throw new Misuse('rename needs TITLE: what lists should show')
+    if (title === undefined) throw new Misuse('rename needs a TITLE')
     await withSession(call, given, async (store, id) => {
       const session = await answer(openSession(store, id))
       await answer(

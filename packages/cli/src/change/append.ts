@@ -22,12 +22,12 @@ command ends. A message is
   {"role": "user", "content": [{"type": "text", "text": "hi"}]}
 Its content may also be a string.`,
   options: {
-    role: { value: 'ROLE', help: 'who says TEXT: system, developer, user (default), assistant' },
+    role: { value: 'ROLE', help: 'the role of TEXT: system, developer, user (default), assistant' },
     page: {
       value: 'KIND',
       help: 'the page kind of the messages, for memory management: bootstrap, constraint, plan, preference, evidence, conversation (default: chosen by role and content)',
     },
-    at: { value: 'N', help: 'append only if the session has N messages, else exit 1' },
+    at: { value: 'N', help: 'append only if the session has N messages; otherwise exit 1' },
     operation: { value: 'ID', help: 'an id for this append: a retry with it changes nothing' },
     interrupted: { help: 'first append an error result for each call without a result' },
     ...storeOption,
@@ -65,17 +65,17 @@ Its content may also be a string.`,
   },
 }
 
-/** What to do about calls without a result: a result must follow its turn, so what was said since is in the way. */
+/** Advice about calls without a result: a result must directly follow its call, so later messages prevent it. */
 const openCallLines = (session: Session): readonly string[] => {
   const conversation = session.conversation()
   const [first, ...others] = openCalls(conversation)
   if (first === undefined) return []
   const refused = `${counted(1 + others.length, 'call')} without a result, which providers refuse`
   if (session.interrupted().length > 0)
-    return [`${refused}: --interrupted appends error results for the calls of the last turn`]
+    return [`${refused}: run it again with --interrupted to append error results first`]
   const id = shellWord(session.id)
   return [
-    `${refused}; later messages follow, so no append can settle ${others.length === 0 ? 'it' : 'them'}; "indelible context" and "export --to" print error results there;`,
+    `${refused}; messages already follow, so an append can't add ${others.length === 0 ? 'it' : 'them'}; "indelible context" and "export --to" fill in error results;`,
     `"indelible show ${id}" lists the calls; "indelible fork ${id} --at ${(conversation.positionAt(first.position) as number) + 1}" and then append --interrupted continues from the first`,
   ]
 }

@@ -17,7 +17,7 @@ share these messages; nothing is copied, so a fork costs the same at any length.
   options: {
     at: {
       value: 'N',
-      help: 'the number of messages to share; a negative N leaves out the last N messages (default: all)',
+      help: 'the number of messages to share; a negative N omits the last N messages (default: all)',
     },
     id: { value: 'NAME', help: 'the id of the new session (default: a random one)' },
     ...storeOption,
@@ -45,7 +45,7 @@ share these messages; nothing is copied, so a fork costs the same at any length.
   },
 }
 
-/** What to say of a fork that ends inside a turn: the calls whose results it does not have, and where they are. */
+/** The advice for a fork that ends inside a turn: the calls without results, and the positions of these results. */
 const leftOpen = async (store: Store, id: string, at: number): Promise<(fork: string) => readonly string[]> => {
   const { view } = await answer(readRange(store, id, Math.max(0, at - longestTurn), at + longestTurn))
   const first = Math.max(0, at - longestTurn)
@@ -54,9 +54,9 @@ const leftOpen = async (store: Store, id: string, at: number): Promise<(fork: st
   const answered = new Map(pairCalls(view).map((call) => [`${call.position} ${call.part}`, call.answer?.position]))
   const ends = open.map(({ position, part }) => answered.get(`${position} ${part}`))
   const names = [...new Set(open.map(({ name }) => oneLine(name)))].slice(0, 3).join(', ')
-  const missing = `it ends inside a turn: ${counted(open.length, 'call')} without a result (${names})`
+  const missing = `the fork ends inside a turn: ${counted(open.length, 'call')} without a result (${names})`
   const after = Math.max(...ends.map((end) => (end === undefined ? -1 : first + end + 1)))
-  const whole = ends.every((end) => end !== undefined) ? `--at ${after} takes the results along; ` : ''
+  const whole = ends.every((end) => end !== undefined) ? `--at ${after} includes the results; ` : ''
   return (fork) => [
     `${missing}; ${whole}"indelible append ${shellWord(fork)} TEXT --interrupted" first appends error results`,
   ]

@@ -1,4 +1,4 @@
-/** `indelible rewind SESSION --to N`: a conversation goes back to a position; the record keeps what was said since. */
+/** `indelible rewind SESSION --to N`: a conversation goes back to a position; the record keeps the later messages. */
 import { openSession } from 'indelible/session'
 import { Misuse, wholeNumber, type Command } from '../terminal/command.ts'
 import { answer, shownHead, sessionOfCall, storeOption } from '../sources/place.ts'
@@ -10,10 +10,10 @@ export const rewind: Command = {
   synopsis: 'rewind SESSION',
   purpose: 'retract the end of a conversation',
   usage: ['rewind SESSION --to N [options]'],
-  about: `Retracts all messages from position N on: one note at the end of the record
-takes them out of the conversation. Nothing is rewritten, and "show --all" still
-prints them. Contexts, exports and continuations use the conversation without
-them.`,
+  about: `Retracts all messages from position N on: a note at the end of the
+record removes them from the conversation. Nothing is rewritten, and "show
+--all" still prints them. Contexts, exports and continuations use the
+conversation without them.`,
   options: {
     to: {
       value: 'N',

@@ -1,4 +1,4 @@
-/** `indelible check FILE`: what a recorded conversation is, and what of it is not in order. */
+/** `indelible check FILE`: the format of a recorded conversation, and its problems. */
 import { faultMessage } from 'indelible'
 import { isLeft } from 'indelible/json/kit'
 import { mend, settle } from 'indelible/message'
@@ -12,10 +12,10 @@ export const check: Command = {
   synopsis: 'check FILE',
   purpose: 'report the format and the damage of a conversation',
   usage: ['check [options] FILE'],
-  about: `Reads a conversation in any format that "show" reads. Reports its format and
-origin, the damaged lines, the values that were changed while reading, and the
-tool calls and results that do not pair, which a provider would refuse. FILE -
-reads standard input.
+  about: `Reads a conversation in any format that "show" reads. Reports its
+format and origin, the damaged lines, the values that were changed while
+reading, and unpaired tool calls and results, which a provider would refuse. If
+FILE is -, it reads standard input.
 
 Exit code 1 if a line is damaged or FILE can't be read.`,
   options: {

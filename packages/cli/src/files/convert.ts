@@ -22,11 +22,11 @@ export const convert: Command = {
   about: `Reads a conversation in any format that "show" reads and prints it in another:
 ${formats.join(', ')}.
 
-The output is a request that a provider accepts: a call without a result gets
-an error result, and so on. "indelible" is the record as it was found, one JSON
-line a row. The repairs, the content that the format can't hold and the damaged
-lines of FILE are listed on standard error; damage makes the exit code 1.
-FILE - reads standard input.`,
+The output is a request that a provider accepts: a call without a result gets an
+error result, and so on. "indelible" is the record without repairs, one JSON
+line per row. The repairs, the content that the format can't hold and the
+damaged lines of FILE are listed on standard error; damage makes the exit code
+1. If FILE is -, it reads standard input.`,
   options: {
     to: { value: 'FORMAT', help: 'the format to write' },
     pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },

@@ -23,21 +23,20 @@ export const exportSessionCommand: Command = {
   usage: ['export SESSION --to FORMAT [options]'],
   about: `Prints a session in another format: ${[...formats, 'html'].join(', ')}.
 
-"indelible" is the whole record, one JSON line a row, with its notes and its
-head. An import gives the same record with the same head. The other formats are
-requests that a provider accepts: a call without a result gets an error result.
-The repairs and the content that the format can't hold are listed on standard
-error.
+"indelible" is the whole record, one JSON line per row, with its notes and its
+head. Importing it gives the same record with the same head. The other formats
+are requests that a provider accepts: a call without a result gets an error
+result. The repairs and the content that the format can't hold are listed on
+standard error.
 
 "html" is the page of "indelible view" with the session inside: one file, which
 opens in a browser without a network and verifies itself. Messages that --from
-and --until leave out, or that --redact changes, stand in the proof by their
-hash.`,
+and --until omit, or that --redact changes, are in the proof by their hash.`,
   options: {
     to: { value: 'FORMAT', help: 'the format to write' },
     from: { value: 'N', help: 'html: start at position N; a negative N counts from the end' },
     until: { value: 'N', help: 'html: stop before position N' },
-    redact: { help: 'html: take out what looks like a secret' },
+    redact: { help: 'html: remove text that looks like a secret' },
     out: { value: 'FILE', help: 'write to a file, which must not exist' },
     force: { help: 'overwrite the file that --out names' },
     ...storeOption,
@@ -92,7 +91,7 @@ const htmlLines = async (store: Store, id: string, { values, terminal }: Call): 
   try {
     const lines = await htmlOf(store, id, { from, to, ...(redactor && { redact: redactor }), version: version() })
     if (readable !== undefined && isLeft(readable))
-      terminal.tell([`${id}: the page has the messages encrypted, as they are stored: ${faultText(readable.left)}`])
+      terminal.tell([`${id}: the page contains the messages in encrypted form: ${faultText(readable.left)}`])
     tellRedacted(redactor, terminal)
     return lines
   } catch (error) {

@@ -14,7 +14,7 @@ import { tellReadLosses } from '../terminal/report.ts'
 import { counted } from '../terminal/screen.ts'
 import { redactTranscript } from '@indelible/transcripts'
 
-/** Import what is new of a program's sessions; with `--watch`, until the user ends it. Throws Unreadable. */
+/** Import the new messages of a program's sessions; with `--watch`, until the user stops it. Throws Unreadable. */
 export const importFrom = async (call: Call, store: Store): Promise<number | void> => {
   const { values, terminal } = call
   const program = String(values['from'])
@@ -95,7 +95,7 @@ const importOnce = async (
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error
       failed += 1
-      read.add(stateOf(source)) // it is told once
+      read.add(stateOf(source)) // report it once
       terminal.tell([error.message])
     }
     bar.at(index + 1)
@@ -103,9 +103,7 @@ const importOnce = async (
   bar.end()
   tellRedacted(redactor, terminal)
   if (!isQuiet && sources.length > 0)
-    terminal.tell([
-      `${program}: ${counted(sources.length, 'session')}, ${sources.length - news.length} of them unchanged`,
-    ])
+    terminal.tell([`${program}: ${counted(sources.length, 'session')}, ${sources.length - news.length} unchanged`])
   return { found: sources.length, failed, unread: unread.length }
 }
 

@@ -1,4 +1,4 @@
-/** A conversation that goes on elsewhere, and its session here: what is new of it is appended. */
+/** Appends the new messages of a conversation that continues in another program to its session. */
 import { isLeft, type Json, jsonEqual } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import { rangeDigest, type Note } from 'indelible/notes/kit'
@@ -73,7 +73,10 @@ const sharedBy = (session: Session, messages: readonly Message[]): number => {
   return most
 }
 
-/** Append the messages from a position on, each note in its place. Notes that are there are not written again. */
+/**
+ * Append the messages from a position on, with the notes between them. Notes that are already stored are not written
+ * again.
+ */
 const append = async (session: Session, { messages, notes }: Transcript, from: number): Promise<number> => {
   const there = new Set([...session.notes()].map((note) => JSON.stringify(note)))
   const write = async (note: Note): Promise<void> => {

@@ -25,12 +25,12 @@ and notes become rows of one log under one Merkle tree. A store that does not
 exist is created. FILE may have any format that "show" reads; - reads standard
 input. Importing an export of Indelible gives the same record and the same head.
 
-A FILE that can't be imported is named; the others are imported, and the exit code is 1.
-Damaged lines of a FILE are left out and named; the rest is imported, and the exit code is 1.
-The id of the session is the id that the file gives. If the store already has a
-session with that id, it is not changed and the exit code is 1: choose another
-id with --id. If the file gives no id, or has several conversations, the file
-name becomes the id, with a number if it is taken (chat-2).
+A FILE that can't be imported is reported; the others are imported, and the exit
+code is 1. Damaged lines of a FILE are reported and skipped; the rest is
+imported, and the exit code is 1. The session gets the id from the file. If the
+store already has a session with that id, it is not changed and the exit code is
+1: choose another id with --id. If the file has no id, or several conversations,
+the file name becomes the id, with a number if it is taken (chat-2).
 
 --from imports the sessions that PROGRAM keeps on this machine. PROGRAM is one
 of: ${programs.join(', ')}.
@@ -42,7 +42,9 @@ went back in a conversation, it continues in a fork: the same id with a number.`
     watch: { help: 'with --from: keep importing as sessions grow, until Ctrl-C' },
     id: { value: 'NAME', help: 'the id of the new session, if FILE has one conversation' },
     pick: { value: 'N', help: 'import only conversation N of the file (default: all)' },
-    redact: { help: 'take out what looks like an API key, a token, or a password in an address; how many is told' },
+    redact: {
+      help: 'remove text that looks like an API key, a token, or a password in an address, and report how many',
+    },
     json: { help: 'one JSON object for each session, for programs' },
     ...storeOption,
   },
@@ -51,7 +53,7 @@ went back in a conversation, it continues in a fork: the same id with a number.`
     const { values, positionals, terminal } = call
     if (values['from'] !== undefined) {
       const other = positionals[0] ?? ['id', 'pick'].find((name) => values[name] !== undefined)
-      if (other !== undefined) throw new Misuse('--from finds the sessions by itself: it takes no FILE, --id or --pick')
+      if (other !== undefined) throw new Misuse('--from finds the sessions itself; it takes no FILE, --id or --pick')
       return withStore(call, { make: true }, (store) => importFrom(call, store))
     }
     if (values['watch'] === true) throw new Misuse('--watch goes with --from PROGRAM')
@@ -60,13 +62,13 @@ went back in a conversation, it continues in a fork: the same id with a number.`
     const only = values['pick'] === undefined ? undefined : pickOf(values)
     const begin = async (path: string): Promise<Begun> => {
       const conversations = await conversationsOf(path, terminal)
-      return { path, conversations, first: await conversations.at(only ?? 0) } // a --pick that is none makes no store, either
+      return { path, conversations, first: await conversations.at(only ?? 0) } // an invalid --pick creates no store
     }
     if (positionals.length > 1 && values['id'] !== undefined)
       throw new Misuse('--id names one session, and there are several files')
     const several = positionals.length > 1
     const failures: string[] = []
-    /** Do something for a file; what can't be read of it hides no other file. */
+    /** Do something for a file. If it can't be read, the other files are still processed. */
     const tried = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
       try {
         return await work()
@@ -102,7 +104,7 @@ went back in a conversation, it continues in a fork: the same id with a number.`
     const { length } = failures
     throw new Unreadable(
       several
-        ? `${length} of ${positionals.length} files ${length === 1 ? 'was' : 'were'} not imported or not wholly`
+        ? `${length} of ${positionals.length} files ${length === 1 ? 'was' : 'were'} not imported, or only partly`
         : failure,
     )
   },
@@ -115,7 +117,7 @@ interface Begun {
   readonly first: Transcript
 }
 
-/** How many conversations are stored at a time: what is committed together shares a sync of the disk. */
+/** The number of conversations that are stored at a time: those committed together share a sync of the disk. */
 const together = 32
 
 const importAll = async (
@@ -167,7 +169,7 @@ const importOne = async (
   const [damaged] = transcript.damage
   if (damaged !== undefined && transcript.messages.length === 0) {
     terminal.tellDamage(nameOf(path), transcript.damage)
-    throw new Unreadable(`${pathOf(path)}: no message of it can be read; nothing was stored`)
+    throw new Unreadable(`${pathOf(path)}: none of its messages can be read; nothing was stored`)
   }
   const info = await importAs(given ?? (await freeId(store, transcript, path, several)))
   await before
@@ -190,6 +192,6 @@ const freeId = async (store: Store, { pick }: Transcript, path: string, several:
   for (let number = 1; ; number++) {
     const id = number === 1 ? wanted : `${wanted}-${number}`
     const there = await store.info(id)()
-    if (isLeft(there)) return id // the import says what is wrong, if it is something else than that there is none
+    if (isLeft(there)) return id // any other problem than a missing store is reported by the import
   }
 }

@@ -12,12 +12,13 @@ export const records: Command = {
   synopsis: 'records FILE',
   purpose: 'report how code uses the history of calls',
   usage: ['records [options] FILE'],
-  about: `Reads a log of calls. Reports how often their code reads the history of earlier
-calls, in which ways (filter, map, count, …), and the lines that show it.
-FILE is JSON lines, or a JSON array; - reads standard input. An entry is a call
-record with its programSource, or has the log fields historyAccessDetected and
-historyQueryPatterns (snake_case and OpenTelemetry attributes work, too).
-A line that is not JSON is listed, and the exit code is 1; the other lines are read.`,
+  about: `Reads a log of calls. Reports how often their code reads the history
+of earlier calls, in which ways (filter, map, count, …), and the lines that show
+it. FILE is JSON lines, or a JSON array; - reads standard input. An entry is a
+call record with its programSource, or has the log fields historyAccessDetected
+and historyQueryPatterns (in snake_case and as OpenTelemetry attributes, too). A
+line that is not JSON is listed, and the exit code is 1; the other lines are
+read.`,
   options: {
     name: {
       value: 'NAMES',
@@ -35,7 +36,7 @@ A line that is not JSON is listed, and the exit code is 1; the other lines are r
     if (names?.length === 0) throw new Misuse('--name takes at least one name')
 
     const { entries, damage } = logOf(await textOf(path, terminal), path)
-    const { summarizeHistoryUse } = await import('@indelible/records') // with its parser, which no other command needs
+    const { summarizeHistoryUse } = await import('@indelible/records') // loaded late: no other command needs the parser
     const usage = summarizeHistoryUse(
       entries.map(({ value }) => value),
       names && { names },
@@ -54,7 +55,7 @@ A line that is not JSON is listed, and the exit code is 1; the other lines are r
 
 interface Entry {
   readonly value: unknown
-  /** Where it stands in the file. */
+  /** Its place in the file. */
   readonly place: string
 }
 
@@ -64,7 +65,7 @@ interface Log {
   readonly damage: readonly Damage[]
 }
 
-/** The entries of a JSON array, or of JSON lines. Throws Unreadable, where there is none and something else. */
+/** The entries of a JSON array, or of JSON lines. Throws Unreadable if the file contains something else. */
 const logOf = (text: string, path: string): Log => {
   const body = text.startsWith('\ufeff') ? text.slice(1) : text
   const whole = parseJson(body)
@@ -81,7 +82,7 @@ const logOf = (text: string, path: string): Log => {
     if (!isLeft(parsed)) entries.push({ value: parsed.right, place: `line ${index + 1}` })
     else damage.push({ line: index + 1, reason: notJson(parsed.left) })
   }
-  // A file that is one value, and not lines of them, is told of as a whole.
+  // A file that is a single value, and not lines, is reported as a whole.
   if (isLeft(whole) && damage.length > 0 && (entries.length === 0 || body.trimStart().startsWith('[')))
     throw new Unreadable(
       `${pathOf(path)}: line ${whole.left.line}, column ${whole.left.column}: not JSON: expected ${whole.left.expected}, found ${whole.left.found}`,
@@ -127,7 +128,7 @@ const summary = (usage: HistoryUsage, { placeOf, most, columns }: SummaryOptions
   ]
 }
 
-/** What was put right in records, each kind once. */
+/** The repairs in records, each kind once. */
 function* repairedLines(
   entries: HistoryUsage['report']['entries'],
   placeOf: (index: number) => string,

@@ -31,7 +31,9 @@ must not exist. Use pg_dump for a store in PostgreSQL.`,
     if (isLeft(copied)) throw new Unreadable(faultText(copied.left))
     terminal.tell(copied.right.map(findingText))
     if (copied.right.length > 0)
-      throw new Unreadable(`${to} is a copy of a damaged store; "indelible repair --store ${to}" rebuilds what it can`)
+      throw new Unreadable(
+        `${to} is a copy of a damaged store; "indelible repair --store ${to}" rebuilds as much as possible`,
+      )
     await terminal.print([`${to}: copied and checked`])
   },
 }

@@ -10,11 +10,12 @@ export const compact: Command = {
   synopsis: 'compact',
   purpose: 'make the file of a store smaller',
   usage: ['compact [options]'],
-  about: `Rewrites the file of a store without the room that removed sessions have left,
-and empties its write-ahead log. Other processes may read meanwhile; those that
-write wait. It needs as much room again on the disk while it lasts. Exit code 1
-if a process that reads keeps the write-ahead log from being emptied; its id is
-printed. PostgreSQL does this by itself (autovacuum).`,
+  about: `Rewrites the file of a store without the space of removed sessions,
+compresses long texts and attachments, and empties its write-ahead log.
+Meanwhile other processes may read; writers wait. It needs free space of about
+the size of the file. Exit code 1 if a reading process keeps the write-ahead log
+from being emptied; its id is printed. PostgreSQL does this by itself
+(autovacuum).`,
   options: {
     ...wholeStoreOption,
   },
@@ -28,7 +29,7 @@ printed. PostgreSQL does this by itself (autovacuum).`,
     await terminal.print([`${before} bytes before, ${after} after`])
     if (readers !== undefined)
       throw new Unreadable(
-        `the write-ahead log was not emptied: an earlier state of the store is still read${readers.length === 0 ? '' : ` by ${counted(readers.length, 'process', 'processes')} (${readers.join(', ')})`}; end that and compact again`,
+        `the write-ahead log was not emptied, because an earlier state of the store is still being read${readers.length === 0 ? '' : ` by ${counted(readers.length, 'process', 'processes')} (${readers.join(', ')})`}; end that and run compact again`,
       )
   },
 }

@@ -21,12 +21,13 @@ already has the whole session, nothing changes. If its session with that id
 differs or is longer, the command reports it, changes nothing there, copies the
 others, and exits with code 1.
 
-The copy has the record, the metadata and the hold ("indelible hold"). It does not
-have the time of creation or the operation ids, and each fork gets its own rows.
-A hold that was released here stays in the copy until it is released there.
+The copy has the record, the metadata and the hold ("indelible hold"). It does
+not have the time of creation or the operation ids, and each fork gets its own
+rows. If you release a hold here, release it in the copy too.
 
-An encrypted session is copied as it is stored. With --key-file it has the tools
-and instructions that its receipts name, too; without keys nobody can tell them.
+An encrypted session is copied without decrypting it. With --key-file the copy
+also has the tools and instructions that its receipts reference; without keys
+these can't be found.
 
 A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.`,
   options: {
@@ -120,13 +121,13 @@ const copyOne = async (plain: Stores, keyed: Stores, given: string, terminal: Te
   return true
 }
 
-/** Why one was not copied. Throws Unreadable where the others can't be either. */
+/** The reason why one session was not copied. Throws Unreadable if the others can't be copied either. */
 const whyNot = (id: string, fault: SessionFault | StoreFault | CallbackThrew): string => {
   switch (fault._tag) {
     case 'Conflict':
-      return `${id}: the session in the other store is longer: ${counted(fault.actual.size, 'row')}, against ${grouped(fault.expected.size)} here; it was not changed`
+      return `${id}: the session in the other store is longer (${counted(fault.actual.size, 'row')}, here ${grouped(fault.expected.size)}); it was not changed`
     case 'Diverged':
-      return `${id}: the other store has another record with this id, of ${counted(fault.actual.size, 'row')}; it was not changed; to keep both, fork one under another id`
+      return `${id}: the other store has a different record with this id (${counted(fault.actual.size, 'row')}); it was not changed. To keep both, fork one under another id`
     case 'NoSuchLog':
       return `${id}: the store that --from names has no such session`
     case 'NotASession':

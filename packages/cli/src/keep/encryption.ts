@@ -20,23 +20,26 @@ export const encryption: Command = {
     'encryption rotate [options]',
     'encryption destroy SESSION [options]',
   ],
-  about: `new makes a key file, which only you can read. Sessions that a command makes with
---key-file FILE are encrypted: each has a key of its own, wrapped by the key in
-FILE. Without FILE nobody can read them, you neither: keep a copy of it.
+  about: `new makes a key file, which only you can read. Sessions that a command
+makes with --key-file FILE are encrypted: each has a key of its own, wrapped by
+the key in FILE. Without FILE nobody can read them, not even you: keep a copy of
+it.
 
-The wrapped keys are kept in a store of their own beside FILE (FILE.db), or where
---keys-in says. Keep it as long as the sessions. It is needed to read them, too.
-Keep backups of it only for a short time: they have the keys that destroy removes.
+The wrapped keys are in a separate store beside FILE (FILE.db), or in that of
+--keys-in. It is also needed to read the sessions: keep it as long as them. Keep
+backups of it only for a short time, because they contain the keys that destroy
+removes.
 
-rotate puts a new key into FILE and wraps every session key by it. The sessions
-are not touched. The older keys stay in FILE, for backups. It first checks that
-FILE opens every session key. A second rotation of FILE is refused meanwhile: the
-lock is FILE.lock, an empty file.
+rotate puts a new key into FILE and wraps every session key with it. The
+sessions do not change. The older keys stay in FILE, for backups. It first
+checks that FILE opens every session key. A second rotation of FILE is refused
+meanwhile: the lock is FILE.lock, an empty file.
 
-destroy ends a session: its key is removed, and nobody can read it any more, in no
-copy and no backup of the store. Its rows stay and verify. Forks lose what they
-share with it. Backups of the wrapped keys must be removed, too. It first waits for
-an "indelible record" that has calls it has not stored yet.`,
+destroy makes a session unreadable: its key is removed, and nobody can read it
+any more, not even in copies and backups of the store. Its rows stay and verify.
+Its forks lose the messages that they share with it. Remove backups of the
+wrapped keys, too. It first waits for an "indelible record" that has calls it
+has not stored yet.`,
   options: {
     'keys-in': { value: 'PATH', help: 'for new: the store of the wrapped keys (default: FILE.db)' },
     yes: { help: 'for destroy: do not ask; required without a terminal' },
@@ -123,7 +126,7 @@ const destroy = async (call: Call, file: KeyFile, id: string): Promise<void> => 
       if (asks) await confirm(terminal, question, 'nothing was destroyed')
       const destroyed = await answer(destroyKey(store, id, ring))
       await terminal.print([destroyed ? `${id}: its key is destroyed` : `${id}: its key was destroyed before`])
-      terminal.tell([`a backup of ${file.keysIn ?? 'the store'} that was made before still has the key: remove it`])
+      terminal.tell([`a backup of ${file.keysIn ?? 'the store'} from before still has the key: remove it`])
     })
   } finally {
     await close()

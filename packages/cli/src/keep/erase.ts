@@ -1,4 +1,4 @@
-/** `indelible erase`: messages whose content is not to be kept, by position, by what they say, or by their age. */
+/** `indelible erase`: erases the content of messages, chosen by position, text or age. */
 import { becauseOf } from 'indelible/store/kit'
 import { isArray, isLeft } from 'indelible/json/kit'
 import { holdsOn, type AnyEvidenceFault } from '@indelible/evidence'
@@ -33,7 +33,7 @@ import { afterSpools } from '../record/spools.ts'
 export const erase: Command = {
   name: 'erase',
   synopsis: 'erase SESSION N…',
-  purpose: 'erase the content of messages for good',
+  purpose: 'erase the content of messages permanently',
   usage: [
     'erase SESSION POSITIONS… [options]',
     'erase [SESSION] --matching PATTERN [--older-than AGE] [options]',
@@ -41,47 +41,48 @@ export const erase: Command = {
     'erase SESSION [POSITIONS…] --input ID [options]',
     'erase SESSION --all [options]',
   ],
-  about: `Erases messages: their texts, the notes that repeat them, and the blocks that
-nothing else references. Role, page kind, call ids and time stay, and every proof
-of the other messages still holds. Every session that shares the messages shows
-them erased. The ledger of the store keeps a row that says which were erased,
-when, and, if you say so, why and by whom. This can't be undone.
+  about: `Erases messages: their texts, the notes that repeat them, and the
+blocks that nothing else references. Role, page kind, call ids and time stay,
+and every proof of the other messages still holds. Every session that shares the
+messages shows them erased. The ledger of the store gets a row with the erased
+messages and the time, and with the reason and name that you give. This can't be
+undone.
 
-POSITIONS are those that "indelible show" prints: 3, or 5-9 for several. With a
-message of the user go the answers to it that were discarded. --input erases what
-was asked and not answered, by the id that the program gave it. --all erases every
-message, every input, every discarded answer, and every note that says more than
-positions and kinds, receipts of model calls included.
+POSITIONS are those that "indelible show" prints: 3, or 5-9 for several. Erasing
+a message of the user also erases its discarded answers. --input erases an input
+without an answer, by its id. --all erases every message, every input, every
+discarded answer, and every note with more than positions and kinds, including
+receipts of model calls.
 
 Without SESSION, --matching and --older-than look in all sessions of the scope.
-Messages that are held ("indelible hold") are left out and named. Sessions that
-can't be read, such as one whose key was destroyed, are left out and named, too.
+Held messages ("indelible hold") are reported and skipped. So are sessions that
+can't be read, such as one whose key was destroyed.
 
 It first waits for an "indelible record" that has calls it has not stored yet, and
 stores those that a killed one left.
 
 The command says where the same text remains: in other messages, in metadata, in
-blocks that others reference, and in digests without a salt, which a short text
-can be guessed from.
+blocks that others reference, and in digests without a salt, from which a short
+text can be guessed.
 
-Exit code 1 if a session could not be read or erased, if every message that was
-found is held, or if bytes are still in the files of the store because another
-process reads them: close it, and erase the same messages again.
+Exit code 1 if a session could not be read or erased, if every found message is
+held, or if bytes are still in the files of the store because another process
+reads them: end that process, and erase the same messages again.
 
 In a terminal the command asks first; type yes to continue.`,
   options: {
-    matching: { value: 'PATTERN', help: 'messages with a text that matches this regular expression, in any case' },
+    matching: { value: 'PATTERN', help: 'messages with a text that matches this regular expression, ignoring case' },
     'older-than': { value: 'AGE', help: 'messages that were appended longer ago: 90d, 12h' },
     input: {
       value: 'ID',
       many: true,
       help: 'the input of a turn with this id, with its message if there is one; repeatable',
     },
-    all: { help: 'everything that the session says' },
-    'dry-run': { help: 'only print what would be erased, and what is held and would stay' },
-    reason: { value: 'TEXT', help: 'why, for the ledger, which keeps it: do not name what is erased' },
-    by: { value: 'NAME', help: 'who, for the ledger' },
-    json: { help: 'print the receipts as JSON, one a line; give them to whoever asked' },
+    all: { help: 'the whole content of the session' },
+    'dry-run': { help: 'only print which messages would be erased, and which are held and would stay' },
+    reason: { value: 'TEXT', help: 'the reason, for the ledger, which keeps it: do not repeat the erased text' },
+    by: { value: 'NAME', help: 'your name, for the ledger' },
+    json: { help: 'print the receipts as JSON, one per line; give them to the person who asked' },
     yes: { help: 'do not ask; required without a terminal' },
     ...storeOption,
   },
@@ -103,7 +104,7 @@ In a terminal the command asks first; type yes to continue.`,
       throw new Misuse('erase takes positions and inputs, or a pattern or an age, not both')
     if (more?.all === true && (rest.length > 0 || more.inputs !== undefined))
       throw new Misuse('erase takes --all, or positions and inputs, not both')
-    rest.forEach(positionsIn) // what is wrong with them is told before a store is opened
+    rest.forEach(positionsIn) // errors in them are reported before a store is opened
     const dry = values['dry-run'] === true
     const asks = !dry && asksFirst('erase', call)
     await withStore(call, {}, async (store) => {
@@ -121,7 +122,7 @@ In a terminal the command asks first; type yes to continue.`,
         ({ id, at, why }) =>
           `${id}: ${why}; ${[...(at.length === 0 ? [] : [messagesText(at)]), ...moreTexts(more)].join(' and ')}`,
       )
-      const lost = unread.map(({ id, reason }) => `${id}: left out: ${reason}`)
+      const lost = unread.map(({ id, reason }) => `${id}: skipped: ${reason}`)
       if (dry) {
         await terminal.print([
           ...lines.map((line) => `${line} would be erased`),
@@ -129,20 +130,18 @@ In a terminal the command asks first; type yes to continue.`,
           ...again.lines,
         ])
         terminal.tell(lost)
-      } else terminal.tell([...stay.map((line) => `${line} left out`), ...lost])
+      } else terminal.tell([...stay.map((line) => `${line} skipped`), ...lost])
       if (lines.length === 0 && held.length === 0 && (dry || plans.size === 0))
-        terminal.tell(['no message is to be erased'])
+        terminal.tell(['found no message to erase'])
       if (plans.size === 0 && held.length > 0 && !dry)
-        throw new Unreadable(
-          'every message that was found is held: nothing was erased; "indelible release" ends a hold',
-        )
+        throw new Unreadable('every found message is held: nothing was erased; "indelible release" ends a hold')
       let failed = unread.length
       if (!dry && plans.size > 0) {
         if (asks) terminal.tell([...lines, ...again.lines])
-        if (asks) await confirm(terminal, 'Erase them for good?', 'nothing was erased')
+        if (asks) await confirm(terminal, 'Erase them permanently?', 'nothing was erased')
         failed += await eraseAll(store, { plans, again, more }, call, given === undefined)
       }
-      if (failed > 0) throw new Unreadable(`${counted(failed, 'session')} ${failed === 1 ? 'was' : 'were'} left out`)
+      if (failed > 0) throw new Unreadable(`${counted(failed, 'session')} ${failed === 1 ? 'was' : 'were'} skipped`)
     })
   },
 }
@@ -155,11 +154,11 @@ interface Found {
   readonly held: readonly { readonly id: string; readonly at: readonly number[]; readonly why: string }[]
   /** The sessions that can't be read. */
   readonly unread: readonly DamagedEntry[]
-  /** Those of the given positions that were erased before, and what the ledger says of them. */
+  /** The given positions that were already erased, with the ledger's information. */
   readonly again: { readonly at: ReadonlySet<number>; readonly lines: readonly string[] }
 }
 
-/** What is erased beside messages that were found. */
+/** The rest of what is erased with the found messages. */
 type More = Pick<ToErase, 'inputs' | 'all'> | undefined
 
 const moreOf = ({ input, all }: Call['values']): More =>
@@ -170,7 +169,7 @@ const moreOf = ({ input, all }: Call['values']): More =>
       : undefined
 
 const moreTexts = (more: More): readonly string[] =>
-  more?.all === true ? ['everything else that it says'] : (more?.inputs ?? []).map((id) => `input ${id}`)
+  more?.all === true ? ['the rest of its content'] : (more?.inputs ?? []).map((id) => `input ${id}`)
 
 const noneAgain: Found['again'] = { at: new Set(), lines: [] }
 
@@ -230,7 +229,7 @@ const foundInAll = async (store: Store, query: MessageQuery): Promise<Found> => 
   return { plans, held: [], unread, again: noneAgain }
 }
 
-/** The same with what is held apart. */
+/** The same, with held messages listed separately. */
 const withoutHeld = async (store: Store, { plans, unread, again }: Found, more: More): Promise<Found> => {
   const free = new Map<string, readonly number[]>()
   const held: Found['held'][number][] = []
@@ -259,7 +258,7 @@ const eraseAll = async (
     const erased = await eraseMessages(store, id, { messages: at, ...more }, becauseOf(values))()
     if (isLeft(erased)) {
       if (!skips) throw new Unreadable(faultText(erased.left))
-      terminal.tell([`${id}: left out: ${reasonToSkip(erased.left)}`])
+      terminal.tell([`${id}: skipped: ${reasonToSkip(erased.left)}`])
       failed += 1
       continue
     }
@@ -272,7 +271,7 @@ const eraseAll = async (
   return failed
 }
 
-/** Why one session of several is left out. Throws Unreadable where the others can't be erased either. */
+/** The reason why one session of several is skipped. Throws Unreadable if the others can't be erased either. */
 const reasonToSkip = (fault: AnyEvidenceFault): string => {
   switch (fault._tag) {
     case 'NoKey':
@@ -293,7 +292,7 @@ const tell = async (receipt: ErasureReceipt, again: Found['again'], terminal: Te
   const { session, messages, rows, sharing, remains, residue, ledger } = receipt
   const notes = rows.filter(({ kind }) => kind === 'note').length
   const fresh = messages.filter((one) => !again.at.has(one))
-  const head = `, as ledger ${ledger.size}:${ledger.root} says`
+  const head = `, recorded in the ledger at ${ledger.size}:${ledger.root}`
   const what = [
     ...(fresh.length === 0 ? [] : [messagesText(fresh)]),
     ...(notes > 0 && again.at.size === 0 ? [counted(notes, 'note')] : []),
@@ -301,7 +300,7 @@ const tell = async (receipt: ErasureReceipt, again: Found['again'], terminal: Te
   await terminal.print([
     ...(what.length === 0 ? [] : [`${session}: erased ${what.join(' and ')}${head}`]),
     ...again.lines.map((line) => `${line}${head}`),
-    ...(notes > 0 && again.at.size > 0 ? [`  ${counted(notes, 'note')} erased with them, now or before`] : []),
+    ...(notes > 0 && again.at.size > 0 ? [`  ${counted(notes, 'note')} erased with them, now or earlier`] : []),
     ...(sharing.length === 0 ? [] : [`  also in ${sharing.join(', ')}, which share them`]),
     ...remains.map((one) => `  remains: ${remainsText(one)}`),
     ...residue.map(({ where, reason }) => `  ${where}: ${reason}`),
@@ -323,9 +322,9 @@ const remainsText = (remains: Remains): string => {
     case 'stream':
       return `the stream of the last answer of ${remains.session}, which is removed soon after its end`
     case 'index':
-      return `the recorder's index has keyed digests of ${remains.session}: a short text can be guessed by whoever has the whole store`
+      return `the recorder's index has keyed digests of ${remains.session}: somebody with the whole store can guess a short text`
     case 'contextDigest':
-      return `${counted(remains.rows.length, 'receipt')} of model calls with a digest of what was sent: a short text can be guessed from one`
+      return `${counted(remains.rows.length, 'receipt')} of model calls with a digest of the request: a short text can be guessed from one`
   }
 }
 
@@ -338,7 +337,7 @@ const placesText = (rows: Extract<Remains, { readonly what: 'text' }>['rows']): 
   return `${shown.join(', ')}${rows.length > shown.length ? ` and ${rows.length - shown.length} more` : ''}`
 }
 
-/** What the options ask for; undefined, if they ask for nothing. Throws Misuse. */
+/** The request in the options; undefined if there is none. Throws Misuse. */
 const queryOf = (values: Call['values']): MessageQuery | undefined => {
   const { matching } = values
   const age = values['older-than']

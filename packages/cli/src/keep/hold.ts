@@ -10,11 +10,11 @@ import { sessionOrAdvice } from '../sources/sessions.ts'
 
 const options: Command['options'] = { ...becauseOptions, ...storeOption }
 
-/** Why messages of a session may not be erased. */
+/** The holds on a session, whose messages may not be erased. */
 export const heldText = ({ id: holder, reason, by }: Hold, id: string): string =>
   `held${holder === id ? '' : ` with ${holder}, which shares them,`}${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : ` (${reason})`}`
 
-/** None where the session can't be read: it can be released. */
+/** Empty if the session can't be read: it can still be released. */
 type Holds = Awaited<ReturnType<ReturnType<typeof holdsOn>>>
 
 const run =
@@ -43,9 +43,10 @@ export const hold: Command = {
   synopsis: 'hold SESSION…',
   purpose: 'keep sessions from being erased or removed',
   usage: ['hold SESSION… [options]'],
-  about: `From here on "indelible erase" and "indelible remove" refuse these sessions, and
-messages that they share with others, until "indelible release". The ledger of
-the store keeps a row that says so, when, and, if you say so, why and by whom.`,
+  about: `From now on "indelible erase" and "indelible remove" refuse these
+sessions, and messages that they share with others, until "indelible release".
+The ledger of the store gets a row with the time, and with the reason and name
+that you give.`,
   options,
   examples: ['indelible hold support-1 --reason "case 2026-14" --by ann'],
   run: run('hold', async (store, id, { values }, holds) => {
@@ -58,10 +59,10 @@ the store keeps a row that says so, when, and, if you say so, why and by whom.`,
 export const release: Command = {
   name: 'release',
   synopsis: 'release SESSION…',
-  purpose: 'let held sessions be erased or removed again',
+  purpose: 'release held sessions',
   usage: ['release SESSION… [options]'],
-  about: `Ends what "indelible hold" began. The ledger keeps a row that says so. Exit code 1
-if a session was not held.`,
+  about: `Releases sessions from "indelible hold". The ledger gets a row about
+it. Exit code 1 if a session was not held.`,
   options,
   run: run('release', async (store, id, { values, terminal }, holds) => {
     if (isLeft(holds) || holds.right.some(({ hold }) => hold.id === id)) {

@@ -13,7 +13,7 @@ import { afterSpools } from '../record/spools.ts'
 export const remove: Command = {
   name: 'remove',
   synopsis: 'remove SESSION…',
-  purpose: 'remove sessions for good',
+  purpose: 'remove sessions permanently',
   usage: ['remove SESSION… [options]', 'remove --unfinished [options]'],
   about: `Removes whole sessions: their messages, their notes, and the blocks that no
 other session references. This can't be undone. A fork keeps the messages that
@@ -21,13 +21,13 @@ it shares with the session it was forked from. If one of the sessions does not
 exist, none is removed. The command first waits for an "indelible record" that has
 calls it has not stored yet, and stores those that a killed one left.
 
-The ledger of the store keeps a row that says which session was removed, with
-its head, when, and, if you say so, why and by whom ("indelible ledger").
+The ledger of the store gets a row with the removed session, its head and the
+time, and with the reason and name that you give ("indelible ledger").
 
 In a terminal the command asks first; type yes to continue.`,
   options: {
     unfinished: {
-      help: 'remove the partial sessions of interrupted imports and copies; one that is still running is removed too, and fails',
+      help: 'remove the partial sessions of interrupted imports and copies; an import or copy that is still running then fails',
     },
     ...becauseOptions,
     yes: { help: 'do not ask; required without a terminal' },
@@ -49,7 +49,7 @@ In a terminal the command asks first; type yes to continue.`,
       const sizes = new Map<string, string>()
       for (const id of ids) sizes.set(await wholeId(store, id, terminal), await sizeOf(store, id))
       const what = [...sizes].map(([id, size]) => `${id} (${size})`).join(', ')
-      if (asks) await confirm(terminal, `Remove ${what} for good?`, 'nothing was removed')
+      if (asks) await confirm(terminal, `Remove ${what} permanently?`, 'nothing was removed')
       const forks = await forksOf(store, new Set(ids))
       for (const [id, size] of sizes) {
         if (size === 'unfinished') await answer(removeUnfinished(store, id))

@@ -1,4 +1,4 @@
-/** `indelible repair`: the bookkeeping of a store, rebuilt from what was recorded. */
+/** `indelible repair`: rebuilds the bookkeeping of a store from its rows. */
 import { findingText } from 'indelible/store/kit'
 import { Unreadable, type Command } from '../terminal/command.ts'
 import { answer, wholeStoreOption, withStore } from '../sources/place.ts'

@@ -12,12 +12,13 @@ import { gistOf } from '../terminal/timeline.ts'
 export const diff: Command = {
   name: 'diff',
   synopsis: 'diff A B',
-  purpose: 'show where two conversations part',
+  purpose: 'show where two conversations diverge',
   usage: ['diff [options] A B'],
-  about: `Compares two conversations, each a session or a file, and prints how many messages they share, where they part,
-and what each says from there. Messages are compared by what they say: role, name and content. --exact compares all that
-is recorded of a message. Retracted messages are left out, unless --all asks for the records. Exit code 0 also where they
-differ.`,
+  about: `Compares two conversations, each a session or a file, and prints how
+many messages they share, where they diverge, and the messages of each from
+there on. Messages are compared by role, name and content; --exact compares
+everything that is recorded. Retracted messages are ignored, except with --all.
+The exit code is 0 even if they differ.`,
   options: {
     exact: { help: 'compare also ids and meta, as programs wrote them' },
     limit: { value: 'N', help: 'print at most N messages of each (default 20); 0 prints none' },
@@ -67,7 +68,7 @@ const partedIn = (a: View<Message>, b: View<Message>, exact: boolean): Parted =>
   return { same, sameAtEnd }
 }
 
-/** What of a message is compared. The ids of calls are what pairs them, and other programs make others. */
+/** The compared part of a message. Call ids are left out, because programs choose different ones. */
 const comparable = (message: Message, exact: boolean): Json => {
   if (exact) return message as unknown as Json
   const { role, name, content } = message
@@ -100,11 +101,11 @@ function* report(
   yield ''
   const [ofA, ofB] = [a.view.length - same - sameAtEnd, b.view.length - same - sameAtEnd]
   if (ofA === 0 && ofB === 0) return yield `the same: ${counted(same, 'message')}`
-  yield same === 0 ? 'they differ from the first message on' : `the same: the first ${counted(same, 'message')}`
+  yield same === 0 ? 'they diverge at the first message' : `the same: the first ${counted(same, 'message')}`
   if (same > 0) yield* lines(a.view, same - 1, same, ' ', 'dim', terminal)
-  if (ofA === 0) yield paint('dim', sameAtEnd === 0 ? '< ends here' : '< has nothing here')
+  if (ofA === 0) yield paint('dim', sameAtEnd === 0 ? '< ends here' : '< has no message here')
   else yield* cut(a.view, same, a.view.length - sameAtEnd, limit, '<', 'red', terminal)
-  if (ofB === 0) yield paint('dim', sameAtEnd === 0 ? '> ends here' : '> has nothing here')
+  if (ofB === 0) yield paint('dim', sameAtEnd === 0 ? '> ends here' : '> has no message here')
   else yield* cut(b.view, same, b.view.length - sameAtEnd, limit, '>', 'green', terminal)
   if (sameAtEnd > 0) yield `the same again: the last ${counted(sameAtEnd, 'message')}`
 }

@@ -1,6 +1,7 @@
 /** `indelible list`: the sessions of a store. */
 import type { SessionInfo } from 'indelible/session'
-import type { DamagedEntry, Store } from 'indelible/store'
+import type { DamagedEntry, ListQuery, Store } from 'indelible/store'
+import { compareIds } from 'indelible/store/kit'
 import { Misuse, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
 import { activityOf, titleOf } from '../view/about.ts'
 import { firstWords } from '../sources/first-words.ts'
@@ -17,9 +18,10 @@ export const list: Command = {
   usage: ['list [options]'],
   about: `Prints the sessions of a store: the time of the last activity (UTC), the number of messages, the id, and the title
 or the first words of the user. [held], [encrypted] and [2 erased] say that a session is held ("indelible hold"), that it
-is encrypted, and how many messages were erased from it. The last activity of an imported conversation is the one that its
-file tells of, until something is appended here. On a terminal long ids are shortened; commands take the beginning of an id
-for the whole, but for those that can't be undone.`,
+is encrypted, and how many messages were erased from it. The last activity of an
+imported conversation is the time in its file, until something is appended here.
+On a terminal long ids are shortened. Commands accept a unique beginning of an
+id, except those that can't be undone.`,
   options: {
     sort: { value: 'FIELD', help: 'activity (default: the latest first), appended, created, messages or id' },
     where: { value: 'TEST', many: true, help: whereHelp },
@@ -64,7 +66,8 @@ for the whole, but for those that can't be undone.`,
       await printTable(listed, terminal, all)
       await terminal.print(damaged.map(({ entry }) => `damaged: ${oneLine(entry.id)}: ${entry.reason}`))
       if (listed.length > 0 || damaged.length > 0) return
-      if (hasSessions) return terminal.tell([limit === 0 ? '--limit 0 prints no session' : 'no session passes --where'])
+      if (hasSessions)
+        return terminal.tell([limit === 0 ? '--limit 0 prints no session' : 'no session matches --where'])
       const [store] = scopes
       const others = all || store === undefined ? [] : await scopesBeside(store)
       terminal.tell([
@@ -82,53 +85,50 @@ interface Listed {
   readonly marks: Marks
 }
 
-/** An order of sessions; of those by a time, which time, and which order of the store they are read in. */
+/** An order of sessions, and the order of the store that they are read in. */
 interface Order {
+  readonly by: NonNullable<ListQuery['by']>
   readonly compare: (a: SessionInfo, b: SessionInfo) => number
+  /** Where the store's order is another: the time of a session, which in the store's order is never before it. */
   readonly time?: (info: SessionInfo) => number
-  /** That time of the store is never before `time`. */
-  readonly by?: 'created' | 'appended'
 }
-
-const byTime = (by: 'created' | 'appended', time: (info: SessionInfo) => number): Order => ({
-  compare: (a, b) => time(b) - time(a),
-  time,
-  by,
-})
 
 const orders: { readonly [field: string]: Order | undefined } = {
-  activity: byTime('appended', activityOf),
-  appended: byTime('appended', ({ appended }) => appended),
-  created: byTime('created', ({ created }) => created),
-  messages: { compare: (a, b) => b.len - a.len },
-  id: { compare: (a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0) },
+  activity: { by: 'appended', compare: (a, b) => activityOf(b) - activityOf(a), time: activityOf },
+  appended: { by: 'appended', compare: (a, b) => b.appended - a.appended },
+  created: { by: 'created', compare: (a, b) => b.created - a.created },
+  messages: { by: 'entries', compare: (a, b) => b.len - a.len },
+  id: { by: 'id', compare: (a, b) => compareIds(a.id, b.id) },
 }
 
-/** The first sessions of an order by a time: which sessions to read, and when those behind can't be among them. */
+/** The first sessions of an order: which page of a store to read, and when those behind it can't be among them. */
 class First {
-  readonly query: { readonly by?: 'created' | 'appended'; readonly first?: number }
+  readonly query: { readonly by: Order['by']; readonly first?: number }
   readonly #order: Order
   readonly #most: number
+  #found = 0
   /** The latest times, the latest first. */
   readonly #times: number[] = []
 
   constructor(order: Order, limit: number | undefined) {
     this.#order = order
-    this.#most = limit === undefined || limit > mostOfFirst || order.time === undefined ? Infinity : limit
-    this.query = this.#most === Infinity ? {} : { by: order.by ?? 'created', first: this.#most + 1 }
+    this.#most = limit === undefined || limit > mostOfFirst ? Infinity : limit
+    this.query = { by: order.by, ...(this.#most < Infinity && { first: this.#most + 1 }) }
   }
 
   /** Whether neither a session nor any behind it, as the store lists them, is one of the first. */
-  isCompleteBefore(info: SessionInfo): boolean {
-    const { by } = this.#order
-    return this.#times.length >= this.#most && (by === undefined || (this.#times.at(-1) ?? Infinity) >= info[by])
+  isCompleteBefore({ appended }: SessionInfo): boolean {
+    const { time } = this.#order
+    return this.#found >= this.#most && (time === undefined || (this.#times.at(-1) ?? Infinity) >= appended)
   }
 
   add(info: SessionInfo): void {
-    if (this.#most === Infinity) return
-    const time = this.#order.time?.(info) ?? 0
-    const place = this.#times.findLastIndex((earlier) => earlier >= time) + 1
-    this.#times.splice(place, 0, time)
+    const { time } = this.#order
+    this.#found += 1
+    if (time === undefined || this.#most === Infinity) return
+    const own = time(info)
+    const place = this.#times.findLastIndex((earlier) => earlier >= own) + 1
+    this.#times.splice(place, 0, own)
     if (this.#times.length > this.#most) this.#times.pop()
   }
 }
@@ -165,7 +165,7 @@ const printTable = async (listed: readonly Listed[], terminal: Terminal, all: bo
     const start = `${padEnd(time, timeWidth)}  ${padStart(messages, 8)}`
     const inScope = all ? `  ${padEnd(fit(scope, scopeWidth), scopeWidth)}` : ''
     const facts = `${start}${inScope}  ${padEnd(id, idWidth)}`
-    // On a narrow terminal, what it is about has a line of its own.
+    // On a narrow terminal the description has a separate line.
     if (shows && columns - widthOf(facts) < 20 && about !== '')
       return [fit(facts.trimEnd(), columns), fit(`  ${about}`, columns)]
     return [fit(`${facts}  ${about}`.trimEnd(), columns)]

@@ -22,12 +22,12 @@ export interface MessagePage {
   readonly timeOf?: (position: number) => number | undefined
   /** Also what only programs read: `meta`, raw parts, base64. */
   readonly full: boolean
-  /** The width of the terminal; Infinity where there is none. */
+  /** The width of the terminal; Infinity without a terminal. */
   readonly columns: number
   readonly paint: Terminal['paint']
 }
 
-/** The message at a position: what is known of it, then each of its parts, whole. */
+/** The message at a position: its metadata, then each of its parts in full. */
 export function* messagePage(page: MessagePage): Generator<string> {
   const { view, calls, position, left, notes, timeOf, full, columns, paint } = page
   const message = view.at(position) as Message
@@ -103,7 +103,7 @@ const jsonOrText = (text: string): readonly string[] => {
   return JSON.stringify(value, null, 2).split('\n')
 }
 
-/** What notes say of the message, in words. */
+/** The notes about the message, as text. */
 const notesOn = (notes: Iterable<Note>, position: number): readonly string[] =>
   [...notes].flatMap((note): readonly string[] => {
     switch (note.type) {

@@ -1,4 +1,4 @@
-/** What `show` says below a session's timeline: runs that are not over, and model calls that failed. */
+/** The lines of `show` below a session's timeline: unfinished runs, and failed model calls. */
 import { isObject } from 'indelible/json/kit'
 import type { Note } from 'indelible/notes/kit'
 import type { OpenStep, ReadonlySession, SealedSession, Session } from 'indelible/session'
@@ -18,31 +18,31 @@ export function* stateLines(
   if (lease !== undefined)
     yield paint(
       'yellow',
-      `at work: ${JSON.stringify(oneLine(lease.holder))} holds the session for ${Math.ceil(lease.remaining / 1000)} s more${lease.stopRequested ? ', and was asked to stop' : ''}`,
+      `at work: ${JSON.stringify(oneLine(lease.holder))} holds the session for another ${Math.ceil(lease.remaining / 1000)} s${lease.stopRequested ? ', and was asked to stop' : ''}`,
     )
   if (steps.length === 0 && calls.length === 0) return
   if (lease === undefined)
     yield paint(
       'red',
-      `unfinished run: nobody is at work, and not recorded: ${steps.length > 0 ? counted(steps.length, 'step') : counted(calls.length, 'started call')}`,
+      `unfinished run: no process is working on it; not in the conversation yet: ${steps.length > 0 ? counted(steps.length, 'step') : counted(calls.length, 'started call')}`,
     )
   for (const step of steps) yield fit(`  ${stepText(step)}`, columns)
   for (const { name, arguments: given } of calls)
     yield fit(
-      `  ${oneLine(name)} ${oneLine(given ?? '')} was started, and has no result: it may have had effects`,
+      `  ${oneLine(name)} ${oneLine(given ?? '')} was started and has no result; it may have had side effects`,
       columns,
     )
   if (lease !== undefined) return
   yield paint(
     'dim',
-    `  "resume" of indelible/run and the next turn go on from here; "indelible append ${shellWord(session.id)} TEXT --interrupted" records what was finished`,
+    `  "resume" of indelible/run and the next turn continue from here; "indelible append ${shellWord(session.id)} TEXT --interrupted" records the finished parts`,
   )
 }
 
 const stepText = ({ answer, said, started, results, waiting }: OpenStep): string => {
   const characters = said.reduce((sum, part) => sum + (typeof part === 'string' ? part.length : 0), 0)
   return [
-    answer === undefined ? `an answer as far as it came: ${grouped(characters)} characters` : 'a whole answer',
+    answer === undefined ? `an incomplete answer of ${grouped(characters)} characters` : 'a complete answer',
     ...(started.size > 0 ? [`${counted(started.size, 'call')} started, ${counted(results.size, 'result')}`] : []),
     ...(waiting.size > 0
       ? [`${counted(waiting.size, 'call')} waiting for approval: "resume" with approve or deny`]

@@ -31,29 +31,32 @@ export const search: Command = {
   synopsis: 'search WORDS',
   purpose: 'find messages in all sessions of a store',
   usage: ['search WORDS [options]'],
-  about: `Prints the messages that have all of the words, as SESSION:POSITION and the text around them: the best match first,
-where the words stand together and a person said them. "indelible show SESSION POSITION" shows one whole. Case and accents
-don't count.
+  about: `Prints the messages that have all of the words, as SESSION:POSITION
+and the text around them. The best matches come first: words close together, in
+text of a person. "indelible show SESSION POSITION" prints a whole message. Case
+and accents are ignored.
 
-WORDS can have "words that follow each other", the begin* of a word, and -words that a message must not have. Put these in
-single quotes, so that the shell leaves them as they are. Words that begin with a dash stand behind --:
+WORDS can contain "words that follow each other", the begin* of a word, and
+-words that a message must not have. Put these in single quotes, so that the
+shell leaves them as they are. Put words that begin with a dash after --:
 
   indelible search '"rate limit" retr* -test'
   indelible search -- -test deploy
 
-In Chinese, Japanese, Korean and Thai, any characters that follow each other are found. With an index ("indelible index") a
-search lasts milliseconds; without one, the messages are read one by one.`,
+In Chinese, Japanese, Korean and Thai, any characters that follow each other are
+found. With an index ("indelible index") a search takes milliseconds; without
+one, the messages are read one by one.`,
   options: {
     sort: { value: 'ORDER', help: 'relevance, or time: the newest session first (default: relevance)' },
     in: { value: 'WHERE', help: 'messages, tools (their calls and results), or all (default: all)' },
     all: { help: 'also messages that were retracted' },
-    session: { value: 'SESSION', help: 'only this session, with what it shares with the one it was forked from' },
+    session: { value: 'SESSION', help: 'only this session, including the messages that it shares with its original' },
     role: { value: 'ROLE', help: `only messages of this role: ${roles.join(', ')}` },
     since: { value: 'TIME', help: 'only messages appended since: 2026-11-22, 2026-11-22T10:00Z, or 7d, 12h, 30m ago' },
     until: { value: 'TIME', help: 'only messages appended before' },
     limit: { value: 'N', help: 'print at most N messages (default: 20)' },
     json: { help: 'one JSON object for each message, and for each session with a reason why it was notSearched' },
-    index: { help: 'make the index first, if the store has none' },
+    index: { help: 'first create the index, if the store has none' },
     ...storeOption,
     ...allScopesOption,
   },
@@ -64,7 +67,7 @@ search lasts milliseconds; without one, the messages are read one by one.`,
   run: async (call) => {
     const { values, positionals, terminal } = call
     const query = positionals.join(' ')
-    if (query.trim() === '') throw new Misuse('search needs WORDS: what to look for')
+    if (query.trim() === '') throw new Misuse('search needs WORDS')
     const options = optionsIn(values)
     const limit = wholeNumber('--limit', values['limit'], 20, 1)
     await withScopes(call, async (scopes, all) => {
@@ -121,7 +124,7 @@ interface Found {
 const order = (a: SearchHit, b: SearchHit, sort: SearchOptions['sort']): number =>
   sort === 'time' ? (b.at ?? 0) - (a.at ?? 0) : b.score - a.score
 
-/** What there is to say at the end. */
+/** The lines at the end. */
 interface Told {
   hits: number
   more: boolean
@@ -136,7 +139,7 @@ const tell = async (told: Told, limit: number, scopes: number, began: number, ca
   const lines: string[] = []
   if (told.hits === 0 && !told.more)
     lines.push(`no message of ${scopes === 1 ? 'this scope' : 'these scopes'} has all of these words`)
-  if (told.more) lines.push(`there may be more: --limit ${limit * 10} looks for as many`)
+  if (told.more) lines.push(`there may be more; try --limit ${limit * 10}`)
   if (told.behind > 0)
     lines.push(
       `${counted(told.behind, 'row')} of the store ${told.behind === 1 ? 'is' : 'are'} not in its index yet, and were not searched: "indelible index" adds them`,
@@ -147,14 +150,14 @@ const tell = async (told: Told, limit: number, scopes: number, began: number, ca
       `${counted(told.encrypted.size, 'encrypted session')} ${told.encrypted.size === 1 ? 'was' : 'were'} not searched: ${named(told.encrypted)}; ${keyAdvice(call, told.encrypted.size)}`,
     )
   if (!told.indexed && keyFileOf(call.values, terminal) === undefined && Date.now() - began > slow)
-    lines.push(`the messages were read one by one; "indelible index" makes searches fast`)
+    lines.push(`there is no index, so every message was scanned; "indelible index" creates one`)
   terminal.tell(lines)
 }
 
 const damagedText = (sessions: ReadonlySet<string>): string =>
-  `not searched, because damaged: ${named(sessions)}; "indelible verify" says more`
+  `not searched, because damaged: ${named(sessions)}; run "indelible verify" for details`
 
-/** What to do about sessions that were not searched. */
+/** Advice about sessions that were not searched. */
 export const keyAdvice = ({ values, terminal }: Pick<Call, 'values' | 'terminal'>, sessions: number): string => {
   const file = keyFileOf(values, terminal)
   return file === undefined
@@ -268,7 +271,7 @@ const excerptOf = (excerpt: SearchHit['excerpt'], room: number, paint: Terminal[
   return pieces.join('')
 }
 
-/** Where the shown text begins, so that the first found word is in it. */
+/** The start of the shown text, chosen so that it contains the first found word. */
 const startOf = ({ text, marks }: SearchHit['excerpt'], room: number): number => {
   const [first] = marks[0] ?? [0]
   const before = Math.floor(room / 3)
@@ -308,15 +311,18 @@ const timeOf = (option: string, given: unknown): number | undefined => {
 export const index: Command = {
   name: 'index',
   synopsis: 'index',
-  purpose: 'make the search index of a store',
+  purpose: 'create the search index of a store',
   usage: ['index [options]'],
-  about: `Makes an index of the words of all sessions of a store, in all scopes, or adds what it lacks. From then on every
-append is indexed with it. Others may read and write meanwhile; an index that was interrupted goes on with the next call.
+  about: `Creates an index of the words of all sessions of a store, in all
+scopes, or adds the rows that it lacks. From then on every append is indexed.
+Others may read and write meanwhile. After an interruption, call it again to
+continue.
 
-The index stands in the store and follows from it: it can be dropped and made again at any time. Encrypted sessions are not
-in it: a search with their keys reads their messages one by one. An erased message leaves it with the erasure.`,
+The index is stored in the store and can be dropped and created again at any
+time. Encrypted sessions are not in it: a search with their keys reads their
+messages one by one. Erasing a message also removes it from the index.`,
   options: {
-    rebuild: { help: 'make it anew' },
+    rebuild: { help: 'rebuild the index' },
     drop: { help: 'remove it' },
     ...wholeStoreOption,
   },
@@ -324,7 +330,7 @@ in it: a search with their keys reads their messages one by one. An erased messa
     const { values, terminal } = call
     if (values['drop'] === true && values['rebuild'] === true)
       throw new Misuse('--drop and --rebuild exclude each other')
-    // Without keys: what is encrypted is in no index.
+    // Without keys: encrypted sessions are in no index.
     await withBareStore(call, async (store) => {
       if (values['drop'] === true) {
         await answer(dropIndex(store))
@@ -345,7 +351,7 @@ in it: a search with their keys reads their messages one by one. An erased messa
       if (damaged.size > 0) terminal.tell([damagedText(damaged)])
       await terminal.print([rows === 0 ? all : `${grouped(rows)} ${rows === 1 ? 'row' : 'rows'} indexed`])
       if (encrypted.size > 0)
-        terminal.tell([`left out: ${counted(encrypted.size, 'encrypted session')}: ${named(encrypted)}; a search with --key-file reads them`]) // oxfmt-ignore
+        terminal.tell([`not indexed: ${counted(encrypted.size, 'encrypted session')}: ${named(encrypted)}; a search with --key-file reads them`]) // oxfmt-ignore
     })
   },
 }

@@ -16,21 +16,22 @@ export const show: Command = {
   synopsis: 'show FILE|SESSION',
   purpose: 'print a recorded conversation as a timeline',
   usage: ['show [options] FILE [N | N-M]', 'show [options] SESSION [N | N-M]'],
-  about: `Prints a line for every message: position, role, page kind, estimated tokens
-and the start of the content. Tool calls have the position of their result.
-Totals and the calls without a result follow. The format of FILE is detected
-from its content; - reads standard input. An argument that neither is a file nor
-looks like a file name is the id of a session; with --store it always is. For a
-session, notes may have changed the page kinds. Retracted messages are left out;
-positions are those of the record. The time (UTC) is that of the append, or what
-the file says that a message was imported from. Of an encrypted fork whose shared
-messages can't be read any more, its own messages are printed.
+  about: `Prints a line for every message: position, role, page kind, estimated
+tokens and the start of the content. Tool calls have the position of their
+result. Totals and the calls without a result follow. The format of FILE is
+detected from its content; - reads standard input. An argument that neither is a
+file nor looks like a file name is the id of a session; with --store it always
+is. For a session, notes may have changed the page kinds. Retracted messages are
+not printed; positions are those of the record. The time (UTC) is that of the
+append, or, for an imported message, the time in its file. If the shared
+messages of an encrypted fork can't be read any more, only its own messages are
+printed.
 
 With N the message at that position is printed whole, with the notes on it; N-M are several, and N- is all from N on. On a
 terminal they go through a pager (PAGER, else less) if they are longer than the screen. A negative N counts from the end.
 
 Formats: messages of OpenAI (chat and Responses), Anthropic and the AI SDK, as
-an array, in the body of a request or answer, or one a line; bodies one a line,
+an array, in the body of a request or answer, or one per line; bodies one per line,
 as for fine-tuning; tau-bench files; SWE-agent trajectories; session files of
 pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
   options: {
@@ -42,8 +43,8 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     from: { value: 'N', help: 'start at position N; a negative N counts from the end' },
     to: { value: 'N', help: 'stop before position N' },
     all: { help: 'the whole record, with retracted messages' },
-    full: { help: 'with N: also what only programs read: meta, raw parts, base64' },
-    json: { help: 'one JSON object a line, for programs' },
+    full: { help: 'with N: also print data for programs: meta, raw parts, base64' },
+    json: { help: 'one JSON object per line, for programs' },
     ...storeOption,
   },
   examples: ['indelible show session.jsonl --kind evidence --from -20'],

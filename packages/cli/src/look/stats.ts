@@ -18,15 +18,17 @@ import { shortIds } from '../sources/short-ids.ts'
 export const stats: Command = {
   name: 'stats',
   synopsis: 'stats [SESSION]',
-  purpose: 'print tokens, cached share and money by model and day',
+  purpose: 'print tokens, cached share and cost by model and day',
   usage: ['stats [options]', 'stats [options] SESSION', 'stats [options] FILE'],
-  about: `Adds up the model calls of all sessions of a store, of one session, or of a file: the tokens of the requests, the
-share that the provider read from its cache, the tokens of the answers, and the money at list prices.
+  about: `Adds up the model calls of all sessions of a store, of one session, or
+of a file: the tokens of the requests, the share that the provider read from its
+cache, the tokens of the answers, and the cost at list prices.
 
-The figures are those of the provider: of the receipts that runs and "indelible record" write, and those that an imported
-file tells of. Nothing is estimated: calls without figures are counted and add nothing. The days are those of the calls
-(UTC; of a file, its own). Of calls that a file adds up, the surcharge for long requests is not known. Forks count only
-their own calls.`,
+The figures are the provider's: from the receipts of runs and "indelible
+record", and from imported files. Nothing is estimated: calls without figures
+are counted and add nothing. The days are those of the calls (UTC; for a file,
+its own). If a file contains only sums of calls, the surcharge for long requests
+is not known. Forks count only their own calls.`,
   options: {
     by: { value: 'WHAT', help: 'model, day, session, or several with commas (default: day,model)' },
     pick: { value: 'N', help: 'which conversation, if FILE has several (default 0)' },
@@ -49,8 +51,8 @@ their own calls.`,
     if (values['json'] === true) await terminal.printJson(rows.map(({ keys, sum }) => ({ ...keyed(by, keys), ...sum })))
     else if (spent.length > 0) await terminal.print(printed(rows, by, shortIds(ids, terminal), terminal))
     else if (name === undefined)
-      terminal.tell([`no session${left.length === 0 ? '' : ' that was read'} has figures of its calls`]) // oxfmt-ignore
-    else if (left.length === 0) terminal.tell([`${name}: has no figures of its calls`])
+      terminal.tell([`no session${left.length === 0 ? '' : ' that could be read'} has token counts of its calls`]) // oxfmt-ignore
+    else if (left.length === 0) terminal.tell([`${name}: has no token counts of its calls`])
     terminal.tell(left)
     if (values['json'] === true) return
     tellWhatIsMissing(spent, terminal)
@@ -135,11 +137,11 @@ const spentIn = async (
   return spent
 }
 
-/** What calls add up to. */
+/** The sums of calls. */
 interface Sum extends Required<Usage> {
   readonly calls: number
   readonly failed: number
-  /** Of the calls whose model has a known price. */
+  /** The cost of the calls whose model has a known price. */
   readonly dollars: number
   /** Calls with tokens that no price is known for. */
   readonly unpriced: number
@@ -203,7 +205,7 @@ const printed = (
       const column = (cells[0] ?? []).indexOf(name, by.length)
       for (const row of [widths, ...cells]) row.splice(column, 1)
     }
-  // The narrow ones take what they need, the others share what is left. Short ids are not cut again.
+  // Narrow columns get their full width, the others share the rest. Short ids are not cut again.
   const shown = [...widths]
   let room = roomBeside() + 2
   const order = Array.from({ length: by.length }, (_, column) => column).toSorted(
@@ -245,7 +247,7 @@ const tellWhatIsMissing = (spent: readonly Spent[], terminal: Terminal): void =>
   )
   terminal.tell([
     ...(failed > 0 ? [`${counted(failed, 'call')} failed`] : []),
-    ...(silent > 0 ? [`${counted(silent, 'call')} without figures of tokens`] : []),
+    ...(silent > 0 ? [`${counted(silent, 'call')} without token counts`] : []),
     ...(unknown.size > 0 ? [`no list price is known for ${[...unknown].join(', ')}`] : []),
   ])
 }

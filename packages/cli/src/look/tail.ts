@@ -21,7 +21,7 @@ command ends when the session is sealed, or with Ctrl-C.`,
   options: {
     from: { value: 'N', help: 'start at row N; a negative N counts from the end (default -10)' },
     json: {
-      help: 'one JSON object a line, for programs: { position, kind, index, at, message } or { position, kind, index, at, note }',
+      help: 'one JSON object per line, for programs: { position, kind, index, at, message } or { position, kind, index, at, note }',
     },
     ...storeOption,
   },
@@ -44,7 +44,7 @@ command ends when the session is sealed, or with Ctrl-C.`,
       })
     } catch (error) {
       if (!(error instanceof FaultError)) throw error
-      throw new Unreadable(faultText(error.fault as SessionFault | StoreFault)) // `follow` throws no other
+      throw new Unreadable(faultText(error.fault as SessionFault | StoreFault)) // `follow` throws only this kind of error
     } finally {
       ignore()
     }
@@ -53,7 +53,7 @@ command ends when the session is sealed, or with Ctrl-C.`,
 
 const messageIn = async (store: Store, id: string, { index }: StoredRow): Promise<Message> => {
   const { view } = await answer(readRange(store, id, index, index + 1))
-  return view.at(0) as Message // a row that was followed is there
+  return view.at(0) as Message // a followed row exists
 }
 
 const jsonOf = async (store: Store, id: string, row: StoredRow): Promise<object> => {

@@ -13,9 +13,10 @@ export const tree: Command = {
   synopsis: 'tree [SESSION]',
   purpose: 'show which sessions were forked from which',
   usage: ['tree [SESSION] [options]'],
-  about: `Prints the forks of a store as trees: each session below the one that it was forked from, with the position where
-they part, its own length, and the marks of "indelible list". With SESSION only the tree that it belongs to. A session without forks is left out, unless
-it is named.`,
+  about: `Prints the forks of a store as trees: each session below the one that
+it was forked from, with the position where they diverge, its own length, and
+the marks of "indelible list". With SESSION it prints only the tree of that
+session. A session without forks is not printed, unless you name it.`,
   options: {
     json: { help: 'one JSON object for each session, for programs' },
     ...storeOption,
@@ -31,7 +32,7 @@ it is named.`,
       terminal.tell(damaged.map(({ id, reason }) => `damaged: ${oneLine(id)}: ${reason}`))
       const roots = named === undefined ? nodes.filter(({ forks }) => forks.length > 0) : [rootOf(nodes, named)]
       if (values['json'] === true) return terminal.printJson(roots.flatMap((root) => [...flat(root, 0)]))
-      if (roots.length === 0) return terminal.tell(['no session was forked; "indelible fork SESSION" forks one'])
+      if (roots.length === 0) return terminal.tell(['there are no forks yet; "indelible fork SESSION" creates one'])
       await terminal.print(drawnAll(roots, named, terminal))
     })
   },
@@ -45,7 +46,7 @@ interface Node {
   readonly forks: Node[]
 }
 
-/** The sessions that no other is the origin of, each with its forks. */
+/** The sessions that are not forks themselves, each with its forks. */
 const forest = (infos: readonly SessionInfo[], marksOf: (info: SessionInfo) => Marks): readonly Node[] => {
   const nodes = new Map<string, Node>(
     infos.map((info) => [info.id, { id: info.id, info, marks: marksOf(info), forks: [] }]),

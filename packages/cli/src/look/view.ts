@@ -14,25 +14,26 @@ export const view: Command = {
   synopsis: 'view [SESSION]',
   purpose: 'look at sessions in the browser',
   usage: ['view [options] [SESSION]'],
-  about: `Serves a page that shows the sessions of a store, opens it in the browser, and
-prints its address. The address works once; the browser keeps a key. The page
-only reads. It ends with Ctrl-C. The browser gets the address by a file that
-only you can read, because other users see the arguments of programs.
+  about: `Serves a page that shows the sessions of a store, opens it in the
+browser, and prints its address. The address works once; the browser then keeps
+a key. The page only reads. Ctrl-C stops the server. The browser gets the
+address from a file that only you can read, because other users can see the
+arguments of programs.
 
-The server listens on 127.0.0.1, which only this machine reaches. With --host
-others reach it too: whoever has an address that is not used yet can read the
+The server listens on 127.0.0.1, which only this machine can reach. With --host
+other machines can reach it too: anyone with an unused address can read the
 whole store. The connection is not encrypted.
 
-With --trust the page verifies the signatures of the ledger by these keys;
-without it, it takes keys in the window of the proof.`,
+With --trust the page verifies the signatures of the ledger with these keys;
+without it, you can paste keys in the proof's window.`,
   options: {
-    port: { value: 'N', help: 'the port (default: any that is free)' },
+    port: { value: 'N', help: 'the port (default: any free one)' },
     host: {
       value: 'HOST',
-      help: 'what to listen on (default 127.0.0.1); 0.0.0.0 is every address of this machine',
+      help: 'the address to listen on (default 127.0.0.1); 0.0.0.0 is every address of this machine',
     },
     ...trustOptions,
-    'no-open': { help: 'print the address and open nothing' },
+    'no-open': { help: 'print the address without opening a browser' },
     ...storeOption,
   },
   examples: ['indelible view --no-open --port 8080'],
@@ -71,20 +72,20 @@ without it, it takes keys in the window of the proof.`,
   },
 }
 
-/** Why a server can't listen, and what to do. */
+/** The reason why a server can't listen, and the advice. */
 const whyNot: { readonly [code: string]: ((host: string, port: number) => string) | undefined } = {
   EADDRINUSE: (host, port) =>
-    `port ${port} of ${host} is in use, perhaps by another view; give another with --port, or leave it out for any that is free`,
-  EACCES: (_, port) => `port ${port} is not for every program on this machine; give one from 1024 with --port`,
-  EADDRNOTAVAIL: (host) => `--host ${host} is no address of this machine`,
-  ENOTFOUND: (host) => `--host ${host} is no address of this machine`,
+    `port ${port} of ${host} is in use, perhaps by another view; choose another with --port, or omit --port for any free one`,
+  EACCES: (_, port) => `port ${port} needs special rights on this machine; choose one from 1024 on with --port`,
+  EADDRNOTAVAIL: (host) => `--host ${host} is not an address of this machine`,
+  ENOTFOUND: (host) => `--host ${host} is not an address of this machine`,
 }
 
 /** Until Ctrl-C. Enter on a terminal prints another address: each works once. */
 const untilStopped = async (served: View, path: string, terminal: Terminal, ended: AbortController): Promise<void> => {
   if (ended.signal.aborted) return
   const lines = terminal.asks ? terminal.lines('') : undefined
-  if (lines !== undefined) terminal.tell(['Enter prints another address, Ctrl-C ends the page'])
+  if (lines !== undefined) terminal.tell(['press Enter for a new address, Ctrl-C to stop'])
   lines?.on('line', () => void terminal.print([served.open(path)]))
   lines?.on('SIGINT', () => ended.abort())
   await new Promise<void>((stop) => ended.signal.addEventListener('abort', () => stop()))

@@ -24,7 +24,7 @@ export const chosenModel = async ({ values, terminal }: Pick<Call, 'values' | 't
   return chosen.right
 }
 
-/** The providers' clients are loaded only where somebody asks for a model: they are peers that may not be installed. */
+/** The providers' clients are loaded only if a model is requested: they are peers that may not be installed. */
 const registry = async (baseURL: string | undefined, { env }: Terminal): Promise<ModelRegistry> => {
   const anthropic = await installed('@anthropic-ai/sdk', () => import('@anthropic-ai/sdk'))
   const openai = await installed('openai', () => import('openai'))

@@ -20,16 +20,16 @@ export const chat: Command = {
   synopsis: 'chat',
   purpose: 'chat with a small agent, recorded step by step',
   usage: ['chat [options]'],
-  about: `Starts a small agent in the terminal. It can list, read and search one folder,
-and it changes nothing. It keeps the conversation in a durable session: each
-step is on disk before the next one starts. Ctrl-C interrupts an answer and
+  about: `Starts a small agent in the terminal. It can list, read and search one
+folder, and it changes nothing. It keeps the conversation in a durable session:
+each step is on disk before the next one starts. Ctrl-C interrupts an answer and
 keeps the part that has arrived, marked as interrupted; Ctrl-C again quits. With
 --session the chat continues where it ended. Your first message creates the
-session. In a terminal, ID may be the beginning of one id, as for other commands;
-elsewhere only a whole id continues a session, so that a script never speaks into
-another one.
+session. In a terminal, ID may be the beginning of an id, as for other commands;
+elsewhere it must be complete, so that a script never writes into the wrong
+session.
 
-Without a key a few fixed rules answer, and say that they are not a model.`,
+Without an API key, a few fixed rules answer, and say that they are not a model.`,
   options: {
     model: {
       value: 'NAME',
@@ -43,7 +43,7 @@ Without a key a few fixed rules answer, and say that they are not a model.`,
     session: { value: 'ID', help: 'continue this session, or start one with this id if there is none' },
     ...storeOption,
     folder: { value: 'DIR', help: 'the folder that the tools see (default: the current one)' },
-    budget: { value: 'N', help: 'the most tokens of a request (default 100000)' },
+    budget: { value: 'N', help: 'the maximum tokens of a request (default 100000)' },
     demo: { help: 'play an example conversation' },
   },
   examples: ['indelible chat --model claude-opus-5 --session notes'],
@@ -101,8 +101,8 @@ const toolsOf = async (folder: unknown, terminal: Terminal): Promise<readonly To
 }
 
 /**
- * The id of the session to continue, or of a new one. At a terminal the beginning of one id stands for it, as in other
- * commands; who writes sees which one it is.
+ * The id of the session to continue, or of a new one. At a terminal the beginning of an id is enough, as in other
+ * commands, because the user sees the whole id.
  */
 const idMeant = async (store: Store, given: string, { asks }: Terminal): Promise<string> => {
   if (given === '') throw new Misuse('--session takes an ID')
@@ -125,13 +125,13 @@ const newSession = async (store: Store, id: string): Promise<Session> => {
   return made.right
 }
 
-/** The next turn records what a crash left open. */
+/** The next turn settles the calls that a crash left open. */
 const printWhatIsOpen = async (session: Session, terminal: Terminal): Promise<void> => {
   if (session.openSteps().length > 0 || session.openCalls().length > 0)
-    await terminal.print(['this session was interrupted; everything that was finished is kept'])
+    await terminal.print(['this session was interrupted; its finished parts are kept'])
 }
 
-/** One turn: what the user says, and everything until the model has answered it. */
+/** One turn: the user's message, and everything until the model has answered it. */
 const turn = async (
   talk: Talk,
   said: string,
@@ -163,7 +163,7 @@ const summaryOf = (text: string): string => {
   return `${oneLine(text).slice(0, 80)}${lines > 1 ? ` (${lines} lines)` : ''}`
 }
 
-/** Lines from the terminal until it ends. Ctrl-C cuts what is going on; where nothing is, it quits. */
+/** Lines from the terminal until it ends. Ctrl-C interrupts the current work; without any, it quits. */
 const converse = async (talk: Talk): Promise<void> => {
   const { terminal } = talk
   const lines = terminal.lines(`${terminal.paint('bold', 'you>')} `)
@@ -208,7 +208,7 @@ const demoLines: readonly Message[] = [
   assistant('As you like. In short: a record that nothing can rewrite.'),
 ]
 
-/** The demonstration: two questions, the second answer cut in the middle by what the user says next. */
+/** The demonstration: two questions, the second answer is interrupted by the user's next message. */
 const play = async (talk: Talk): Promise<void> => {
   talk.terminal.say('\nyou> What is in this folder?\n')
   await turn(talk, 'What is in this folder?', () => undefined)

@@ -28,10 +28,10 @@ export const context: Command = {
   synopsis: 'context FILE|SESSION',
   purpose: 'print the context that a model would be sent',
   usage: ['context [options] FILE', 'context [options] SESSION'],
-  about: `Derives the context of the next model call from a conversation and prints its
-messages. Each message has its source: the positions of the record that it
-shows, and how much of them. --explain adds a line for every page (one message
-of the record): its kind, its level in the context, and the reason.
+  about: `Derives the context of the next model call from a conversation and
+prints its messages. Each message is shown with its source: the positions in the
+record, and how much of them it contains. --explain adds a line for every page
+(one message of the record): its kind, its level in the context, and the reason.
 
 FILE or SESSION means the same as for "indelible show". The pins, page tags and
 summaries of a session are used.`,
@@ -94,7 +94,7 @@ const summaryOf = ({ tokens, budget, length, epoch, provenance, dropped, digest 
 
 function* listing(context: DerivedContext, view: View<Message>, columns: number): Generator<string> {
   const all = [...view].reduce((sum, message) => sum + estimateTokens(message), 0)
-  yield `context: ${counted(context.messages.length, 'message')}, ${grouped(context.tokens)} of ${grouped(context.budget)} tokens (the record takes ${grouped(all)}); ${context.provenance.join(', ')}`
+  yield `context: ${counted(context.messages.length, 'message')}, ${grouped(context.tokens)} of ${grouped(context.budget)} tokens (the whole record: ${grouped(all)}); ${context.provenance.join(', ')}`
   yield ''
   const rows = Array.from(
     context.messages,

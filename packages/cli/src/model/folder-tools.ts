@@ -3,13 +3,13 @@ import { open, readdir, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, relative, sep } from 'node:path'
 import { tool, type Tool } from 'indelible/run'
 
-/** What a model is shown of one file, and of one search. */
+/** The limits for the text of one file and the lines of one search. */
 const maxBytes = 64 * 1024
 const maxEntries = 500
 const maxMatches = 100
 const leftOut: ReadonlySet<string> = new Set(['.git', 'node_modules'])
 
-/** @param folder whatever it is a link to is where it ends */
+/** @param folder if it is a link, the target is the folder */
 export const folderTools = async (folder: string): Promise<readonly Tool[]> => {
   const top = await realpath(folder)
   const inside = (path: unknown): Promise<string> => insideOf(top, path)
@@ -40,12 +40,12 @@ export const folderTools = async (folder: string): Promise<readonly Tool[]> => {
 const field = (input: unknown, name: string): unknown =>
   typeof input === 'object' && input !== null ? (input as { readonly [key: string]: unknown })[name] : undefined
 
-/** Where a path leads, links followed. Throws, if that is not in the folder. */
+/** The target of a path, with links resolved. Throws if it is not in the folder. */
 const insideOf = async (top: string, path: unknown): Promise<string> => {
   if (typeof path !== 'string' || path === '') throw new Error('give a path')
   if (path.includes('\0')) throw new Error('a path must not contain NUL')
   const way = relative(top, join(top, path))
-  // Looked at before the file system is: whether something exists outside is nobody's business.
+  // Checked before the file system is read, so that nobody learns whether a file outside exists.
   if (leaves(way)) throw new Error(`${JSON.stringify(path)} is outside the folder`)
   let found: string
   try {
@@ -100,7 +100,7 @@ const searched = async (top: string, path: string, text: string, signal: AbortSi
   return matches.length === 0 ? '(no line has it)' : matches.join('\n')
 }
 
-/** Files only, and no links: what a link leads to may be outside. */
+/** Only files, no links: the target of a link may be outside. */
 async function* filesOf(path: string): AsyncGenerator<string> {
   if (!(await stat(path)).isDirectory()) return yield path
   for (const entry of await readdir(path, { withFileTypes: true })) {
@@ -109,7 +109,7 @@ async function* filesOf(path: string): AsyncGenerator<string> {
   }
 }
 
-/** The beginning of a file as text; undefined, if it is none. */
+/** The beginning of a file as text; undefined if it is not text. */
 const textOf = async (path: string, most: number): Promise<string | undefined> => {
   const file = await open(path)
   try {

@@ -1,6 +1,6 @@
 /**
- * The model of `indelible chat` where none is configured: a few rules, no intelligence, and it says so. With it the
- * command shows what it does on any machine.
+ * The model of `indelible chat` without a configured model: a few fixed rules, and it says so. With it the command can
+ * be tried on any machine.
  */
 import { assistant, textOf, toolCall, toolResultsOf, type Message } from 'indelible/message'
 import { scriptedModel, type Line, type Model, type ModelRequest } from 'indelible/run'

@@ -1,4 +1,4 @@
-/** What the contexts of a replay cost, where the provider's cache expires, and in US dollars. */
+/** The cost of a replay's contexts, with an expiring cache, and in US dollars. */
 import { estimateTokens, type DerivedContext, type ModelPrices, type Prices } from 'indelible/context'
 import { defaultPrices, ratesAt, unitsOf } from 'indelible/context/kit'
 import type { Message } from 'indelible/message'

@@ -1,4 +1,4 @@
-/** One replay: a policy at a budget. What a thread is given, and what it does with it. */
+/** One replay: a policy at a budget. The input of a thread, and its work. */
 import { paged, replay, window, type ModelPrices, type Policy, type Replay } from 'indelible/context'
 import { createHistory, type View } from 'indelible/history'
 import type { Message } from 'indelible/message'
@@ -18,7 +18,7 @@ export interface SentConversation {
   readonly pages: readonly PageKind[]
 }
 
-/** What a thread is started with. */
+/** The data that starts a thread. */
 export interface SentJob {
   readonly conversation: SentConversation
   readonly job: ReplayJob

@@ -1,4 +1,4 @@
-/** Replays on all cores: each of them is work of its own, and none needs another. */
+/** Runs replays on all cores: they are independent of each other. */
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { View } from 'indelible/history'
@@ -47,7 +47,7 @@ export async function* replaysOf(
     })
     worker.on('error', reject)
     worker.on('exit', () => workers.delete(worker))
-    promise.catch(() => undefined) // whoever awaits it is told
+    promise.catch(() => undefined) // the caller that awaits it gets the error
     replays.push(promise)
   }
   for (let thread = 0; thread < threads; thread++) begin()

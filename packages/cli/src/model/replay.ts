@@ -13,12 +13,12 @@ export const replay: Command = {
   synopsis: 'replay FILE|SESSION',
   purpose: 'measure context policies on a conversation',
   usage: ['replay [options] FILE', 'replay [options] SESSION'],
-  about: `Derives a context before each answer in a recorded conversation, with each
-policy and budget, as if it called the model. For each it prints the tokens
-sent, the share of them that is a cached prefix, the cost in tokens of plain
-input (cached 0.1, others 1.25; where the recording has times, nothing is
-cached five minutes after the last call), the time of one derive, the epochs (how often
-the part already sent changed), the faults, and the rereads: repeated tool
+  about: `Derives a context before each answer in a recorded conversation, with
+each policy and budget, as if it called the model. For each it prints the tokens
+sent, the share of them that is a cached prefix, the cost in uncached input
+tokens (cached 0.1, others 1.25; if the recording has times, the cache expires
+five minutes after the last call), the time to derive one context, the epochs
+(how often the sent part changed), the faults, and the rereads: repeated tool
 calls whose earlier result was no longer readable.
 
 Policies: paged (compacts in epochs) and window (the latest messages). FILE or
@@ -31,7 +31,7 @@ SESSION means the same as for "indelible show".`,
       value: 'M',
       help: 'also print US dollars at the list prices of a model, and use them for the cost (claude-opus-5, gpt-5.5, gemini-3.1-pro …)',
     },
-    json: { help: 'one JSON object a line, for programs' },
+    json: { help: 'one JSON object per line, for programs' },
     ...storeOption,
   },
   examples: ['indelible replay session.jsonl --budget 32k --policy paged,window'],
@@ -69,7 +69,7 @@ SESSION means the same as for "indelible show".`,
     bar.end()
     if (fits && values['json'] !== true)
       terminal.tell([
-        'no budget was ever reached, so all policies send the whole conversation: smaller ones tell them apart (--budget)',
+        'no budget was reached, so all policies send the whole conversation; compare them with smaller budgets (--budget)',
       ])
   },
 }
@@ -139,7 +139,7 @@ function* table(replays: readonly PricedReplay[], width: number): Generator<stri
   const expired = replays[0]?.expired ?? 0
   if (expired > 0)
     yield fit(
-      `${counted(expired, 'call')} came more than five minutes after the one before: nothing of them is cached`,
+      `${counted(expired, 'call')} came more than five minutes after the previous one: their cache had expired`,
       width,
     )
   for (const { policy, faults, unfit, calls } of replays) {

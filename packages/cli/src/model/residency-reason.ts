@@ -1,8 +1,8 @@
-/** Why a derived context shows a page as it does, in words. */
+/** The reason for the level of a page in a derived context, as text. */
 import type { ContextSource, DerivedContext } from 'indelible/context'
 import { minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from 'indelible/pages'
 
-/** What of a derived context the reasons follow from. */
+/** The parts of a derived context that the reasons need. */
 interface ReasonedContext extends Pick<DerivedContext, 'epoch' | 'activeFrom'> {
   readonly residency: { readonly at: (position: number) => ResidencyLevel | undefined }
   /** The sources of its messages, or of its summaries alone. */
@@ -32,9 +32,9 @@ export const residencyReason = (context: ReasonedContext, position: number, kind
       : minimum === 'structured'
         ? 'instructions and rules are shortened last'
         : `${policy} keeps it: worth its tokens`
-  if (position === context.activeFrom) return "the user's question stays readable; only its middle may go"
+  if (position === context.activeFrom) return "the user's question stays readable; only its middle may be cut"
   if (active) return 'part of the active turn, which alone exceeds the budget'
-  if (residency === minimum) return `at its minimum: ${policy} needs the room`
-  if (residency === 'structured') return `a line in the marker of its range: ${policy} needs the room`
+  if (residency === minimum) return `at its minimum: ${policy} needs the space`
+  if (residency === 'structured') return `a line in the marker of its range: ${policy} needs the space`
   return `shortened: ${residencyLevels.indexOf(minimum) > residencyLevels.indexOf(residency) ? `${minimum} would be allowed` : 'less is not allowed'}`
 }

@@ -9,11 +9,12 @@ export const head: Command = {
   synopsis: 'head SESSION',
   purpose: 'print the head of a session, for a later verify',
   usage: ['head SESSION [--full] [options]'],
-  about: `Prints the number of rows in the log of a session and their Merkle root, as one
-word: SIZE:ROOT. Keep it where nobody who can write to the store can change it,
-and give it to "indelible verify --head" later. A terminal shows a short root, which is
-enough to compare two by eye; --full prints the whole, as does a pipe or a file.`,
-  options: { full: { help: 'print the whole root on a terminal, too' }, ...storeOption },
+  about: `Prints the number of rows in the log of a session and their Merkle
+root, as one word: SIZE:ROOT. Keep it where people who can write to the store
+can't change it, and pass it to "indelible verify --head" later. A terminal
+shows a short root, which is enough to compare two by eye. --full prints the
+whole root, and so does a pipe or a file.`,
+  options: { full: { help: 'print the whole root even on a terminal' }, ...storeOption },
   examples: ['indelible head mine --full'],
   run: async (call) => {
     const given = sessionOfCall('head', call)

@@ -15,7 +15,7 @@ NAME names the key in signatures, such as example.com/agents. It has no spaces
 and no plus signs.`,
   options: {
     out: { value: 'FILE', help: 'where the private key goes' },
-    witness: { help: 'a key of a witness, which signs checkpoints of others' },
+    witness: { help: 'a key for a witness, which signs checkpoints of others' },
   },
   examples: ['indelible key new example.com/agents --out agents.key'],
   run: async ({ values, positionals, terminal }) => {
@@ -29,6 +29,6 @@ and no plus signs.`,
     const { vkey, skey } = newKey(name, values['witness'] === true ? 'witness' : 'log')
     writeSecret(out, terminal, `${skey}\n`, 'a key is never overwritten')
     await terminal.print([vkey])
-    terminal.tell([`the private key is in ${out}; keep it secret, and give the line above to verifiers`])
+    terminal.tell([`the private key is in ${out}; keep it secret, and give verifiers the line above`])
   },
 }

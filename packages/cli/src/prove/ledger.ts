@@ -26,7 +26,7 @@ import { trustOf, trustOptions } from '../sources/trust.ts'
 export const ledger: Command = {
   name: 'ledger',
   synopsis: 'ledger VERB',
-  purpose: 'vouch for all sessions of a store',
+  purpose: 'record and check the heads of all sessions',
   usage: [
     'ledger update [options]',
     'ledger show [options]',
@@ -34,9 +34,9 @@ export const ledger: Command = {
     'ledger sign --key FILE --origin NAME [options]',
     'ledger witness URL=VKEY… [options]',
   ],
-  about: `A ledger is a log that says the head of every session of a store, and which
-sessions were removed. Its own head covers them all. "indelible remove" writes
-to it, too.
+  about: `A ledger is a log that records the head of every session of a store,
+and which sessions were removed. Its own head covers them all. "indelible
+remove" also writes to it.
 
   update   record the heads of sessions that are new or have grown. Exit code 1
            if a session is not what the ledger says; nothing new is recorded of
@@ -54,7 +54,7 @@ to it, too.
            witness is its address, "=" and its public key. Exit code 1 if one
            does not sign`,
   options: {
-    key: { value: 'FILE', many: true, help: 'the file of the private key, for sign; may be given twice' },
+    key: { value: 'FILE', many: true, help: 'the file of the private key, for sign; repeatable' },
     origin: {
       value: 'NAME',
       help: 'the name of this ledger in checkpoints, such as example.com/agents; use another for each store and scope',
@@ -62,9 +62,9 @@ to it, too.
     next: { value: 'VKEY', help: 'name the next public key of this ledger in the checkpoint' },
     signed: {
       value: 'FILE',
-      help: 'where sign remembers the last head that was signed (default: beside the key, KEY.signed)',
+      help: 'the file in which sign remembers the last signed head (default: beside the key, KEY.signed)',
     },
-    head: { value: 'HEAD', help: 'a head of the ledger that you know, for verify' },
+    head: { value: 'HEAD', help: 'for verify: a head of the ledger that you know' },
     'heads-only': { help: 'for verify: compare the heads of sessions only, and read no rows' },
     ...trustOptions,
     json: { help: 'print JSON' },
@@ -84,7 +84,7 @@ to it, too.
       )
     if (verb !== 'witness' && rest.length > 0)
       throw new Misuse(`ledger ${verb} takes nothing more, but got ${rest.join(', ')}`)
-    const ready = work(call, rest) // what is wrong with the arguments is told before a store is opened
+    const ready = work(call, rest) // wrong arguments are reported before a store is opened
     await withStore(call, {}, ready)
   },
 }
@@ -99,7 +99,7 @@ const update: Verb =
     else await terminal.print([`${headText(head)}  ${counted(recorded, 'session')} recorded`])
     if (mismatches.length === 0) return
     terminal.tell(mismatches.map(mismatchText))
-    throw new Unreadable(`${counted(mismatches.length, 'session')} not recorded: not what the ledger says`)
+    throw new Unreadable(`${counted(mismatches.length, 'session')} not recorded: different from the ledger`)
   }
 
 const show: Verb =
@@ -155,7 +155,7 @@ const verify: Verb = ({ terminal, values }) => {
     if (isLeft(verified) && verified.left._tag === 'LedgerMismatch') {
       const { mismatches } = verified.left
       terminal.tell(mismatches.map(mismatchText))
-      throw new Unreadable(`${counted(mismatches.length, 'session')} not as the ledger says`)
+      throw new Unreadable(`${counted(mismatches.length, 'session')} different from the ledger`)
     }
     const { head, good, removed, held, erased, unrecorded } = await answer(async () => verified)
     if (values['json'] === true)
@@ -163,9 +163,9 @@ const verify: Verb = ({ terminal, values }) => {
     await terminal.print([
       `${headText(head)}  ${counted(good, 'session')} as recorded, ${removed} removed, ${unrecorded.length} not recorded yet${held.length === 0 ? '' : `, ${held.length} held`}${erased === 0 ? '' : `, ${counted(erased, 'row')} erased`}`,
     ])
-    if (headsOnly) terminal.tell(['only heads were compared: rows that were altered below them are not found'])
+    if (headsOnly) terminal.tell(['only heads were compared, so altered rows are not detected'])
     if (older === undefined)
-      terminal.tell(['the ledger was compared with itself alone: give a head that you know, or --trust'])
+      terminal.tell(['the ledger was only compared with itself; pass a head that you know, or --trust'])
   }
 }
 
@@ -183,7 +183,7 @@ const verifiedRows = async (store: Store, older: Head | undefined, terminal: Ter
 /** The head that the last checkpoint says, if it counts. */
 const signedHead = async (store: Store, trust: Trust): Promise<Head> => {
   const last = await answer(lastCheckpoint(store))
-  if (last === undefined) throw new Unreadable('the ledger has no checkpoint: "indelible ledger sign" makes one')
+  if (last === undefined) throw new Unreadable('the ledger has no checkpoint; "indelible ledger sign" creates one')
   const checked = checkCheckpoint(last.note, trust)
   if (isLeft(checked)) throw new Unreadable(evidenceFaultMessage(checked.left))
   return checked.right.head
@@ -194,7 +194,7 @@ const sign: Verb = ({ terminal, values }) => {
   const { origin, next } = values
   if (!Array.isArray(files) || files.length === 0) throw new Misuse('ledger sign needs --key FILE: a private key')
   if (typeof origin !== 'string' || origin === '' || origin.includes('\n'))
-    throw new Misuse('ledger sign needs --origin NAME: what the ledger is called in checkpoints')
+    throw new Misuse('ledger sign needs --origin NAME: the name of the ledger in checkpoints')
   const signers = files.map((file) => signerIn(String(file), terminal))
   const successor = typeof next === 'string' ? verifierOf(next) : undefined
   if (successor !== undefined && isLeft(successor)) throw new Misuse(`--next: ${evidenceFaultMessage(successor.left)}`)

@@ -36,17 +36,17 @@ it to the session's head. Anyone who has the head can check the proof with
 
 N counts from 0; a negative N counts from the end.
 
-Of a message that was erased the output proves that its leaf is in the session,
-and that the ledger says it was erased. Proofs that were made before still hold.
+For an erased message the output proves that its leaf is in the session, and
+that the ledger records its erasure. Earlier proofs still hold.
 
-With --ledger the output is a bundle: it also has the ledger's row of that head
-and the last signed checkpoint of the ledger ("indelible ledger sign"). Anyone
-who has the public keys can check it, without any head.
+With --ledger the output is a bundle: it also contains the ledger's row with
+that head and the last signed checkpoint of the ledger ("indelible ledger
+sign"). Anyone who has the public keys can check it, without any head.
 
-With --consistency the output proves that the record of now still begins with
-the record that had the head of --head: nothing that it had was changed.`,
+With --consistency the output proves that the current record still begins with
+the record that had the head of --head, unchanged.`,
   options: {
-    consistency: { help: 'print a proof that the record continues that of an earlier head' },
+    consistency: { help: 'print a proof that the record continues an earlier head' },
     head: { value: 'HEAD', help: 'with --consistency: the earlier head, as "indelible head" printed it' },
     ledger: { help: "print a bundle for the ledger's last checkpoint" },
     ...storeOption,
@@ -57,7 +57,7 @@ the record that had the head of --head: nothing that it had was changed.`,
     const older = headOfOption(call.values['head'])
     if (call.values['consistency'] === true) return proveContinued(call, given, older)
     if (older !== undefined)
-      throw new Misuse('prove --head takes --consistency: a proof of a message is for the head now')
+      throw new Misuse('prove --head needs --consistency; a proof of a message is always for the current head')
     const position = wholeNumber('prove: N', call.positionals[1], undefined)
     if (position === undefined) throw new Misuse('prove needs N: the position of a message')
     await withSession(call, given, async (store, id) => {
@@ -70,7 +70,7 @@ the record that had the head of --head: nothing that it had was changed.`,
       ])
       if (isErased)
         call.terminal.tell([
-          `message ${proof.left.position} of ${id} was erased${erasedText(proof.left)}: the proof has its leaf, and the row of the ledger that says so`,
+          `message ${proof.left.position} of ${id} was erased${erasedText(proof.left)}: the proof has its leaf and the ledger's row about the erasure`,
         ])
     })
   },
@@ -96,8 +96,8 @@ const proveContinued = async (call: Call, given: string, older: Head | undefined
     if (isLeft(proof) && proof.left._tag === 'Diverged')
       throw new Unreadable(
         proof.left.actual.size < older.size
-          ? `${id}: has ${counted(proof.left.actual.size, 'row')}, and the head is of ${older.size}: it was cut, or the head is of another session`
-          : `${id}: its first ${counted(older.size, 'row')} do not have that head: they were changed, or the head is of another session`,
+          ? `${id}: has ${counted(proof.left.actual.size, 'row')}, but the head has ${older.size}: the session was truncated, or the head belongs to another session`
+          : `${id}: its first ${counted(older.size, 'row')} do not have that head: they were changed, or the head belongs to another session`,
       )
     await call.terminal.printJson([await answer(async () => proof)])
   })
@@ -108,12 +108,13 @@ export const checkProofFile: Command = {
   synopsis: 'check-proof FILE',
   purpose: 'check a proof that "prove" printed',
   usage: ['check-proof FILE [--head SIZE:ROOT]', 'check-proof FILE --trust FILE'],
-  about: `Checks a proof, and prints the proven message as JSON. Without --head the proof
-is only checked against the head that it states itself, so give a head that you
-know. FILE - reads standard input. Exit code 1 if the proof is wrong.
+  about: `Checks a proof, and prints the proven message as JSON. Without --head
+the proof is only checked against the head in the proof itself, so pass a head
+that you know. If FILE is -, it reads standard input. Exit code 1 if the proof
+is wrong.
 
-A bundle of "prove --ledger" is checked with --trust: the keys whose signatures
-count. The receipt of "erase --json" is checked with a head of the ledger.`,
+Check a bundle of "prove --ledger" with --trust: the keys whose signatures
+count. Check the receipt of "erase --json" with a head of the ledger.`,
   options: {
     head: { value: 'HEAD', help: 'the head, as "indelible head" prints it' },
     ...trustOptions,
@@ -139,7 +140,7 @@ count. The receipt of "erase --json" is checked with a head of the ledger.`,
       case 'growth': {
         const { from, head: now } = checked(checkGrowth(value.right, head))
         return terminal.print([
-          `the record with the head ${headText(now)} continues ${headText(from)}${withoutHead('; compare one of them with a head that you know: --head')}`,
+          `the record with the head ${headText(now)} continues ${headText(from)}${withoutHead('; pass --head to compare one of them with a head that you know')}`,
         ])
       }
       case 'evidence': {
@@ -155,19 +156,19 @@ count. The receipt of "erase --json" is checked with a head of the ledger.`,
         const { row, leaf, ledger, said, head: of } = checked(checkErased(value.right, head))
         return told(
           [{ row, leaf, ...said }],
-          `row ${row} of the record of messages and notes with the head ${headText(of)} has this leaf, and was erased${erasedText(said)}, as the ledger with the head ${headText(ledger)} says${withoutHead('; compare the heads with those that you know: --head')}`,
+          `row ${row} of the record of messages and notes with the head ${headText(of)} has this leaf, and was erased${erasedText(said)}, according to the ledger with the head ${headText(ledger)}${withoutHead('; pass --head to compare with a head that you know')}`,
         )
       }
       case 'erasure': {
         const { session, rows, said, ledger } = checked(checkErasure(value.right, head))
         return told(
           rows,
-          `${erasedRows(rows)} erased for ${JSON.stringify(session)}${said.map(({ by, reason }) => erasedText({ by, reason })).join(',')}, in the ledger with the head ${headText(ledger)}${withoutHead(', as the receipt itself states; compare it with a head that you know: --head')}`,
+          `${erasedRows(rows)} erased for ${JSON.stringify(session)}${said.map(({ by, reason }) => erasedText({ by, reason })).join(',')}, in the ledger with the head ${headText(ledger)}${withoutHead(', as the receipt itself states; pass --head to compare it with a head that you know')}`,
         )
       }
     }
     if (trust !== undefined)
-      throw new Misuse('check-proof: --trust is for a bundle of "prove --ledger", and this is a plain proof')
+      throw new Misuse('check-proof: --trust is for a bundle of "prove --ledger", but this is a plain proof')
     const proven = checkProof(value.right, head)
     const own = head && isLeft(proven) ? checkProof(value.right) : undefined
     const other = own && !isLeft(own) && own.right.head.size !== head?.size ? own.right.head : undefined
@@ -178,7 +179,7 @@ count. The receipt of "erase --json" is checked with a head of the ledger.`,
     const { message, row, head: of } = checked(proven, advice)
     await told(
       [message],
-      `the message is row ${row} of the session with the head ${headText(of)}${withoutHead('; this head is only what the proof says: give the head that you know with --head')}`,
+      `the message is row ${row} of the session with the head ${headText(of)}${withoutHead('; that head comes from the proof itself: pass --head to compare with one that you know')}`,
     )
   },
 }

@@ -1,6 +1,7 @@
 /**
- * The last head that a key has signed of each ledger, in a file beside the key: so whoever takes checkpoints out of a store gets
- * no second history signed. The file is SQLite's, which two commands at once and a power failure do not harm.
+ * The last head that a key has signed of each ledger, in a file beside the key: so somebody who removes checkpoints
+ * from a store can't get a second history signed. It is a SQLite file, so two simultaneous commands or a power failure
+ * do not damage it.
  */
 import { closeSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'

@@ -1,4 +1,4 @@
-/** `indelible verify`: whether sessions are what was appended. */
+/** `indelible verify`: checks that sessions are unchanged. */
 import type { CallbackThrew } from 'indelible'
 import { isLeft } from 'indelible/json/kit'
 import { describeSession, readSession, verifySession, type SessionFault, type VerifiedSession } from 'indelible/session'
@@ -25,15 +25,16 @@ export const verify: Command = {
   synopsis: 'verify SESSION',
   purpose: 'check that nothing in a session was altered',
   usage: ['verify SESSION [--head SIZE:ROOT] [options]', 'verify --all [--deep] [options]'],
-  about: `Reads a whole session and checks every row and attachment against the Merkle
-tree. If a row is altered, missing or moved, the command names the first such
-row of the log, with the message that it is, and exits with code 1.
+  about: `Reads a whole session and checks every row and attachment against the
+Merkle tree. If a row is altered, missing or moved, the command names the first
+such row of the log and its message, and exits with code 1.
 
 --head also checks that the record continues a head that "indelible head"
-printed earlier. This finds changes even by someone who can write to the store.`,
+printed earlier. This detects changes even by somebody who can write to the
+store.`,
   options: {
     head: { value: 'HEAD', help: 'an earlier head of the session' },
-    all: { help: 'every session of the scope, or with --all-scopes of the store' },
+    all: { help: 'every session of the scope, or of the whole store with --all-scopes' },
     deep: {
       help: 'with --all: also check all tables of the store, in all scopes, against each other and against their checksums',
     },
@@ -95,12 +96,12 @@ const verifyAll = async ({ values, terminal }: Call, scopes: readonly Store[]): 
   if (others.length > 0) terminal.tell([`not verified: the sessions in ${namesOf(others)}; --all-scopes verifies all`])
   if (findings.length > 0)
     throw new Unreadable(
-      `${counted(findings.length, 'finding')} in the tables of the store: "indelible repair" rebuilds what it can`,
+      `${counted(findings.length, 'finding')} in the tables of the store: "indelible repair" rebuilds as much as possible`,
     )
   if (bad > 0) throw new Unreadable(`${counted(bad, 'session')} of ${count} ${bad === 1 ? 'is' : 'are'} damaged`)
 }
 
-/** Verify one session: what is wrong with it, or a line that says it is good. */
+/** Verify one session: its problem, or a line that says that it is good. */
 const problemOf = async (
   store: Store,
   id: string,
@@ -123,9 +124,9 @@ const problemOf = async (
       : ''
   const { missing } = verified.right
   if (missing.length > 0)
-    return `${id}: its record is good, but ${counted(missing.length, 'block')} that its receipts name ${missing.length === 1 ? 'is' : 'are'} missing, the first ${missing[0] ?? ''}: what those calls were sent can't be shown; copy the session again from a store that has them`
+    return `${id}: its record is good, but ${counted(missing.length, 'block')} that its receipts reference ${missing.length === 1 ? 'is' : 'are'} missing, the first ${missing[0] ?? ''}: the requests of those calls can't be shown; copy the session again from a store that has them`
   await terminal.print([
-    `${id}: good, ${goodText(verified.right)}, head ${shownHead(verified.right.head, terminal)}${head === undefined ? '' : `, which continues ${head.size}`}${hidden}`,
+    `${id}: good, ${goodText(verified.right)}, head ${shownHead(verified.right.head, terminal)}${head === undefined ? '' : `, which continues the given head of ${counted(head.size, 'row')}`}${hidden}`,
   ])
   return undefined
 }

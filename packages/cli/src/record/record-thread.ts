@@ -8,7 +8,7 @@ import { withStore } from '../sources/place.ts'
 import { Recorders, type ScopeSummary } from './recorders.ts'
 import { recordLeft, spoolsNear } from './spools.ts'
 
-/** What the thread is started with. */
+/** The data that starts the thread. */
 export interface ThreadStart {
   readonly values: Call['values']
   readonly env: Call['terminal']['env']
@@ -42,7 +42,7 @@ const terminal = terminalOf({
 })
 const call: Call = { values, positionals: [], terminal }
 
-/** Calls that are over, told together. */
+/** Finished calls, reported together. */
 let over: number[] = []
 const isOver = (one: number): void => {
   if (over.push(one) > 1) return
@@ -62,7 +62,7 @@ try {
       now: reader.now,
       marks: true,
     })
-    // What was left first: what comes now may continue it.
+    // Calls of a killed recorder come first, because new calls may continue them.
     const left = (async () => {
       for (const reason of await recordLeft(store, call, (reads) => tell({ reads })))
         terminal.tell([`indelible: ${reason}`])

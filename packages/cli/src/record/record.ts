@@ -11,13 +11,13 @@ import { beginRecording } from './recording.ts'
 import type { ScopeSummary } from './recorders.ts'
 import { counted, shellWord } from '../terminal/screen.ts'
 
-/** For each provider: the address of its API, and the variables by which programs are told another. */
+/** For each provider: the address of its API, and the variables with which programs use another address. */
 const providers: readonly (Upstream & { readonly variables: readonly string[] })[] = [
   { name: 'openai', url: 'https://api.openai.com/v1', variables: ['OPENAI_BASE_URL', 'OPENAI_API_BASE'] },
   { name: 'anthropic', url: 'https://api.anthropic.com', variables: ['ANTHROPIC_BASE_URL', 'ANTHROPIC_API_URL'] },
   { name: 'gemini', url: 'https://generativelanguage.googleapis.com', variables: ['GOOGLE_GEMINI_BASE_URL'] },
   { name: 'vertex', url: 'https://aiplatform.googleapis.com', urlOf: vertexUrl, variables: ['GOOGLE_VERTEX_BASE_URL'] },
-  // What Gemini CLI calls for people who log in with Google.
+  // The API that Gemini CLI calls for users who log in with Google.
   { name: 'codeassist', url: 'https://cloudcode-pa.googleapis.com', variables: ['CODE_ASSIST_ENDPOINT'] },
 ]
 
@@ -28,31 +28,32 @@ export const record: Command = {
   synopsis: 'record -- COMMAND…',
   purpose: 'record the conversations of any agent, unchanged',
   usage: ['record [options] -- COMMAND [ARGUMENT…]', 'record --listen HOST:PORT [options]'],
-  about: `Runs COMMAND with a proxy between it and its model provider, and records each of
-its conversations as a session. COMMAND finds the proxy by the variables
-OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL, ANTHROPIC_API_URL,
-GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL and CODE_ASSIST_ENDPOINT. A value
-that one of them already has is where the proxy sends the calls on to. The calls
-go through unchanged; if recording fails, they go on and you are told. In the
-arguments of COMMAND, {OPENAI_BASE_URL} and the like stand for the address, for
-programs that read no variable:
+  about: `Runs COMMAND with a proxy between it and its model provider, and
+records each of its conversations as a session. COMMAND finds the proxy by the
+variables OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL,
+ANTHROPIC_API_URL, GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL and
+CODE_ASSIST_ENDPOINT. If a variable is already set, the proxy forwards the calls
+to that address. The calls pass through unchanged. If recording fails, they
+continue, and a message says so. For programs that read no variable,
+{OPENAI_BASE_URL} (and so on) in the arguments of COMMAND is replaced with the
+address:
   indelible record -- codex -c openai_base_url={OPENAI_BASE_URL}
-The address has the secret of the proxy. Other users of the machine see the
-arguments of programs, and can then call the proxy while COMMAND runs: prefer
-the variables, which they don't see.
+The address contains the proxy's secret. Other users of the machine can see the
+arguments of programs, and could then call the proxy while COMMAND runs. Prefer
+the variables, which they can't see.
 
-Recorded: calls of OpenAI Chat Completions and Responses, of Anthropic Messages
-and of Gemini. Other calls pass and are counted. Headers are never stored, nor
-are fields of a request that are named for a key (api_key, authorization). What
-messages say is stored: --redact takes keys out of it. HTTPS_PROXY and NO_PROXY
-are honoured.
+It records calls of OpenAI Chat Completions and Responses, of Anthropic Messages
+and of Gemini. Other calls are forwarded and counted. It never stores headers,
+or request fields that hold a key (api_key, authorization). It does store the
+text of messages: --redact removes keys from it. HTTPS_PROXY and NO_PROXY are
+respected.
 
 Each call is first written to a spool, a file beside the store that only you can
-read (STORE-spool-…; of a PostgreSQL database, in your data folder), and cut once
-the call is stored. If the recorder is killed, the next one stores what is left. With
---key-file the spool is encrypted. It has at most 256 MiB. With --redact or
---no-content there is none: what goes by is written nowhere, and a kill loses the
-calls that are open. A loss of power can lose what was written last.
+read (STORE-spool-…; of a PostgreSQL database, in your data folder), and emptied
+once the call is stored. If the recorder is killed, the next one stores the
+remaining calls. With --key-file the spool is encrypted. Its limit is 256 MiB.
+With --redact or --no-content there is no spool, and a kill loses the open
+calls. A power loss can lose the last writes.
 
 The exit code is that of COMMAND; 127 if there is no such program, 126 if it
 can't be run. At the end a summary goes to standard error.
@@ -60,26 +61,29 @@ can't be run. At the end a summary goes to standard error.
 With --listen the proxy runs until you stop it, for programs that you start
 yourself. They use http://HOST:PORT/openai, http://HOST:PORT/anthropic and
 http://HOST:PORT/gemini as the address of their provider. Without a token it
-refuses requests of web pages, and those by another name than this machine's,
-such as a container's name for it: give a token for these.`,
+refuses requests from web pages, and requests to any host name but this
+machine's, such as a container's name for it. Give a token for these.`,
   options: {
     listen: { value: 'HOST:PORT', help: 'run as a proxy. HOST other than loopback needs --token' },
     token: {
       value: 'TOKEN',
-      help: 'what the path of each call must begin with (default: INDELIBLE_TOKEN, which other users do not see)',
+      help: 'the path of each call must begin with it (default: INDELIBLE_TOKEN, which is hidden from other users)',
     },
     upstream: {
       value: 'NAME=URL',
       many: true,
-      help: `send the calls of a provider (${names}) elsewhere; may be given for each`,
+      help: `send the calls of a provider (${names}) to this address; repeatable`,
     },
-    'scope-header': { value: 'NAME', help: 'record each value of this request header in a scope of its own' },
-    redact: { help: 'take out what looks like an API key, a token, or a password in an address' },
-    'no-content': { help: 'record lengths, digests and figures, and no text' },
-    sample: { value: 'PERCENT', help: 'record so many of a hundred conversations (default 100)' },
+    'scope-header': {
+      value: 'NAME',
+      help: 'record the calls with each value of this request header in a separate scope',
+    },
+    redact: { help: 'remove text that looks like an API key, a token, or a password in an address' },
+    'no-content': { help: 'record only lengths, digests and figures, without any text' },
+    sample: { value: 'PERCENT', help: 'the percentage of conversations to record (default 100)' },
     'keep-days': {
       value: 'N',
-      help: 'remove recorded sessions that nothing was appended to for N days: at the start, and every hour',
+      help: 'remove recorded sessions that have not changed for N days: at the start, and every hour',
     },
     strict: { help: 'exit 1 if a call could not be recorded' },
     ...storeOption,
@@ -90,12 +94,12 @@ such as a container's name for it: give a token for these.`,
     const listen = listenOf(values['listen'])
     const [command, ...args] = positionals
     if (command === '' || (command === undefined) === (listen === undefined))
-      throw new Misuse('record needs a COMMAND behind --, or --listen HOST:PORT')
+      throw new Misuse('record needs a COMMAND after --, or --listen HOST:PORT')
     const token = values['token'] ?? (terminal.env['INDELIBLE_TOKEN'] || undefined)
     if (token !== undefined && !/^[\w-]{8,}$/.test(String(token)))
       throw new Misuse('--token takes at least 8 letters, digits, _ and -')
     if (listen !== undefined && !isLoopback(listen.host) && token === undefined)
-      throw new Misuse(`--listen ${listen.host} can be reached by others: give --token too`)
+      throw new Misuse(`other machines can reach --listen ${listen.host}: add --token`)
     const upstreams = upstreamsOf(values['upstream'], terminal)
     const sample = wholeNumber('--sample', values['sample'], 100)
     if (sample < 0 || sample > 100) throw new Misuse('--sample takes a percentage from 0 to 100')
@@ -165,7 +169,7 @@ const listening = async (options: Parameters<typeof startProxy>[0]): Promise<Pro
   try {
     return await startProxy(options)
   } catch (cause) {
-    throw new Unreadable(`${options.host}:${options.port} can't be listened on: ${(cause as Error).message}`)
+    throw new Unreadable(`can't listen on ${options.host}:${options.port}: ${(cause as Error).message}`)
   }
 }
 
@@ -206,7 +210,7 @@ const untilStopped = async (proxy: Proxy, upstreams: readonly Upstream[], termin
   return 0
 }
 
-/** What was recorded, for people. */
+/** The summary of the recording, for people. */
 export const summaryLines = (summaries: readonly ScopeSummary[]): readonly string[] => {
   const sum = (of: (summary: RecorderSummary) => number): number => summaries.reduce((all, one) => all + of(one), 0)
   const sessions = summaries.flatMap(({ sessions, scope }) =>
@@ -218,7 +222,7 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
     sum(({ usage }) => usage[kind]),
   ) as [number, number, number]
   const lost = sum((one) => one.lost)
-  // A thread that died can't say what it recorded.
+  // A dead thread can't report its recordings.
   const lines =
     calls === 0 && lost > 0
       ? []
@@ -233,7 +237,7 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
     )
   }
   const silent = sum((one) => one.silent)
-  if (silent > 0) lines.push(`${counted(silent, 'call')} without figures of tokens: the provider told none`)
+  if (silent > 0) lines.push(`${counted(silent, 'call')} without token counts: the provider sent none`)
   const breaks = summaries.flatMap((one) => one.breaks)
   lines.push(...breaks.slice(0, 5).map(({ session, because }) => `cache break in ${session}: ${because}`))
   const moreBreaks = Math.max(0, breaks.length - 5) + sum((one) => one.moreBreaks)

@@ -11,12 +11,12 @@ import { redactorIn, tellRedacted } from '../sources/redacted.ts'
 import { removeOld } from './retention.ts'
 import { counted } from '../terminal/screen.ts'
 
-/** What was recorded into one scope; without a name, into that of the call. */
+/** The recordings of one scope; without a name, of the call's scope. */
 export interface ScopeSummary extends RecorderSummary {
   readonly scope?: string
 }
 
-/** What is recorded into one scope. */
+/** The recorder of one scope. */
 interface Scope {
   readonly store: Store
   readonly recorder: Recorder
@@ -50,9 +50,9 @@ export class Recorders {
   readonly #options: RecordersOptions
   /** The one that was used last at the end. */
   readonly #all = new Map<string, Scope>()
-  /** What was recorded by those that have ended. */
+  /** The recordings of ended recorders. */
   #past: RecorderSummary | undefined
-  /** What is done beside recording: removing what is old, and ending recorders that are not used. */
+  /** Background work: removing old sessions, and ending unused recorders. */
   #beside: Promise<void> = Promise.resolve()
   #told = 0
 
@@ -133,7 +133,7 @@ export class Recorders {
     await run.end()
   }
 
-  /** Remove what is old: in the scope of the command, or where requests name theirs, in all of the store. */
+  /** Remove old sessions: in the command's scope, or in the whole store if requests name their scopes. */
   removeOld(): void {
     const { days } = this.#options
     if (days === undefined) return
@@ -150,7 +150,7 @@ export class Recorders {
     })
   }
 
-  /** Do it behind what is done beside recording. */
+  /** Queue it after the other background work. */
   #next(work: () => Promise<void>): void {
     const before = this.#beside
     this.#beside = (async () => {
@@ -178,7 +178,7 @@ export class Recorders {
     return this.#past === undefined ? open : [...open, this.#past]
   }
 
-  /** Say what was taken out. */
+  /** Report the removed secrets. */
   tellRedacted(): void {
     tellRedacted(this.#redactor, this.#terminal)
   }

@@ -1,4 +1,4 @@
-/** What `indelible record` records, in a thread of its own, from a spool that survives a kill. */
+/** The recording of `indelible record`: in a separate thread, from a spool that survives a kill. */
 import { renameSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { Worker } from 'node:worker_threads'
@@ -10,9 +10,9 @@ import type { FromThread, ThreadStart, ToThread } from './record-thread.ts'
 import type { ScopeSummary } from './recorders.ts'
 import { spoolKeys } from './spools.ts'
 
-/** What records the calls of a command. */
+/** Records the calls of a command. */
 export interface Recording {
-  /** What observes a request, in the scope that it names. */
+  /** Observes a request, in the scope that it names. */
   readonly recorderOf: (request: IncomingMessage) => Pick<Recorder, 'observe'>
   /** Everything is recorded, and nothing more comes. */
   readonly settled: () => Promise<readonly ScopeSummary[]>
@@ -53,7 +53,7 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
       ready.reject(misuse ? new Misuse(message) : new Unreadable(message, exitCode))
     }
   })
-  let reason = 'nobody knows why'
+  let reason = 'for an unknown reason'
   worker.on('error', (cause: Error) => {
     ready.reject(cause)
     reason = cause.message
@@ -65,13 +65,13 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
     ended.resolve([])
     if (isOver) return
     tell(
-      `the thread that records has ended (${reason}): nothing more is recorded${isSpooled ? ' until the next start' : ''}`,
+      `the thread that records has ended (${reason}): nothing is recorded any more${isSpooled ? ' until the next start' : ''}`,
     )
     if (reads === undefined) return
     try {
       renameSync(reads, `${reads}${setAside}`)
     } catch {
-      tell(`${reads} ended it: move this file away, or the next one ends as well`)
+      tell(`${reads} made it fail: move this file away, or the next recorder fails too`)
     }
   })
   const { scope, near } = await ready.promise

@@ -28,7 +28,7 @@ export const spoolsNear = (values: Call['values'], terminal: Terminal): string |
   }
 }
 
-/** The database and schema that an address leads to, whoever goes there: erasure finds the spool of another role's recorder. */
+/** The database and schema of an address, without the user: erasure finds the spool of another role's recorder. */
 const databaseOf = (address: string): string => {
   const { hostname, port, pathname, username, searchParams } = new URL(address)
   return JSON.stringify([
@@ -94,7 +94,7 @@ export const afterSpools = async (store: Store, call: Call, otherwise: string): 
     const [failed] = await recordLeft(store, call)
     if (failed !== undefined) throw new Unreadable(`${failed}; ${otherwise}`)
     if (near === undefined || !isSpooledBefore(near, now)) return
-    if (!told) call.terminal.tell(['waiting for a recorder that has calls it has not stored yet'])
+    if (!told) call.terminal.tell(['waiting for a recorder with calls that are not stored yet'])
     await delay(200)
   }
 }

@@ -57,10 +57,10 @@ const distanceOf = (a: string, b: string, most: number): number => {
 const placeOptions = ['store', 'scope', 'key-file']
 
 /**
- * A line with the commands that it advises made whole: with the store, the scope and the key file that this call was given.
- * A command stands between double quotes, or is the rest of the line.
+ * Completes the commands in a line of advice with the store, the scope and the key file of this call. A command is in
+ * double quotes, or is the rest of the line.
  *
- * @param commands those that take such options
+ * @param commands the commands with these options
  */
 export const withPlace = (line: string, values: Call['values'], commands: readonly Command[]): string =>
   line.replaceAll(/(^ *|")indelible ([a-z-]+)([^"]*)/g, (advice, before: string, name: string, rest: string) => {
@@ -74,6 +74,6 @@ export const withPlace = (line: string, values: Call['values'], commands: readon
     return given.length === 0 ? advice : `${before}indelible ${name}${rest}${given.join('')}`
   })
 
-/** What a call names, as a line for people may have it. */
+/** The options of a call, as a line for people may show them. */
 const shown = (value: string): string =>
   shellWord(URL.canParse(value) && isAddress(value) ? addressWithoutPassword(value) : value)

@@ -1,4 +1,4 @@
-/** Where agents keep their sessions on this machine, and how each of them is read. */
+/** The folders in which agents keep their sessions on this machine, and how to read them. */
 import { existsSync, readFileSync, type Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
@@ -60,7 +60,10 @@ const places: { readonly [program: string]: Place } = {
 export const isByProject = (env: Env): boolean =>
   piFolder(env) === join(inUserHome(env['PI_CODING_AGENT_DIR'] || join(homeOf(env), '.pi', 'agent'), env), 'sessions')
 
-/** Where pi keeps sessions: as its environment says, or its settings, or beside them. Source: pi 0.87.1, docs/configuration.md */
+/**
+ * The folder of pi's sessions: from its environment, its settings, or beside them. Source: pi 0.87.1,
+ * docs/configuration.md
+ */
 const piFolder = (env: Env): string => {
   const agent = inUserHome(env['PI_CODING_AGENT_DIR'] || join(homeOf(env), '.pi', 'agent'), env)
   const own = env['PI_CODING_AGENT_SESSION_DIR'] || settingIn(join(agent, 'settings.json'), 'sessionDir')
@@ -77,7 +80,7 @@ export const settingIn = (path: string, name: string): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** What a JSON file of settings has; nothing, if it is not there or its program can't read it either. */
+/** The content of a JSON file of settings; empty if it is missing or its program can't read it either. */
 export const settingsIn = (path: string): JsonObject => {
   try {
     const parsed = parseJson(readFileSync(path, 'utf8'))
@@ -94,7 +97,7 @@ export const programs: readonly string[] = [...Object.keys(places), 'opencode'].
 export const folderOf = (program: string, env: Env): string =>
   places[program]?.folder(env) ?? join(env['XDG_DATA_HOME'] || join(homeOf(env), '.local', 'share'), 'opencode')
 
-/** What was found of a program's sessions. */
+/** The found sessions of a program. */
 export interface Found {
   /** The one that changed last at the end. Empty where there are none. */
   readonly sources: readonly Source[]

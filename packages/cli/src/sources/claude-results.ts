@@ -1,6 +1,6 @@
 /**
- * Results of tools that Claude Code keeps in files of their own, beside the session: its lines have a preview, which is what
- * the model was sent. The whole of them becomes a note behind the message.
+ * Results of tools that Claude Code keeps in files of their own, beside the session: its lines contain the preview that
+ * the model got. The complete result becomes a note after the message.
  *
  * Source  Claude Code 2.1.330: `<session>/tool-results/<name>.txt` (2026-11)
  */

@@ -1,6 +1,6 @@
 /**
- * Forked sessions of Codex: the file of a fork has only what came after it, and its header says how much of which other
- * session stands before that, in bytes of that one's file.
+ * Forked sessions of Codex: the file of a fork has only the later lines, and its header names the other session and how
+ * many bytes of its file come before them.
  *
  * Source  Codex 0.169.0 (2026-11)
  */
@@ -17,11 +17,11 @@ export const bytesOfFile = (path: string): AsyncIterable<Uint8Array> =>
 
 const plainBytes = (path: string): AsyncIterable<Uint8Array> => {
   const file = createReadStream(path, { highWaterMark: 1 << 20 })
-  // What goes wrong with either comes out of the last one.
+  // An error of either stream is reported by the last one.
   return path.endsWith('.zst') ? pipeline(file, createZstdDecompress(), () => undefined) : file
 }
 
-/** What the file of a fork begins with. */
+/** The header of a fork's file. */
 interface Fork {
   readonly header: JsonObject
   /** The length of the header's line in bytes. */
@@ -37,7 +37,7 @@ async function* withBase(path: string): AsyncGenerator<Uint8Array> {
   const fork = await forkOf(path, [])
   if (fork === undefined) return yield* plainBytes(path)
   const { header, length, base } = fork
-  // The mark tells the reader that the base is there.
+  // The mark tells the reader that the base was found.
   const payload = { ...(header['payload'] as JsonObject), history_base: { ...base, read: true } }
   yield new TextEncoder().encode(`${JSON.stringify({ ...header, payload })}\n`)
   yield* baseOf(fork)
@@ -66,7 +66,9 @@ async function* baseOf({ parent, base, seen }: Fork): AsyncGenerator<Uint8Array>
 
 const newline = 10
 
-/** What a file was forked from; undefined if it is no fork, or its base is not here: then the reader finds it missing. */
+/**
+ * The base of a forked file; undefined if it is not a fork, or if its base is missing, which the reader then reports.
+ */
 const forkOf = async (path: string, seen: readonly string[]): Promise<Fork | undefined> => {
   const pieces: Uint8Array[] = []
   for await (const piece of plainBytes(path)) {
@@ -85,7 +87,7 @@ const forkOf = async (path: string, seen: readonly string[]): Promise<Fork | und
   return parent === undefined ? undefined : { header, length, base, parent, seen: [...seen, thread] }
 }
 
-/** Of 1 MiB each: a header has the instructions in it. */
+/** 1 MiB each, because a header contains the instructions. */
 const mostPieces = 16
 
 /** The file of a session, among those of the same program: its name ends with the session's id. */

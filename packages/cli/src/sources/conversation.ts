@@ -28,13 +28,13 @@ export interface NamedConversation extends Conversation {
   readonly session?: Session | ReadonlySession | SealedSession
   /** Who is at work on it. */
   readonly lease?: Lease | undefined
-  /** What is written about it; of a file, nothing. */
+  /** Its notes; empty for a file. */
   readonly notes?: Sequence<Note>
 }
 
 /**
- * A file that is there comes first, unless `--store` or `--scope` asks for a session. Other names are sessions; one that is
- * called like a file is first looked for as a session, where there is a store.
+ * An existing file comes first, unless `--store` or `--scope` asks for a session. Other names are sessions. A name that
+ * looks like a file name is first looked up as a session, if there is a store.
  */
 export const namedConversation = (name: string, call: Call): Promise<NamedConversation> =>
   isFile(name, call)
@@ -76,11 +76,11 @@ const ownOfFork = async (
     view: position === undefined ? without(history.view(), [{ from: 0, to: at }]) : history.view(),
     left: [],
     timeOf: (place) => times[place - at],
-    title: `${id}: session, ${counted(len, 'message')}, of which the first ${at}, those of ${forkedFrom.id}, can't be read`,
+    title: `${id}: session, ${counted(len, 'message')}; the first ${at}, shared with ${forkedFrom.id}, can't be read`,
   }
 }
 
-/** Whether a file is meant: it is there, or there is no store that could have a session of that name. */
+/** Whether a name means a file: the file exists, or no store could have a session of that name. */
 export const isFile = (path: string, { values, terminal }: Call): boolean => {
   if (values['store'] !== undefined || values['scope'] !== undefined) return false
   if (path === '-' || isThere(path, terminal)) return true
@@ -89,7 +89,7 @@ export const isFile = (path: string, { values, terminal }: Call): boolean => {
   return !hasStore
 }
 
-/** Whether a file or a pipe is there. A folder of that name is none. */
+/** Whether a file or a pipe exists. A folder does not count. */
 const isThere = (path: string, terminal: Terminal): boolean => isFolder(path, terminal) === false
 
 /** Undefined: there is nothing of that name. */
@@ -97,11 +97,11 @@ const isFolder = (path: string, terminal: Terminal): boolean | undefined => {
   try {
     return statSync(terminal.path(path)).isDirectory()
   } catch {
-    return undefined // whatever it is, it can't be read as a file
+    return undefined // it can't be read as a file
   }
 }
 
-/** The session that is meant. Throws Unreadable; of what is called like a file, with a sentence about both. */
+/** The session that a name means. Throws Unreadable; if the name looks like a file name, the sentence mentions both. */
 export const sessionIn = async (store: Store, name: string, { values, terminal }: Call): Promise<string> => {
   try {
     return await sessionNamed(store, name)
@@ -123,7 +123,7 @@ const sessionOf = async (store: Store, id: string): Promise<Session | ReadonlySe
   return _tag === 'SessionSealed' || _tag === 'DamagedLog' ? answer(readSession(store, id)) : answer(async () => opened)
 }
 
-/** The conversation of a session, with `--all` its record: a view whose pages are what the notes have made of them. */
+/** The conversation of a session, or with `--all` its record: a view with the page kinds of the notes. */
 export const storedConversation = async (
   store: Store,
   id: string,
@@ -148,7 +148,7 @@ export const storedConversation = async (
   }
 }
 
-/** Says which messages and notes of a session are not what was appended. */
+/** Reports which messages and notes of a session were changed. */
 export const damageLines = (id: string, damaged: readonly DamagedRow[]): readonly string[] =>
   damaged.map((one) => `${id}: ${placeText(one)} is damaged: ${one.reason}`)
 

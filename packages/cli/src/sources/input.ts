@@ -35,16 +35,16 @@ export const oneFile = (command: string, positionals: readonly string[], what = 
   return path
 }
 
-/** What commands on both are given. */
+/** The input of commands that take either. */
 export const fileOrSession = 'FILE or SESSION: the conversation'
 
 /** The conversation that `--pick` names. Throws Misuse. */
 export const pickOf = (values: Call['values']): number => wholeNumber('--pick', values['pick'], 0, 0)
 
-/** What a file is called in errors: its whole path, as it was given. */
+/** The name of a file in errors: its whole path, as given. */
 export const pathOf = (path: string): string => (path === '-' ? 'standard input' : path)
 
-/** What a file is called in messages: the last of its path. */
+/** The name of a file in messages: the last part of its path. */
 export const nameOf = (path: string): string => (path === '-' ? 'standard input' : basename(path))
 
 /** Read a file, or standard input for `-`, with a progress bar where a person waits. Throws Unreadable. */
@@ -84,7 +84,7 @@ const isStore = async (path: string): Promise<boolean> => {
 /** Whether a file begins as one of SQLite does (sqlite.org/fileformat.html, 1.2). */
 const isDatabase = async (path: string, terminal: Terminal): Promise<boolean> => {
   try {
-    if (!(await stat(terminal.path(path))).isFile()) return false // what is read of a pipe is gone
+    if (!(await stat(terminal.path(path))).isFile()) return false // a pipe can be read only once
     const file = await open(terminal.path(path))
     try {
       const { buffer } = await file.read(Buffer.alloc(16), 0, 16, 0)
@@ -105,7 +105,7 @@ export interface Conversations {
   readonly at: (pick: number) => Promise<Transcript>
 }
 
-/** The same for whoever reads several conversations of a file, which is read once. Throws Unreadable. */
+/** The same for several conversations of a file, which is read once. Throws Unreadable. */
 export const conversationsOf = async (path: string, terminal: Terminal): Promise<Conversations> => {
   const isFile = path !== '-'
   if (isFile && ((await isDatabase(path, terminal)) || (await isLarge(path, terminal)))) {
@@ -134,20 +134,20 @@ const isLarge = async (path: string, terminal: Terminal): Promise<boolean> => {
 
 const largest = 2 ** 28
 
-/** What was read, in a few words: name, format, which of several, how many messages. */
+/** A summary of the input: name, format, which of several conversations, number of messages. */
 export const titleOf = (path: string, { format, messages, count, pick }: Transcript): string =>
   `${nameOf(path)}: ${format}${count > 1 ? `, conversation ${pick} of ${count} (--pick 0…${count - 1})` : ''}, ${counted(messages.length, 'message')}`
 
 export interface Conversation {
   readonly view: View<Message>
   readonly title: string
-  /** What retractions took out of the record. */
+  /** The messages that retractions removed. */
   readonly left: readonly Range[]
   /** When the message at a position was stored, in milliseconds since 1970, where that is known. */
   readonly timeOf?: (position: number) => number | undefined
 }
 
-/** What the notes of an export of ours take out of its conversation. */
+/** The retractions in the notes of one of our exports. */
 export const retractedIn = ({ notes }: Transcript): readonly Range[] =>
   notes.flatMap(({ note, position }) => retractedBy(note, position) ?? [])
 
@@ -187,7 +187,7 @@ async function* bytesOf(path: string, terminal: Terminal): AsyncGenerator<Uint8A
     progress = terminal.progress(`reading ${nameOf(path)}`, total)
     const source: AsyncIterable<Uint8Array> =
       path === '-'
-        ? (terminal.input as unknown as AsyncIterable<Uint8Array>) // nobody has set an encoding
+        ? (terminal.input as unknown as AsyncIterable<Uint8Array>) // no encoding was set
         : bytesOfFile(terminal.path(path))
     let done = 0
     for await (const bytes of source) {
@@ -201,7 +201,7 @@ async function* bytesOf(path: string, terminal: Terminal): AsyncGenerator<Uint8A
   }
 }
 
-/** What is wrong with a path, from the error that using it gave. */
+/** The problem with a path, from the error of using it. */
 export const unreadable = (path: string, error: unknown, option?: string): Unreadable => {
   const { code } = error as NodeJS.ErrnoException
   return new Unreadable(
@@ -216,12 +216,12 @@ const reasons: { readonly [code: string]: string } = {
   EACCES: 'permission denied',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
-  EINVAL: 'is no path',
+  EINVAL: 'is not a path',
   ELOOP: 'is a link to itself',
   ENAMETOOLONG: 'the name is too long',
 }
 
-/** The same of a file that is to be written: it is not there, so its folder is what is missing. */
+/** The same for an output file: it does not exist yet, so the missing part is its folder. */
 export const unwritable = (path: string, error: unknown): Unreadable =>
   (error as NodeJS.ErrnoException).code === 'ENOENT'
     ? new Unreadable(`${pathOf(path)}: its folder does not exist`)
@@ -236,7 +236,7 @@ export const optionFile = (option: string, path: string, terminal: Pick<Terminal
   }
 }
 
-/** The offset of the first byte that is not part of a UTF-8 character: what a decoder put in its place differs there. */
+/** The offset of the first byte that is not part of a UTF-8 character: there the decoder's replacement differs. */
 const firstBadByte = (bytes: Buffer): number => {
   const decoded = Buffer.from(bytes.toString())
   let good = 0

@@ -20,7 +20,7 @@ import { Unreadable, type Terminal } from '../terminal/command.ts'
 import { optionFile, unwritable } from './input.ts'
 import { isAddress, openStore } from './store.ts'
 
-/** What a key file says: the keys, the current one first, and where the keys of sessions are kept. */
+/** The content of a key file: the keys, the current one first, and the store of the session keys. */
 export interface KeyFile {
   readonly path: string
   readonly keys: readonly HostKey[]
@@ -32,7 +32,7 @@ const placeKey = 'keys-in: '
 /** The text of a key file. */
 export const keyFileText = ({ keys, keysIn }: Omit<KeyFile, 'path'>): string =>
   [
-    '# Keys of encrypted sessions: the first one wraps new session keys. Whoever has this file can read the sessions.',
+    '# Keys of encrypted sessions: the first one wraps new session keys. Anyone with this file can read the sessions.',
     ...(keysIn === undefined ? [] : [`${placeKey}${keysIn}`]),
     ...keys.map(hostKeyText),
     '',
@@ -52,7 +52,7 @@ export const readKeyFile = (given: string, terminal: Pick<Terminal, 'path' | 'en
     return { path, keys, keysIn: place === undefined ? undefined : placed(path, place) }
   } catch (cause) {
     throw new Unreadable(
-      `${option} ${given}: is not a key file, as "indelible encryption new FILE" makes one: ${(cause as Error).message}`,
+      `${option} ${given}: is not a key file ("indelible encryption new FILE" creates one): ${(cause as Error).message}`,
     )
   }
 }
@@ -93,7 +93,9 @@ const lockOf = (given: string, path: string): DatabaseSync => {
   } catch (cause) {
     lock?.close()
     throw (cause as { readonly errcode?: unknown }).errcode === sqliteBusy
-      ? new Unreadable(`${given}: another process is changing it; nothing was changed: try again when it has ended`)
+      ? new Unreadable(
+          `${given}: another process is changing it; nothing was changed: try again when that process has ended`,
+        )
       : unwritable(`${given}.lock`, cause)
   }
 }
@@ -102,7 +104,7 @@ const lockOf = (given: string, path: string): DatabaseSync => {
 const writeKeyFile = (file: KeyFile): void => {
   const next = `${file.path}.new`
   try {
-    rmSync(next, { force: true }) // one that is there keeps who may read it
+    rmSync(next, { force: true }) // an existing file keeps its permissions
     writeFileSync(next, keyFileText(file), { mode: 0o600, flag: 'wx', flush: true })
     renameSync(next, file.path)
     syncFolder(dirname(file.path))
@@ -114,7 +116,7 @@ const writeKeyFile = (file: KeyFile): void => {
 /**
  * Write a secret into a new file that only its owner may read. It is durable when this returns.
  *
- * Throws  Unreadable with `otherwise`, such as "keys are never overwritten", if the file is there
+ * Throws  Unreadable with `otherwise`, such as "keys are never overwritten", if the file exists
  */
 export const writeSecret = (given: string, { path }: Pick<Terminal, 'path'>, text: string, otherwise: string): void => {
   try {
@@ -139,8 +141,8 @@ export const syncFolder = (path: string): void => {
 }
 
 /**
- * A ring of the keys in a file, and what closes the store of the session keys. A file of such a store is made only where
- * `make` says so: an empty one in its place would hide that it is missing.
+ * The key ring of a file, and a function that closes the store of the session keys. That store's file is created only
+ * with `make`, because an empty one would hide that the real one is missing.
  */
 export const openRing = async (
   file: KeyFile,
@@ -151,7 +153,7 @@ export const openRing = async (
   if (!isAddress(file.keysIn)) {
     if (!make && !existsSync(file.keysIn))
       throw new Unreadable(
-        `${file.keysIn}: does not exist; it keeps the wrapped keys of ${file.path}, and without it nobody can read what they encrypt: put it back, or take another key file`,
+        `${file.keysIn}: does not exist; it has the wrapped keys of ${file.path}, and without it nobody can read the sessions: restore it, or use another key file`,
       )
     ownFile(file.keysIn)
   }
@@ -171,7 +173,7 @@ const ownFile = (path: string): void => {
       if ((mode & 0o007) !== 0) chmodSync(each, mode & 0o770)
     }
   } catch {
-    return // opening the store says what is wrong; the mode of somebody else's file is theirs
+    return // opening the store reports the problem; the mode of another user's file is not changed
   }
 }
 

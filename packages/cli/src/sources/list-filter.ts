@@ -1,4 +1,4 @@
-/** The option `--where` of lists: which sessions are meant, by what is known of them. */
+/** The option `--where` of lists: selects sessions by their fields. */
 import { isObject, type Json } from 'indelible/json/kit'
 import type { SessionInfo } from 'indelible/session'
 import { Misuse, type Call } from '../terminal/command.ts'
@@ -6,7 +6,7 @@ import { activityOf, importedFrom, titleOf } from '../view/about.ts'
 import type { Marks } from './marks.ts'
 
 export const whereHelp =
-  'only sessions of which this holds: FIELD=VALUE, FIELD~TEXT (contains), FIELD>N or FIELD<N; may be given several times. A FIELD is id, title, messages, activity, created, model, fork, held, encrypted (true), erased (how many), or a name in the metadata (from.format)'
+  'only sessions that match: FIELD=VALUE, FIELD~TEXT (contains), FIELD>N or FIELD<N; repeatable. A FIELD is id, title, messages, activity, created, model, fork, held, encrypted (true), erased (how many), or a name in the metadata (from.format)'
 
 /** Whether a session passes every `--where`. Throws Misuse. */
 export const filterOf = (values: Call['values']): ((info: SessionInfo, marks: Marks) => boolean) => {

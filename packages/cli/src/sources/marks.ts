@@ -1,4 +1,4 @@
-/** What lists say of a session beside its title: that it is held, encrypted, or has erased messages. */
+/** The marks of a session in lists: held, encrypted, or with erased messages. */
 import { readLedger } from '@indelible/evidence'
 import { isLeft } from 'indelible/json/kit'
 import type { SessionInfo } from 'indelible/session'
@@ -13,11 +13,11 @@ export interface Marks {
   readonly erased?: number
 }
 
-/** The marks of the sessions of a scope. A ledger that can't be read is told of. Cost: O(rows of the ledger) */
+/** The marks of the sessions of a scope. An unreadable ledger is reported. Cost: O(rows of the ledger) */
 export const marksIn = async (store: Store, terminal: Terminal): Promise<(info: SessionInfo) => Marks> => {
   const read = await readLedger(store)()
   if (isLeft(read) && read.left._tag !== 'NoLedger')
-    terminal.tell([`which sessions are held or erased is not known: ${faultText(read.left)}`])
+    terminal.tell([`can't tell which sessions are held or erased: ${faultText(read.left)}`])
   const { held, erasures } = isLeft(read) ? { held: new Map<string, unknown>(), erasures: [] } : read.right
   const erased = new Map<string, Set<number>>()
   for (const { id, rows } of erasures) {

@@ -1,4 +1,4 @@
-/** Where sessions are kept: the store and the scope that a command works on. */
+/** The store and the scope that a command works on. */
 import { isLeft } from 'indelible/json/kit'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { faultMessage } from 'indelible'
@@ -22,7 +22,7 @@ export const wholeStoreOption: Command['options'] = {
 const keyFileOption: Command['options'] = {
   'key-file': {
     value: 'FILE',
-    help: 'keys of encrypted sessions, by "indelible encryption new"; sessions that are made are encrypted (default: INDELIBLE_KEY_FILE, or no keys)',
+    help: 'a key file of "indelible encryption new": reads encrypted sessions, and encrypts new ones (default: INDELIBLE_KEY_FILE, or no keys)',
   },
 }
 
@@ -39,8 +39,8 @@ export const allScopesOption: Command['options'] = {
 }
 
 /**
- * Do something with the store that `--store` names, or with the user's own, in the scope that `--scope` names, and close
- * it. One that is not there is made only where `make` says so.
+ * Do something with the store that `--store` names, or with the user's own, in the scope that `--scope` names, and
+ * close it. A missing store is created only with `make`.
  */
 export const withStore = async <T>(
   call: Call,
@@ -124,7 +124,7 @@ export const withOpened = async <T>(
   }
 }
 
-/** Who was told which store is meant: once is enough. */
+/** The terminals that already showed which store is used: once is enough. */
 const told = new WeakSet<Terminal>()
 
 /** A scope of a store. Throws Misuse, where there can be none of that name. */
@@ -135,14 +135,14 @@ export const scopeOf = (store: Store, name: unknown): Store => {
   return scoped.right
 }
 
-/** What a task gives. Throws Unreadable with the sentence of its fault. */
+/** The value of a task. Throws Unreadable with the sentence of its fault. */
 export const answer = async <T>(task: TaskEither<AnyEvidenceFault | SearchOnlyFault, T>): Promise<T> => {
   const given = await task()
   if (isLeft(given)) throw new Unreadable(faultText(given.left))
   return given.right
 }
 
-/** A fault as a sentence for somebody at a terminal. */
+/** A fault as a sentence for a user at a terminal. */
 export const faultText = (fault: AnyEvidenceFault | SearchOnlyFault): string =>
   fault._tag === 'NoSuchLog'
     ? `this store has no session ${JSON.stringify(fault.id)}; "indelible list" shows its sessions`
@@ -151,7 +151,7 @@ export const faultText = (fault: AnyEvidenceFault | SearchOnlyFault): string =>
       : fault._tag === 'BeyondEnd'
         ? `${fault.id}: there is no message ${fault.at}: it has ${counted(fault.size, 'message')}${fault.size === 0 ? '' : `, from 0 to ${fault.size - 1}`}`
         : fault._tag === 'SessionConflict' && fault.len > fault.expectedLen
-          ? `session ${JSON.stringify(fault.id)} has grown from ${fault.expectedLen} to ${counted(fault.len, 'message')}; nothing was appended: "indelible show ${shellWord(fault.id)} --from ${fault.expectedLen}" shows what is new`
+          ? `session ${JSON.stringify(fault.id)} has grown from ${fault.expectedLen} to ${counted(fault.len, 'message')}, so nothing was appended; "indelible show ${shellWord(fault.id)} --from ${fault.expectedLen}" prints the new ones`
           : fault._tag === 'NoKey'
             ? `${faultMessage(fault)}${fault.reason.includes('without keys') ? ': --key-file FILE' : ''}`
             : fault._tag === 'EmptyQuery'
@@ -182,7 +182,7 @@ export const sessionOfCall = (command: string, { positionals }: Call, more = 0):
 /** A head as one word: its size, a colon, its root. */
 export const headText = ({ size, root }: Head): string => `${size}:${root}`
 
-/** A head for whoever reads it: short on a terminal, whole for a program. */
+/** A head: short on a terminal, complete for a program. */
 export const shownHead = (head: Head, { shows }: Pick<Terminal, 'shows'>): string =>
   shows ? `${head.size}:${head.root.slice(0, shortRoot)}…` : headText(head)
 
@@ -194,7 +194,7 @@ export const headOfOption = (given: unknown): Head | undefined => {
   if (given === undefined) return undefined
   const [, size, root] = (typeof given === 'string' ? /^(\d{1,15}):([0-9a-f]+)(?:…|\.\.\.)?$/.exec(given) : null) ?? []
   if (size !== undefined && root !== undefined && root.length < 64)
-    throw new Misuse('--head takes a whole head, and this one is shortened: "indelible head --full" prints the whole')
+    throw new Misuse('--head takes a whole head, but this one is shortened; "indelible head --full" prints all of it')
   if (size === undefined || root?.length !== 64)
     throw new Misuse('--head takes a head as "indelible head" prints it: SIZE:ROOT')
   return { size: Number(size), root }

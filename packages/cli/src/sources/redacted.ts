@@ -1,13 +1,13 @@
-/** `--redact`: what commands that record take out of texts, and what they say of it. */
+/** `--redact`: the secrets that recording commands remove, and their report about it. */
 import { createRedactor, type Redactor } from 'indelible/redact'
 import type { Call, Terminal } from '../terminal/command.ts'
 import { counted } from '../terminal/screen.ts'
 
-/** What takes secrets out, if it was asked for. */
+/** The redactor, if it was requested. */
 export const redactorIn = (values: Call['values']): Redactor | undefined =>
   values['redact'] === true ? createRedactor() : undefined
 
-/** Say how many secrets were taken out, by rule. */
+/** Report how many secrets were removed, by rule. */
 export const tellRedacted = (redactor: Redactor | undefined, terminal: Terminal): void => {
   if (redactor === undefined) return
   const counts = [...redactor.counts()]

@@ -2,18 +2,18 @@
 import { existsSync } from 'node:fs'
 import { isLeft, present } from 'indelible/json/kit'
 import { describeSession, listSessions, type SessionInfo } from 'indelible/session'
-import type { DamagedEntry, Store } from 'indelible/store'
+import type { DamagedEntry, ListQuery, Store } from 'indelible/store'
 import { didYouMean } from './advice.ts'
 import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { answer, headText, withStore } from './place.ts'
 import { isLongOn, isMeantBy, shortIds } from './short-ids.ts'
 import { counted, oneLine, shellWord } from '../terminal/screen.ts'
 
-/** Every session of a scope, newest first; and into `damaged` the logs that can't be read. Pages grow from `first`. */
+/** Every session of a scope, newest first or `by` another order; and into `damaged` the logs that can't be read. Pages grow from `first`. */
 export async function* allSessions(
   store: Store,
   damaged: DamagedEntry[] = [],
-  { by = 'created', first = 500 }: { readonly by?: 'created' | 'appended'; readonly first?: number } = {},
+  { by = 'created', first = 500 }: Pick<ListQuery, 'by'> & { readonly first?: number } = {},
 ): AsyncGenerator<SessionInfo> {
   let after: string | undefined
   let limit = first
@@ -33,7 +33,7 @@ export const sessionsIn = async (store: Store, damaged?: DamagedEntry[]): Promis
   return infos
 }
 
-/** What is known of a session, for programs. */
+/** The fields of a session, for programs. */
 export const described = (info: SessionInfo): object =>
   present({
     ...info,
@@ -50,7 +50,7 @@ export const withSession = async <T>(
   work: (store: Store, id: string) => Promise<T>,
 ): Promise<T> => withStore(call, {}, async (store) => work(store, await sessionOrAdvice(store, given, call.terminal)))
 
-/** The same as `sessionNamed`; where a file of that name is there, with a word about it. */
+/** Like `sessionNamed`; if a file of that name exists, the error mentions it. */
 export const sessionOrAdvice = async (store: Store, given: string, { path }: Terminal): Promise<string> => {
   try {
     return await sessionNamed(store, given)
@@ -58,25 +58,28 @@ export const sessionOrAdvice = async (store: Store, given: string, { path }: Ter
     if (!(error instanceof Unreadable) || !existsSync(path(given))) throw error
     const file = shellWord(given)
     throw new Unreadable(
-      `${given} is a file, and this command takes a SESSION: "indelible import ${file}" stores a conversation as one, and "--store ${file} SESSION" names one of a store`,
+      `${given} is a file, but this command takes a SESSION: "indelible import ${file}" stores a conversation as a session; for a session of a store, write "--store ${file} SESSION"`,
     )
   }
 }
 
-/** The same for what can't be undone: the whole id is wanted, and told where its beginning was given. Throws Unreadable. */
+/**
+ * The same for operations that can't be undone: they need the whole id, and the error for a beginning names it. Throws
+ * Unreadable.
+ */
 export const wholeId = async (store: Store, given: string, terminal: Terminal): Promise<string> => {
   const id = await sessionOrAdvice(store, given, terminal).catch((error: unknown) => {
     throw error instanceof Unreadable ? new Unreadable(`${error.message}; nothing was changed`) : error
   })
   if (id === given) return id
   throw new Unreadable(
-    `${JSON.stringify(given)} is only the beginning of an id; did you mean ${id}? This can't be undone, so give the whole id; nothing was changed`,
+    `${JSON.stringify(given)} is only the beginning of an id; did you mean ${id}? This can't be undone, so write the whole id. Nothing was changed`,
   )
 }
 
 /**
- * The id of the session that a text names: the whole id, or the beginning of one id only. Throws Unreadable, with what may
- * have been meant, where there is none or more than one.
+ * The id of the session that a text names: the whole id, or a unique beginning. Throws Unreadable with suggestions if
+ * there is none or more than one.
  */
 export const sessionNamed = async (store: Store, given: string): Promise<string> => {
   const whole = await describeSession(store, given)()
@@ -109,9 +112,9 @@ export const shortIdsIn = async (
 }
 
 export const severalText = (ids: readonly string[], beginning: string): string =>
-  `${counted(ids.length, 'session')} of this store begin with ${JSON.stringify(beginning)}: ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''}; give more of the id`
+  `${counted(ids.length, 'session')} of this store begin with ${JSON.stringify(beginning)}: ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''}; write more of the id`
 
-/** Where a session of that id is, if it is in another scope. */
+/** The other scope that has a session of that id. */
 const elsewhere = async (store: Store, id: string): Promise<string> => {
   for (const other of await otherScopes(store)) {
     const scoped = store.scoped(other)
@@ -140,7 +143,7 @@ export const scopesBeside = async (store: Store): Promise<readonly string[]> => 
   return names
 }
 
-/** How many scopes are named to a person; the others are only told of. */
+/** The number of scopes that a message lists; the others are only mentioned. */
 const mostNamed = 5
 
 /** `the scopes "a" and "b"`. */

@@ -1,8 +1,8 @@
-/** Ids of sessions, shortened on a terminal: what is left of one names it, and no other of its store. */
+/** Shortens session ids on a terminal: the shortened id is unique in its store. */
 import type { Terminal } from '../terminal/command.ts'
 import { oneLine, widthOf } from '../terminal/screen.ts'
 
-/** Shorten ids, of which `all` are all that one can be confused with. */
+/** Shorten ids; `all` are the ids that one could be confused with. */
 export const shortIds = (
   all: readonly string[],
   terminal: Pick<Terminal, 'shows' | 'columns'>,
@@ -21,7 +21,7 @@ export const shortIds = (
   return (id) => oneLine(short.get(id) ?? id)
 }
 
-/** Whether an id is what a person gave for it: its beginning, or its beginning and its end with an ellipsis between. */
+/** Whether a user's text means an id: its beginning, or its beginning and end with an ellipsis between them. */
 export const isMeantBy = (given: string, id: string): boolean => {
   const [start = '', end = ''] = given.split(/…|\.{3}/, 2)
   return id.length >= start.length + end.length && id.startsWith(start) && id.endsWith(end)
@@ -47,7 +47,7 @@ export const isLongOn =
   (id: string): boolean =>
     terminal.shows && (random.test(id) || widthOf(oneLine(id)) > mostIn(terminal))
 
-/** A quarter of the terminal is enough for an id that somebody chose. */
+/** A quarter of the terminal is enough for a user-chosen id. */
 const mostIn = ({ columns }: Pick<Terminal, 'columns'>): number => Math.max(12, columns >> 2)
 
 const shared = (a: string, b: string | undefined): number => {

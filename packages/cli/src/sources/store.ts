@@ -10,7 +10,7 @@ import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/comman
 import { shellWord } from '../terminal/screen.ts'
 
 /**
- * Where sessions are kept if no `--store` is given.
+ * The store if no `--store` is given.
  *
  * Source  XDG Base Directory Specification 0.8; Apple's and Microsoft's places for data of applications
  */
@@ -26,7 +26,7 @@ export const defaultStorePath = (
       : platform === 'win32'
         ? (env['LOCALAPPDATA'] ?? join(home, 'AppData', 'Local'))
         : join(home, '.local', 'share')
-  // The specification has it that what is not absolute is to be ignored.
+  // According to the specification, relative paths are ignored.
   return join(xdg !== undefined && isAbsolute(xdg) ? xdg : usual, 'indelible', 'sessions.db')
 }
 
@@ -57,11 +57,11 @@ export const keyFileOf = (values: Call['values'], { env }: Pick<Terminal, 'env'>
 
 export interface OpenedStore {
   readonly store: Store
-  /** What to call it to the user: what `--store` takes, without a password. */
+  /** The name for users: the value of `--store`, without a password. */
   readonly name: string
 }
 
-/** Whether a store is named by where its server is, and not by a path. Throws Misuse, on what is neither. */
+/** Whether a store is named by a server address, not a path. Throws Misuse if it is neither. */
 export const isAddress = (given: string): boolean => {
   const [scheme] = /^[a-z][a-z0-9+.-]+(?=:\/)/i.exec(given) ?? [] // of two letters and more: C:/ is a drive
   if (scheme === undefined) return false
@@ -74,7 +74,9 @@ export const isAddress = (given: string): boolean => {
   return true
 }
 
-/** The store of a path or an address, or the default one; one that is not there is made only if `make` says so. Throws Unreadable. */
+/**
+ * The store of a path or an address, or the default one; a missing one is created only with `make`. Throws Unreadable.
+ */
 export const openStore = async (
   given: string | undefined,
   make: boolean,
@@ -85,10 +87,10 @@ export const openStore = async (
   const path = given === undefined ? defaultStorePath(terminal.env) : terminal.path(given)
   if (make && given === undefined) mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   if (given !== undefined && !existsSync(dirname(path))) throw new Unreadable(`${given}: its folder does not exist`)
-  // What would read it made a store of it, and found nothing wrong.
+  // Opening an empty file would turn it into a store without an error.
   if (!make && (await stat(path).catch(() => undefined))?.size === 0)
     throw new Unreadable(
-      `${given ?? path} is empty, and a store never is; if it was one, restore it from a backup; "indelible import FILE" makes a new one of it`,
+      `${given ?? path} is empty, but a store never is; if it was a store, restore it from a backup; otherwise "indelible import FILE" turns it into a new one`,
     )
   const { sqliteStore } = await import('indelible/store/sqlite')
   const opened = await sqliteStore({ path, create: make, onNotice })()
@@ -96,10 +98,10 @@ export const openStore = async (
   return { store: opened.right, name: path }
 }
 
-/** What to do with a path that is a conversation or a folder, and no store. */
+/** Advice for a path that is a conversation or a folder, not a store. */
 const notAStore = async (fault: StoreFault, path: string, given: string): Promise<Unreadable | undefined> => {
   const stats = await stat(path).catch(() => undefined)
-  if (stats?.isDirectory() === true) return new Unreadable(`${given} is a folder; expected the file of a store`)
+  if (stats?.isDirectory() === true) return new Unreadable(`${given} is a folder; expected a store file`)
   if (fault._tag !== 'NotAStore' || stats?.isFile() !== true) return undefined
   const formats = await formatOf(path)
   return formats === undefined

@@ -1,4 +1,4 @@
-/** Writing a file that a command was told to write: whole or not at all, and never over something by accident. */
+/** Writes the output file of a command: completely or not at all, and never over an existing file by accident. */
 import { randomUUID } from 'node:crypto'
 import { open, rename, stat, unlink } from 'node:fs/promises'
 import { Misuse, Unreadable, type Terminal } from '../terminal/command.ts'
@@ -50,7 +50,7 @@ export const writeOut = async (
   }
 }
 
-/** Which file a path leads to: one text for all paths to the same file. Undefined where there is none. */
+/** The file that a path means: the same text for all paths to the same file. Undefined if there is none. */
 const fileAt = async (path: string): Promise<string | undefined> => {
   try {
     const { dev, ino } = await stat(path, { bigint: true })

@@ -1,4 +1,4 @@
-/** What a command is, and the ways in which one can end that are the user's to mend. */
+/** The type of a command, and its ends that the user can fix. */
 import type { Interface } from 'node:readline'
 import type { Damage } from '@indelible/transcripts'
 import type { Progress } from './progress.ts'
@@ -11,16 +11,16 @@ export interface Command {
   readonly purpose: string
   /** Each way to call it, without the name of the program. */
   readonly usage: readonly string[]
-  /** What it does: paragraphs, which are wrapped anew. Lines that begin with a space are kept as they are. */
+  /** What it does: paragraphs, which are re-wrapped. Lines that begin with a space are kept. */
   readonly about: string
   readonly options: { readonly [name: string]: Option }
   readonly examples?: readonly string[]
-  /** Gives the exit code, where it is not 0 for what was done. `commands`: all that there are. */
+  /** Returns the exit code if it is not 0. `commands`: all commands. */
   readonly run: (call: Call, commands: readonly Command[]) => Promise<number | void>
 }
 
 export interface Option {
-  /** What the option takes, as help calls it: N, FILE. An option without it is a flag. */
+  /** The name of the option's value in the help: N, FILE. An option without it is a flag. */
   readonly value?: string
   /** Whether it may be given several times; its value is a list then. */
   readonly many?: boolean
@@ -41,7 +41,7 @@ export interface Group {
 
 export type Style = 'none' | 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan'
 
-/** What a command has of its surroundings: where it prints, reads and asks. Made by `output.ts`, which makes text safe. */
+/** The environment of a command: where it prints, reads and asks. `output.ts` creates it and makes text safe. */
 export interface Terminal {
   readonly columns: number
   readonly env: { readonly [name: string]: string | undefined }
@@ -55,13 +55,13 @@ export interface Terminal {
   readonly asks: boolean
   /** A text in a style, where the output has colours. */
   readonly paint: (style: Style, text: string) => string
-  /** Where a path that was given leads. */
+  /** The absolute path of an argument. */
   readonly path: (given: string) => string
   /** Write lines for people to standard output, no faster than it takes them. On a terminal they break between words. */
   readonly print: (lines: Iterable<string>) => Promise<void>
   /** The same for lines that are copied, or mean something as they are: on a terminal too, none is broken. */
   readonly printWhole: (lines: Iterable<string>) => Promise<void>
-  /** Write values as JSON, one a line: what is not safe to print is escaped, which changes no value. */
+  /** Write values as JSON, one per line. Unsafe characters are escaped, which changes no value. */
   readonly printJson: (values: Iterable<unknown>) => Promise<void>
   /** The same for lines that are JSON text already. */
   readonly printJsonLines: (lines: Iterable<string>) => Promise<void>
@@ -71,9 +71,9 @@ export interface Terminal {
   readonly say: (text: string) => void
   /** Write lines for people to standard error. */
   readonly tell: (lines: Iterable<string>) => void
-  /** Tell what was left out of a file because it is damaged, once for each file. The command then ends with 1. */
+  /** Report the damaged lines that were skipped, once for each file. The exit code is then 1. */
   readonly tellDamage: (name: string, damage: readonly Damage[]) => void
-  /** Whether damage was told. */
+  /** Whether damage was reported. */
   readonly hasDamage: () => boolean
   readonly tellJson: (value: unknown) => void
   /** A bar on standard error for work of so many bytes, or of what `unit` says; without a total a count. In a pipe: lines. */
@@ -82,7 +82,7 @@ export interface Terminal {
   readonly waiting: <T>(label: string, work: () => Promise<T>) => Promise<T>
   /** The lines of standard input, with a prompt where a person types them. */
   readonly lines: (prompt: string) => Interface
-  /** What a person answers; undefined at the end of the input. Throws Interrupted after Ctrl-C. */
+  /** The user's answer; undefined at the end of the input. Throws Interrupted after Ctrl-C. */
   readonly answerTo: (question: string) => Promise<string | undefined>
   /** Tell of Ctrl-C, until what this gives is called. */
   readonly onInterrupt: (listener: () => void) => () => void
@@ -91,7 +91,7 @@ export interface Terminal {
 /** The command was called wrongly: exit 2. */
 export class Misuse extends Error {}
 
-/** What the command was given can't be read: exit 1, if no other code is given. */
+/** The command's input can't be read: exit code 1, if no other code is given. */
 export class Unreadable extends Error {
   readonly exitCode: number
 
@@ -117,7 +117,9 @@ export const confirm = async (terminal: Terminal, question: string, otherwise: s
   if (said?.trim() !== 'yes') throw new Unreadable(otherwise)
 }
 
-/** The whole number given to an option, or `otherwise`. Throws Misuse, if it is none or less than `least`. */
+/**
+ * The whole number given to an option, or `otherwise`. Throws Misuse if it is not a whole number or less than `least`.
+ */
 export const wholeNumber = <T>(option: string, given: unknown, otherwise: T, least: number = -Infinity): number | T => {
   if (given === undefined) return otherwise
   if (typeof given !== 'string' || !/^-?\d{1,15}$/.test(given))
@@ -126,7 +128,7 @@ export const wholeNumber = <T>(option: string, given: unknown, otherwise: T, lea
   return Number(given)
 }
 
-/** A span of time such as `90d`, `12h`, `30m` or `45s`, in milliseconds; undefined, if the text is none. */
+/** A span of time such as `90d`, `12h`, `30m` or `45s`, in milliseconds; undefined for other texts. */
 export const ageIn = (given: string): number | undefined => {
   const [, count, unit] = /^(\d{1,7})([dhms])$/.exec(given) ?? []
   return unit === undefined
@@ -134,15 +136,15 @@ export const ageIn = (given: string): number | undefined => {
     : Number(count) * { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 }[unit as 'd']
 }
 
-/** Why a command does what it does, and for whom: options of those that write to the ledger. */
+/** The options `--reason` and `--by` of commands that write to the ledger. */
 export const becauseOptions: Command['options'] = {
-  reason: { value: 'TEXT', help: 'why, for the ledger' },
-  by: { value: 'NAME', help: 'who, for the ledger' },
+  reason: { value: 'TEXT', help: 'the reason, for the ledger' },
+  by: { value: 'NAME', help: 'your name, for the ledger' },
 }
 
-/** Whether a command asks before it does what can't be undone. Throws Misuse, if there is nobody to ask. */
+/** Whether a command asks before an irreversible step. Throws Misuse if it can't ask. */
 export const asksFirst = (name: string, { values, terminal }: Pick<Call, 'values' | 'terminal'>): boolean => {
   if (values['yes'] === true) return false
-  if (!terminal.asks) throw new Misuse(`${name} needs --yes where it has no terminal to ask`)
+  if (!terminal.asks) throw new Misuse(`${name} needs --yes, because there is no terminal to ask`)
   return true
 }

@@ -1,14 +1,14 @@
-/** `indelible completion`: what a shell completes, as a script that is made of the table of commands. */
+/** `indelible completion`: a completion script for a shell, generated from the table of commands. */
 import { optionsOf } from '../help.ts'
 import { Misuse, type Command } from './command.ts'
 
 export const completion: Command = {
   name: 'completion',
   synopsis: 'completion SHELL',
-  purpose: 'print what completes commands and options in a shell',
+  purpose: 'print a completion script for a shell',
   usage: ['completion bash|zsh|fish'],
-  about: `Prints a script for the shell. It completes commands and options, and files elsewhere. Put one of these lines into the
-file that the shell reads when it starts:
+  about: `Prints a script for the shell. It completes commands, options and file
+names. Put one of these lines into the file that the shell reads when it starts:
 
   source <(indelible completion bash)      # ~/.bashrc
   source <(indelible completion zsh)       # ~/.zshrc, after compinit

@@ -22,7 +22,7 @@ export interface Sink extends Drawing {
   readonly rows?: number
 }
 
-/** Where a command runs: a process, or a test. */
+/** The environment in which a command runs: a process, or a test. */
 export interface Surroundings {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean }
   readonly stdout: Sink
@@ -181,7 +181,7 @@ export const terminalOf = (around: Surroundings): Terminal => {
   }
 }
 
-/** Loaded when somebody is asked: few commands ask. */
+/** Loaded only for a question: few commands ask. */
 const createInterface = (options: ReadLineOptions): Interface =>
   process.getBuiltinModule('node:readline').createInterface(options)
 

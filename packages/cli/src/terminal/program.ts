@@ -18,7 +18,7 @@ export const onTerminate = (listener: (signal: 'SIGTERM' | 'SIGHUP') => void): (
 
 /**
  * Run a program with our standard streams, and give its exit code. A terminal sends Ctrl-C to both; the program decides
- * what it means. Other signals are handed on.
+ * what it means. Other signals are passed on.
  *
  * @throws Unreadable with exit code 127 if there is no such program, and 126 if it can't be run
  */
@@ -51,7 +51,7 @@ export const programEnded = (
     })
   })
 
-/** Run a program that has no terminal, and give what it printed, on both of its outputs. */
+/** Run a program without a terminal, and return its standard output and standard error. */
 export const programSaid = (
   command: string,
   args: readonly string[],
@@ -80,14 +80,14 @@ export const pagerShowed = (text: string, env: Terminal['env']): Promise<boolean
     }
     child.on('error', () => over(false))
     child.on('close', (code) => over(code !== 126 && code !== 127)) // the shell found no such program
-    child.stdin.on('error', () => {}) // whoever leaves a pager has read enough
+    child.stdin.on('error', () => {}) // a user may quit the pager early
     child.stdin.end(text)
   })
 
 /**
- * Show an address in the browser, by the program that each system has for it. Nothing happens where there is none. Other
- * users see the arguments of programs, so the program gets a file that only this user can read, and the file leads to the
- * address. What this gives removes the file.
+ * Show an address in the browser, with the system's own program. Without one, nothing happens. Other users see the
+ * arguments of programs, so the program gets a file that only this user can read, and the file leads to the address.
+ * The returned function removes the file.
  */
 export const openInBrowser = (address: string): (() => void) => {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-'))

@@ -10,7 +10,7 @@ export interface Progress {
   readonly end: () => void
 }
 
-/** Where a bar is drawn: standard error, or what stands in for it. */
+/** The stream for the bar: standard error, or a replacement in tests. */
 export interface Drawing {
   readonly isTTY?: boolean
   readonly columns?: number
@@ -20,13 +20,13 @@ export interface Drawing {
 /** Milliseconds: work that is done before shows no bar, and how often one is drawn. */
 const patience = 400
 const between = 100
-/** The same for lines where nobody watches. */
+/** The same for lines without a terminal. */
 const betweenLines = 5000
-/** What is left is told after so many milliseconds: before that it is a guess. */
+/** The remaining time is shown after this many milliseconds: earlier it would be a guess. */
 const least = 2000
 
 /**
- * A bar for `total` bytes; without a total (a pipe), a count. Where `drawing` is no terminal, a line every 5 seconds.
+ * A bar for `total` bytes; without a total (a pipe), a count. If `drawing` is not a terminal, a line every 5 seconds.
  *
  * @param now milliseconds. Default: the clock
  * @param unit what is counted, if not bytes: `rows`

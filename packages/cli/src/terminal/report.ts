@@ -1,4 +1,4 @@
-/** What was not in order about a conversation, in lines for people: many of one kind told once, with where they are. */
+/** The problems of a conversation, as lines for people: problems of one kind share a line with their places. */
 import { formatPath } from 'indelible/json/kit'
 import type { Loss } from 'indelible/codecs'
 import type { Repair } from 'indelible/message'
@@ -18,11 +18,11 @@ export function* damageLines(damage: readonly Damage[], columns: number): Genera
   if (damage.length > mostShown) yield `  … and ${grouped(damage.length - mostShown)} more`
 }
 
-/** The same in one line, where a command goes on with the rest. */
+/** The same in one line, for commands that continue with the rest. */
 export const leftOutLine = (name: string, damage: readonly Damage[]): string => {
   const lines = damage.slice(0, mostPlaces).map(({ line }) => grouped(line))
   const more = damage.length > mostPlaces ? ', …' : ''
-  return `${name}: ${counted(damage.length, 'damaged line')} left out (${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}); "indelible check" says why`
+  return `${name}: ${counted(damage.length, 'damaged line')} skipped (${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}); "indelible check" says why`
 }
 
 export function* readLossLines(losses: readonly TranscriptLoss[], columns: number): Generator<string> {
@@ -36,7 +36,7 @@ export function* readLossLines(losses: readonly TranscriptLoss[], columns: numbe
   )
 }
 
-/** The same on standard error, where a command stores what it read. */
+/** The same on standard error, for commands that store their input. */
 export const tellReadLosses = (id: string, losses: readonly TranscriptLoss[], { tell, columns }: Terminal): void => {
   const [first, ...others] = readLossLines(losses, columns)
   if (first !== undefined) tell([`${id}: ${first}`, ...others])
@@ -100,7 +100,7 @@ export function* groups<T>(
 const mostShown = 20
 const mostPlaces = 8
 
-/** Where a conversation comes from, in lines of a name and what is known. */
+/** The origin of a conversation, as lines of name and value. */
 export function* originLines({ origin, notes }: Transcript, columns: number): Generator<string> {
   const { version, id, title, started, ended, models, usage, aside } = origin
   const facts: readonly (readonly [string, string | undefined])[] = [

@@ -1,4 +1,4 @@
-/** What a terminal can show of a text: its width in columns, one line of it, cut to fit. */
+/** Text on a terminal: its width in columns, a single line, cut to fit. */
 
 /**
  * One line of a text: white space folded to single spaces, escape sequences and other control or direction-changing
@@ -100,7 +100,7 @@ export const grouped = (value: number): string => String(value).replace(/\B(?=(\
 export const counted = (count: number, what: string, many = `${what}s`): string =>
   `${count === 0 ? 'no' : grouped(count)} ${count === 1 ? what : many}`
 
-/** As a word of a command that a shell is given. */
+/** Quoted as one word of a shell command. */
 export const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 

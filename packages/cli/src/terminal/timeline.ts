@@ -15,7 +15,7 @@ export interface TimelineOptions {
   /** Show only positions of the record from `from` up to, not including, `to`; negative ones count from the end. */
   readonly from: number
   readonly to: number
-  /** When the message at a position was stored, in milliseconds since 1970. Default: nobody knows. */
+  /** When the message at a position was stored, in milliseconds since 1970. Default: unknown. */
   readonly timeOf?: (position: number) => number | undefined
   /** Columns of the terminal. */
   readonly columns: number
@@ -32,7 +32,7 @@ export function* timeline(view: View<Message>, options: TimelineOptions): Genera
   const isTimed = messages.some(({ time }) => time !== undefined)
   // position, role, kind, tokens, each followed by two spaces
   const untimed = positionWidth + 2 + roleWidth + 2 + kindWidth + 2 + tokensWidth + 2
-  const half = Math.max(30, options.columns >> 1) // of the columns, for what was said
+  const half = Math.max(30, options.columns >> 1) // of the columns, for the text
   const narrow = options.columns < untimed + 30
   const timed = isTimed && options.columns >= untimed + timeWidth + 2 + half
   const gutter = untimed + (timed ? timeWidth + 2 : 0)
@@ -136,7 +136,7 @@ const pairing = (view: View<Message>): Pairing => {
   return { answers, calls }
 }
 
-/** With the time of its file, if it was imported from one that says so; else that of the session. */
+/** With the time in its file, if it was imported and the file has one; otherwise that of the session. */
 function* shown(view: View<Message>, { kinds, from, to, timeOf }: TimelineOptions) {
   const indexOf = (position: number): number => (position < 0 ? position : view.before(position))
   const range = view.slice(indexOf(from), indexOf(to))
@@ -185,7 +185,7 @@ const contentLines = (
   return lines
 }
 
-/** What a part says, as text. */
+/** The text of a part. */
 export const plainText = (part: Part | ResultPart): string => {
   switch (part.type) {
     case 'text':
@@ -213,7 +213,7 @@ export const plainText = (part: Part | ResultPart): string => {
   }
 }
 
-/** What a message says, in one line. */
+/** The text of a message, in one line. */
 export const gistOf = ({ content }: Message): string =>
   oneLine(
     content

@@ -1,4 +1,4 @@
-/** What a session is about and when something was said in it last. The page has it, too: nothing here needs Node. */
+/** The description of a session and its last activity. The page uses this too, so nothing here needs Node. */
 import { isObject, type JsonObject } from 'indelible/json/kit'
 import { textOf, type Message } from 'indelible/message'
 import { usageDollars } from 'indelible/context/kit'
@@ -6,7 +6,7 @@ import type { SessionInfo } from 'indelible/session'
 import type { CallUse } from 'indelible/session/kit'
 import type { Overview } from './protocol.ts'
 
-/** What the file says that a session was imported from. */
+/** The information in the file of an imported session. */
 export const importedFrom = ({ metadata }: Pick<SessionInfo, 'metadata'>): JsonObject =>
   isObject(metadata['from']) ? metadata['from'] : {}
 
@@ -29,7 +29,7 @@ export const activityOf = (
   return Number.isNaN(time) ? info.appended : Math.min(time, info.appended)
 }
 
-/** The tokens and the US dollars of calls; no dollars, where a price is not known or nobody counted tokens. */
+/** The tokens and the US dollars of calls; no dollars if a price or the token count is unknown. */
 export const spendingOf = (uses: readonly CallUse[]): Pick<Overview, 'input' | 'output' | 'dollars'> => {
   const counted = uses.flatMap(({ model, calls, usage }) => (usage === undefined ? [] : [{ model, calls, usage }]))
   const sum = (of: (use: (typeof counted)[number]) => number): number => counted.reduce((all, use) => all + of(use), 0)
@@ -41,10 +41,10 @@ export const spendingOf = (uses: readonly CallUse[]): Pick<Overview, 'input' | '
   }
 }
 
-/** What programs put before the words of a user: XML-like blocks, as Claude Code and Codex write them. */
+/** The prefix that programs add to a user's text: XML-like blocks, as Claude Code and Codex write them. */
 const preamble = /^\s*<([a-z][\w-]*)(?![\w-])[^>]*>[\s\S]*?<\/\1>/i
 
-/** A text that a script gave as a JSON string, as what it says. */
+/** The decoded text, if a script passed it as a JSON string. */
 const plainOf = (text: string): string =>
   (/\\n/.test(text) && !text.trim().includes('\n')
     ? text
@@ -69,8 +69,8 @@ export const hasOwnWords = (messages: Iterable<Message>): boolean =>
   Array.from(messages).some((message) => message.role === 'user' && ownIn(plainOf(textOf(message))) !== '')
 
 /**
- * The first words of the user that no program wrote and that are more than a /command; without any, what the program wrote
- * for the user, without its tags; without a user, what anybody says first. Empty, where nobody speaks.
+ * The user's first words that a person wrote and that are more than a /command. Otherwise the text that the program
+ * wrote for the user, without its tags; without a user, the first text of anyone. Empty without any text.
  */
 export const firstWordsOf = (messages: Iterable<Message>): string => {
   let [byProgram, byHabit, byOthers] = ['', '', '']

@@ -1,16 +1,16 @@
-/** Where the provider's cached prefix broke in calls that follow each other, by the tokens that it counted. */
+/** Finds the breaks of the provider's cached prefix in consecutive calls, from the provider's token counts. */
 import type { Usage } from 'indelible/notes/kit'
 
 /** Providers cache in blocks, and nothing shorter than this: so many tokens that are sent again say nothing. */
 const smallest = 1024
 
-/** What the counts of a call say beside those of the call before. */
+/** The counts of a call, compared with the previous call. */
 export interface SentAgain {
   /** Tokens that were sent before and were not in the cache; 0, if they are too few to say something. */
   readonly again: number
   /** The model of the call before, if it is another. */
   readonly other: string | undefined
-  /** Whether most of what the call before was sent was no longer in the cache. */
+  /** Whether most of the previous request was no longer in the cache. */
   readonly broke: boolean
 }
 

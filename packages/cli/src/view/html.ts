@@ -21,7 +21,7 @@ import {
 } from './protocol.ts'
 import { blocksOf, evidenceOf, nodesOf, noteIn, sessionOf, viewedRow } from './viewed.ts'
 
-/** What becomes a file, and how. */
+/** The options of an exported file. */
 export interface HtmlOptions extends Omit<HtmlSelection, 'id' | 'redact'> {
   /** True for all known formats of secrets, or a redactor. Rows that it changes keep their place in the proof. Default: nothing. */
   readonly redact?: boolean | Redactor
@@ -60,8 +60,8 @@ export const htmlOf = async (
     nodes.push(...(await nodesOf(store, id, at, end)))
     for (const row of await store.read(id, { from: at, to: end })) {
       if (row.kind === 'entry') last = row.index
-      // A note belongs to the message that it follows; what is said before the first one, to that. In a part are only those
-      // that say nothing of the rest.
+      // A note belongs to the message that it follows; a note before the first message belongs to that message. A
+      // partial file contains only notes that reveal nothing about the rest.
       const goes = isIn(row.kind === 'entry' ? row.index : Math.max(0, last)) && (whole || isOfPart(row))
       if (!goes) rows.push(leftOut(row, store))
       else if (redactor !== undefined) rows.push(await redacted(row, store, redactor, wanted, own))
@@ -101,13 +101,13 @@ const isOfPart = ({ kind, body }: StoredRow): boolean => {
   return note !== undefined && isMark(note)
 }
 
-/** A session without what is said of the whole: a title is often its first words. */
+/** A session without its description: a title is often its first words. */
 const describedInPart = ({ id, len, head, created, appended, encrypted }: ViewedSession): ViewedSession => ({
   ...{ id, len, head, created, appended, metadata: {} },
   ...(encrypted && { encrypted }),
 })
 
-/** What is said of a session, without secrets. Nothing is proved of it. */
+/** The description of a session, without secrets. No proof covers it. */
 const describedWithout = (session: ViewedSession, { text, json }: Redactor): ViewedSession => ({
   ...session,
   id: text(session.id),
@@ -147,7 +147,7 @@ const redacted = async (
   own: Map<BlockId, Uint8Array>,
 ): Promise<ViewedRow> => {
   if (row.erased !== undefined) return viewedRow(row)
-  // Without its salt: with it, somebody could try secrets until one gives the leaf.
+  // Without its salt: with it, somebody could guess secrets until one matches the leaf.
   const { salt: _, stored: __, ...unsalted } = row
   const changed = (body: string): ViewedRow => ({
     ...viewedRow({ ...unsalted, body }),
@@ -193,12 +193,12 @@ const messageOf = async (store: Store, row: DecodedRow): Promise<Message | undef
   return takeMessage(history, row, known) === undefined ? history.view().at(0) : undefined
 }
 
-/** The page around the data: its script and its style stand in it, and nothing else may run or be loaded. */
+/** The page around the data: it contains its script and style, and nothing else may run or be loaded. */
 const fileOf = async (exported: ExportedView): Promise<readonly string[]> => {
   const assets = await readAssets()
   const textOf = (name: string): string => {
     const asset = assets.get(name)
-    if (asset === undefined) throw new Error(`the page is not whole: ${name} is missing; run "npm run build"`)
+    if (asset === undefined) throw new Error(`the page is incomplete: ${name} is missing; run "npm run build"`)
     return Buffer.from(asset.bytes).toString()
   }
   const script = plain(textOf('page.js').replaceAll(/<(?=!--|\/?script)/gi, '\\x3c'), '\\u')

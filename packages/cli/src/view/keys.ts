@@ -1,4 +1,4 @@
-/** What opens a view: the one-time token, and the key that it is exchanged for. */
+/** The secrets of a view: the one-time token, and the key that it is exchanged for. */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** The tokens of addresses that were printed, and the keys that came of them. */
@@ -32,7 +32,7 @@ export class Keys {
 
 const secret = (): string => randomBytes(24).toString('base64url')
 
-/** Compared in constant time: nobody learns a secret by how long a refusal takes. */
+/** Compared in constant time, so that the duration of a refusal reveals nothing. */
 const among = (secrets: ReadonlySet<string>, given: string): string | undefined => {
   const bytes = Buffer.from(given)
   let found: string | undefined

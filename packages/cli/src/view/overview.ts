@@ -1,4 +1,4 @@
-/** What a list shows of a session beside its description: its first words, its models, tokens, money, and what became of it. */
+/** The details of a session in a list: first words, models, tokens, cost, and state. */
 import { isArray, isLeft, present } from 'indelible/json/kit'
 import { describeSession, readRange, type SessionInfo } from 'indelible/session'
 import { usesIn } from 'indelible/session/kit'
@@ -63,7 +63,9 @@ const together = 16
 const noLedger: Pick<LedgerContent, 'held' | 'erasures'> = { held: new Map(), erasures: [] }
 const empty: Omit<Overview, 'id'> = { words: '', models: [], input: 0, output: 0 }
 
-/** The erased messages, by the identity of the log that they are of: each row, and what the ledger says of it. */
+/**
+ * The erased messages, by the identity of the log that they are of: each row, and the ledger's information about it.
+ */
 type ErasedRows = ReadonlyMap<string, ReadonlyMap<number, Erasure>>
 
 const erasedRowsIn = (erasures: LedgerContent['erasures']): ErasedRows => {
@@ -103,7 +105,7 @@ const isSealed = ({ head }: SessionInfo, notes: readonly StoredRow[]): boolean =
 const mostKept = 20_000
 const mostWords = 200
 
-/** What the user says first; in a fork, first of its own. */
+/** The user's first message; in a fork, the first of its own. */
 const wordsOf = async (store: Store, { id, len, forkedFrom }: SessionInfo): Promise<string> => {
   const from = forkedFrom !== undefined && forkedFrom.at < len ? forkedFrom.at : 0
   const { view } = await readRange(store, id, from, from + 12)
@@ -115,7 +117,7 @@ const wordsOf = async (store: Store, { id, len, forkedFrom }: SessionInfo): Prom
 
 type Spending = Omit<Overview, 'id' | 'words'>
 
-/** By the receipts of its calls, and by what the file says that it was imported from. */
+/** From the receipts of its calls, and from the file of an imported session. */
 const callsOf = (info: SessionInfo, notes: readonly StoredRow[]): Spending => {
   const uses = usesIn(info, notes)
   const { models: named } = importedFrom(info)

@@ -1,5 +1,5 @@
 /**
- * What goes between the server of a view and its page: the addresses, and the JSON that each of them takes and gives.
+ * The protocol between the server of a view and its page: the addresses, and the JSON that each takes and returns.
  * Both sides are compiled against this file. All times are milliseconds since 1970.
  *
  *     POST api/enter                takes `token`, of the address that the command prints; gives {@link Entered}; the only call without a key
@@ -29,7 +29,7 @@ export interface Entered {
 }
 
 export interface Failure {
-  /** What failed, in a sentence. */
+  /** The failure, as a sentence. */
   readonly error: string
   /** The row that is damaged, if that is the failure. */
   readonly position?: number
@@ -37,19 +37,19 @@ export interface Failure {
 
 /** The store that is looked at. */
 export interface ViewedStore {
-  /** What to call it to people. */
+  /** The name for users. */
   readonly name: string
   readonly scope: string
   readonly version: string
 }
 
-/** Where a session stands in the signed ledger of its scope. */
+/** The place of a session in the signed ledger of its scope. */
 export interface ViewedEvidence {
   /** A head of the session in the last signed checkpoint; absent if no checkpoint covers it. */
   readonly proof?: LedgerProof
-  /** Why there is no proof, in a sentence. Without it and without a proof, the scope has no ledger. */
+  /** The reason why there is no proof, as a sentence. Without a reason and a proof, the scope has no ledger. */
   readonly why?: string
-  /** Whose signatures count, if the server was given that. A file carries none: it can't vouch for itself. */
+  /** The trusted keys, if the server has them. A file contains none, because it can't prove itself. */
   readonly trust?: Trust
 }
 
@@ -74,7 +74,7 @@ export interface ViewedSession {
   readonly encrypted?: true
 }
 
-/** What a list shows of a session beside its description. It costs a look into its rows. */
+/** The details of a session in a list. Computing them reads its rows. */
 export interface Overview {
   readonly id: string
   /** The first words of its user, of a fork the first of its own: at most 200 characters. Empty if there are none. */
@@ -90,15 +90,21 @@ export interface Overview {
   readonly own?: Pick<Overview, 'input' | 'dollars'>
   /** Present if the session is held: it may not be erased or removed. */
   readonly held?: Because
-  /** How often the provider's cache broke between its recorded calls. Absent if it did not, or nobody counted. */
+  /**
+   * How often the provider's cache broke between its recorded calls. Absent if it did not, or if there are no token
+   * counts.
+   */
   readonly breaks?: number
   /** How many of its messages were erased; absent if none. */
   readonly erased?: number
-  /** What the ledger says of that: when, by whom, why, and the rows of this session. Absent if none was erased. */
+  /**
+   * The ledger's information about erasures: when, by whom, why, and the rows of this session. Absent if none was
+   * erased.
+   */
   readonly erasures?: readonly (Because & { readonly at: number; readonly rows: readonly number[] })[]
   /** True if it takes no more appends. */
   readonly sealed?: true
-  /** Why it can't be read, in a sentence. The rest is then empty. */
+  /** The reason why it can't be read, as a sentence. The rest is then empty. */
   readonly unreadable?: string
 }
 
@@ -114,11 +120,11 @@ export interface FoundMessage {
   readonly role: string
   /** The text around the words. */
   readonly text: string
-  /** Where the words stand in that text: from a character to one behind the last. */
+  /** The places of the words in that text: from a character to the one after the last. */
   readonly marks: readonly (readonly [from: number, to: number])[]
 }
 
-/** What of a session becomes a file. */
+/** The part of a session to export. */
 export interface HtmlSelection {
   /** The session. */
   readonly id: string
@@ -139,7 +145,7 @@ export interface ViewedRow {
   readonly kind: RowKind
   /** The index among the rows of its kind. */
   readonly index: number
-  /** The stored text, or what stands for it. Absent if the row is not shown. */
+  /** The stored text, or its replacement. Absent if the row is not shown. */
   readonly body?: string
   readonly at?: number
   readonly salt?: string
@@ -147,11 +153,11 @@ export interface ViewedRow {
   readonly stored?: string
   /** The leaf of a row whose text is not there, or was changed before it was given: 64 hexadecimal digits. */
   readonly leaf?: string
-  /** Why the text is not there, or is not the recorded one. */
+  /** The reason why the text is missing, or is not the recorded one. */
   readonly state?: 'left-out' | 'redacted' | 'erased' | 'encrypted'
 }
 
-/** What an exported page carries: a session, and what it needs to be checked. */
+/** The data of an exported page: a session, and the data to verify it. */
 export interface ExportedView {
   readonly indelible: 'view'
   readonly version: 1
@@ -165,7 +171,7 @@ export interface ExportedView {
   readonly nodes: string
   /** The blocks of the rows, in base64, by id. */
   readonly blocks: { readonly [id: string]: string }
-  /** Where the session stood in the signed ledger. */
+  /** The place of the session in the signed ledger. */
   readonly evidence?: ViewedEvidence
 }
 

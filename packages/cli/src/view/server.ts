@@ -1,4 +1,4 @@
-/** The server of a view: the page, and what it reads of a store. It changes nothing. */
+/** The server of a view: the page, and the data that it reads from a store. It changes nothing. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
@@ -32,15 +32,15 @@ import { blocksOf, evidenceOf, nodesOf, rowsOf, sessionOf, sessionsOf, viewedRow
 export interface ViewOptions {
   /** The store to look at. It stays open when the server ends. */
   readonly store: Store
-  /** What to call it to people. */
+  /** The name for users. */
   readonly name: string
   /** The version of the library, as the page shows it. */
   readonly version: string
-  /** What to listen on. Default: 127.0.0.1, which only this machine reaches. */
+  /** The address to listen on. Default: 127.0.0.1, which only this machine can reach. */
   readonly host?: string
   /** The port. Default: any that is free. */
   readonly port?: number
-  /** Whose signatures of the ledger count. Default: the page asks for the keys. */
+  /** The keys whose signatures of the ledger count. Default: the page asks for the keys. */
   readonly trust?: Trust
 }
 
@@ -130,7 +130,7 @@ const answer = async (
   if (address === null) throw new Wrong(400, `expected a path, found ${JSON.stringify(request.url)}`)
   const { pathname, searchParams } = address
   if (pathname.startsWith('/api/')) return call(request, response, pathname.slice('/api/'.length), searchParams, calls)
-  if (request.method !== 'GET' && request.method !== 'HEAD') throw new Wrong(405, 'a view is only read')
+  if (request.method !== 'GET' && request.method !== 'HEAD') throw new Wrong(405, 'this server only reads')
   const asset = assets.get(pathname === '/' ? 'index.html' : pathname.slice(1))
   if (asset === undefined) throw new Wrong(404, `there is no ${pathname}`)
   send(response, asset)
@@ -207,10 +207,11 @@ const call = async (
   if (name === 'enter') {
     const body = await jsonOf(request)
     const key = keys.exchange((body as { readonly token?: unknown } | null)?.token)
-    if (key === undefined) throw new Wrong(401, 'this address was used before, or is not of this server')
+    if (key === undefined) throw new Wrong(401, 'this address was already used, or belongs to another server')
     return sendJson(response, { key })
   }
-  if (!keys.opens(request.headers.authorization)) throw new Wrong(401, 'the key of this browser is not of this server')
+  if (!keys.opens(request.headers.authorization))
+    throw new Wrong(401, 'the key of this browser belongs to another server')
   const id = query.get('id') ?? ''
   switch (name) {
     case 'store':
@@ -248,7 +249,7 @@ const call = async (
     }
     case 'follow': {
       if (followers.size >= mostFollowers)
-        throw new Wrong(503, `${mostFollowers} pages follow sessions here already; close one of them`)
+        throw new Wrong(503, `${mostFollowers} pages already get live updates; close one of them`)
       followers.add(response)
       response.on('close', () => followers.delete(response))
       return stream(request, response, store, id, {
@@ -261,7 +262,7 @@ const call = async (
   }
 }
 
-/** What takes more than fits into an address. */
+/** Calls whose arguments do not fit into a URL. */
 const isPosted: ReadonlySet<string> = new Set(['enter', 'overviews', 'blocks', 'html'])
 
 const idsIn = (given: unknown): readonly string[] => {

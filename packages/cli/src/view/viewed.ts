@@ -1,4 +1,4 @@
-/** What a view reads of a store: sessions, rows, nodes and blocks, in the shapes that the page is given. */
+/** The data that a view reads from a store: sessions, rows, nodes and blocks, in the page's shapes. */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { proveHead, type EvidenceFault } from '@indelible/evidence'
 import { isLeft, parseJson, present } from 'indelible/json/kit'
@@ -72,7 +72,7 @@ export const noteIn = (body: string): Note | undefined => {
   return isLeft(note) ? undefined : note.right
 }
 
-/** Where a session stands in the ledger; undefined if the scope has no ledger. */
+/** The place of a session in the ledger; undefined if the scope has no ledger. */
 export const evidenceOf = async (store: Store, id: string): Promise<ViewedEvidence | undefined> => {
   try {
     return { proof: await proveHead(store, id) }

@@ -1,6 +1,6 @@
 /** Rows of another program's SQLite file, as JSON. */
 import type { DatabaseSync } from 'node:sqlite'
-import { bare, isObject, type Json, type JsonObject } from 'indelible/json/kit'
+import { isObject, jsonIn, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Counts } from './entries.ts'
 
 /** How many rows the other tables have. */
@@ -38,13 +38,8 @@ export const rowsOf = (db: DatabaseSync, query: string, ...values: readonly stri
 
 const text = new TextDecoder()
 
-export const jsonOf = (value: Json | undefined): Json | undefined => {
-  try {
-    return typeof value === 'string' ? bare(JSON.parse(value) as Json) : value
-  } catch {
-    return undefined
-  }
-}
+export const jsonOf = (value: Json | undefined): Json | undefined =>
+  typeof value === 'string' ? (jsonIn(value) as Json | undefined) : value
 
 /** A column of JSON; its text if it is not JSON. */
 export const objectOf = (value: Json | undefined): JsonObject => {

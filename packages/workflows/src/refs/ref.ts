@@ -20,7 +20,6 @@ export interface MessageRef {
   readonly attached?: number
 }
 
-/** The fields of a ref. */
 export const refFields = ['blockIds', 'role', 'attached'] as const
 
 /** The blocks that a message is read from, and its attachments. */

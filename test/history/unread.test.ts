@@ -1,0 +1,199 @@
+/** Chunks of messages that are appended as JSON text: what is parsed, when, and what happens where that fails. */
+import { describe, expect, it } from 'vitest'
+import { createHistory, type History, type PageKind } from 'indelible'
+import { without } from 'indelible/history'
+import { pageKinds } from 'indelible/pages'
+import { appendChunk, chunkLength, type ChunkReader, type ChunkText } from '../../src/history/kit.ts'
+
+interface Item {
+  readonly at: number
+  readonly in: readonly string[]
+}
+const item = (at: number): Item => ({ at, in: [`${at}`, 'ünï 🙂'] })
+const kindAt = (position: number): PageKind => pageKinds[position % 6] as PageKind
+const textAt = (position: number): ChunkText => ({
+  stored: `>${JSON.stringify(item(position))}`,
+  page: kindAt(position),
+  fills: () => [],
+})
+const positions = (from: number, to: number): readonly number[] =>
+  Array.from({ length: to - from }, (_, index) => from + index)
+
+const textOf = (stored: string): string => stored.slice(1)
+
+/** A history of so many chunks, and how many of its messages were checked: each is when it is read. */
+const unread = (chunks: number, change: (text: ChunkText, position: number) => ChunkText = (text) => text) => {
+  const history = createHistory<Item>()
+  const read = { count: 0 }
+  const reader: ChunkReader = {
+    textOf,
+    check: (message) => {
+      read.count += 1
+      return typeof message === 'object' ? undefined : 'no item'
+    },
+    errorOf: (fault) => new RangeError(JSON.stringify(fault)),
+  }
+  for (let start = 0; start < chunks * chunkLength; start += chunkLength)
+    appendChunk(
+      history,
+      positions(start, start + chunkLength).map((position) => change(textAt(position), position)),
+      reader,
+    )
+  return { history, read, reader }
+}
+const expectItems = (history: History<Item>, len: number): void => {
+  const [view, all] = [history.view(), positions(0, len)]
+  expect(view.length).toBe(len)
+  expect(view.toArray()).toEqual(all.map(item))
+  expect([...view]).toEqual(all.map(item))
+  expect(view.pages.toArray()).toEqual(all.map(kindAt))
+}
+
+it.each([1, 2, 3, 4, 65])('%i chunks of texts read as the messages that they are', (chunks) => {
+  const len = chunks * chunkLength
+  const { history } = unread(chunks)
+  const view = history.view()
+  for (let more = 0; more < 3; more++) expect(history.append(item(len + more), kindAt(len + more))).toBe(len + more)
+  expect(view.toArray()).toEqual(positions(0, len).map(item))
+  expectItems(history, len + 3)
+})
+
+describe('a chunk is parsed', () => {
+  it('when one of its messages is first read, as a whole and once', () => {
+    const { history, read } = unread(3)
+    const view = history.view()
+    expect([view.length, view.pages.count('plan') > 0, view.pages.at(0), view.slice(1).length]).toEqual([
+      3 * chunkLength,
+      true,
+      kindAt(0),
+      3 * chunkLength - 1,
+    ])
+    expect(read.count).toBe(0)
+    const first = view.at(chunkLength)
+    expect(first).toEqual(item(chunkLength))
+    expect(read.count).toBe(chunkLength)
+    expect(
+      history
+        .view()
+        .slice(1)
+        .at(chunkLength - 1),
+    ).toBe(first)
+    expect(view.at(2 * chunkLength - 1)).toEqual(item(2 * chunkLength - 1))
+    expect(read.count).toBe(chunkLength)
+    view.toArray()
+    view.toArray()
+    expect(read.count).toBe(3 * chunkLength)
+  })
+  it('once for all forks, and not by a fork', () => {
+    const { history, read } = unread(3)
+    const forks = [0, 1].map(() => createHistory<Item>({ from: history.view().slice(0, 2 * chunkLength) }))
+    for (const fork of forks) fork.append(item(2 * chunkLength), kindAt(2 * chunkLength))
+    expect(read.count).toBe(0)
+    for (const fork of forks) expectItems(fork, 2 * chunkLength + 1)
+    expect(read.count).toBe(2 * chunkLength)
+  })
+  it('alone, if a fork ends within it or messages after it are left out', () => {
+    const { history, read } = unread(3)
+    expectItems(createHistory<Item>({ from: history.view().slice(0, chunkLength - 1) }), chunkLength - 1)
+    expect(read.count).toBe(chunkLength)
+    const rest = without(history.view(), [{ from: chunkLength, to: 3 * chunkLength }])
+    expect(rest.toArray()).toEqual(positions(0, chunkLength).map(item))
+    expect(read.count).toBe(chunkLength)
+  })
+})
+
+it('what was parsed is frozen, and the texts are those that were given at the time', () => {
+  const history = createHistory<Item>()
+  const texts = positions(0, chunkLength).map(textAt)
+  const reader = { textOf, check: () => undefined, errorOf: () => new Error('unread') }
+  appendChunk(history, texts, reader)
+  Object.assign(texts[0] as object, { stored: '"changed"', page: 'plan' })
+  texts.length = 0
+  reader.check = () => 'changed' as never
+  expectItems(history, chunkLength)
+  const [first] = history.view().toArray()
+  expect([Object.isFrozen(first), Object.isFrozen(first?.in)]).toEqual([true, true])
+})
+
+it('texts that were taken out are put in, and nothing else is', () => {
+  const filling = (text: unknown) => ({
+    stored: '>{"at":0,"in":[""]}',
+    page: 'plan',
+    fills: () => [{ path: ['in', 0], text }],
+  })
+  const filled = unread(1, (text, position) => (position === 1 ? (filling('said') as ChunkText) : text))
+  expect(filled.history.view().at(1)).toEqual({ at: 0, in: ['said'] })
+  for (const live of [new Date(0), ['x'], 1, undefined]) {
+    const { history } = unread(1, (text, position) => (position === 1 ? (filling(live) as ChunkText) : text))
+    expect(() => history.view().at(0)).toThrow('is to be filled with something that is no text')
+  }
+})
+
+describe('a text that is no message', () => {
+  const bad = chunkLength + 1
+  it.each([
+    ['no JSON', '{"at":'],
+    ['half a pair', '"\\ud800"'],
+    ['no item', '1'],
+    ['a text of a block that is none', '{}', () => undefined],
+  ])(
+    '%s: each read of its chunk throws the error that names it, and all else goes on',
+    (_, text, fills: ChunkText['fills'] = () => []) => {
+      const { history, read } = unread(3, (given, position) =>
+        position === bad ? { ...given, stored: `>${text}`, fills } : given,
+      )
+      const view = history.view()
+      expect(view.length).toBe(3 * chunkLength)
+      for (const attempt of [
+        () => view.at(bad),
+        () => view.at(chunkLength),
+        () => view.toArray(),
+        () => view.messages,
+        () => [...view],
+        () => createHistory<Item>({ from: view.slice(0, bad) }),
+      ]) {
+        expect(attempt).toThrow(RangeError)
+        expect(attempt).toThrow(`"position":${bad}`)
+      }
+      expect(view.slice(0, chunkLength).toArray()).toEqual(positions(0, chunkLength).map(item))
+      expect(view.slice(-chunkLength).toArray()).toEqual(positions(2 * chunkLength, 3 * chunkLength).map(item))
+      expect(view.pages.toArray()).toEqual(positions(0, 3 * chunkLength).map(kindAt))
+      expect(history.append(item(3 * chunkLength))).toBe(3 * chunkLength)
+      expect(history.view().at(-1)).toEqual(item(3 * chunkLength))
+      expect(read.count).toBeGreaterThan(0)
+    },
+  )
+  it('is no reason where the check itself threw: the next read tries again', () => {
+    let isTired = true
+    const history = createHistory<Item>()
+    const check = (): undefined => {
+      if (isTired) throw new EvalError('no stack left')
+    }
+    appendChunk(history, positions(0, chunkLength).map(textAt), { textOf, check, errorOf: () => new Error('unread') })
+    expect(() => history.view().at(0)).toThrow(EvalError)
+    isTired = false
+    expectItems(history, chunkLength)
+  })
+})
+
+it('only whole chunks are appended, to a history of whole chunks', () => {
+  const { history, reader } = unread(1)
+  const texts = positions(chunkLength, 2 * chunkLength).map(textAt)
+  const refused = (to: History<Item>, given: readonly ChunkText[]): void => {
+    const { len } = to
+    expect(() => appendChunk(to, given, reader)).toThrow(TypeError)
+    expect(to.len).toBe(len)
+  }
+  refused(history, texts.slice(1))
+  refused(history, [...texts, textAt(0)])
+  refused(history, [{ ...textAt(0), page: 'gossip' as PageKind }, ...texts.slice(1)])
+  for (const forged of [{ ...history }, Object.create(history), {}]) refused(forged as History<Item>, texts)
+  history.append(item(chunkLength), kindAt(chunkLength))
+  refused(history, texts)
+  // A tail that is full is a whole chunk.
+  for (let position = chunkLength + 1; position < 2 * chunkLength; position++)
+    history.append(item(position), kindAt(position))
+  expectItems(history, 2 * chunkLength)
+  appendChunk(history, positions(2 * chunkLength, 3 * chunkLength).map(textAt), reader)
+  expectItems(history, 3 * chunkLength)
+})

@@ -1,0 +1,89 @@
+/** Blocks in a store file: compressed by a compaction where that pays, found by their texts, and whole again however they are stored. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, expect, it } from 'vitest'
+import { blockIdOf } from 'indelible/proof/kit'
+import { compactSqlite, sqliteStore } from 'indelible/store/sqlite'
+import { pack, packBlocks, unpack } from '../../src/store/sqlite/packed.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-packed-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const text = (words: number): Uint8Array =>
+  new TextEncoder().encode(Array.from({ length: words }, (_, word) => `word ${word}`).join(' '))
+
+it('a block that gets a quarter smaller is compressed; a small one, and one that does not, stay as they are', () => {
+  const long = text(1000)
+  const packed = pack(long)
+  expect(packed.size).toBe(long.length)
+  expect(packed.bytes.length).toBeLessThan(long.length / 3)
+  expect(unpack(packed)).toEqual(long)
+  for (const bytes of [text(100), text(0), randomBytes(5000)]) {
+    expect(pack(bytes)).toEqual({ bytes, size: null })
+    expect(unpack(pack(bytes))).toBe(bytes)
+  }
+})
+
+it('what can not be unpacked, or gives another number of bytes, is not the block', () => {
+  const { bytes, size } = pack(text(1000))
+  const cut = bytes.subarray(0, bytes.length - 1)
+  for (const wrong of [Number(size) - 1, Number(size) + 1, 0, -1, 2n ** 62n, Number.NaN])
+    expect(unpack({ bytes, size: wrong })).toBe(bytes)
+  expect(unpack({ bytes: cut, size: size })).toBe(cut)
+  expect(unpack({ bytes: text(1000), size: 5 })).toEqual(text(1000))
+})
+
+it('a compaction compresses blocks; each is read by its id, given again without being written, found by a text, and checked', async () => {
+  const path = join(folder, 'store.db')
+  const store = await sqliteStore({ path, durability: 'os' })
+  const block = text(1000)
+  const id = blockIdOf(block, store.hash)
+  const { head } = await store.create({ id: 'a', encrypt: false })
+  await store.append('a', { expected: head, rows: [{ kind: 'entry', body: 'x', blocks: [id] }], blocks: [block] })
+  const db = new DatabaseSync(path)
+  const stored = () => db.prepare('select bytes, size from content').all()
+  expect(stored()).toEqual([{ bytes: block, size: null }])
+  const small = text(100)
+  await store.putBlocks([small])
+  await compactSqlite({ path })
+  await store.putBlocks([small])
+  const before = stored()
+  expect(before).toMatchObject([{ size: block.length }, { bytes: small, size: null }])
+  await store.putBlocks([block])
+  expect(stored()).toEqual(before)
+  expect(await store.getBlocks([id])).toEqual([block])
+  expect(await store.containing(['word 777 word'])).toMatchObject({ rows: [{ id: 'a', position: 0 }], blocks: [id] })
+  expect(await store.check()).toEqual([])
+  for (const damage of ['size = size - 1', 'size = null', 'size = 9223372036854775807', "bytes = x'28b52ffd'"]) {
+    db.exec(`update content set ${damage} where block = 1`)
+    expect(await store.hasBlocks([id])).toEqual([false])
+    expect(await store.check()).toMatchObject([{ table: 'block', what: 'its bytes are not those of its id' }])
+    await store.putBlocks([block])
+    expect(stored()[0]).toEqual({ bytes: block, size: null })
+    await compactSqlite({ path })
+    expect(stored()).toEqual(before)
+  }
+  db.close()
+  await store.close()
+})
+
+it('more blocks than one transaction compresses are all compressed', async () => {
+  const path = join(folder, 'many.db')
+  const store = await sqliteStore({ path, durability: 'os' })
+  const blocks = Array.from({ length: 250 }, (_, index) => text(400 + index))
+  const ids = await store.putBlocks([...blocks, randomBytes(2000)])
+  const db = new DatabaseSync(path)
+  let transactions = 0
+  await packBlocks(db, async (work) => {
+    transactions += 1
+    return work()
+  })
+  expect(transactions).toBe(4)
+  expect(db.prepare('select count(*) as plain from content where size is null').get()).toEqual({ plain: 1 })
+  db.close()
+  expect((await store.getBlocks(ids)).slice(0, 250)).toEqual(blocks)
+  await store.close()
+})
