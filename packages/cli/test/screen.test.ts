@@ -158,7 +158,7 @@ describe('at every width', () => {
             ),
           ])
     seen.add([...report.originLines({ origin: { models: [], aside: {} }, notes: [1, 2] } as unknown as Transcript, 80)])
-    seen.expectToBe('17bb6bfe5ce0a6a9')
+    seen.expectToBe('80984ef76c494388')
   })
 
   it('help is what it was, and wraps at 80 columns', () => {
@@ -187,7 +187,7 @@ describe('at every width', () => {
     }
     expect(programHelp(groups, 200)).toEqual(programHelp(groups))
     for (const one of commands) expect(commandHelp(one, 200)).toEqual(commandHelp(one))
-    seen.expectToBe('bcf4c46a0d5bdce5')
+    seen.expectToBe('187b849cf4565c9b')
   })
 
   it('a text is cut or broken as it was: within the columns, with all its words', () => {
