@@ -259,7 +259,7 @@ describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () 
     const ahead = indelible([...args, 'short'])
     expect([ahead.status, ahead.stderr]).toEqual([
       1,
-      'short: the session in the other store is longer ( 3 rows, against 2 ); it was not changed\nindelible: 1 session of 1 was not copied\n',
+      'short: the session in the other store is longer (3 rows, here 2); it was not changed\nindelible: 1 session of 1 was not copied\n',
     ])
     expect(indelible(['head', 'short', '--store', at(copies)]).stdout).toMatch(/^3:/)
   })

@@ -9,18 +9,18 @@ import { errorIn, type Api, type StreamState, type Wire } from './apis/index.ts'
 
 /** An answer, as far as it came. */
 export interface RecordedAnswer {
-  /** What to record of it. */
+  /** The messages to record. */
   readonly messages: readonly Message[]
   /** Whether it came to its end. */
   readonly whole: boolean
   readonly usage: Usage | undefined
   /** The model that answered, if it says so. */
   readonly model: string | undefined
-  /** Why it stopped. */
+  /** The stop reason. */
   readonly stop: string | undefined
   /** The id by which a later request continues it. */
   readonly id: string | undefined
-  /** What the provider says went wrong. */
+  /** The error that the provider reports. */
   readonly error: string | undefined
 }
 
@@ -33,7 +33,7 @@ export class AnswerReader {
   readonly #state: StreamState
   #body = ''
   #length = 0
-  /** Why nothing more of it is read. */
+  /** The reason why the rest of it is not read. */
   #unread: string | undefined
 
   constructor(api: Api, contentType: string | undefined) {
@@ -57,7 +57,7 @@ export class AnswerReader {
     }
   }
 
-  /** What was answered to a conversation. It is whole if its text says so, whatever became of the connection. */
+  /** The answer to a conversation. It is complete if its text says so, even if the connection broke. */
   end(after: readonly Message[] = []): RecordedAnswer {
     const rest = this.#decoder.decode()
     if (this.#streams) {
@@ -118,7 +118,7 @@ const objectsOf = (list: string): readonly string[] => {
   let from = 0
   const token = /["{}]/g
   for (let sign = token.exec(list); sign !== null; sign = token.exec(list)) {
-    // A text is passed over whole; of what else there is, only braces count.
+    // Texts are skipped; outside of them, only braces count.
     if (sign[0] === '"') token.lastIndex = (endOfString(list, token.lastIndex) ?? list.length) + 1
     else if (sign[0] === '{' && depth++ === 0) from = sign.index
     else if (sign[0] === '}' && --depth === 0) found.push(list.slice(from, token.lastIndex))
@@ -126,7 +126,10 @@ const objectsOf = (list: string): readonly string[] => {
   return found
 }
 
-/** Of an answer that broke off: what was whole of it, and text, marked. A call may lack half of its arguments. */
+/**
+ * The complete parts of an interrupted answer, and its text, marked. Incomplete calls are left out, because arguments
+ * may be missing.
+ */
 const cutOff = (messages: readonly Message[]): readonly Message[] =>
   messages.flatMap((message) => {
     const content = message.content.filter(({ type }) => type === 'text')

@@ -1,4 +1,4 @@
-/** Bodies as bytes: whether they are compressed, and what they say then. */
+/** Decompresses the bytes of bodies. */
 
 import { endOfString, joinBytes } from 'indelible/json/kit'
 
@@ -9,7 +9,7 @@ export type Decompress = (encoding: string, bytes: Uint8Array) => Promise<Uint8A
 export const isIdentity = (encoding: string | undefined): boolean =>
   encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity'
 
-/** Bytes: the most that is read of one body. A few kilobytes can stand for more than there is memory. */
+/** The maximum number of bytes read from one body. A few compressed kilobytes can expand to more than the memory. */
 export const mostPlain: number = 2 ** 28
 
 /** Bytes of requests that may wait to be recorded, all together. What comes beyond is not recorded. */

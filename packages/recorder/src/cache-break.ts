@@ -1,4 +1,6 @@
-/** Where the prefix that a provider had cached ended, and why. Providers cache tools, then the system text, then messages. */
+/**
+ * Finds where a provider's cached prefix ended, and why. Providers cache tools, then the system text, then messages.
+ */
 import { isLeft, isObject, parseJson } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { IndexedMessages } from './compaction.ts'
@@ -6,13 +8,13 @@ import type { SentBefore } from './conversation.ts'
 import { identityOf } from './identity.ts'
 import type { CacheBreak } from './receipt.ts'
 
-/** A message that a client changed in the middle of what was said, such as an old tool result that it shortened. */
+/** An earlier message that a client changed, such as an old tool result that it shortened. */
 export interface Edit {
   /** The index of the first one. */
   readonly index: number
-  /** What was done to it, in words. */
+  /** The change, as text. */
   readonly because: string
-  /** The call before, where that stands in the session that this one is a fork of. */
+  /** The previous call, if it is in the session from which this one was forked. */
   readonly before?: SentBefore | undefined
 }
 

@@ -62,7 +62,7 @@ export class Calls {
     this.#conversations = new Conversations(store, tell)
   }
 
-  /** Record what a request says, and find where its answer goes. */
+  /** Record a request, and find the session for its answer. */
   async begin(asked: ParsedRequest, named: string | undefined): Promise<RecordedRequest> {
     const forms = this.#forms
     const given = asked.messages.map(forms.asked)
@@ -98,7 +98,7 @@ export class Calls {
         system: asked.system === undefined ? undefined : JSON.stringify(asked.system),
         messages: given.map((message) => digestOf(JSON.stringify(asSent(message)))),
       }
-      const whole = asked.previous === undefined && asked.conversation === undefined // else the provider has what came before
+      const whole = asked.previous === undefined && asked.conversation === undefined // otherwise the provider has the earlier messages
       const broke = whole ? cacheBreak(last, now, compaction !== undefined, edit) : undefined
       conversation.last = whole ? now : undefined
       const head = conversation.session.head()
@@ -113,7 +113,7 @@ export class Calls {
     return this.#conversations.hasResponse(id)
   }
 
-  /** What was sent, by positions where the record says the same. */
+  /** The messages that were sent, by position if the record has the same ones. */
   async #entries(
     conversation: Conversation,
     given: readonly Message[],
@@ -121,7 +121,7 @@ export class Calls {
     taken: number,
   ): Promise<SentEntries> {
     const entries: (number | BlockId)[] = []
-    const before = from - taken // what a provider has of it, where the request names an earlier response
+    const before = from - taken // the messages that a provider already has, if the request names an earlier response
     for (let index = 0; index < before; index++) entries.push(conversation.entryAt(index))
     for (const [index, message] of given.entries()) {
       const recorded = conversation.at(before + index)
@@ -156,7 +156,9 @@ export class Calls {
     return id
   }
 
-  /** Record an answer and the receipt of its call: behind what was sent, or in a fork where something else came there. */
+  /**
+   * Record an answer and the receipt of its call: after the sent messages, or in a fork if other messages follow them.
+   */
   async finish(
     begun: RecordedRequest,
     answered: RecordedAnswer | undefined,
@@ -208,7 +210,7 @@ export class Calls {
         ...(answered?.usage !== undefined && { usage: answered.usage }),
         ...fields,
       }
-      // Before it is there, so that a kill leaves nothing that is not found.
+      // Before the append, so that a kill never leaves messages that can't be found.
       await this.#conversations.index(conversation, conversation.len, messages)
       for (const id of messages.length > 0 ? responses : [])
         await this.#conversations.indexResponse(id, conversation.session.id, len + messages.length)

@@ -18,11 +18,15 @@ import { expandRuns, runsOf, type SentRuns, type SentEntries } from './receipt.t
 
 /** The change that a client's compaction made to a conversation. */
 export interface Compaction {
-  /** The index in the conversation from which on the request for the summary is taken out; its length, if nothing is. */
+  /**
+   * The index in the conversation from which on the request for the summary is retracted; its length, if nothing is.
+   */
   readonly upTo: number
-  /** The summary, as text; undefined where there is none, or only its provider can read it. */
+  /** The summary, as text; undefined if there is none, or only its provider can read it. */
   readonly summary: string | undefined
-  /** For each message of the request: where in the conversation it stands, or whether it is new, or of the compaction. */
+  /**
+   * For each message of the request: its index in the conversation, or whether it is new, or part of the compaction.
+   */
   readonly places: readonly (number | 'new' | 'made')[]
 }
 
@@ -40,7 +44,7 @@ export interface IndexedMessages {
  *
  * Cost    O(request + last answers) where there is none, else O(request + conversations)
  * @param shared how many messages the request continues
- * @param others what else the same client was answered
+ * @param others the same client's other conversations
  */
 export const compactionOf = (
   said: IndexedMessages,
@@ -48,7 +52,7 @@ export const compactionOf = (
   shared: number,
   others: readonly IndexedMessages[],
 ): Compaction | undefined => {
-  // Whoever quotes an answer behind others that stay has gone back, and not compacted.
+  // A client that quotes an answer after unchanged ones has gone back, not compacted.
   if (given.slice(0, shared).some(({ role }) => role === 'assistant')) return undefined
   const ids = given.map(identityOf)
   const own = holderOf(said, given, ids, shared)
@@ -67,7 +71,7 @@ export const compactionOf = (
   return undefined
 }
 
-/** Where an answer is held in a request: as a message, or as text in one. */
+/** The place of an answer in a request: as a message, or as text in one. */
 interface Holder {
   readonly index: number
   /** Whether it is the answer, and no text around it. */
@@ -75,7 +79,7 @@ interface Holder {
   readonly summary: string | undefined
 }
 
-/** Where a request holds the last answer of a conversation, behind what it continues. */
+/** The place of a conversation's last answer in a request, after the messages that it continues. */
 const holderOf = (
   said: IndexedMessages,
   given: readonly Message[],
@@ -95,7 +99,7 @@ const holderOf = (
   return undefined
 }
 
-/** Whether a conversation quotes what a user says in another one. */
+/** Whether a conversation quotes a user's text of another one. */
 const isAbout = (about: IndexedMessages, said: IndexedMessages): boolean => {
   const told = (one: IndexedMessages, role?: string): readonly string[] =>
     Array.from({ length: one.len }, (_, index) => one.at(index)).flatMap((message) =>
@@ -111,7 +115,9 @@ const isDigested = ({ meta }: Immutable<Message>): boolean => {
   return isObject(own) && own['digest'] !== undefined
 }
 
-/** What of an answer may be told as a summary: all of it, or one of its longest elements. Short texts say nothing. */
+/**
+ * The texts of an answer that a summary may quote: all of it, or one of its longest elements. Short texts do not count.
+ */
 const summariesIn = (answer: string): readonly { readonly text: string; readonly spaced: string }[] =>
   [
     answer,
@@ -125,7 +131,10 @@ const summariesIn = (answer: string): readonly { readonly text: string; readonly
 /** Each of them is looked for in each message of a request. */
 const mostSummaries = 16
 
-/** What stands in the outermost elements of a text, each up to the first end of its name. Cost: O(text), however they nest. */
+/**
+ * The content of the outermost elements of a text, each up to the first closing tag of its name. Cost: O(text), however
+ * they nest.
+ */
 const insidesOf = (text: string): readonly string[] => {
   // The next one is the last.
   const ends = Map.groupBy([...text.matchAll(/<\/(\w+)>/g)].toReversed(), ({ 1: name = '' }) => name)

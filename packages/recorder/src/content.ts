@@ -1,13 +1,13 @@
-/** What of a message is recorded: all of it, what a rule leaves, or how long it is. */
+/** The recorded form of a message: all of it, without secrets, or only its length. */
 import { ownFields, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { createRedactor, type Redact as Redaction } from 'indelible/redact'
 import { identityOf } from './identity.ts'
 
-/** Changes a message before it is recorded, such as to take out secrets. */
+/** Changes a message before it is recorded, for example to remove secrets. */
 export type Redact = (message: Message) => Message
 
-/** What of messages is recorded. */
+/** Which content of messages is recorded. */
 export interface ContentOptions {
   /**
    * Takes secrets out of everything before it is recorded: rules, or a redactor of `indelible/redact`. A function changes
@@ -18,15 +18,15 @@ export interface ContentOptions {
   readonly content?: boolean
 }
 
-/** What goes by, as it is recorded. */
+/** The recorded form of requests and answers. */
 export interface Forms {
   /** A message of a request, which may have come before. */
   readonly asked: (message: Message) => Message
-  /** A message of a request that is recorded now: what was taken out of it is counted. */
+  /** A message of a request that is recorded now: its removed secrets are counted. */
   readonly count: (message: Message) => void
   /** A message of an answer. */
   readonly answered: (message: Message) => Message
-  /** What is recorded beside messages: system prompts, tools, parameters, errors. */
+  /** The recorded form of other data: system prompts, tools, parameters, errors. */
   readonly beside: <T extends Json>(value: T) => T
 }
 
@@ -46,7 +46,7 @@ export const formsOf = (kept: ContentOptions): Forms => {
   }
 }
 
-/** A message as it is recorded. One that lost something keeps the digest of what it said, so that it is found again. */
+/** A message as it is recorded. A changed one keeps the digest of its original, so that it is found again. */
 const recordedForm = (message: Message, redact: Redact | undefined, content: boolean): Message => {
   const redacted = redact === undefined ? message : redact(message)
   const form = content ? redacted : { ...redacted, content: redacted.content.map(figure) }

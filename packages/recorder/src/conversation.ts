@@ -10,22 +10,22 @@ import { baseOf, noteOfBase, type Base, type Compaction } from './compaction.ts'
 import { chainOf, emptyChain, identityOf, extendChain, linkedTo } from './identity.ts'
 import type { SentEntries } from './receipt.ts'
 
-/** What can go wrong with what is recorded. Told, never thrown at the caller of an API. */
+/** The faults of recording. They are reported, never thrown at the caller of an API. */
 export type RecordFault = Parameters<typeof sessionFaultText>[0]
 
-/** A fault, as it is told. */
+/** A fault as a sentence. */
 export const problem = (what: string, where: string, fault: RecordFault): Error =>
   new Error(`could not ${what} ${JSON.stringify(where)}: ${sessionFaultText(fault)}`, { cause: fault })
 
 /**
- * A session and what is known of it. Its messages are those that its client has: the conversation, or what the client's
- * last compaction made of it, with what came after.
+ * A session with its state. Its messages are those of the client: the conversation, or the client's last compaction of
+ * it with the later messages.
  */
 export class Conversation {
   readonly session: Session
-  /** What the client calls it. */
+  /** The client's name for it. */
   readonly client: string | undefined
-  /** Who has all of it: made it, or continued it at its end. Undefined: nobody since it was opened. */
+  /** The client that knows all of it, because it created or continued it. Undefined: none since it was opened. */
   caller: string | undefined
   /** The call before, to see where the cached prefix ended. */
   last: SentBefore | undefined
@@ -66,7 +66,7 @@ export class Conversation {
     return entries.length > 0 && len >= entries.length
   }
 
-  /** Whether a chain goes on with what its client took back. */
+  /** Whether a chain continues with messages that its client retracted. */
   hasLeft(chain: readonly string[]): boolean {
     return this.#left.some((end) => chain.includes(end))
   }
@@ -144,7 +144,7 @@ export class Conversation {
   ): Promise<Either<RecordFault, void>> {
     const { len } = this.session
     const news = given.filter((_, index) => places[index] === 'new')
-    // What is new at its end is the conversation's again.
+    // New messages at its end belong to the conversation again.
     const own = places.findLastIndex((place) => place !== 'new') + 1
     let next = len
     const entries = places

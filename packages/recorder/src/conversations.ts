@@ -23,9 +23,9 @@ export interface FoundConversation {
   readonly from: number
   /** How many messages of the request the conversation already has. */
   readonly taken: number
-  /** What the client's own compaction has made of the conversation: the request goes on from there. */
+  /** The client's own compaction of the conversation, from which the request continues. */
   readonly compaction?: Compaction
-  /** Set if the client changed what was said, and not only went back. */
+  /** Set if the client changed earlier messages, and did not only go back. */
   readonly edit?: Edit
 }
 
@@ -42,17 +42,17 @@ export class Conversations {
   readonly #tell: (unread: Unread) => void
   /** By session id, the one that was used last at the end. */
   readonly #open = new Map<string, Conversation>()
-  /** The logs that can't be read, each with the reason until that was told. */
+  /** The logs that can't be read, each with its reason until that is reported. */
   readonly #unread = new Map<string, string | undefined>()
 
-  /** @param tell told of each log that can't be read, once */
+  /** @param tell called once for each log that can't be read */
   constructor(store: Store, tell: (unread: Unread) => void) {
     this.#store = store
     this.#places = new Places(store)
     this.#tell = tell
   }
 
-  /** Where a request goes. Sessions that can't be read are passed over, and told of. */
+  /** The session for a request. Sessions that can't be read are skipped and reported. */
   async find(asked: ParsedRequest, given: readonly Message[], named: string | undefined): Promise<FoundConversation> {
     const found = await this.#find(asked, given, named)
     const { session, len } = found.conversation
@@ -71,7 +71,7 @@ export class Conversations {
       if (key === undefined) continue
       for (const { session, len } of await this.#placesOf(`r:${key}`)) {
         const conversation = await this.#opened(session)
-        // What stands behind it was asked and not answered: the provider has it not.
+        // The messages after it were asked but not answered, so the provider does not have them.
         if (conversation === undefined || conversation.len < len) continue
         if (conversation.len === len) return { conversation, from: len, taken: 0 }
         const before = await this.#askedBefore(conversation, len, given)
@@ -99,15 +99,16 @@ export class Conversations {
     const isOthers =
       asked.client !== undefined && conversation.client !== undefined && asked.client !== conversation.client
     if (len === conversation.len && !isOthers) return found
-    // Nothing was answered in what they share, and they go on in two ways: two that begin alike, whatever their names are.
+    // Their shared messages contain no answer, and then they differ: two conversations that begin alike, even with the
+    // same name.
     const isAnswered = conversation.isCompactedIn(len) || given.slice(0, len).some(({ role }) => role === 'assistant')
     const isOwn =
       asked.client !== undefined && conversation.client === asked.client && conversation.caller === asked.caller
     if (!isAnswered && !(isOwn && len === given.length))
       return { conversation: await this.#fresh(asked, given), from: 0, taken: 0 }
     const edit = editOf(conversation, given, len)
-    // The client has rewound its own. Whoever only knows its name gets a session of their own, and so does a client that
-    // goes on with what it took back: those are two conversations under one name.
+    // The client has rewound its own. A client that only knows the name gets a separate session. So does a client that
+    // continues with retracted messages: those are two conversations under one name.
     if (isOwn && !conversation.hasLeft(chain)) return { ...found, ...(edit !== undefined && { edit }) }
     const forked = await this.forked(conversation, len, asked.client)
     return {
@@ -117,7 +118,7 @@ export class Conversations {
     }
   }
 
-  /** Where the same was asked behind the first messages of a conversation, and not answered: it is asked again. */
+  /** If the same question after the first messages of a conversation has no answer, it is being asked again. */
   async #askedBefore(
     conversation: Conversation,
     len: number,
@@ -130,7 +131,7 @@ export class Conversations {
     return { conversation: match.conversation, from: match.len, taken: given.length }
   }
 
-  /** The conversation of a client of which its own compaction made a request. */
+  /** The client's conversation whose compaction the request is. */
   async #compacted(
     client: string,
     asked: ParsedRequest,
@@ -140,7 +141,7 @@ export class Conversations {
     const conversations: Conversation[] = []
     for (const { session } of (await this.#placesOf(`c:${client}`)).slice(0, maxCandidates)) {
       const conversation = await this.#opened(session)
-      // A compaction holds the last answer, so whoever sends it knows the conversation.
+      // A compaction contains the last answer, so its sender knows the conversation.
       const isOwn = conversation?.caller === undefined || conversation.caller === asked.caller
       if (conversation?.client === client && isOwn) conversations.push(conversation)
     }
@@ -159,7 +160,7 @@ export class Conversations {
     client: string | undefined,
   ): Promise<{ readonly conversation: Conversation; readonly len: number } | undefined> {
     const messages = chain.length - 1
-    // Nearly every call continues what is open here by a few messages.
+    // Nearly every call continues an open conversation by a few messages.
     for (let len = messages; len > Math.max(0, messages - 8); len--)
       for (const conversation of [...this.#open.values()].toReversed())
         if (conversation.len === len && conversation.chainAt(len) === chain[len]) return { conversation, len }
@@ -309,7 +310,7 @@ export class Conversations {
     const conversation = this.#keep(new Conversation(session.right, client))
     const mark = marksUpTo(len).at(-1)
     if (mark !== undefined)
-      await this.#add(to, [[`m:${conversation.chainAt(mark) as string}`, { session: to, len: mark }]]) // what is said in it is looked for from there
+      await this.#add(to, [[`m:${conversation.chainAt(mark) as string}`, { session: to, len: mark }]]) // its messages are searched from there
     return conversation
   }
 
@@ -323,7 +324,7 @@ export class Conversations {
     return (await this.#placesOf(`r:${id}`)).length > 0
   }
 
-  /** Whether a log can't be read, whatever is tried again: without its key, damaged, or written by something else. */
+  /** Whether a log can permanently not be read: without its key, damaged, or written by another program. */
   isUnread(fault: RecordFault): boolean {
     if (!unread.has(fault._tag) || !('id' in fault)) return false
     if (this.#unread.size > 10_000) this.#unread.clear()
@@ -361,7 +362,7 @@ const marksUpTo = (len: number): readonly number[] => {
 /** How many conversations that begin alike are looked at, the last ones first. */
 const maxCandidates = 32
 
-/** How many messages a chain shares with a conversation, of which it is known that they share `from`. */
+/** How many messages a chain shares with a conversation; at least `from`. */
 export const sharedFrom = (from: number, conversation: Conversation, chain: readonly string[]): number => {
   let shared = from
   while (shared + 1 < chain.length && conversation.chainAt(shared + 1) === chain[shared + 1]) shared++
@@ -381,7 +382,7 @@ const isAkin = (conversation: Conversation, { system, tools }: ParsedRequest, gi
   return before?.tools === undefined && before?.system === undefined && others.length === 0 && told.size === 0
 }
 
-/** The first line that a user says. What stands in an element as a whole is the client's own, such as `<environment>`. */
+/** The user's first line. Text inside an element is the client's own, such as `<environment>`. */
 const titleOf = (messages: readonly Message[]): string | undefined => {
   const texts = messages
     .filter(({ role }) => role === 'user')

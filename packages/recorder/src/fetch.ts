@@ -9,7 +9,7 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
 
 /** How a recording `fetch` works. */
 export interface RecordingFetchOptions extends RecorderOptions {
-  /** What makes the requests. Default: the platform's `fetch`. */
+  /** The function that makes the requests. Default: the platform's `fetch`. */
   readonly fetch?: Fetch
 }
 
@@ -17,15 +17,16 @@ export interface RecordingFetchOptions extends RecorderOptions {
 export interface RecordingFetch extends Fetch {
   /** Everything that was answered so far is stored. Await it before the process ends. */
   readonly settled: () => Promise<void>
-  /** What was recorded so far. */
+  /** The recordings so far. */
   readonly summary: () => RecorderSummary
 }
 
 /**
  * A `fetch` for clients of OpenAI, Anthropic and Gemini that records their conversations.
  *
- * Requests and answers go through unchanged and as they come: nothing is buffered before the caller has it, and its
- * backpressure and aborts reach the provider. What can't be recorded is told to `onNotice`, and the traffic goes on.
+ * Requests and answers pass through unchanged and without delay: nothing is buffered before the caller gets it, and its
+ * backpressure and aborts reach the provider. `onNotice` receives calls that can't be recorded, and the traffic
+ * continues.
  *
  * Cost    after the request was forwarded, CPU linear in its body; two appends to the store a call, and one for each new
  *         message to the index

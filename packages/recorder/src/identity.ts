@@ -1,13 +1,13 @@
 /**
- * When two messages are the same one: by a digest of what they say, not of how a client writes it. Clients order keys
- * anew, drop empty fields, turn a text into a list of parts, move cache marks, and leave out reasoning.
+ * Decides whether two messages are the same, with a digest of their content, not of the client's spelling. Clients
+ * reorder keys, drop empty fields, turn a text into a list of parts, move cache marks, and omit reasoning.
  */
 import { isMadeId } from 'indelible/codecs/kit'
 import { ownField, isLeft, isObject, parseJson } from 'indelible/json/kit'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { digestOf } from 'indelible/proof/kit'
 
-/** The digest of what a message says. Cost: O(message). */
+/** The digest of a message's content. Cost: O(message). */
 export const identityOf = (message: Message): string => {
   const meta = ownField(message, 'meta')
   const kept = meta && ownField(meta, 'indelible')
@@ -17,7 +17,7 @@ export const identityOf = (message: Message): string => {
     : digestOf(JSON.stringify([message.role === 'developer' ? 'system' : message.role, contentOf(message.content)]))
 }
 
-/** The digests of all prefixes of a conversation, from the empty one on: what is looked up. */
+/** The digests of all prefixes of a conversation, from the empty one on, for look-ups. */
 export const chainOf = (messages: Iterable<Message>, start: string = emptyChain): readonly string[] => {
   const chain = [start]
   for (const message of messages) chain.push(extendChain(chain.at(-1) as string, message))

@@ -1,4 +1,4 @@
-/** Fields of a request that carry a key: what they say is never recorded. */
+/** Request fields that hold a key: their values are never recorded. */
 import { isObject, type Json } from 'indelible/json/kit'
 
 /** A value in which no field that is named for a key has a text. Schemas of such fields, which are objects, stay. */

@@ -1,4 +1,4 @@
-/** A call that goes by: when it is recorded, in whatever order its pieces are told. */
+/** A call in progress: it is recorded in the right order, even if its pieces are reported in another one. */
 import { isLeft, joinBytes, present } from 'indelible/json/kit'
 import { reasonOf } from 'indelible/task/kit'
 import { AnswerReader, type RecordedAnswer } from './answer.ts'
@@ -28,10 +28,10 @@ export interface ObservedCall {
   readonly over: Promise<void>
 }
 
-/** What records the call. */
+/** Records the call. */
 export interface Recording {
   readonly now: () => number
-  /** Do it behind everything that was told before. Undefined: it failed, and was told. */
+  /** Queue a step after all earlier ones. Undefined: it failed, and the failure was reported. */
   readonly later: <T>(url: string, of: 'request' | 'answer', work: () => Promise<T>) => Promise<T | undefined>
   /** Whether so many bytes more may wait; they are released once they are read. */
   readonly hold: (bytes: number) => boolean
@@ -70,7 +70,7 @@ export const observeCall = (
   let finishing: (() => void) | undefined
   const pieces: Uint8Array[] = []
   let size = 0
-  /** Why its body is not read. */
+  /** The reason why its body is not read. */
   let refused: Error | undefined
   let isRecorded = (): void => {}
   const recorded = new Promise<void>((resolve) => (isRecorded = resolve))
@@ -88,14 +88,14 @@ export const observeCall = (
     over = true
     begin()
     const duration = Math.max(0, recording.now() - at)
-    // Behind the request, in whatever order they are told: a provider may refuse one before it has read it.
+    // After the request, even if it was reported first: a provider may refuse a request before it has read it.
     finishing = () => {
       const done = recording.later(request.url, 'answer', async () => {
         const call = await begun
         if (call === undefined) return
         if (encoded !== undefined) {
           const plain = recording.plain(encoded.encoding, joinBytes(encoded.chunks))
-          // What is compressed and broke off can't be read.
+          // A compressed body that broke off can't be read.
           reader?.take(await (reason === undefined ? plain : plain.catch(() => new Uint8Array(0))))
         }
         const answered = reader?.end(call.asked.messages)

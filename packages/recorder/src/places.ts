@@ -1,6 +1,6 @@
 /**
- * Where recorded conversations stand: which session continues a chain of messages, and at which length. Kept in logs of
- * the store, so that a process that starts later finds them; each look-up reads one short log of 256.
+ * The index of recorded conversations: which session continues a chain of messages, and at which length. Kept in logs
+ * of the store, so that a process that starts later finds them; each look-up reads one short log of 256.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { mapRight, isLeft, parseJson, right } from 'indelible/json/kit'
@@ -8,13 +8,13 @@ import { digestOf, emptyRange } from 'indelible/proof/kit'
 import type { Head, Store, StoreFault } from 'indelible/store'
 import { headOf, ownStore } from 'indelible/store/kit'
 
-/** A session, and how many messages of its conversation a key stands for. */
+/** A session, and the number of messages of its conversation that a key covers. */
 export interface Place {
   readonly session: string
   readonly len: number
 }
 
-/** What is looked up: a chain of messages, a response's id, or what a client calls its conversation. */
+/** The key of a look-up: a chain of messages, a response's id, or a client's name for its conversation. */
 export type PlaceKey = `m:${string}` | `r:${string}` | `c:${string}`
 
 interface Bucket {
@@ -25,8 +25,8 @@ interface Bucket {
 }
 
 /**
- * The index of a store. What it says may be outdated: whoever asks compares it with the session. Its digests are keyed by a
- * secret of the scope, which is encrypted where the store has keys: without it nobody finds a text by guessing.
+ * The index of a store. It may be outdated, so the caller compares the result with the session. Its digests are keyed
+ * by a secret of the scope, which is encrypted if the store has keys: without it nobody can guess a text.
  */
 export class Places {
   readonly #given: Store
@@ -109,7 +109,7 @@ export class Places {
     }
   }
 
-  /** A bucket with everything that is stored of it. Cost: what is new since it was read last. */
+  /** A bucket with all of its stored entries. Cost: the new entries since the last read. */
   async #read(name: string): Promise<Either<StoreFault, Bucket>> {
     const bucket = this.#buckets.get(name) ?? {
       head: headOf(emptyRange, this.#store.hash),
@@ -125,7 +125,7 @@ export class Places {
       if (bucket.head.size + rows.right.length !== head.size) return right(bucket) // another call of ours has read it
       for (const { body } of rows.right) {
         const said = parseJson(body)
-        if (isLeft(said) || !Array.isArray(said.right)) continue // what a newer version says
+        if (isLeft(said) || !Array.isArray(said.right)) continue // written by a newer version
         const [digest, session, len] = said.right as readonly unknown[]
         if (typeof digest === 'string' && typeof session === 'string' && typeof len === 'number')
           put(bucket, digest, { session, len })
@@ -152,7 +152,7 @@ export class Places {
 const mark = 'indelible.recorder'
 const secretLog = `${mark}.secret`
 
-/** Others may append meanwhile; a store that refuses for ever holds up nobody. */
+/** Others may append meanwhile; the number of attempts is limited, so a store that always refuses blocks nobody. */
 const mostAttempts = 100
 
 /** Places that are kept in memory, of up to 500 bytes each. */

@@ -22,8 +22,8 @@ import type { Task } from 'indelible/task/kit'
 import type { RecordedApi } from './apis/index.ts'
 
 /**
- * What was sent, in order: messages of the record by their positions, others as a block of JSON, and the first `count`
- * messages that another call was sent, by the index of its receipt among the session's notes.
+ * The sent messages, in order: messages of the record by their positions, others as a block of JSON, and the first
+ * `count` messages of another call by the index of its receipt among the session's notes.
  */
 export type SentRuns = readonly (readonly [from: number, to: number] | BlockId | SentBeforeThis)[]
 
@@ -38,7 +38,10 @@ export interface SentBeforeThis {
 /** Each message that was sent: its position in the record, or the block with its JSON. */
 export type SentEntries = readonly (number | BlockId)[]
 
-/** Entries in short. With what the call before was sent, a conversation that its client rewrites costs no more a call. */
+/**
+ * Entries in a shorter form. They refer to the previous call, so a conversation that its client rewrites does not cost
+ * more per call.
+ */
 export const sentOf = (
   entries: SentEntries,
   before: { readonly note: number; readonly entries: SentEntries } | undefined,
@@ -63,7 +66,7 @@ export const runsOf = (entries: SentEntries): SentRuns => {
   return runs
 }
 
-/** The entries that a receipt stands for. Cost: O(messages + receipts that it goes back to). */
+/** The complete entries of a receipt. Cost: O(messages + receipts that it goes back to). */
 const entriesOf = (session: Pick<SessionReader, 'notes'>, sent: SentRuns): SentEntries => {
   const after: SentRuns[] = []
   let first = sent
@@ -82,7 +85,7 @@ const entriesOf = (session: Pick<SessionReader, 'notes'>, sent: SentRuns): SentE
   return entries
 }
 
-/** The entries of runs, but for those of an earlier call. */
+/** The entries of runs, except those of an earlier call. */
 export const expandRuns = (sent: SentRuns): (number | BlockId)[] =>
   sent.flatMap((one): readonly (number | BlockId)[] =>
     typeof one === 'string'
@@ -92,7 +95,7 @@ export const expandRuns = (sent: SentRuns): (number | BlockId)[] =>
         : Array.from({ length: one[1] - one[0] }, (_, offset) => one[0] + offset),
   )
 
-/** A message as it stands in a request: what only its record or its answer has is left out. */
+/** A message as in a request, without fields that only the record or the answer has. */
 export const asSent = (message: Immutable<Message> | Message): Immutable<Message> => {
   const { id: _id, meta, ...rest } = ownFields(message as Message)
   const {
@@ -116,7 +119,7 @@ export interface CallDetails {
   readonly tools?: BlockId
   /** The other parameters of the request. */
   readonly parameters?: JsonObject
-  /** What the client calls the conversation. */
+  /** The client's name for the conversation. */
   readonly client?: string
   /** The id of the answer. */
   readonly response?: string
@@ -128,32 +131,32 @@ export interface CallDetails {
   readonly duration: number
   /** The HTTP status; absent if there was no answer. */
   readonly status?: number
-  /** Why the model stopped. */
+  /** The stop reason. */
   readonly stop?: string
-  /** What went wrong. */
+  /** The error. */
   readonly error?: string
   /** The answer broke off. */
   readonly cut?: true
-  /** Where the prefix that the call before had sent ended, and why; absent if it was continued unchanged. */
+  /** Where the prefix of the previous call ended, and why; absent if it was continued unchanged. */
   readonly broke?: CacheBreak
 }
 
 /** Where a provider's cached prefix ended. */
 export interface CacheBreak {
-  /** What changed first, in the order in which providers cache. */
+  /** The first change, in the order in which providers cache. */
   readonly where: 'tools' | 'system' | 'messages'
   /** The index of the first message that changed. */
   readonly index?: number
-  /** What changed, in words. */
+  /** The change, as text. */
   readonly because: string
 }
 
-/** What calls of a session mostly have alike. It stands in one receipt, and later ones name that. */
+/** Values that calls of a session mostly share. They are stored in one receipt, and later ones refer to it. */
 export type CommonDetails = Pick<CallDetails, (typeof common)[number]>
 
 const common = ['api', 'system', 'tools', 'client', 'status', 'stop'] as const
 
-/** Details as they stand in a receipt. */
+/** The details as stored in a receipt. */
 type WrittenDetails = Omit<CallDetails, 'api'> & Partial<CommonDetails> & { readonly like?: number }
 
 const writtenOf = ({ details }: Pick<ReceiptNote, 'details'>): WrittenDetails | undefined =>
@@ -165,7 +168,7 @@ const writtenAt = ({ notes }: Pick<SessionReader, 'notes'>, index: number): Writ
 }
 
 /**
- * The details of a receipt. What calls have alike stands in one receipt of their session.
+ * The details of a receipt. Values that calls share are stored in one receipt of their session.
  *
  * @param session the opened session, or its notes
  * @returns the details; undefined if the recorder did not write the receipt, or the one that it names is erased
@@ -236,7 +239,7 @@ export const sentEntries = (
 }
 
 /**
- * The messages that a recorded call was sent, as they were sent but for cache marks and the ids of messages.
+ * The messages that were sent with a recorded call, without cache marks and message ids.
  *
  * Cost    the blocks that the receipt names
  * Errors  `MissingBlock`, `DamagedBlock`, and what a store gives

@@ -1,6 +1,6 @@
 /**
- * The recorder: it is told what goes between a client and its provider, and keeps it as sessions. Whatever happens to it,
- * the traffic goes on.
+ * The recorder: it observes the traffic between a client and its provider, and stores it as sessions. The traffic
+ * continues even if the recorder fails.
  */
 import { digestOf } from 'indelible/proof/kit'
 import type { Store } from 'indelible/store'
@@ -15,20 +15,20 @@ import { apiOf, shownUrl, type ParsedRequest, type ObservedRequest } from './wir
 
 /** How a recorder works. */
 export interface RecorderOptions extends ContentOptions {
-  /** Where sessions are kept. The recorder does not close it. */
+  /** The store of the sessions. The recorder does not close it. */
   readonly store: Store
   /**
    * The session of a request, by its id in the store, if the host knows it. Default: the one whose messages it continues,
    * or that the client names.
    */
   readonly sessionOf?: (request: ObservedRequest) => string | undefined
-  /** The share of conversations that are recorded, from 0 to 1; which ones is told by their beginning. Default: 1. */
+  /** The share of conversations that are recorded, from 0 to 1; their beginning decides which. Default: 1. */
   readonly sample?: number
-  /** Told what could not be recorded, or read. Default: nobody. */
+  /** Receives notices about calls that could not be recorded, and sessions that could not be read. Default: none. */
   readonly onNotice?: (notice: RecorderNotice) => void
   /** Bytes of a request or an answer in another encoding than text. Default: `gzip` and `deflate`, by the platform. */
   readonly decompress?: Decompress
-  /** Milliseconds since 1970, when something is told. Default: the store's clock. */
+  /** The time of an observation, in milliseconds since 1970. Default: the store's clock. */
   readonly now?: () => number
 }
 
@@ -37,8 +37,8 @@ export type RecorderNotice =
   /** A call is not recorded, or not whole. `url` is the address that was called, without a password and its query: Gemini's may hold a key. */
   | { readonly _tag: 'NotRecorded'; readonly url: string; readonly reason: string }
   /**
-   * A session can't be read, for want of its key or because it is damaged, so it can't be told whether a call continues it.
-   * The call is recorded in another, which `reason` names. Told once of each session.
+   * A session can't be read, because its key is missing or it is damaged, so the recorder can't tell whether a call
+   * continues it. The call is recorded in another session, which `reason` names. Reported once for each session.
    */
   | { readonly _tag: 'SessionUnread'; readonly session: string; readonly reason: string }
 
@@ -49,9 +49,9 @@ export interface Recorder {
    * session directly before the receipt of the call is appended to it.
    */
   readonly observe: (request: ObservedRequest, onPlace?: OnPlace) => ObservedCall | undefined
-  /** Everything that was told so far is stored, or was told to `onNotice`. */
+  /** Resolves when every observed call is stored, or reported to `onNotice`. */
   readonly settled: () => Promise<void>
-  /** What was recorded so far. */
+  /** The recordings so far. */
   readonly summary: () => RecorderSummary
 }
 
@@ -121,11 +121,11 @@ class Keeper {
     try {
       this.#options.onNotice?.(notice)
     } catch {
-      // The traffic goes on, whatever whoever is told does.
+      // The traffic continues even if the callback throws.
     }
   }
 
-  /** Do it behind everything that was told before. What goes wrong is told. */
+  /** Queue it after all earlier steps. Failures are reported. */
   #later<T>(url: string, of: 'request' | 'answer', work: () => Promise<T>): Promise<T | undefined> {
     this.#waiting++
     const done = this.#work.then(work).catch((cause: unknown) => {
@@ -142,7 +142,7 @@ class Keeper {
     const { sample = 1 } = this.#options
     if (sample >= 1 || sample <= 0) return sample > 0
     if (previous !== undefined) return calls.hasResponse(previous)
-    // Up to what the user says first: many conversations begin with one system text.
+    // Up to the user's first message, because many conversations begin with the same system text.
     const asked = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
     const beginning = chainOf(asked === -1 ? messages : messages.slice(0, asked + 1)).at(-1)
     const digest = digestOf(client ?? beginning ?? '')

@@ -5,7 +5,7 @@ import { RecentMap } from 'indelible/sequence/kit'
 import type { Usage } from 'indelible/notes/kit'
 import type { CacheBreak } from './receipt.ts'
 
-/** What was recorded so far. */
+/** The recordings so far. */
 export interface RecorderSummary {
   /** The last 10,000 sessions that calls were recorded in, in the order of their last call. */
   readonly sessions: readonly string[]
@@ -15,13 +15,13 @@ export interface RecorderSummary {
   readonly calls: number
   /** How many of them failed or broke off. */
   readonly failed: number
-  /** How many others had no figures of tokens: their provider told none. */
+  /** How many others had no token counts, because their provider sent none. */
   readonly silent: number
   /** How many requests went by that carry no conversation. */
   readonly passed: number
   /** How many calls could not be recorded, or not whole. */
   readonly lost: number
-  /** How many of them stand without their answer: only their request could be recorded. */
+  /** How many of them have no answer, because only their request could be recorded. */
   readonly unanswered: number
   /** The tokens of all calls, as the providers counted them. */
   readonly usage: Required<Usage>
@@ -80,7 +80,7 @@ export class Tally {
     if (usage === undefined) return
     const name = this.#models.size < mostModels || this.#models.has(model) ? model : 'others'
     this.#models.set(name, addUsage(this.#models.get(name) ?? noUsage, usage))
-    // By the call: long requests have a price of their own.
+    // By call, because long requests have a different price.
     const dollars = usageDollars(model, usage)
     if (dollars === undefined) this.#unpriced++
     else this.#dollars += dollars

@@ -36,7 +36,7 @@ const pathOf = (url: string): string => {
   return path.slice(0, end)
 }
 
-/** An address as it is told: without what may hold a key or a password. */
+/** An address for messages, without parts that may hold a key or a password. */
 export const shownUrl = (url: string): string =>
   url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z\d+.-]*:\/\/)[^/]*@/i, '$1')
 
@@ -54,9 +54,9 @@ export interface ParsedRequest {
   readonly previous: string | undefined
   /** The conversation that it continues, where the API keeps what came before under a name. */
   readonly conversation: string | undefined
-  /** What the client calls the conversation, if it says so. */
+  /** The client's name for the conversation, if it has one. */
   readonly client: string | undefined
-  /** Who calls: the same for the same credentials. */
+  /** The caller: the same value for the same credentials. */
   readonly caller: string
 }
 
@@ -94,7 +94,7 @@ const longestListIn = (body: JsonObject): number =>
     0,
   )
 
-/** Who calls, by a digest of the credentials that go with the request. It is compared, and never stored. */
+/** The caller, as a digest of the request's credentials. It is compared and never stored. */
 const callerOf = ({ header }: ObservedRequest): string => digestOf(JSON.stringify(credentials.map(header)))
 
 /** Headers that say who calls. */
@@ -107,9 +107,9 @@ const wellFormed = (parameters: JsonObject): JsonObject =>
   ) as JsonObject
 
 /**
- * What a client calls its conversation: Claude Code in `metadata.user_id`, Codex in headers and in `prompt_cache_key`,
- * others in the `conversation` of OpenAI's Responses. Codex's sub-agents have the `session-id` of the one that began them,
- * and each a `thread-id` of its own.
+ * A client's name for its conversation: Claude Code in `metadata.user_id`, Codex in headers and in `prompt_cache_key`,
+ * others in the `conversation` of OpenAI's Responses. Codex's sub-agents have the `session-id` of the one that began
+ * them, and each a `thread-id` of its own.
  *
  * Source  Claude Code 2.1.330 and Codex 0.169.0 on loopback (2026-11)
  */

@@ -3,7 +3,7 @@ import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
 import { isLeft, isObject, parseJson } from 'indelible/json/kit'
 import { errorIn, isPlace, modelIn, numberIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 
-/** What is recorded of it. */
+/** The calls of this API that are recorded, and how to read them. */
 export const anthropicApi: Api = {
   name: 'anthropic',
   // Also on Vertex AI, and no messages of OpenAI's threads.
@@ -21,7 +21,7 @@ export const anthropicApi: Api = {
   usage: (answer) => {
     const [input, output] = [numberIn(answer, 'usage', 'input_tokens'), numberIn(answer, 'usage', 'output_tokens')]
     if (input === undefined || output === undefined) return undefined
-    // `input_tokens` leaves out what the cache read and wrote.
+    // `input_tokens` does not include the tokens that the cache read and wrote.
     const read = numberIn(answer, 'usage', 'cache_read_input_tokens') ?? 0
     const write = numberIn(answer, 'usage', 'cache_creation_input_tokens') ?? 0
     return { input: input + read + write, output, cacheRead: read, cacheWrite: write }
@@ -81,6 +81,6 @@ class MessagesStream implements StreamState {
   }
 }
 
-/** Usage without what is null: a later event does not take back what an earlier one said. */
+/** Usage without null fields: a later event does not undo an earlier one. */
 const withoutNulls = (usage: object): object =>
   Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null))

@@ -1,4 +1,4 @@
-/** What an API says on the wire: what a request asks, and what its answer comes to. */
+/** How an API looks on the wire: its requests, and its answers. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { CodecFault, Decoded } from 'indelible/codecs'
 import { ownField, isObject, type Json, type JsonObject } from 'indelible/json/kit'
@@ -11,7 +11,7 @@ export type RecordedApi = 'openai-chat' | 'openai-responses' | 'anthropic' | 'ge
 /** An object of the wire. */
 export type Wire = { [field: string]: unknown }
 
-/** What stands in a request. */
+/** The content of a request. */
 export interface Request {
   readonly model: unknown
   readonly messages: Either<CodecFault, Decoded>
@@ -24,7 +24,7 @@ export interface Request {
   readonly previous: unknown
   /** The conversation that it continues, where the API keeps what came before under a name. */
   readonly conversation?: unknown
-  /** What the client calls the conversation, where the API has a field for it. */
+  /** The client's name for the conversation, if the API has a field for it. */
   readonly client?: unknown
 }
 
@@ -35,15 +35,18 @@ export interface Api {
   readonly path: RegExp
   /** Read a request. */
   readonly request: (body: JsonObject, path: string) => Request
-  /** An answer that is no stream of events is one of them, or a list of them. Default: it is what they come to. */
+  /**
+   * Whether an answer that is not a stream is one of its events, or a list of them. Default: it is their combined
+   * result.
+   */
   readonly chunks?: true
   /** Read the events of a stream. */
   readonly stream: () => StreamState
-  /** The messages of an answer, and of what it answers. */
+  /** The messages of an answer, and of its request. */
   readonly messages: (answer: Wire, after: readonly Message[]) => Either<CodecFault, Decoded>
   /** Tokens as the provider counted them. */
   readonly usage: (answer: Wire) => Usage | undefined
-  /** Why the model stopped. */
+  /** The stop reason. */
   readonly stop: (answer: Wire) => string | undefined
   readonly model: (answer: Wire) => string | undefined
   /** The id by which a later request continues it. */

@@ -4,7 +4,7 @@ import { JoinedResponse } from 'indelible/codecs/kit'
 import { isObject } from 'indelible/json/kit'
 import { errorIn, modelIn, numberIn, objectsIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 
-/** What is recorded of it. */
+/** The calls of this API that are recorded, and how to read them. */
 export const geminiApi: Api = {
   name: 'gemini',
   path: /[^/]:(?:generateContent|streamGenerateContent)$/,

@@ -4,7 +4,7 @@ import { isObject } from 'indelible/json/kit'
 import { errorIn, isPlace, objectsIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 import { openaiUsage } from './usage.ts'
 
-/** What is recorded of it. */
+/** The calls of this API that are recorded, and how to read them. */
 export const openaiChatApi: Api = {
   name: 'openai-chat',
   path: /\/chat\/completions$/,
@@ -62,7 +62,7 @@ class ChatStream implements StreamState {
   }
 }
 
-/** Grow a message by a delta: texts are joined, calls are told apart by their index. */
+/** Grow a message by a delta: texts are joined, calls are distinguished by their index. */
 const grow = (target: Wire, delta: Wire): void => {
   for (const [field, value] of Object.entries(delta)) {
     if (value === null || value === undefined || field === '__proto__') continue

@@ -4,7 +4,7 @@ import { ownField, ownFields, isObject } from 'indelible/json/kit'
 import { errorIn, isPlace, textIn, type Api, type StreamState, type Wire } from './api.ts'
 import { openaiUsage } from './usage.ts'
 
-/** What is recorded of it. */
+/** The calls of this API that are recorded, and how to read them. */
 export const openaiResponsesApi: Api = {
   name: 'openai-responses',
   path: /\/responses$/,

@@ -2,7 +2,7 @@
 import type { Usage } from 'indelible/notes/kit'
 import { numberIn, type Wire } from './api.ts'
 
-/** What the fields of an answer's `usage` say. */
+/** The token counts in an answer's `usage`. */
 export const openaiUsage = (answer: Wire, input: string, output: string, details: string): Usage | undefined => {
   const [sent, said] = [numberIn(answer, 'usage', input), numberIn(answer, 'usage', output)]
   if (sent === undefined || said === undefined) return undefined

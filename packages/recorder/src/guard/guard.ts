@@ -1,4 +1,6 @@
-/** Who may ask a server of this machine: a page of another site can make a browser send requests there, too. */
+/**
+ * Decides which requests a local server accepts: a page of another site can make a browser send requests to it, too.
+ */
 
 /** Whether an address reaches this machine only. */
 export const isLoopback = (host: string): boolean =>
@@ -10,9 +12,9 @@ export interface GuardedHeaders {
 }
 
 /**
- * Why a request is refused; undefined if it is not. A page of another site can make a browser ask here, and can let its
- * own name lead to this address (DNS rebinding). So the name must be one that such a site can't have, and a browser that
- * says who asks must say this server.
+ * The reason to refuse a request; undefined if it is accepted. A page of another site can make a browser ask here, and
+ * can let its own name lead to this address (DNS rebinding). So the name must be one that such a site can't have, and a
+ * browser that says who asks must say this server.
  *
  * Source  https://fetch.spec.whatwg.org/#origin-header, https://www.w3.org/TR/fetch-metadata/
  *

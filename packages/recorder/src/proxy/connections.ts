@@ -8,7 +8,7 @@ import type { Target } from './target.ts'
 export interface Connections {
   /** A request on a connection that others had before, or will have. */
   readonly ask: (to: Target, options: Pick<RequestOptions, 'method' | 'headers'>) => ClientRequest
-  /** A request on a connection that no other gets. */
+  /** A request on a connection of its own. */
   readonly askAlone: (to: Target, options: Pick<RequestOptions, 'method' | 'headers'>) => ClientRequest
   readonly close: () => void
 }

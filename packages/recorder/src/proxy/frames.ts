@@ -1,5 +1,5 @@
 /**
- * What goes by between clients and their providers, as frames of bytes: a spool keeps them, and a worker reads them.
+ * The traffic between clients and their providers, as frames of bytes: a spool keeps them, and a worker reads them.
  *
  * A record is its length in 4 bytes and its content: a frame, or in a spool with a key 12 random bytes, the frame
  * encrypted with AES-256-GCM, and a tag of 16 bytes. A frame is its kind in 1 byte, the number of its call in 4, when it was
@@ -42,7 +42,9 @@ export interface Frame {
 /** Bytes before those of a frame: the length of its record, its kind, its call, its time. */
 const ahead = 17
 
-/** A record in two pieces, so that the bytes of a frame need no copy: what is ahead of them, and they themselves. */
+/**
+ * A record in two pieces, so that the bytes of a frame need no copy: the part before them, and the bytes themselves.
+ */
 export type FrameRecord = readonly [start: Buffer, bytes: Uint8Array]
 
 /** A frame as a record. */
@@ -76,7 +78,7 @@ export const sealBytes = (pieces: readonly Uint8Array[], key: Uint8Array): reado
   return [nonce, ...content, cipher.final(), cipher.getAuthTag()]
 }
 
-/** What was sealed. Throws Error, if it was changed or is of another key. */
+/** The decrypted frame. Throws Error if it was changed or has another key. */
 export const unsealBytes = (content: Uint8Array, key: Uint8Array): Buffer => {
   const decipher = createDecipheriv('aes-256-gcm', key, content.subarray(0, 12), { authTagLength: 16 }).setAAD(purpose)
   decipher.setAuthTag(content.subarray(-16))

@@ -35,7 +35,7 @@ export const framingOf = ({ method, headers }: IncomingMessage): Either<Refusal,
   return right(length === undefined ? {} : { 'content-length': length })
 }
 
-/** The headers of a request as they came, but for those between neighbours, `host` and the framing. */
+/** The headers of a request as they arrived, except hop-by-hop headers, `host` and the framing. */
 export const headersFor = (
   incoming: IncomingMessage,
   host: string,
@@ -54,11 +54,12 @@ export const headersFor = (
   }
 }
 
-/** The headers of an answer as they came, but for those between neighbours: names and values in turn. */
+/** The headers of an answer as they arrived, except hop-by-hop headers: names and values in turn. */
 export const answerHeaders = (answer: IncomingMessage): string[] => forwardedHeaders(answer).flat()
 
 /**
- * The fields behind a chunked body as they came, but for those that no trailer may be. Node refuses those that frame.
+ * The trailers of a chunked body as they arrived, except fields that are not allowed there. Node refuses those that
+ * frame.
  * Source: RFC 9110, section 6.5.1
  */
 export const trailersOf = ({ rawTrailers }: IncomingMessage): [name: string, value: string][] =>

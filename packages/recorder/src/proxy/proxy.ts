@@ -17,16 +17,17 @@ import { hasBody, refuseSocket, tunnel, wantsWebSocket, withoutUpgrade } from '.
 
 /** How a proxy works. */
 export interface ProxyOptions {
-  /** What it listens on. Everything but loopback can be reached by others: give a token then. */
+  /** The address to listen on. Other machines can reach every address but loopback: set a token for these. */
   readonly host: string
   /** 0: any that is free. */
   readonly port: number
   /**
-   * What every path begins with, so that nobody else on the machine uses the proxy; empty: nothing. Without one, requests of
-   * other sites in a browser are refused with 403: their `host` must lead to this machine, and their `origin` be the proxy.
+   * The first part of every path, so that nobody else on the machine can use the proxy; empty: none. Without one,
+   * requests of other sites in a browser are refused with 403: their `host` must lead to this machine, and their
+   * `origin` be the proxy.
    */
   readonly token: string
-  /** Where calls may go. */
+  /** The providers that calls may go to. */
   readonly upstreams: readonly Upstream[]
   /** The recorder of a request; undefined: it is not recorded. */
   readonly recorderOf: (request: IncomingMessage) => Pick<Recorder, 'observe'> | undefined
@@ -43,11 +44,11 @@ export interface Proxy {
 }
 
 /**
- * Start a proxy. Calls and their answers go through byte for byte and as they come. Its neighbours' headers (`connection`
- * and the like), `host` and the framing of a body are its own: `transfer-encoding` is `chunked` or refused with 501, and a
- * path that leaves the provider's address is refused with 400. HTTP_PROXY, HTTPS_PROXY and NO_PROXY are honoured by Node
- * 22.21 and 24.5 and later. WebSockets go through and are not recorded, but for those of a path whose posts are: they are
- * refused with 426, and clients that would have a conversation there post it. Other upgrades are ignored.
+ * Start a proxy. Calls and their answers pass through byte for byte, without delay. Hop-by-hop headers (`connection`
+ * and others), `host` and the framing of a body are its own: `transfer-encoding` is `chunked` or refused with 501, and
+ * a path that leaves the provider's address is refused with 400. HTTP_PROXY, HTTPS_PROXY and NO_PROXY are honoured by
+ * Node 22.21 and 24.5 and later. WebSockets go through and are not recorded, but for those of a path whose posts are:
+ * they are refused with 426, and clients that would have a conversation there post it. Other upgrades are ignored.
  *
  * @throws Error if it can't listen there
  */
@@ -62,7 +63,7 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
     return reason === undefined ? targetOf(url, start, upstreams) : left({ status: 403, reason: `refused: ${reason}` })
   }
 
-  /** Whatever a recorder does, the traffic goes on. */
+  /** The traffic continues even if the recorder fails. */
   const observe = (incoming: IncomingMessage, { url }: Target): ObservedCall | undefined => {
     try {
       return recorderOf(incoming)?.observe({

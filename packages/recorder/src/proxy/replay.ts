@@ -30,7 +30,7 @@ export class FrameReader {
   readonly now: () => number
   #at = 0
 
-  /** @param over told of each call that is recorded, or never will be */
+  /** @param over called for each call that is recorded, or never will be */
   constructor(recorderOf: RecorderOfScope, over: (call: number) => void) {
     this.#recorderOf = recorderOf
     this.#over = over
@@ -70,7 +70,7 @@ export class FrameReader {
   async cut(): Promise<number> {
     const made = [...this.#open.values()].filter(({ isSent, missing }) => isSent || missing === 0)
     for (const { call, isSent, isOver } of made) {
-      if (!isSent) call.sent() // the provider has it, though nobody saw its end
+      if (!isSent) call.sent() // the provider got it, but its end was not seen
       if (!isOver) call.fail('the recorder was killed before the answer was whole')
     }
     await Promise.all(made.map(({ call }) => call.over))
@@ -101,7 +101,7 @@ export class FrameReader {
   }
 }
 
-/** What records the calls of spools that were left. */
+/** Records the calls of spools that were left. */
 export interface ReplayOptions {
   /** The path that the files begin with. */
   readonly near: string

@@ -74,7 +74,7 @@ const markKilled = async (store: Store, own: string): Promise<number> => {
   const killed = logs.filter((_, index) => isKilled[index])
   if (killed.length === 0) return 0
   const since = Math.min(...killed.map(({ created }) => created))
-  // What was appended since another run began may be that run's, and is not over.
+  // Calls appended since another run began may belong to that run and still be open.
   const until = Math.min(Infinity, ...logs.filter((_, index) => !isKilled[index]).map(({ created }) => created))
   const marked = await markUnanswered(store, since, until)
   if (until === Infinity) for (const { id } of killed) await ownStore(store).remove(id)()

@@ -69,7 +69,7 @@ export interface Segment {
   readonly path: string
   /** Its descriptor in this process. */
   readonly fd: number
-  /** What it is encrypted with. */
+  /** The key that encrypts it. */
   readonly key: Uint8Array | undefined
   /** When its first frame was written. */
   since: number
@@ -100,7 +100,7 @@ export class Spool {
   constructor(options: SpoolOptions) {
     this.#options = options
     let lock: DatabaseSync | undefined
-    // Another process may take the lock of a spool that nobody seems to have.
+    // Another process may take an apparently free lock first.
     for (let attempt = 1; lock === undefined; attempt++) {
       if (attempt > 5) throw new Error(`${this.#base}.lock can't be locked`)
       this.#base = `${options.near}${infix}${this.#now().toString(36)}${randomBytes(5).toString('hex')}`
@@ -111,7 +111,7 @@ export class Spool {
     this.#key = options.keys === undefined ? undefined : randomBytes(32)
   }
 
-  /** Where a new call is written; undefined: the spool can't take it, and a kill would lose it. */
+  /** The file for a new call; undefined: the spool can't store it, and a kill would lose it. */
   begin(): Segment | undefined {
     const { most = 2 ** 28 } = this.#options
     const now = this.#now()
@@ -133,7 +133,10 @@ export class Spool {
     return this.#current
   }
 
-  /** Write records of one of its calls, at once. False: they could not be written whole, and no other of this call may be. */
+  /**
+   * Write records of one of its calls, at once. False: they could not be written completely, and no more records of
+   * this call may be written.
+   */
   write(segment: Segment, records: readonly FrameRecord[]): boolean {
     const { most = 2 ** 28 } = this.#options
     const length = records.reduce((sum, record) => sum + lengthOf(record), 0)
@@ -249,7 +252,7 @@ export interface LeftSpool {
 /**
  * The spools beside a store whose processes are gone, the oldest first. Their locks are taken, until each is closed.
  *
- * @param onNotice told, in words, of a spool with calls whose lock can't be asked
+ * @param onNotice gets a sentence about a spool with calls whose lock can't be checked
  */
 export const leftSpools = (near: string, onNotice: (reason: string) => void): readonly LeftSpool[] =>
   [...filesNear(near)].flatMap(([base, paths]) => {
@@ -290,14 +293,14 @@ export interface OpenedSegment extends Pick<Segment, 'fd' | 'key'> {
 }
 
 /**
- * Open a file of a spool. Throws Error, if its key is missing, if it is not encrypted though there are keys, or if it is of
- * another user: whoever can put a file beside a store must not have it recorded.
+ * Open a file of a spool. Throws Error, if its key is missing, if it is not encrypted though there are keys, or if it
+ * belongs to another user, because a file that somebody put beside the store must not be recorded.
  */
 export const openSegment = async (path: string, keys: SpoolKeys | undefined): Promise<OpenedSegment> => {
   const fd = openOwned(path, constants.O_RDWR | constants.O_APPEND)
   try {
     const key = await keyIn(fd, keys)
-    // What a kill left torn would stand before what is appended.
+    // Otherwise an incomplete record of a kill would come before the new ones.
     let whole = 0
     for (const content of recordsOf(fd)) whole += 4 + content.length
     ftruncateSync(fd, whole)
@@ -367,7 +370,7 @@ const lockOf = (base: string): DatabaseSync | undefined => {
 /** SQLITE_BUSY */
 const busy = 5
 
-/** Open what a user has there, and nothing that it leads to; a pipe does not wait. Throws Error, if it is of another user. */
+/** Open a user's file, without following a link; a pipe does not block. Throws Error, if it is of another user. */
 const openOwned = (path: string, flags: number): number => {
   const fd = openSync(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {

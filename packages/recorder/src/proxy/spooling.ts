@@ -13,7 +13,7 @@ import type { Segment, Spool } from './spool.ts'
 
 /** How frames get to a worker. */
 export interface FramesOptions {
-  /** Where calls are written; undefined: a kill loses those that are open. */
+  /** The spool for calls; undefined: a kill loses the open calls. */
   readonly spool: Spool | undefined
   /** Hands records to the worker, with the file in which their new calls are. */
   readonly post: (records: Uint8Array, segment: Segment | undefined) => void
@@ -29,7 +29,7 @@ export interface AskedFrame {
   readonly headers: { readonly [name: string]: string }
 }
 
-/** What an answer says beside its body. */
+/** The status and headers of an answer. */
 export interface AnsweredFrame {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
@@ -46,7 +46,7 @@ interface OpenCall {
 /** Makes frames of what goes by. */
 export class Frames {
   readonly #options: FramesOptions
-  /** Who calls is compared, and never written: its digest has a key that no file has. */
+  /** The caller's digest is compared and never written: it is keyed with a secret that is in no file. */
   readonly #secret = randomBytes(32)
   /** The last one, who calls again and again. */
   #caller = { who: '', digest: '' }
@@ -160,7 +160,7 @@ export class Frames {
     if (known?.segment !== undefined) this.#options.spool?.over(known.segment, call)
   }
 
-  /** Hand over what is pending. */
+  /** Pass on the pending data. */
   flush(): void {
     clearImmediate(this.#flushing)
     clearTimeout(this.#waitingFor)
@@ -177,7 +177,7 @@ export class Frames {
     this.#options.post(records, this.#segment)
   }
 
-  /** Once what is to be forwarded was forwarded: a request goes with its answer, unless its provider thinks. */
+  /** After the traffic was forwarded: a request is passed on together with its answer, unless the answer takes long. */
   #hand(kind: number, record: FrameRecord): void {
     this.#pending.push(record)
     this.#bytes += lengthOf(record)
@@ -206,7 +206,7 @@ export class Frames {
 
 const none = new Uint8Array(0)
 
-/** What is handed over even if nobody needs it yet: it takes a millisecond at most. */
+/** The amount that is passed on early: it takes a millisecond at most. */
 const mostBytes = 2 ** 22
 const mostRecords = 500
 

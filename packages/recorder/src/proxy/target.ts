@@ -1,8 +1,8 @@
-/** Where a call goes: the provider that its path names, and the path there. */
+/** The target of a call: the provider that its path names, and the path there. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'indelible/json/kit'
 
-/** Where the calls of a provider go: the first part of a path of the proxy, and the address that stands for it. */
+/** A provider: the first part of the proxy's path, and the address that replaces it. */
 export interface Upstream {
   /** The first part of the path. */
   readonly name: string
@@ -12,7 +12,7 @@ export interface Upstream {
   readonly urlOf?: (path: string) => string | undefined
 }
 
-/** Where a call goes. */
+/** The target of a call. */
 export interface Target {
   /** The whole address. */
   readonly url: URL
@@ -20,7 +20,7 @@ export interface Target {
   readonly path: string
 }
 
-/** Why a request is not forwarded, with the status of the answer. */
+/** The reason why a request is not forwarded, with the status of the answer. */
 export interface Refusal {
   readonly status: number
   readonly reason: string
@@ -33,8 +33,7 @@ export const bodyOf = (reason: string): string => JSON.stringify({ error: { mess
  * Where a path of the proxy leads.
  *
  * @param path a request's target, as it came
- * @param start what each path of the proxy begins with
- * @param upstreams where calls may go
+ * @param start the beginning of each path of the proxy @param upstreams the providers
  * @returns an address below that of its provider
  */
 export const targetOf = (path: string, start: string, upstreams: readonly Upstream[]): Either<Refusal, Target> => {

@@ -30,7 +30,7 @@ export const withoutUpgrade = (
   socket.unshift(Buffer.concat([Buffer.from(start, 'latin1'), head]))
 }
 
-/** Let a WebSocket through. `head` is what the client sent behind its headers. */
+/** Let a WebSocket through. `head` is the data that the client sent after its headers. */
 export const tunnel = (
   incoming: IncomingMessage,
   socket: Duplex,

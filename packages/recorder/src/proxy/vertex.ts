@@ -1,4 +1,4 @@
-/** Where Vertex AI is called: its host says the region, which its paths say as well. */
+/** The address of Vertex AI: its host contains the region, and so do its paths. */
 
 /** Regions that are several. Source: Vertex AI, Deployments and endpoints (2026-11) */
 const several: ReadonlySet<string> = new Set(['us', 'eu'])
