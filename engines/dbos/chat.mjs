@@ -56,7 +56,7 @@ const chat = DBOS.registerWorkflow(
 )
 
 DBOS.setConfig({ name: 'chats', systemDatabaseUrl: url, applicationVersion: '1', logLevel: 'error' })
-await DBOS.launch() // goes on with every chat that was going on
+await DBOS.launch() // continues every chat that was running
 
 const server = createServer(async (request, response) => {
   const { pathname, searchParams } = new URL(request.url, 'http://localhost')

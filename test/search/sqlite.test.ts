@@ -94,7 +94,7 @@ describe('a message whose block is damaged', () => {
 
   it('is named by the commands', async () => {
     const store = ['--store', await damagedFile(false)]
-    const line = 'not searched, because damaged: b; "indelible verify'
+    const line = 'not searched, because damaged: b; run "indelible verify'
     expect(indelible(['search', 'end', ...store]).stderr).toContain(line)
     expect(indelible(['search', 'end', '--session', 'b', ...store])).toMatchObject({ status: 1 })
     expect(indelible(['index', ...store]).stderr).toContain(line)

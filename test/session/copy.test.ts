@@ -134,11 +134,11 @@ it('the command copies every session of a store, the oldest first', () => {
   expect(both.lines[0]).toMatch(/^two: 20 messages, head 20:/)
   expect([both.status, both.stderr]).toEqual([
     1,
-    '--from: this store has no session "none"; did you mean "one"?\none: the session in the other store is longer: 20 rows, against 19 here; it was not changed\nindelible: 2 sessions of 3 were not copied\n',
+    '--from: this store has no session "none"; did you mean "one"?\none: the session in the other store is longer (20 rows, here 19); it was not changed\nindelible: 2 sessions of 3 were not copied\n',
   ])
   indelible(['append', 'one', 'other', '--store', from])
   expect(indelible(['copy', 'one', '--from', from, '--to', to]).stderr).toMatch(
-    /^one: the other store has another record with this id, of 20 rows; it was not changed/,
+    /^one: the other store has a different record with this id \(20 rows\); it was not changed/,
   )
   expect(indelible(['copy', '--from', from]).status).toBe(2)
   expect(indelible(['copy', '--from', from, '--to', from]).status).toBe(2)

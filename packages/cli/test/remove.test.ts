@@ -83,7 +83,7 @@ describe('indelible remove', () => {
         status: 1,
         stdout: '',
         stderr:
-          'indelible: "whole" is only the beginning of an id; did you mean whole-session? This can\'t be undone, so give the whole id; nothing was changed\n',
+          'indelible: "whole" is only the beginning of an id; did you mean whole-session? This can\'t be undone, so write the whole id. Nothing was changed\n',
       })
       expect(idsIn(store)).toEqual(['a', 'b', 'c', 'whole-session'])
     },
@@ -117,7 +117,7 @@ describe('indelible remove', () => {
     let answered = false
     pty.onData((data) => {
       shown += data
-      if (answered || !shown.includes('Remove a (19 messages) for good? Type yes: ')) return
+      if (answered || !shown.includes('Remove a (19 messages) permanently? Type yes: ')) return
       answered = true
       pty.write(typed < ' ' && typed !== '' ? typed : `${typed}\r`)
     })

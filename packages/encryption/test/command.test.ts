@@ -146,7 +146,7 @@ it('does not hide that the wrapped keys are missing', () => {
     const { status, stderr } = indelible([...words, ...own])
     expect([status, stderr]).toEqual([
       1,
-      expect.stringMatching(/gone\.keys\.db: does not exist; it keeps the wrapped keys/),
+      expect.stringMatching(/gone\.keys\.db: does not exist; it has the wrapped keys/),
     ])
   }
   expect([existsSync(at('gone.keys.db')), readFileSync(at('gone.keys'), 'utf8')]).toEqual([false, before])
@@ -176,7 +176,7 @@ it('says what was not read for lack of a key, and what a destroyed key takes alo
   })
   const page = ['export', 'sec', '--to', 'html', '--out']
   expect(indelible([...page, at('sec.html'), ...bare]).stderr).toMatch(
-    /has the messages encrypted, as they are stored: .*--key-file/,
+    /contains the messages in encrypted form: .*--key-file/,
   )
   const redacted = indelible([...page, at('red.html'), '--redact', ...keyed])
   expect(redacted.stderr).toContain('redacted: no secrets')
@@ -200,7 +200,7 @@ it('says what was not read for lack of a key, and what a destroyed key takes alo
   const ended = indelible(['encryption', 'destroy', 'sec', '--yes', ...keyed])
   expect(ended.status).toBe(0)
   expect(ended.stderr).toMatch(/forks that lose the messages they share with sec: f$/m)
-  expect(ended.stderr).toMatch(/a backup of .*said\.keys\.db that was made before still has the key/)
+  expect(ended.stderr).toMatch(/a backup of .*said\.keys\.db from before still has the key/)
   expect(indelible(['fork', 'f', '--id', 'ff', ...keyed]).status).toBe(1)
   expect(indelible(['list', ...bare]).stdout).not.toMatch(/\bff\b/)
   expect(indelible(['stats', ...keyed])).toMatchObject({
