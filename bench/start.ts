@@ -1,6 +1,8 @@
 /**
- * What a start of the built command takes of the processor, beside one of Node alone: each a process of its own, taking
- * turns, with the code that a start before has compiled and without it. `list` reads a store of one session.
+ * What a start of the built command, and an import of the built library, take of the processor, beside a start of Node
+ * alone: each a process of its own, taking turns; the command with the code that a start before has compiled and without
+ * it. `list` reads a store of one session. Node imports the bundle `dist/node`; the files of `dist` one by one are measured
+ * beside it.
  *
  *     node start.ts [ROUNDS]
  */
@@ -21,6 +23,27 @@ writeFileSync(
   `process.on('exit', () => require('node:fs').writeFileSync(${JSON.stringify(taken)}, JSON.stringify(process.cpuUsage())))`,
 )
 writeFileSync(nothing, '')
+
+/** A program that imports these files of `dist`. */
+const importing = (name: string, files: readonly string[]): string => {
+  const path = join(folder, `${name}.mjs`)
+  writeFileSync(path, files.map((file) => `import ${JSON.stringify(join(root, 'dist', file))}\n`).join(''))
+  return path
+}
+const imports = [
+  { name: "import 'indelible'", args: [importing('root', ['node/index.js'])], env: {} },
+  { name: "import 'indelible', file by file", args: [importing('root-files', ['index.js'])], env: {} },
+  {
+    name: "import 'indelible' and 'indelible/store/sqlite'",
+    args: [importing('sqlite', ['node/index.js', 'node/store/sqlite/index.js'])],
+    env: {},
+  },
+  {
+    name: "import 'indelible' and 'indelible/store/sqlite', file by file",
+    args: [importing('sqlite-files', ['index.js', 'store/sqlite/index.js'])],
+    env: {},
+  },
+]
 
 /** Milliseconds of the processor that a process takes, until it begins to end. */
 const spent = (args: readonly string[], more: NodeJS.ProcessEnv = {}): number => {
@@ -43,7 +66,7 @@ try {
       env: { NODE_DISABLE_COMPILE_CACHE: '1' },
     },
   ])
-  const starts = [{ name: 'Node alone', args: [nothing], env: {} }, ...commands]
+  const starts = [{ name: 'Node alone', args: [nothing], env: {} }, ...imports, ...commands]
   const times = new Map(starts.map(({ name }) => [name, [] as number[]]))
   for (const { args, env } of starts) spent(args, env) // the first start compiles
   for (let round = 0; round < Number(process.argv[2] ?? 5); round++)

@@ -1,6 +1,6 @@
 /**
- * Build the packages: `tsc` into an empty `dist` each, the command as a bundle with its man page, and the page of `indelible view`. With
- * `--no-check` types are not checked on the way.
+ * Build the packages: `tsc` into an empty `dist` each, the library as a bundle for Node, the command as a bundle with its man page, and
+ * the page of `indelible view`. With `--no-check` types are not checked on the way.
  */
 import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,6 +12,7 @@ for (const { folder } of packages)
 const projects = packages.map(({ folder }) => join(folder, 'tsconfig.build.json'))
 const unchecked = process.argv.includes('--no-check') ? ['--noCheck'] : []
 if (!run('tsc', ['--build', ...projects, ...unchecked])) process.exit(1)
+if (!run(process.execPath, ['scripts/node-bundle.ts'])) process.exit(1)
 if (!run(process.execPath, ['scripts/command-bundle.ts'])) process.exit(1)
 if (!run(process.execPath, ['scripts/man-page.ts'])) process.exit(1)
 chmodSync(join(root, 'packages/cli/dist/bin/main.js'), 0o755)

@@ -97,7 +97,12 @@ try {
     for (const [entry, to] of Object.entries(manifest.exports)) {
       if (typeof to === 'string') continue
       const file = to['@indelible/source'].replace(/^\.\/src/, './dist').replace(/\.ts$/, '')
-      const form = { '@indelible/source': to['@indelible/source'], types: `${file}.d.ts`, default: `${file}.js` }
+      const form = {
+        '@indelible/source': to['@indelible/source'],
+        types: `${file}.d.ts`,
+        ...(manifest.name === 'indelible' && { node: `${file.replace('./dist', './dist/node')}.js` }),
+        default: `${file}.js`,
+      }
       if (JSON.stringify(to) !== JSON.stringify(form)) fail(`${manifest.name}, ${entry} leads to ${JSON.stringify(to)}`)
     }
   // Kits are no promise, and the packages that use them have to find them.
@@ -201,6 +206,29 @@ try {
   }
   if (map.sources.join() !== '../src/index.ts') fail(`the declaration map names ${map.sources.join()}`)
   output(process.execPath, ['consumer.js'], folder)
+
+  // What Node loads: a few files for the root entry, and for all entries of all packages one copy of the library.
+  writeFileSync(
+    join(folder, 'loaded.js'),
+    [
+      `import { registerHooks } from 'node:module'`,
+      `const loaded = []`,
+      `registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })`,
+      `await import('indelible')`,
+      `const first = loaded.length`,
+      `await import('./consumer.js')`,
+      `const files = loaded.flatMap((url) => url.split('/node_modules/indelible/dist/')[1] ?? [])`,
+      `const others = files.filter((file) => !file.startsWith('node/'))`,
+      `console.log(JSON.stringify({ first, others, files: files.length }))`,
+    ].join('\n'),
+  )
+  const loaded = JSON.parse(output(process.execPath, ['loaded.js'], folder)) as {
+    readonly first: number
+    readonly others: readonly string[]
+    readonly files: number
+  }
+  if (loaded.first > 8) fail(`the root entry makes Node load ${loaded.first} files`)
+  if (loaded.others.length > 0 || loaded.files === 0) fail(`Node loads a second copy: ${loaded.others.join(', ')}`)
 
   // The suite for stores, on the file, and by the oldest Node that the package names: its SQLite differs most from today's.
   writeFileSync(

@@ -1,0 +1,58 @@
+/**
+ * Bundle the library for Node, in `dist/node`: the same entries in few files. A file takes Node up to a millisecond of
+ * processor time, and the root entry has two hundred. Bundlers for browsers get the files of `dist` one by one: they leave
+ * out what a program does not use file by file.
+ */
+import { join, relative } from 'node:path'
+import { build, defaultServerConditions, type Plugin } from 'vite'
+import { entriesOf, packages } from './packages.ts'
+import { root } from './run.ts'
+
+const entries = packages.slice(0, 1).flatMap((library) => entriesOf(library, true))
+const conditions = ['@indelible/source', ...defaultServerConditions]
+
+/** The files that the root entry loads at once: they become one. */
+const start = new Set<string>()
+const findStart: Plugin = {
+  name: 'find-start',
+  buildEnd() {
+    const add = (id: string): void => {
+      if (start.has(id)) return
+      start.add(id)
+      for (const imported of this.getModuleInfo(id)?.importedIds ?? []) add(imported)
+    }
+    add(join(root, 'src/index.ts'))
+  },
+}
+
+await build({
+  configFile: false,
+  root,
+  logLevel: 'warn',
+  plugins: [findStart],
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  build: {
+    ssr: true,
+    target: 'es2023',
+    sourcemap: true,
+    outDir: 'dist/node',
+    copyPublicDir: false,
+    rolldownOptions: {
+      input: Object.fromEntries(
+        entries.map(({ source }) => [relative(join(root, 'src'), source).replace(/\.ts$/, ''), source]),
+      ),
+      preserveEntrySignatures: 'allow-extension',
+      output: {
+        entryFileNames: '[name].js',
+        chunkFileNames: 'chunks/[name].js',
+        sourcemapExcludeSources: true,
+        comments: false,
+        codeSplitting: {
+          includeDependenciesRecursively: false,
+          groups: [{ name: 'library', test: (id) => start.has(id) && !id.endsWith('src/index.ts') }],
+        },
+      },
+    },
+  },
+})
