@@ -87,3 +87,20 @@ it('more blocks than one transaction compresses are all compressed', async () =>
   expect((await store.getBlocks(ids)).slice(0, 250)).toEqual(blocks)
   await store.close()
 })
+
+it('large blocks are compressed in transactions of a few MiB, so that other writers get a turn', async () => {
+  const db = new DatabaseSync(':memory:')
+  db.exec('create table content (block integer primary key, bytes blob, size integer)')
+  const put = db.prepare('insert into content (bytes) values (?)')
+  for (let count = 0; count < 5; count++) put.run(new Uint8Array(2 << 20))
+  put.run(new Uint8Array(9 << 20))
+  const sizes: number[] = []
+  await packBlocks(db, async (work) => {
+    const packed = (): number => db.prepare('select * from content where size is not null').all().length
+    const before = packed()
+    const result = work()
+    sizes.push(packed() - before)
+    return result
+  })
+  expect(sizes).toEqual([2, 2, 1, 1, 0])
+})

@@ -4,7 +4,7 @@
  * a damaged block.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import * as zlib from 'node:zlib'
 
 /** A content in its table: `size` is the number of bytes that were packed; null: they were not. */
 export interface Packed {
@@ -15,21 +15,26 @@ export interface Packed {
 /** Smaller blocks are not compressed: they would save little. */
 const least = 1024
 
-/** How many blocks are compressed in one transaction: other writers get a turn. */
+/** How many blocks are compressed in one transaction, and how many bytes, or one block: other writers get a turn. */
 const piece = 100
+const pieceBytes = 4 << 20
 
-const options = { params: { [constants.ZSTD_c_compressionLevel]: 9 } }
+/** Undefined in Node 23.0 to 23.7. */
+const { zstdCompressSync, zstdDecompressSync } = zlib as Partial<typeof zlib>
+const options = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 9 } }
 
 export const pack = (bytes: Uint8Array): Packed => {
-  if (bytes.length < least) return { bytes, size: null }
+  if (zstdCompressSync === undefined || bytes.length < least) return { bytes, size: null }
   const packed = { bytes: new Uint8Array(zstdCompressSync(bytes, options)), size: bytes.length }
   const pays = packed.bytes.length <= bytes.length * 0.75 && Buffer.compare(unpack(packed), bytes) === 0
   return pays ? packed : { bytes, size: null }
 }
 
-/** Of damaged bytes, these themselves: their digest tells. */
+/** Of damaged bytes, these themselves: their digest tells. Throws where Node has no zstd. */
 export const unpack = ({ bytes, size }: Packed): Uint8Array => {
   if (size === null) return bytes
+  if (zstdDecompressSync === undefined)
+    throw new Error(`Node ${process.version} can't read compressed blocks: use 22.16 or later, but not 23.0 to 23.7`)
   try {
     const unpacked = zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, Number(size)) })
     return unpacked.length === Number(size) ? new Uint8Array(unpacked) : bytes
@@ -45,16 +50,21 @@ export const unpack = ({ bytes, size }: Packed): Uint8Array => {
  */
 export const packBlocks = async (db: DatabaseSync, atOnce: <T>(work: () => T) => Promise<T>): Promise<void> => {
   const next =
-    db.prepare(`select block, bytes from content where block > ? and size is null and length(bytes) >= ${least}
+    db.prepare(`select block, length(bytes) as length from content where block > ? and size is null and length(bytes) >= ${least}
     order by block limit ${piece}`)
+  const get = db.prepare('select bytes from content where block = ?')
   const put = db.prepare('update content set bytes = ?, size = ? where block = ?')
   const packAfter = (key: number): number | undefined => {
-    const found = next.all(key) as unknown as readonly { readonly block: number; readonly bytes: Uint8Array }[]
-    for (const { block, bytes } of found) {
-      const packed = pack(bytes)
+    let last: number | undefined
+    let read = 0
+    for (const { block, length } of next.all(key) as unknown as readonly { block: number; length: number }[]) {
+      if (last !== undefined && read + length > pieceBytes) break
+      read += length
+      last = block
+      const packed = pack((get.get(block) as unknown as { readonly bytes: Uint8Array }).bytes)
       if (packed.size !== null) put.run(packed.bytes, packed.size, block)
     }
-    return found.at(-1)?.block
+    return last
   }
   for (let last: number | undefined = 0; last !== undefined;) {
     const before: number = last
