@@ -152,6 +152,13 @@ describe('random conversations with a paste of 1 kB to 1 MB anywhere', () => {
     )
   })
 
+  it('a message that takes less than a marker is shown where the question has to be cut', () => {
+    const view = recordOf([user('hi'), user(pasteOf(1000))])
+    const whole = [...view].reduce((sum, message) => sum + estimateTokens(message), 0)
+    for (let budget = whole; budget > whole - 80; budget -= 5)
+      expect([budget, derive(view, { budget, policy: window })?.residency.at(0)]).toEqual([budget, 'full'])
+  })
+
   it('a larger budget never shows less, in policies without epochs', () => {
     const always = fc.constant(window)
     const more = fc.oneof(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 50, max: 5000 }))

@@ -174,7 +174,7 @@ export const isProtected = ({ levels, asked }: Candidate): boolean => !asked && 
 export const isEvidence = ({ kinds }: Candidate): boolean => kinds.includes('evidence')
 
 /** Where a marker takes more than what it hides, show that instead. */
-const raisedCheaper = ({ candidates, markerTokens }: Selection, now: Levels): readonly Choice[] => {
+export const raisedCheaper = ({ candidates, markerTokens }: Selection, now: Levels): readonly Choice[] => {
   const { levels } = now
   for (let start = 0; start < levels.length; start++) {
     if (!isHidden(candidates[start] as Candidate, levels[start] as Choice)) continue

@@ -3,7 +3,7 @@
  * needed, the newest last; what then remains of the budget goes to what stands before.
  */
 import type { ResidencyLevel } from '../../pages/index.ts'
-import { adjusting, isOutside, isProtected, measure, type Levels } from './degrade.ts'
+import { adjusting, isOutside, isProtected, measure, raisedCheaper, type Levels } from './degrade.ts'
 import type { Candidate, Choice, Selection } from './policy.ts'
 
 /** Everything at the least that the laws allow, but for what stays as it is. */
@@ -100,7 +100,7 @@ const limitStep = 1.1
  */
 export const packWindow = (selection: Selection, order: readonly number[]): readonly Choice[] => {
   const { candidates, budget } = selection
-  if (!activeFits(selection)) return fitBudget(selection, budget)
+  if (!activeFits(selection)) return raisedCheaper(selection, adjusting(selection, fitBudget(selection, budget)))
   const choices = leastBeside(selection, isActiveOrKept)
   const now = adjusting(selection, choices)
   const rules = [...candidates.keys()].filter(
