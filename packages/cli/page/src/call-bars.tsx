@@ -51,7 +51,7 @@ export const CallBars = ({
 const Together = ({ record }: { readonly record: SessionRecord }): VNode | null => {
   const { calls, input, cached, output, dollars } = filedSums(record)
   if (calls === 0 || input === 0) return null
-  const sums = { calls, input, cached, output, dollars, breaks: 0, failed: 0, unpriced: 0, dearest: undefined }
+  const sums = { calls, input, cached, output, dollars, breaks: undefined, failed: 0, unpriced: 0, dearest: undefined }
   return (
     <section class="glance" aria-label="calls at a glance">
       <p class="glance-sums">
@@ -253,7 +253,7 @@ const sumsText = ({ calls, input, cached, output, breaks, failed, dollars, unpri
     cached === undefined ? [] : `${Math.floor((cached / input) * 100)} % cached`,
     output === 0 ? [] : `${compact(output)} out`,
     dollars === undefined ? [] : `${unpriced === 0 ? '' : 'at least '}${dollarsText(dollars)}`,
-    breaks === 0 ? [] : counted(breaks, 'cache break'),
+    breaks === undefined ? [] : breaks === 0 ? 'no cache breaks' : counted(breaks, 'cache break'),
     failed === 0 ? [] : `${grouped(failed)} failed`,
   ]
     .flat()

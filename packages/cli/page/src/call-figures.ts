@@ -7,7 +7,7 @@ import { detailsOf, type CallDetails } from '@indelible/recorder'
 import { spendingOf } from '../../src/view/about.ts'
 import { CacheWatch } from '../../src/view/cache-breaks.ts'
 import { callsOf, countedIn, keyOf, notesOf, type ModelCall } from './calls.ts'
-import type { SessionRecord } from './record.ts'
+import type { PlacedNote, SessionRecord } from './record.ts'
 import { compact, counted, durationText, oneLine, sentence, tokensText } from './shown.ts'
 
 /**
@@ -164,6 +164,15 @@ export const figuresIn = (record: SessionRecord): KnownFigures => {
   return found
 }
 
+/** Why the cached prefix ended at the calls with these notes, or at the imported call that this message answers. */
+export const breaksOf = (record: SessionRecord, position: number, notes: readonly PlacedNote[]): readonly string[] => {
+  const { byAnswer, byReceipt } = figuresIn(record)
+  return [
+    byAnswer.get(position)?.broke,
+    ...notes.map(({ note, index }) => (note.type === 'receipt' ? byReceipt.get(index)?.broke : undefined)),
+  ].filter((why) => why !== undefined)
+}
+
 const failureOf = (details: CallDetails | undefined): string | undefined => {
   if (details === undefined || !hasFailed({ ...details })) return undefined
   const { error, status, cut } = details
@@ -220,7 +229,7 @@ export interface CallSums {
   /** Of `input`: from the cache; undefined if nobody counted them. */
   readonly cached: number | undefined
   readonly output: number
-  readonly breaks: number
+  readonly breaks: number | undefined
   readonly failed: number
   /** US dollars of the calls whose price is known; undefined if none is. */
   readonly dollars: number | undefined
@@ -247,7 +256,8 @@ export const sumsOf = (figures: readonly CallFigures[]): CallSums => {
     if (one.failed !== undefined) sums.failed++
     if (one.input > 0 && (dearest === undefined || isDearer(one, dearest))) dearest = one
   }
-  return { ...sums, cached, dollars, dearest }
+  const isKnown = sums.breaks > 0 || figures.every((one) => one.cached !== undefined)
+  return { ...sums, breaks: isKnown ? sums.breaks : undefined, cached, dollars, dearest }
 }
 
 /** The tokens and the US dollars of a session: by its receipts, and by the file that it was imported from. */

@@ -1,9 +1,10 @@
 /** Which messages a timeline shows. */
 import type { Message } from 'indelible/message'
 import { isPageKind, pageKinds, type PageKind } from 'indelible/pages'
+import { breaksOf } from './call-figures.ts'
 import type { Entry, SessionRecord } from './record.ts'
 
-export type Only = 'all' | 'user' | 'prose' | 'errors' | PageKind
+export type Only = 'all' | 'user' | 'prose' | 'errors' | 'erased' | 'breaks' | PageKind
 
 /** The choices, with the words of each. */
 export const choices: readonly (readonly [only: Only, words: string])[] = [
@@ -11,6 +12,8 @@ export const choices: readonly (readonly [only: Only, words: string])[] = [
   ['prose', 'Without tools'],
   ['user', 'Only user'],
   ['errors', 'Only errors'],
+  ['erased', 'Erased or damaged'],
+  ['breaks', 'Cache breaks'],
   ...pageKinds.map((kind) => [kind, `Kind: ${kind}`] as const),
 ]
 
@@ -53,6 +56,8 @@ const matches = (record: SessionRecord, entry: Entry, only: Only): boolean => {
     return (
       entry.state === 'damaged' || message.content.some((part) => part.type === 'tool_result' && part.isError === true)
     )
+  if (only === 'erased') return entry.state === 'erased' || entry.state === 'redacted' || entry.state === 'damaged'
+  if (only === 'breaks') return breaksOf(record, entry.position, record.notesAfter(entry.position)).length > 0
   return isPageKind(only) && record.pageOf(entry) === only
 }
 

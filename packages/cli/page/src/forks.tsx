@@ -290,7 +290,9 @@ const Chooser = ({ source, id }: { readonly source: Source; readonly id: string 
           {offered.map((session) => (
             <li>
               <a class="session" href={hrefOf({ view: 'diff', a: id, b: session.id })}>
-                <span class="session-title">{oneLine(calledOf(session), 160)}</span>
+                <span class="session-title">
+                  <span>{oneLine(calledOf(session), 160)}</span>
+                </span>
                 <span class="session-words">{session.id}</span>
                 <span class="session-time">{related.has(session) ? 'of the same root' : ''}</span>
                 <span class="session-facts">{counted(session.len, 'message')}</span>

@@ -5,7 +5,7 @@ import { isObject, type Json } from 'indelible/json/kit'
 import type { Note, ReceiptNote, Usage } from 'indelible/notes/kit'
 import { callUsageOf } from '@indelible/transcripts/kit'
 import type { VNode } from 'preact'
-import { figuresIn } from './call-figures.ts'
+import { breaksOf } from './call-figures.ts'
 import { useLoaded } from './loaded.ts'
 import { erasedText, erasuresOf } from './overviews.ts'
 import type { Entry, PlacedNote, SessionRecord } from './record.ts'
@@ -19,12 +19,8 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
   const notes = notesOf(record, entry)
   const told = notes.filter(({ note }) => !quiet.has(note.type))
   const journal = notes.length - told.length
+  const broken = record.whole.value ? breaksOf(record, position, notes) : []
   // A receipt says more than the file that the message was imported from.
-  const figures = record.whole.value ? figuresIn(record) : undefined
-  const broken = [
-    figures?.byAnswer.get(position)?.broke,
-    ...notes.map(({ note, index }) => (note.type === 'receipt' ? figures?.byReceipt.get(index)?.broke : undefined)),
-  ].filter((why) => why !== undefined)
   const used = notes.some(({ note }) => note.type === 'receipt') ? undefined : callUsageOf(entry.message)
   return (
     <aside class="marks" aria-label={`notes on message ${position}`}>
@@ -37,8 +33,10 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
       {entry.state === 'erased' ? <Erased record={record} row={entry.row} /> : null}
       {retracted === undefined ? null : <span class="badge">retracted</span>}
       {used === undefined ? null : (
-        <span class="note" title="as the file counts that it was imported from">
-          <Used {...used} />
+        <span class="note" title="What the model saw. The imported file counted these tokens.">
+          <a class="receipt" href={hrefOf({ view: 'saw', id: record.id, call: position })}>
+            <Used {...used} />
+          </a>
         </span>
       )}
       {told.map(({ note, at, index }) => (

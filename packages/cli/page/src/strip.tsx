@@ -35,7 +35,7 @@ export const Strip = ({
     const seen = new ResizeObserver(() => setWidth(current.clientWidth))
     seen.observe(current)
     return () => seen.disconnect()
-  }, [])
+  }, [scheme])
   useEffect(() => {
     const { current } = canvas
     if (current !== null && width > 0)

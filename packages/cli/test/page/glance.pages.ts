@@ -68,6 +68,16 @@ beforeAll(async () => {
     ].map((line) => JSON.stringify(line))
     const file = orThrow(readTranscript(new TextEncoder().encode(`${lines.join('\n')}\n`)))
     await importTranscript(store, file, { id: 'from-a-file' })
+    const unbroken = await createSession(store, { id: 'unbroken', messages: [user('a question'), assistant('answer')] })
+    for (const cacheRead of [0, 2900])
+      await unbroken.note({
+        type: 'receipt',
+        len: 1,
+        contextDigest: '0'.repeat(64),
+        model: 'claude-opus-4-5',
+        usage: { input: 3000, output: 50, cacheRead },
+      })
+    await unbroken.close()
     await createSession(store, { id: 'no-calls', messages: [user('hello')] })
   })
 })
@@ -191,6 +201,30 @@ describe('the calls of a session', () => {
     await page.goto(page.url().replace(/#.*/, '#/saw/from-a-file'))
     await page.getByText('What it was sent is not recorded: this is what paged would send.').waitFor()
     expect(await page.getByText('5 of 5').count()).toBe(1)
+    await page.close()
+  })
+  it('lead from a cache break to what that call saw', async () => {
+    for (const [hash, found, first, place] of [
+      ['#/s/from-a-file', '1 message of 7', 'm5', '4 of 5'],
+      [path(), '3 messages of 27', undefined, '7 of 14'],
+    ] as const) {
+      const page = await here.at(hash)
+      await page.locator('.glance').waitFor()
+      await page.getByRole('combobox', { name: 'show' }).selectOption('Cache breaks')
+      await page.getByText(found).waitFor()
+      const article = page.locator('article').first()
+      if (first !== undefined) expect(await article.getAttribute('id')).toBe(first)
+      await article.locator('a.receipt').last().click()
+      await page.getByText(place).waitFor()
+      await page.close()
+    }
+  })
+  it('say that there was no cache break where the cached tokens of all were counted', async () => {
+    const page = await here.at('#/s/unbroken')
+    expect(await page.locator('.glance-sums').textContent()).toMatch(/ · no cache breaks$/)
+    await page.goto(page.url().replace(/#.*/, '#/s/one'))
+    await page.getByText(/^1 call · /).waitFor()
+    expect(await page.locator('.glance-sums').textContent()).not.toContain('cache break')
     await page.close()
   })
   it('are one sentence where a file counts them together', async () => {

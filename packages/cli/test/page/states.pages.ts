@@ -69,6 +69,19 @@ describe('the list', () => {
       await page.close()
     }
   })
+  it('shows the erased and the damaged messages alone', async () => {
+    for (const [id, lost] of [
+      ['marked', 'm1'],
+      ['broken', 'm0'],
+    ] as const) {
+      const page = await here.at(`#/s/${id}`)
+      await page.locator(`#${lost}`).waitFor()
+      await page.getByRole('combobox', { name: 'show' }).selectOption('Erased or damaged')
+      await page.getByText(/^1 message of /).waitFor()
+      expect(await page.locator('article').evaluateAll((all) => all.map((one) => one.id))).toEqual([lost])
+      await page.close()
+    }
+  })
   it('shows an erasure that happened after it was shown', async () => {
     const session = await createSession(here.store, {
       id: 'to-erase',

@@ -132,6 +132,27 @@ describe('a session', () => {
     expect(await only('constraint')).toEqual(['m1'])
     await page.close()
   })
+  it('draws the strip of a call again when the colours change', async () => {
+    const page = await here.at('#/saw/everything')
+    await page.locator('.strip').waitFor()
+    const isDrawn = (): boolean => {
+      const canvas = document.querySelector<HTMLCanvasElement>('.strip')
+      const { data } = canvas?.getContext('2d')?.getImageData(0, 20, canvas.width, 1) ?? { data: [] }
+      return data.some((value) => value > 0)
+    }
+    await page.waitForFunction(isDrawn)
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.locator('.strip').evaluate((strip) => strip.setAttribute('data-before', ''))
+      await page.emulateMedia({ colorScheme })
+      await page.locator('.strip:not([data-before])').waitFor()
+      // The size of an element is observed once in each frame.
+      await page.evaluate(
+        () => new Promise<void>((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))),
+      )
+    }
+    expect(await page.evaluate(isDrawn)).toBe(true)
+    await page.close()
+  })
   it('shows what is appended while it is open, and is verified anew', async () => {
     const page = await here.at('#/s/a-fork')
     await page.locator('.live').waitFor()
