@@ -25,6 +25,7 @@ const programs: readonly (readonly [name: string, code: string, limit?: number])
   [
     '`createHistory`, `settle`, `user`',
     `import { createHistory, settle, user } from 'indelible'\nconst history = createHistory()\nhistory.append(user('hello'))\nconsole.log(settle(history.view()))`,
+    10,
   ],
   ['`indelible`: all of it', `export * from 'indelible'`],
   ...entries
