@@ -134,6 +134,7 @@ describe('a session', () => {
   })
   it('draws the strip of a call again when the colours change', async () => {
     const page = await here.at('#/saw/everything')
+    await choosePolicy(page)
     await page.locator('.strip').waitFor()
     const isDrawn = (): boolean => {
       const canvas = document.querySelector<HTMLCanvasElement>('.strip')
