@@ -466,7 +466,7 @@ const broken = async (brick: Brick, source: Source, own: Own, program: Program):
   const goesOn = await continuesItself(id, program, said)
   remove()
   const wrong =
-    goesOn === (brick.isWhole ?? false)
+    brick.isWhole === 'maybe' || goesOn === (brick.isWhole ?? false)
       ? []
       : [goesOn ? 'its own program answers it whole' : 'its own program does not answer it whole']
   const alone = { from, in: 'its own, alone', seconds: (Date.now() - begun) / 1000, wrong }
