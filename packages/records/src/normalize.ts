@@ -167,7 +167,7 @@ const optional = <Name extends string, T>(name: Name, value: T | undefined): { r
 /** Reads a field, and says what was wrong with it; undefined if there is none, or nothing can be made of it. */
 type FieldReader<T> = (fields: JsonObject, field: string, reasons: Reasons) => T | undefined
 
-/** @param read what a value stands for: the value itself, if it is as it should be */
+/** @param read returns the value that a field should have had, or undefined if there is none */
 const fieldAs =
   <T extends Json>(what: string, read: (value: Json) => T | undefined): FieldReader<T> =>
   (fields, field, reasons) => {

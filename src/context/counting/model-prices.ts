@@ -92,7 +92,7 @@ const rates = (input: number, output: number, cacheRead: number, cacheWrite = in
   cacheWrite,
 })
 
-/** Prices that stand on a page, which was read on a day. */
+/** The prices of one page, and the day on which it was read. */
 const pricesFrom =
   (source: string, read = '2026-11-21') =>
   (base: Rates, long?: ModelPrices['long']): ModelPrices =>

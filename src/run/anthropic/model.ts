@@ -170,7 +170,7 @@ class AnthropicAnswer {
   }
 }
 
-/** The deltas that readers are told of. */
+/** The deltas that become events. */
 const deltas: ReadonlyMap<
   unknown,
   | { readonly type: 'text_delta'; readonly block: 'text' }

@@ -244,7 +244,7 @@ it('whatever a recorder does, the traffic goes on', async () => {
   expect(await statusOf(port, '/u/a', 'host: localhost')).toBe(200)
 })
 
-/** What a recorder is told of one call, in order. */
+/** The events of one call that a recorder receives, in order. */
 const toldOf = async (write: (client: Client) => Promise<void>): Promise<readonly string[]> => {
   const told: string[] = []
   const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
