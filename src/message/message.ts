@@ -20,13 +20,13 @@ export interface Message {
   readonly id?: string
   /** The speaker's name, if several share a role. */
   readonly name?: string
-  /** Data beside the content. */
+  /** Metadata: JSON that is not content. */
   readonly meta?: Meta
 }
 
 /**
- * JSON data beside the content, under one name per owner: codecs store what makes them lossless (`{
- * 'openai-chat': … }`), an application its own data (`{ 'com.example.app': … }`).
+ * JSON metadata, under one key per owner: codecs store what makes them lossless (`{ 'openai-chat':
+ * … }`), an application its own data (`{ 'com.example.app': … }`).
  */
 export type Meta = { readonly [namespace: string]: Json }
 
@@ -48,7 +48,7 @@ export interface TextPart {
   readonly type: 'text'
   /** The text. */
   readonly text: string
-  /** Data beside the text. */
+  /** Metadata of the text. */
   readonly meta?: Meta
 }
 
@@ -58,7 +58,7 @@ export interface ImagePart {
   readonly type: 'image'
   /** Where its bytes are. */
   readonly source: Source
-  /** Data beside the image. */
+  /** Metadata of the image. */
   readonly meta?: Meta
 }
 
@@ -70,7 +70,7 @@ export interface FilePart {
   readonly source: Source
   /** The name of the file. */
   readonly name?: string
-  /** Data beside the file. */
+  /** Metadata of the file. */
   readonly meta?: Meta
 }
 
@@ -93,7 +93,7 @@ export interface ToolCallPart {
   readonly name: string
   /** The text the model wrote. It may not be valid JSON. */
   readonly arguments: string
-  /** Data beside the call. */
+  /** Metadata of the call. */
   readonly meta?: Meta
 }
 
@@ -109,7 +109,7 @@ export interface ToolResultPart {
   readonly name?: string
   /** True if the call failed. Default: false. */
   readonly isError?: boolean
-  /** Data beside the result. */
+  /** Metadata of the result. */
   readonly meta?: Meta
 }
 
@@ -128,7 +128,7 @@ export interface ReasoningPart {
   readonly signature?: string
   /** The encrypted reasoning, which only the provider can read. */
   readonly encrypted?: string
-  /** Data beside the reasoning. */
+  /** Metadata of the reasoning. */
   readonly meta?: Meta
 }
 
@@ -138,7 +138,7 @@ export interface RefusalPart {
   readonly type: 'refusal'
   /** The text of the refusal. */
   readonly text: string
-  /** Data beside the refusal. */
+  /** Metadata of the refusal. */
   readonly meta?: Meta
 }
 
@@ -150,7 +150,7 @@ export interface ProviderPart {
   readonly provider: string
   /** The unchanged part. */
   readonly raw: Json
-  /** Data beside the part. */
+  /** Metadata of the part. */
   readonly meta?: Meta
 }
 
@@ -162,6 +162,6 @@ export interface ErasedPart {
   readonly id?: string
   /** The call id of the erased tool result, if it was one. */
   readonly callId?: string
-  /** Data beside the part. An erasure keeps none. */
+  /** Metadata. An erasure removes it. */
   readonly meta?: Meta
 }

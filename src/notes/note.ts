@@ -1,6 +1,6 @@
 /**
- * Notes: annotations of a record, beside its messages. A note is appended like a message and never changes one. The
- * combined effect of notes, such as which pages are pinned, is a fold over all of them.
+ * Notes: annotations of a record, stored with its messages. A note is appended like a message and never changes one.
+ * The combined effect of notes, such as which pages are pinned, is a fold over all of them.
  */
 import type { Json, JsonObject } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'

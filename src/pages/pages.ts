@@ -1,4 +1,4 @@
-/** The page kinds of a view, stored beside the messages, never inside them. */
+/** The page kinds of a view, stored alongside the messages, never inside them. */
 import { arrayOf, codeAt, emptyList, freeze } from '../json/index.ts'
 import { defineGetter, getterFrom, seclude, Span, spanPrototype, type SpanKind } from '../sequence/index.ts'
 import { codeOf, kindOfCode, type PageKind } from './kind.ts'
@@ -28,7 +28,7 @@ export interface Pages extends PagesBrand, Iterable<PageKind> {
    */
   readonly count: (kind: PageKind) => number
   /**
-   * A new frozen array of the kinds. Save it beside the messages, and pass it to `restoreHistory`.
+   * A new frozen array of the kinds. Save it with the messages, and pass it to `restoreHistory`.
    *
    * @returns the array
    */

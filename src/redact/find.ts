@@ -41,7 +41,7 @@ export class Finder {
     return mergeSpans(search(text, this.#all))
   }
 
-  /** The spans to redact in JSON text. In data beside content, provider fields with ids or signatures are kept. */
+  /** The spans to redact in JSON text. In data outside the content, provider fields with ids or signatures are kept. */
   inJson(text: string, beside: boolean): readonly Span[] {
     const spans = search(text, this.#known)
     return this.#own.length > 0 || spans.some(isFound) || (beside && text.includes('"data":"'))

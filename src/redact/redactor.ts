@@ -60,7 +60,7 @@ export interface TextRedactor {
 
 /** The methods that other files in this folder use. */
 export interface InnerRedactor extends TextRedactor {
-  /** JSON stored beside content by a provider or application: ids, signatures and binary data are kept. */
+  /** JSON stored by a provider or application in addition to the content: ids, signatures and binary data are kept. */
   readonly beside: <T extends Json>(value: T) => T
   /** The base64 of a text without secrets; any other base64 unchanged. */
   readonly base64: (data: string) => string
@@ -163,7 +163,7 @@ const longestKey = 100_000
 const keyEnd = /-----END [A-Z0-9 ]{0,40}-----/
 
 /**
- * The end of the redactable text: its last white space, before any unfinished private key. Only keys contain spaces.
+ * The end of the redactable text: its last white space, before any unfinished key. Only private keys contain spaces.
  */
 const readyUpTo = (text: string, from: number): number => {
   let end = text.length

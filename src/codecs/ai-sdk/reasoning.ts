@@ -22,7 +22,7 @@ import { keep, keptBy } from '../residual.ts'
 /** The field for provider options: UI messages call it metadata. */
 export type OptionsKey = 'providerOptions' | 'providerMetadata'
 
-/** @param usual the default fields beside text and options */
+/** @param usual the default fields other than text and options */
 export const readReasoning = (format: string, wire: JsonObject, key: OptionsKey, usual: JsonObject): ReasoningPart => {
   const text = readIn(wire, 'text', aString)
   const signature = option(ownField(wire, key), 'anthropic', 'signature')

@@ -102,7 +102,7 @@ class Turn {
     else {
       step.content.push(tool.call)
       if (tool.result === undefined) return
-      // A provider's result stays beside its call; an application's result goes into the next message.
+      // A provider's result stays next to its call; an application's result goes into the next message.
       if (ownField(wire, 'providerExecuted') === true) step.content.push(tool.result)
       else this.#results.push(tool.result)
     }

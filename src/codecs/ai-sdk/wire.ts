@@ -14,7 +14,7 @@ declare global {
 /** A message as passed to `generateText`. */
 export type AiModelMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
-/** Options for a provider beside the content, under the provider's name. */
+/** Options for a provider in addition to the content, under the provider's name. */
 export type ProviderOptions = { [provider: string]: { [option: string]: Mutable } }
 
 /** A system message. */

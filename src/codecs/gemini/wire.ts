@@ -16,7 +16,7 @@ export interface GeminiContent {
   parts: GeminiPart[]
 }
 
-/** A part of a content: one data field, with optional fields beside it. */
+/** A part of a content: one data field and optional fields. */
 export interface GeminiPart {
   text?: string
   /** Whether the text is reasoning. */

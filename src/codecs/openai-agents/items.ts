@@ -43,7 +43,7 @@ export const isAgentsItem = (item: JsonObject): boolean =>
   (item['type'] === 'reasoning' && Array.isArray(item['content']) && !('summary' in item)) ||
   (item['role'] === 'assistant' && Array.isArray(item['content']) && item['content'].some(isAgentsPart))
 
-/** Only the Agents SDK stores provider data beside a text; Responses does not. */
+/** Only the Agents SDK stores provider data with a text; Responses does not. */
 const isAgentsPart = (part: unknown): boolean => isObject(part) && 'providerData' in part && 'type' in part
 
 /** `content` is a string or parts. */

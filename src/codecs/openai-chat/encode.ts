@@ -41,7 +41,7 @@ interface Turn {
 
 /**
  * Writes a message as one wire message, except that results become separate messages after all
- * calls beside them, and that only the assistant makes calls.
+ * calls of the same step, and that only the assistant makes calls.
  */
 const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
   if (message.id !== undefined) writing.lose(['id'], 'chat messages have no id')

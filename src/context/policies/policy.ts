@@ -22,8 +22,8 @@ export interface Policy {
    */
   readonly choose: 'always' | 'epochs'
   /**
-   * Positions to keep. They stay complete if they fit beside the minimum of everything else, and are shortened last,
-   * after the active turn. With `epochs`, a page shortened by one compaction stays shortened. Default: none.
+   * Positions to keep. They stay complete if they fit together with the minimum of everything else, and are shortened
+   * last, after the active turn. With `epochs`, a page shortened by one compaction stays shortened. Default: none.
    */
   readonly keeps?: ReadonlySet<number>
   /**

@@ -39,7 +39,7 @@ export const briefOf = (
     const calls = toolCallsOf(message)
     const most = message.role === 'user' ? longest.user : calls.length > 0 ? longest.beside : longest.other
     const words = telling(textOf(message), most)
-    // Text beside calls is often just "Looking."; the calls are more informative.
+    // Text next to calls is often just "Looking."; the calls are more informative.
     if (words !== '' && (calls.length === 0 || words.length > shortRemark))
       lines.push(`${position} ${message.role}: ${words}`)
     for (const call of calls) {
