@@ -86,7 +86,7 @@ export const prepareSummaries = (
   given: PrepareOptions = {},
 ): Task<SummaryFault, readonly SummaryNote[]> => {
   if (typeof view?.length !== 'number')
-    throw new TypeError(`prepareSummaries takes a view of messages, found ${describe(view)}`)
+    throw new TypeError(`prepareSummaries expects a view of messages, found ${describe(view)}`)
   const options = { ...given }
   return summaryTask(async () => {
     const { maxTokens = 300 } = options
@@ -97,7 +97,9 @@ export const prepareSummaries = (
       try {
         text = await summarizer.summarize({ messages, from, to, maxTokens })
         if (typeof text !== 'string' || text === '')
-          throw new TypeError(`the summarizer gave ${text === '' ? 'an empty text' : typeof text}; expected a text`)
+          throw new TypeError(
+            `the summarizer returned ${text === '' ? 'an empty string' : typeof text}; expected a text`,
+          )
       } catch (cause) {
         return left({ _tag: 'SummarizerFailed', from, to, cause, done: Object.freeze(done) })
       }
