@@ -29,7 +29,7 @@ export const tellOnly = async (work: () => unknown, within: number): Promise<voi
 const answeredWithin = (asked: unknown, within: number): Promise<unknown> => {
   if (within === Infinity) return Promise.resolve(asked)
   return new Promise((resolve, reject) => {
-    const timer = after(within, () => reject(new Error(`the handler has not answered within ${within} ms`)))
+    const timer = after(within, () => reject(new Error(`the handler did not answer within ${within} ms`)))
     Promise.resolve(asked).then(resolve, reject).finally(timer.cancel)
   })
 }

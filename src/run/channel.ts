@@ -49,7 +49,7 @@ export class Channel<T> implements AsyncIterable<T> {
   [Symbol.asyncIterator](): AsyncIterator<T> {
     if (this.#taken)
       throw new Error(
-        'the events of a run are read once: somebody reads them already; await result() for what it came to',
+        'the events of a run can be read only once, and another reader has them; await result() for the outcome',
       )
     this.#taken = true
     this.#read = true

@@ -90,7 +90,7 @@ export const derivingOf = (
 ): Deriving | undefined => {
   const call: ModelCall = Object.freeze({ tools: Object.freeze([...tools]), model })
   if (budget !== undefined && context !== undefined)
-    throw new TypeError('run: give a budget, or a context that derives, not both')
+    throw new TypeError('run: pass either `budget` or `context`, not both')
   if (context !== undefined) return (view, previous) => context(view, previous, call)
   if (budget === undefined) return undefined
   usableTokens(budget)

@@ -81,7 +81,7 @@ export const runSentences: Sentences<RunFault> = {
   ModelFailed: (fault) =>
     `step ${fault.step}: ${fault.model} failed${fault.status === undefined ? '' : ` with HTTP ${fault.status}`}: ${fault.reason}`,
   StreamEndedEarly: (fault) =>
-    `step ${fault.step}: the answer of ${fault.model} ended before it was complete${fault.partialText === '' ? '' : ` (after ${fault.partialText.length} characters, which are recorded as interrupted)`}: run again`,
+    `step ${fault.step}: the answer of ${fault.model} ended before it was complete${fault.partialText === '' ? '' : ` (its first ${fault.partialText.length} characters are recorded as interrupted)`}; run again`,
   InvalidAnswer: (fault) =>
     `step ${fault.step}: the answer of ${fault.model} can't be recorded: ${fault.reason}; run again`,
   NoContext: (fault) => `step ${fault.step}: no context could be derived: ${sentenceOfCause(fault.cause)}`,
@@ -90,10 +90,10 @@ export const runSentences: Sentences<RunFault> = {
   ContextUnsettled: (fault) => `step ${fault.step}: nothing was sent: ${pairingFaultText(fault.cause)}`,
   SessionBusy: (fault) => sessionFaultText(fault),
   UnspecifiedModel: (fault) =>
-    `no model was named; ${fault.configured.length === 0 ? 'configure a provider and name one of its models' : `name one of a configured provider: ${fault.configured.join(', ')}`}`,
+    `no model was specified; ${fault.configured.length === 0 ? 'configure a provider and specify one of its models' : `specify one of a configured provider: ${fault.configured.join(', ')}`}`,
   UnknownModelType: (fault) =>
     fault.type === undefined
-      ? `the provider of model ${JSON.stringify(fault.name)} does not follow from its name; give its type: ${modelTypes.join(', ')}`
+      ? `no provider can be inferred from the model name ${JSON.stringify(fault.name)}; pass its type: ${modelTypes.join(', ')}`
       : `model type ${JSON.stringify(fault.type)} is unknown; expected one of ${modelTypes.join(', ')}`,
   UnconfiguredModel: (fault) =>
     `${fault.name} needs the provider ${fault.type}, which is not configured${fault.configured.length === 0 ? '' : ` (configured: ${fault.configured.join(', ')})`}; add it to the registry`,
@@ -141,7 +141,7 @@ export const turnSentences: Sentences<TurnFault> = {
   ...sessionSentences,
   ...pairingSentences,
   InputMismatch: (fault) =>
-    `input ${JSON.stringify(fault.id)} of session ${JSON.stringify(fault.session)} was asked before with another message; nothing was recorded: give the new message an id of its own`,
+    `input ${JSON.stringify(fault.id)} of session ${JSON.stringify(fault.session)} already has a different message; nothing was recorded; use a new id for the new message`,
 }
 
 /** A turn fault as a sentence. */

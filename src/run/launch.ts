@@ -231,11 +231,11 @@ export const launchRun = <F extends { readonly _tag: string }>(
 /** The user's new message. Throws a TypeError if it is not a user message. */
 const injectedMessage = (message: string | Message | undefined): Message | undefined => {
   if (message === undefined) return undefined
-  if (message === '') throw new TypeError('interrupt: the message says nothing')
+  if (message === '') throw new TypeError('interrupt: the message is empty')
   const decoded = decodeMessage(typeof message === 'string' ? user(message) : message)
-  if (isLeft(decoded)) throw new TypeError(`interrupt: the message is none: ${messageFaultText(decoded.left)}`)
+  if (isLeft(decoded)) throw new TypeError(`interrupt: expected a message: ${messageFaultText(decoded.left)}`)
   if (decoded.right.role !== 'user')
-    throw new TypeError(`interrupt takes what a user says, not a message of the role ${decoded.right.role}`)
+    throw new TypeError(`interrupt: expected a message with the role user, found ${decoded.right.role}`)
   return decoded.right
 }
 
@@ -254,7 +254,8 @@ const frozenParameters = (parameters: JsonObject): JsonObject => {
 const byName = (tools: readonly Tool[]): ReadonlyMap<string, Tool> => {
   const found = new Map(tools.map((tool) => [tool.name, tool]))
   const twice = tools.find((tool) => found.get(tool.name) !== tool)
-  if (twice !== undefined) throw new TypeError(`run: there are two tools called ${JSON.stringify(twice.name)}`)
+  if (twice !== undefined)
+    throw new TypeError(`run: two tools are named ${JSON.stringify(twice.name)}; every tool needs its own name`)
   for (const { name, timeout } of tools) checkTimeout(name, timeout)
   return found
 }

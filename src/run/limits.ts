@@ -72,13 +72,13 @@ export const limitsOf = (given: Partial<Limits> = {}): Limits => {
   const names = [...Object.keys(amounts), 'stopWhen']
   const unknown = Object.keys(given).find((name) => !names.includes(name))
   if (unknown !== undefined)
-    throw new TypeError(`limits.${unknown} is no limit of a run; there are ${names.join(', ')}`)
+    throw new TypeError(`limits.${unknown} is not a limit of a run; expected one of ${names.join(', ')}`)
   const limits = Object.entries(amounts).map(([name, { usually, ...what }]) => {
     const value = ownField(given, name as keyof typeof amounts)
     return [name, value === undefined ? usually : amount(`limits.${name}`, value, what)]
   })
   const stopWhen = ownField(given, 'stopWhen')
-  if (stopWhen !== undefined && typeof stopWhen !== 'function') throw new TypeError('limits.stopWhen is no function')
+  if (stopWhen !== undefined && typeof stopWhen !== 'function') throw new TypeError('limits.stopWhen is not a function')
   return Object.freeze({
     ...(Object.fromEntries(limits) as { readonly [Name in keyof typeof amounts]: number }),
     ...present({ stopWhen }),

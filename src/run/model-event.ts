@@ -12,7 +12,8 @@ import type { ModelEvent } from './model.ts'
  */
 export const eventOf = (given: unknown): Either<string, ModelEvent> => {
   try {
-    if (typeof given !== 'object' || given === null) return left(`it streamed ${quoteValue(given)}, which is no event`)
+    if (typeof given !== 'object' || given === null)
+      return left(`it streamed ${quoteValue(given)}, which is not an event`)
     return copyEvent(given as { readonly [field: string]: unknown })
   } catch {
     return left('it streamed an event that could not be read') // a getter or Proxy trap that throws
@@ -36,7 +37,8 @@ const copyEvent = (given: Fields): Either<string, ModelEvent> => {
     case 'finish':
       return checkFinish(of(given, { message: 'json', reason: 'string', usage: 'json', model: 'string?' }, []))
     default:
-      if (typeof type !== 'string') return left(`it streamed an event whose type is ${quoteValue(type)}`)
+      if (typeof type !== 'string')
+        return left(`it streamed an event with the type ${quoteValue(type)}; expected a string`)
       return jsonOf(given, 'an event that it streamed') as Either<string, ModelEvent> // an unknown event type
   }
 }
@@ -68,7 +70,8 @@ const of = (
 const checkFinish = (event: Either<string, ModelEvent>): Either<string, ModelEvent> => {
   if (isLeft(event) || event.right.type !== 'finish') return event
   const usage = event.right.usage as Partial<Usage> | null
-  if (typeof usage !== 'object' || usage === null) return left(`the usage of its finish is ${quoteValue(usage)}`)
+  if (typeof usage !== 'object' || usage === null)
+    return left(`usage of its finish is ${quoteValue(usage)}; expected an object`)
   for (const field of ['input', 'output', 'cacheRead', 'cacheWrite'] as const) {
     const count: unknown = ownField(usage, field)
     if (count === undefined && (field === 'cacheRead' || field === 'cacheWrite')) continue

@@ -26,7 +26,7 @@ export const dollarsBy = (given: ModelRates | undefined, { name }: Model, { maxD
 }
 
 const checked = (prices: ModelRates): ModelRates => {
-  const unit = 'US dollars for a million tokens'
+  const unit = 'US dollars per million tokens'
   for (const rate of ['input', 'output', 'cacheRead', 'cacheWrite'] as const) {
     amount(`prices.${rate}`, prices[rate], { unit })
     if (prices.long !== undefined) amount(`prices.long.${rate}`, prices.long[rate], { unit })

@@ -121,7 +121,7 @@ const describe = (name: string, schema: StandardSchemaV1 | undefined): JsonObjec
   const standard = schema?.['~standard'] as Partial<StandardJSONSchemaV1.Props> | undefined
   if (standard?.jsonSchema === undefined)
     throw new TypeError(
-      `tool "${name}": give \`parameters\` as JSON Schema; ${schema === undefined ? 'the tool has no schema' : 'its schema does not describe itself'}`,
+      `tool "${name}": pass \`parameters\` as JSON Schema; ${schema === undefined ? 'the tool has no schema' : 'its schema does not provide one'}`,
     )
   return standard.jsonSchema.input({ target: 'draft-2020-12' }) as JsonObject
 }

@@ -115,7 +115,7 @@ class AnthropicAnswer {
 
   *#delta(at: number, { type, ...fields }: Fresh): Generator<ModelEvent> {
     const block = this.#blocks[at]
-    if (block === undefined) throw new Error(`the stream speaks of a block that never began (${at})`)
+    if (block === undefined) throw new Error(`the stream refers to block ${at}, which was never started`)
     const index = this.#offset + at
     if (type === 'input_json_delta') {
       const text = String(fields['partial_json'])

@@ -72,7 +72,7 @@ class ResponsesAnswer {
 
   #at(key: string): { readonly index: number; readonly block: BlockType } {
     const found = this.#blocks.get(key)
-    if (found === undefined) throw new Error(`the stream speaks of a block that never began (${key})`)
+    if (found === undefined) throw new Error(`the stream refers to block ${key}, which was never started`)
     return found
   }
 
