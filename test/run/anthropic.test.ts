@@ -269,7 +269,7 @@ describe('anthropic', () => {
     }
     expect(said).toEqual([
       expect.stringContaining('Overloaded'),
-      expect.stringContaining('a block that never began (7)'),
+      expect.stringContaining('block 7, which was never started'),
       expect.stringContaining('ended before it was complete'),
     ])
   })

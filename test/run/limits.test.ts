@@ -70,9 +70,9 @@ describe('a limit', () => {
       'limits.maxSteps is 2.5; expected a whole number of steps, at least 0, or Infinity for no limit',
     )
     expect(wrong({ maxStep: 3 })).toThrow(
-      'limits.maxStep is no limit of a run; there are maxSteps, maxToolCalls, maxTokens, maxDollars, timeout, stepTimeout, handlerTimeout, stopWhen',
+      'limits.maxStep is not a limit of a run; expected one of maxSteps, maxToolCalls, maxTokens, maxDollars, timeout, stepTimeout, handlerTimeout, stopWhen',
     )
-    expect(wrong({ stopWhen: true })).toThrow('limits.stopWhen is no function')
+    expect(wrong({ stopWhen: true })).toThrow('limits.stopWhen is not a function')
     const none = { maxSteps: undefined, timeout: undefined, stopWhen: undefined } as unknown as Partial<Limits>
     expect((await ended({ model: busy({ input: 1, output: 1 }), limits: none })).counts.steps).toBe(50)
   })

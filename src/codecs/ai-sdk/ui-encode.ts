@@ -1,4 +1,4 @@
-/** To the wire of AI SDK UI messages: all that the assistant and its tools say in a row is one message, step by step. */
+/** Encodes AI SDK UI messages: consecutive messages of the assistant and its tools become one message, step by step. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
@@ -21,21 +21,21 @@ export const encodeUi = (
   options: EncodeOptions = {},
 ): Either<EncodeFault, Encoded<AiUiMessage[]>> => {
   const writer = new Writer()
-  // The one cast: what is written below is made of the shapes of ui-wire.ts, and of what the format's own wire had beside them.
+  // The only cast: the output follows the types in ui-wire.ts, plus fields restored from the format's own wire.
   const wire = writer.wire as unknown as AiUiMessage[]
   return encodeMessages(format, messages, options, wire, (message, writing) => writer.write(message, writing), {
     [modelFormat]: [...understood, ...Object.keys(names)],
   })
 }
 
-/** What model messages keep under other names. */
+/** Fields that model messages keep under other names. */
 const names: Names = { providerOptions: 'providerMetadata', filename: 'filename' }
 
 class Writer {
   readonly wire: Fresh[] = []
-  /** The parts of the assistant's message that is being written. */
+  /** The parts of the assistant message being written. */
   #turn: Fresh[] | undefined
-  /** Its calls that nothing has answered yet, by id. */
+  /** Its calls without a result so far, by id. */
   #open = new Map<string, readonly ToolPart[]>()
 
   write(message: Message, writing: Writing): void {
@@ -88,8 +88,8 @@ class Writer {
   }
 
   /**
-   * Answer the call; where several have its id, one that is not known to wait. Says whether the step goes on: it ends when
-   * the application has answered all of its calls.
+   * Adds a result to its call. If several calls have its id, one not known to be waiting is preferred. Returns
+   * whether the step continues: it ends when the application has answered all of its calls.
    */
   #answer(part: ToolResultPart, which: 'first' | 'last', writing: Writing, path: Path): boolean {
     const open = this.#open.get(part.callId) ?? []
@@ -109,14 +109,14 @@ class Writer {
     return tool.providerExecuted || this.#open.size > 0
   }
 
-  /** A message of somebody else than the assistant: the results in it go to their calls. `ai` wants a part in the rest. */
+  /** Writes a message not from the assistant. Results in it go to their calls. `ai` requires a part in the rest. */
   #writeMessage(message: Message, kept: Kept | undefined, writing: Writing): void {
     for (const [index, part] of message.content.entries())
       if (part.type === 'tool_result') this.#answer(part, 'first', writing, ['content', index])
     const role = message.role === 'user' || message.role === 'tool' ? 'user' : 'system'
     const parts = this.#writeParts(message.content, role, writing)
     const words = kept?.as?.split(' ') ?? []
-    const isTool = message.role === 'tool' && words.includes('tool') // as it was stored
+    const isTool = message.role === 'tool' && words.includes('tool') // in its stored form
     if (parts.length === 0 && !isTool && (message.content.length > 0 || message.role === 'tool')) {
       if (message.id !== undefined) writing.lose(['id'], 'its message has no other content in ai-sdk-ui')
       return

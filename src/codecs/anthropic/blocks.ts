@@ -1,4 +1,4 @@
-/** Parts as blocks of the wire. Each writer gives the block, or nothing and says what is lost. */
+/** Writes parts as blocks. Each writer returns the block, or records a loss and returns nothing. */
 import { textOfBase64, type Path } from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
 import type {
@@ -20,20 +20,20 @@ import { inputOf, valueOf } from '../input.ts'
 import { format, keepsMark } from './marks.ts'
 import { fitsName, fittingName, isBlank, isFetched, isImageType, isSignature } from './rules.ts'
 
-/** Who says it, and what is lost on the way. */
+/** Who speaks, and where losses go. */
 export interface Saying {
   readonly role: 'system' | 'user' | 'assistant'
-  /** Write what is marked as found, as found. */
+  /** Whether to write content marked `exact` in its original form. */
   readonly exact: boolean
   readonly ids: CallIds
   readonly writing: Writing
 }
 
-/** Where a part is written. */
+/** The place of a part that is being written. */
 interface Place extends Saying {
   readonly path: Path
   readonly kept: Kept | undefined
-  /** Whether the part itself is marked as found. */
+  /** Whether this part is written in its original form. */
   readonly asFound: boolean
 }
 
@@ -65,7 +65,7 @@ export const writePart = (part: Part, saying: Saying, path: Path): Block | undef
   }
 }
 
-/** @param inside the steps to it within the part */
+/** @param inside the path within the part */
 const losePart = ({ writing, path }: Place, reason: string, ...inside: Path): undefined =>
   void writing.lose([...path, ...inside], reason)
 
@@ -135,7 +135,7 @@ const isTextual = /^(?:text\/|application\/(?:json|xml|x?yaml|javascript|typescr
 const writeReasoning = (part: ReasoningPart, place: Place): Block | undefined => {
   const { kept, asFound } = place
   if (place.role !== 'assistant' && !asFound) return losePart(place, 'only the assistant thinks')
-  // What is sealed whole is Anthropic's, but for what OpenAI's own codec read: the codec of the AI SDK takes it so too.
+  // Fully encrypted reasoning belongs to Anthropic, unless OpenAI's codec read it. The AI SDK's codec does the same.
   const isRedacted = part.text === '' && part.summary === undefined && keptBy('openai-responses', part) === undefined
   if (isRedacted && part.encrypted !== undefined)
     return restore({ type: 'redacted_thinking', data: part.encrypted }, kept)
@@ -164,7 +164,7 @@ const writeCall = (part: ToolCallPart, place: Place): Block => {
 const writeResult = (part: ToolResultPart, saying: Saying, place: Place): Block => {
   const { path, kept, asFound } = place
   const content = answersOf(part, path, (answer, at) => {
-    // A result without content is a result: an empty text in it is not lost.
+    // A result may be empty, so dropping its empty text is not a loss.
     if (answer.type === 'text' && answer.text === '' && !(saying.exact && keepsMark(keptBy(format, answer), 'exact')))
       return undefined
     if (part.isError === true && !asFound && answer.type !== 'text')

@@ -1,4 +1,4 @@
-/** To the wire of Anthropic Messages: all results of a turn first in the next user message, all calls of a turn last. */
+/** Encodes Anthropic Messages: a turn's results come first in the next user message, its calls last in their own. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { ownField, type Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
@@ -25,7 +25,7 @@ export const encode = (
     format,
     messages,
     options,
-    // The one cast: what is written is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+    // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
     wire as unknown as AnthropicConversation,
     (message, writing) => request.add(message, writing),
     {},
@@ -35,24 +35,24 @@ export const encode = (
 
 type Speaker = 'system' | 'user' | 'assistant'
 
-/** A block, and the part it comes from. */
+/** A block and its part. */
 interface WrittenBlock {
   readonly block: Block
   readonly part: Part
   readonly path: Path
 }
 
-/** A wire message that is being written. */
+/** A wire message being written. */
 interface Turn {
   readonly role: Speaker
   readonly said: WrittenBlock[]
   readonly kept: (Kept | undefined)[]
   readonly position: number
-  /** Only results so far, so more of them may follow. */
+  /** Whether it has only results so far, so that more may follow. */
   onlyResults?: boolean
 }
 
-/** Instructions that wait for their place: a system message stands after what the user says. */
+/** Instructions waiting for their place: a system message goes after the user's. */
 interface Waiting extends Turn {
   moved: boolean
 }
@@ -69,7 +69,7 @@ class Request {
   }
 
   add(message: Message, writing: Writing): void {
-    // An id that came with a response is the API's own, which it does not want back.
+    // A response's id belongs to the API, which does not expect it back.
     if (message.id !== undefined && message.meta?.[responseMeta] === undefined)
       writing.lose(['id'], 'messages of Anthropic have no id')
     if (message.name !== undefined) writing.lose(['name'], 'messages of Anthropic have no name')
@@ -81,7 +81,7 @@ class Request {
     this.#speak(message, kept, writing)
   }
 
-  /** Write what was gathered. */
+  /** Writes the collected messages. */
   finish(wire: { system?: string | Block[]; messages: Block[] }, writing: Writing): void {
     this.#place(writing)
     this.#trimEnd(writing)
@@ -96,7 +96,7 @@ class Request {
     }
   }
 
-  /** As it was read, unchecked. */
+  /** Writes a message in its original form, unchecked. */
   #repeat(message: Message, kept: Kept | undefined, writing: Writing): void {
     const role = speakerOf(message)
     const said = this.#say(message, () => role, writing)
@@ -106,7 +106,7 @@ class Request {
     else this.#push({ role, said, kept: [kept], position: writing.position }, writing, true)
   }
 
-  /** Results belong to the user and calls to the assistant, in any message. */
+  /** Writes results as the user and calls as the assistant, in any message. */
   #speak(message: Message, kept: Kept | undefined, writing: Writing): void {
     const own = speakerOf(message)
     const said = this.#say(
@@ -130,7 +130,7 @@ class Request {
       }
   }
 
-  /** Whether what the user says goes on in the wire message before it: results stand together. */
+  /** Whether user content is appended to the previous wire message, to keep results together. */
   #joins([first]: readonly WrittenBlock[], kept: Kept | undefined): boolean {
     const last = this.#turns.at(-1)
     if (last?.role !== 'user') return false
@@ -179,7 +179,7 @@ class Request {
     this.#turns.push(turn)
   }
 
-  /** Instructions stand after what the user says and before what the assistant says, in one message. */
+  /** Places instructions after the user's message and before the assistant's, in one message. */
   #place(writing: Writing): void {
     const [first] = this.#waiting
     if (first === undefined) return
@@ -220,7 +220,10 @@ class Request {
   }
 }
 
-/** What is kept with a message, but for fields that the API does not know: "messages.0.id: Extra inputs are not permitted". */
+/**
+ * The kept fields of a message that the API accepts; others are losses: "messages.0.id: Extra
+ * inputs are not permitted".
+ */
 const knownFields = (message: Message, writing: Writing): Kept | undefined => {
   const { fields, ...kept } = keptBy(format, message) ?? {}
   const known = Object.entries(fields ?? {}).filter(([field]) => {
@@ -231,7 +234,7 @@ const knownFields = (message: Message, writing: Writing): Kept | undefined => {
   return { ...kept, fields: Object.fromEntries(known) }
 }
 
-/** The shortest form. */
+/** The shortest possible text. */
 const opening = '(start)'
 
 const contentOf = ({ said, kept: [kept] }: Turn): string | Block[] =>
@@ -245,12 +248,12 @@ const speakerOf = ({ role }: Message): Speaker =>
 
 const isResult = ({ part }: WrittenBlock): boolean => part.type === 'tool_result'
 
-/** A call that its own message answers ends a step of it: what comes after is said after the results. */
+/** A step of a message. It ends when its calls have results in the same message; later content goes after those. */
 interface Step {
   readonly calls: WrittenBlock[]
   readonly results: WrittenBlock[]
   readonly others: WrittenBlock[]
-  /** Others that stood after a call, or before a result that is not theirs to stand before. */
+  /** Others that were after a call, or before a result that must come first. */
   readonly misplaced: WrittenBlock[]
 }
 
@@ -285,7 +288,7 @@ const stepsOf = (said: readonly WrittenBlock[], own: Speaker): readonly Step[] =
   return steps
 }
 
-/** A step as the API wants it: calls after everything else that the assistant says, results before what the user says. */
+/** A step in the order that the API requires: calls after all other assistant content, results before user content. */
 const inOrder = (
   { calls, results, others, misplaced }: Step,
   own: Speaker,

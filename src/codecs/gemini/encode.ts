@@ -1,4 +1,4 @@
-/** To the wire of Gemini: a turn of the model is one content, all results of its calls the next one. */
+/** Encodes Gemini contents: a model turn is one content, and all results of its calls the next. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Message, Part } from '../../message/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
@@ -11,11 +11,11 @@ import { writePart, type WirePart } from './parts.ts'
 import { opening } from './rules.ts'
 import type { GeminiConversation } from './wire.ts'
 
-/** How a conversation is written for Gemini. */
+/** Options for encoding for Gemini. */
 export interface GeminiEncodeOptions extends EncodeOptions {
   /**
-   * Gemini 3 refuses calls of the current turn that carry no signature of its own, such as those that another model made.
-   * With true such a call says `skip_thought_signature_validator`, which the API takes. Default: false.
+   * Gemini 3 rejects calls of the current turn without its own signature, such as those of another model. If true,
+   * such calls get `skip_thought_signature_validator`, which the API accepts. Default: false.
    *
    * Source  ai.google.dev, Thought signatures (2026-11)
    */
@@ -34,7 +34,7 @@ export const encode = (
     format,
     messages,
     options,
-    // The one cast: what is written is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+    // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
     wire as unknown as GeminiConversation,
     (message, writing) => request.add(message, writing),
     {},
@@ -44,13 +44,13 @@ export const encode = (
 
 type Speaker = 'system' | 'user' | 'model'
 
-/** A content that is being written. */
+/** A content being written. */
 interface Turn {
   readonly role: Speaker
   readonly parts: WirePart[]
   readonly kept: Kept | undefined
   readonly position: number
-  /** Only results so far, so more of them may follow. */
+  /** Whether it has only results so far, so that more may follow. */
   onlyResults: boolean
 }
 
@@ -77,7 +77,7 @@ class Request {
     this.#say(message, own, kept, writing)
   }
 
-  /** Write what was gathered. */
+  /** Writes the collected contents. */
   finish(wire: Fields, writing: Writing): void {
     const [only, ...others] = this.#system
     if (only !== undefined) {
@@ -108,7 +108,7 @@ class Request {
     wire['contents'] = isOnly ? list[0] : list
   }
 
-  /** As it was read, unchecked. */
+  /** Writes a message in its original form, unchecked. */
   #repeat(message: Message, role: Speaker, kept: Kept | undefined, writing: Writing): void {
     let from = 0
     const { content } = message
@@ -120,7 +120,7 @@ class Request {
     }
   }
 
-  /** What the model says; a result in it is the user's, and what comes behind that a turn of its own. */
+  /** Writes a model message. Results in it become user turns, and what follows them a new model turn. */
   #answer(message: Message, kept: Kept | undefined, writing: Writing): void {
     const open = new Set<string>()
     let said: Part[] = []
@@ -146,7 +146,7 @@ class Request {
     flush()
   }
 
-  /** What the user, a tool or instructions say: results stand first, right after their calls. A call is the model's. */
+  /** Writes a user, tool or system message. Results come first, right after their calls; calls become model turns. */
   #say(message: Message, own: Speaker, kept: Kept | undefined, writing: Writing): void {
     const { content, role } = message
     const calls = content.filter(({ type }) => type === 'tool_call')
@@ -183,7 +183,7 @@ class Request {
       const unsigned = part.type === 'tool_call' && keptBy(format, part)?.fields?.['thoughtSignature'] === undefined
       const path = ['content', places.get(part) ?? 0]
       const one = writePart(part, { role, exact, names: this.#names, sign: sign && unsigned, writing }, path)
-      if (part.type === 'tool_call') sign = false // the first call of a turn carries the signature
+      if (part.type === 'tool_call') sign = false // only the first call of a turn carries the signature
       if (one !== undefined) parts.push(one)
     }
     if (parts.length === 0 && !exact) return
@@ -202,7 +202,7 @@ class Request {
     } else this.#turns.push(turn)
   }
 
-  /** Whether a turn goes on in the content before it: results stand together, and so do calls and what the model said. */
+  /** Whether a turn continues the previous content: results stay together, and so do consecutive model turns. */
   #joins(last: Turn, { role, kept, onlyResults }: Turn, [first]: readonly Part[]): boolean {
     if (isMarked(kept, 'joined')) return true
     if (isMarked(kept, 'exact') || isMarked(kept, 'apart')) return false
@@ -214,7 +214,7 @@ class Request {
 const speakerOf = ({ role }: Message): Speaker =>
   role === 'assistant' ? 'model' : role === 'system' || role === 'developer' ? 'system' : 'user'
 
-/** A content, with its parts as they were read. */
+/** A content, with its list of parts in the original form. */
 const writeContent = ({ parts, kept, role }: Turn): unknown => {
   const list = isMarked(kept, 'one') && parts.length === 1 ? parts[0] : parts
   return restore({ ...(role !== 'system' && { role }), parts: list }, kept)

@@ -1,4 +1,4 @@
-/** Parts as they are written. Each writer gives the part, or nothing and says what is lost. */
+/** Writes parts. Each writer returns the part, or records a loss and returns nothing. */
 import { inspectJson, isLeft, isObject, type JsonObject, type Path } from '../../json/index.ts'
 import type {
   FilePart,
@@ -18,17 +18,17 @@ import { idOf, writtenCall, writtenMedia } from './parts-decode.ts'
 import { fitsName, fittingName, noSignature } from './rules.ts'
 import { inSnake } from './spelling.ts'
 
-/** A part of the wire, or a text in place of one. */
+/** A part in wire format, or a string in its place. */
 export type WirePart = { [field: string]: unknown } | string
 
-/** Who says it, and what is lost on the way. */
+/** Who speaks, and where losses go. */
 export interface Saying {
   readonly role: 'system' | 'user' | 'model'
-  /** Write what was found, as found. */
+  /** Whether to write content in its original form. */
   readonly exact: boolean
-  /** The names of the calls so far, by their ids. */
+  /** Function names by call id, for results. */
   readonly names: Map<string, string>
-  /** Give a call of another model what the API takes for its signature. */
+  /** Whether to give an unsigned call the placeholder that the API accepts as a signature. */
   readonly sign: boolean
   readonly writing: Writing
 }

@@ -1,4 +1,4 @@
-/** To messages of LangChain, as JSON: constructors, which `load` and a graph's input take. */
+/** Encodes LangChain messages in JSON form: constructors, accepted by `load` and as graph input. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isObject, jsonIn, type Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
@@ -17,13 +17,13 @@ export const encode = (
   options: EncodeOptions = {},
 ): Either<EncodeFault, Encoded<LangChainMessage[]>> => {
   const wire: Fresh[] = []
-  // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+  // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
   return encodeMessages(format, messages, options, wire as unknown as LangChainMessage[], (message, writing) => {
     for (const said of writeMessage(message, writing)) wire.push(said)
   })
 }
 
-/** What stands in a row between results, and each result by itself: a result of LangChain is a message. */
+/** Writes each result as its own message, as LangChain requires, and the parts between results together. */
 const writeMessage = (message: Message, writing: Writing): readonly Fresh[] => {
   const kept = keptBy(format, message)
   const [first] = message.content
@@ -112,7 +112,7 @@ const writeSaid = (
   return around(role, content, wires.fieldsOf(role, { id, name, calls, callId: undefined, isError: false }), kept)
 }
 
-/** The fields of a message in what stands around them. */
+/** Wraps a message's fields in its spelling. */
 const around = (role: Role, content: unknown[], fields: Fresh, kept: Kept | undefined): Fresh => {
   const spelling = spellingOf(kept)
   const words = kept?.as?.split(' ') ?? []
@@ -132,14 +132,14 @@ const around = (role: Role, content: unknown[], fields: Fresh, kept: Kept | unde
   return { ...whole.around, [spelling === 'stored' ? 'data' : 'kwargs']: all }
 }
 
-/** What was kept, as far as it has the shape that it was kept in. */
+/** The kept data, as far as it has the expected shape. */
 const checkKept = (kept: Kept | undefined): Kept | undefined => {
   if (kept === undefined) return undefined
   const { around: outside, fields } = kept.fields ?? {}
   return { ...kept, fields: { ...(isObject(outside) && { around: outside }), ...(isObject(fields) && { fields }) } }
 }
 
-/** One plain text as a string, unless it was read from a block; no text as the empty string. */
+/** A single plain text as a string, unless it was read from a block; an empty string for no text. */
 const asContent = (blocks: unknown[], asBlocks: boolean): unknown => {
   if (blocks.length === 0 && !asBlocks) return ''
   const content = blocksOrText(blocks, asBlocks)
@@ -174,7 +174,7 @@ const writeBlock = (
   }
 }
 
-/** The object that arguments parse to. */
+/** The object in arguments text; undefined if it is not a JSON object. */
 const parseArguments = (text: string): Fresh | undefined => {
   if (text.trim() === '') return {}
   const value = jsonIn(text)

@@ -1,4 +1,4 @@
-/** To items of the OpenAI Agents SDK: one item a call, one item a result, one item a text of the assistant. */
+/** Encodes OpenAI Agents SDK items: one item per call, per result and per assistant text. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { jsonIn, ownField, type Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
@@ -19,7 +19,7 @@ export const encode = (
 ): Either<EncodeFault, Encoded<AgentsItem[]>> => {
   const wire: Fresh[] = []
   const calls: Calls = new Map()
-  // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+  // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
   return encodeMessages(format, messages, options, wire as unknown as AgentsItem[], (message, writing) => {
     if (message.id !== undefined) writing.lose(['id'], 'items of the Agents SDK have ids of their own')
     if (message.name !== undefined)
@@ -35,11 +35,11 @@ type Calls = Map<string, WrittenCall>
 interface WrittenCall {
   readonly kind: CallKind
   readonly name: string
-  /** Whether the kind had to change, so that what is kept with the result no longer fits. */
+  /** Whether the kind had to change, so that the fields kept with the result no longer fit. */
   readonly changed: boolean
 }
 
-/** What the assistant says: each text an item of its own, but for parts that came in one item. */
+/** Writes an assistant message: each text as its own item, except for parts that came from one item. */
 const writeSaid = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
   let open: unknown[] | undefined
   if (message.content.length === 0) wire.push(items.messageItem('assistant', []))
@@ -79,7 +79,7 @@ const writeSaid = (message: Message, wire: Fresh[], writing: Writing, calls: Cal
   }
 }
 
-/** The items that a part is by itself; none if it is content of a message. */
+/** The separate items of a part; undefined if it is message content. */
 const writeAlone = (
   part: Part,
   kept: Kept | undefined,
@@ -102,7 +102,7 @@ const writeAlone = (
   return kept?.as === undefined ? [thaw(part.raw) as Fresh] : undefined
 }
 
-/** What anybody else says: one item, with results and calls standing outside. */
+/** Writes a message of another role as one item, with its results and calls as separate items. */
 const writeSpoken = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
   const content: Fresh[] = []
   let spoke = message.content.length === 0
@@ -132,7 +132,7 @@ const writeSpoken = (message: Message, wire: Fresh[], writing: Writing, calls: C
   wire.push(restore(item, kept))
 }
 
-/** Instructions are one text, unless they were read otherwise. */
+/** Instructions as one text, unless they were read in another form. */
 const instructions = (content: Fresh[], kept: Kept | undefined, writing: Writing): unknown => {
   if (kept !== undefined || content.some(({ type }) => type !== 'input_text')) return content
   writing.lose(['content'], 'instructions of the Agents SDK are one text: its texts are written as one')

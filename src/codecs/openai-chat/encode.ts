@@ -1,4 +1,4 @@
-/** To the wire of OpenAI Chat Completions: one tool message a result, all text of a turn before its calls. */
+/** Encodes OpenAI Chat Completions messages: one tool message per result, all text of a turn before its calls. */
 import { ownField, type Path } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Sequence } from '../../sequence/index.ts'
@@ -20,7 +20,7 @@ export const encode = (
 ): Either<EncodeFault, Encoded<ChatMessage[]>> => {
   const wire: Fresh[] = []
   const calls: Calls = { ids: new CallIds(longestCallId), legacy: new Map() }
-  // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+  // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
   return encodeMessages(format, messages, options, wire as unknown as ChatMessage[], (message, writing) =>
     writeMessage(message, wire, writing, calls),
   )
@@ -28,11 +28,11 @@ export const encode = (
 
 interface Calls {
   readonly ids: CallIds
-  /** The names of the calls written as `function_call`, by id: their results are written the same way. */
+  /** The names of calls written as `function_call`, by id, because their results use the same form. */
   readonly legacy: Map<string, string>
 }
 
-/** What one wire message is made of. */
+/** The contents of one wire message. */
 interface Turn {
   readonly content: Fresh[]
   readonly calls: Fresh[]
@@ -40,8 +40,8 @@ interface Turn {
 }
 
 /**
- * A message is one wire message, but that results stand in messages of their own, after everything that was called
- * beside them, and that only the assistant calls.
+ * Writes a message as one wire message, except that results become separate messages after all
+ * calls of the same step, and that only the assistant makes calls.
  */
 const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
   if (message.id !== undefined) writing.lose(['id'], 'chat messages have no id')
@@ -92,7 +92,7 @@ const writeTurn = (role: string, { content, calls, fields }: Turn, message: Mess
   return restore(result, kept)
 }
 
-/** Content, or `silent` where there is none. */
+/** The content, or `silent` if there is none. */
 const contentOf = (parts: Fresh[], asParts: boolean, silent: string | null): unknown =>
   parts.length === 0 ? silent : asContent(parts, asParts)
 

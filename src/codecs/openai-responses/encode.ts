@@ -1,4 +1,4 @@
-/** To the wire of the OpenAI Responses API: one item a call, one item a result, one item a text of the assistant. */
+/** Encodes OpenAI Responses items: one item per call, per result and per assistant text. */
 import { jsonIn, ownField, type Json, type Path } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Sequence } from '../../sequence/index.ts'
@@ -31,7 +31,7 @@ export const encode = (
 ): Either<EncodeFault, Encoded<ResponsesItem[]>> => {
   const wire: Fresh[] = []
   const calls: Calls = { ids: new CallIds(longestCallId), made: new Map() }
-  // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+  // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
   return encodeMessages(format, messages, options, wire as unknown as ResponsesItem[], (message, writing) =>
     writeMessage(message, wire, writing, calls),
   )
@@ -45,7 +45,7 @@ interface Calls {
 
 interface WrittenCall {
   readonly kind: CallKind
-  /** Whether the kind had to change, so that what is kept with the result no longer fits. */
+  /** Whether the kind had to change, so that the fields kept with the result no longer fit. */
   readonly changed: boolean
   readonly caller: Json | undefined
 }
@@ -76,7 +76,7 @@ const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: 
 
 const speakerOf = ({ role }: Message): string => (role === 'tool' ? 'user' : role)
 
-/** The item that a part is by itself; none if it is content of a message. */
+/** The separate item of a part; undefined if it is message content. */
 const ownItem = (
   part: Exclude<Part, ToolResultPart>,
   message: Message,
@@ -101,7 +101,7 @@ const ownItem = (
 const isItem = (part: Part): part is ProviderPart =>
   part.type === 'provider' && part.provider === format && keptBy(format, part)?.as === undefined
 
-/** What the assistant says: each text an item of its own, but for parts that came in one item. */
+/** Writes an assistant message: each text as its own item, except for parts that came from one item. */
 class AssistantItems {
   readonly #wire: Fresh[]
   readonly #writing: Writing
@@ -135,7 +135,7 @@ class AssistantItems {
       kept,
     )
     if (opens || this.#open === undefined || kept === undefined) {
-      // Without an item of its wire it needs an id, which no item of theirs has.
+      // An item that was not read from the wire needs an id that no OpenAI item has.
       const item = opens
         ? written.item
         : {
@@ -155,7 +155,7 @@ class AssistantItems {
   }
 }
 
-/** What anybody else says: one item, with results standing outside. */
+/** Writes a message of another role as one item, with results as separate items. */
 class OtherItems {
   readonly #wire: Fresh[]
   readonly #writing: Writing
@@ -247,7 +247,7 @@ const writeResult = (part: ToolResultPart, { ids, made }: Calls, writing: Writin
   )
 }
 
-/** What a result answers, in the form of its kind. `isOwn` says that its text is the JSON of that form. */
+/** A result in the form of its kind. `isOwn`: its text is the JSON of that form. */
 const writeAnswer = (
   part: ToolResultPart,
   kind: CallKind,
@@ -304,5 +304,5 @@ const writeAnswer = (
   }
 }
 
-/** A black picture of 64 by 64: what a computer that did not answer shows. */
+/** A black 64 × 64 picture, for a computer call without a screenshot. */
 const blank = 'iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAD0lEQVR42mNgGAWjgHwAAAJAAAHgTR1EAAAAAElFTkSuQmCC'
