@@ -46,8 +46,7 @@ export type TextFault = HistoryFaultOf<'UnrecordableMessage' | 'UndecodableMessa
 /**
  * A sentence for each history fault: what happened, where, and what to do next.
  *
- * @param decoderText returns the sentence for a decoder's fault. Default: its message if it is an
- * Error, else its JSON
+ * @param decoderText returns the sentence for a decoder's fault. Default: its message if it is an Error, else its JSON
  */
 export const historySentences = (
   decoderText: (cause: unknown) => string | undefined = () => undefined,

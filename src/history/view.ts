@@ -65,8 +65,7 @@ export interface View<M> extends ViewBrand, Sequence<Immutable<M>> {
    */
   readonly toArray: () => readonly Immutable<M>[]
   /**
-   * The value for `JSON.stringify`: the messages, as `toArray()` returns them. It has no page
-   * kinds; save `pages` too.
+   * The value for `JSON.stringify`: the messages, as `toArray()` returns them. It has no page kinds; save `pages` too.
    *
    * @returns the array
    */
