@@ -375,6 +375,7 @@ export interface NewSummary {
   readonly from: number
   /** The position after the last one. */
   readonly to: number
+  /** The text of the summary. */
   readonly text: string
   /** The author: the name of a model. Default: none. */
   readonly model?: string

@@ -32,6 +32,7 @@ export interface DamagedRow {
   readonly row: number
   /** The position among the messages. Absent for a note and for the head. */
   readonly position?: number
+  /** The damage, in words. */
   readonly reason: string
 }
 
@@ -504,7 +505,9 @@ export const timeOf = (mirror: Mirror, position: number): number => {
 
 /** The rows that another writer appended. */
 export interface MissedRows {
+  /** The appended messages. */
   readonly messages: View<Message>
+  /** The appended notes. */
   readonly notes: View<Note>
 }
 

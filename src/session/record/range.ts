@@ -8,6 +8,7 @@ import { sessionSteps } from '../fault.ts'
 import { fail, need, type Task } from '../../task/index.ts'
 import { blocksOf, decodeRows } from './mirror.ts'
 
+/** A range of messages. */
 export interface MessageRange {
   /** The position of the first message of the range. */
   readonly from: number

@@ -6,6 +6,7 @@ export interface StoreFinding {
   readonly table: string
   /** The row, for people: the scope and id of a log, or the number of a segment. Undefined: the whole table. */
   readonly where: string | undefined
+  /** The damage, in words. */
   readonly what: string
   /** Whether `repair` can rebuild it from other data. Recorded rows are never overwritten. */
   readonly repairable: boolean

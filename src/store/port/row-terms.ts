@@ -27,6 +27,7 @@ export interface WantedTerm {
   readonly prefix?: boolean
 }
 
+/** A search for rows. */
 export interface RowQuery {
   /** Terms that a row must have. At least one. */
   readonly all: readonly WantedTerm[]

@@ -155,6 +155,7 @@ export interface Where {
   readonly [key: string]: string | number | boolean | null | Where
 }
 
+/** Selects and orders the logs to list. */
 export interface ListQuery {
   /** The page size, from 1 to 1,000. Default: 100. */
   readonly limit?: number
@@ -489,6 +490,17 @@ export interface Store extends BlockStore {
    * @returns the findings, and the action taken for each
    */
   readonly repair: () => Task<MediumFault, readonly StoreRepair[]>
+  /**
+   * Take the lease of a log. An expired lease is taken over.
+   *
+   * A lease does not stop other writers from changing the log without one. Pass its number with each append,
+   * update and erasure (`lease`): after you lose the lease these fail, however long the process was paused.
+   *
+   * Cost    one transaction beside the log
+   *
+   * @param lease the holder's name and the time to live
+   * @returns the lease; or `LeaseHeld` while another holder has it
+   */
   readonly lease: (id: string, lease: NewLease) => Task<LeaseFault, Lease>
   /**
    * Extend a lease.
