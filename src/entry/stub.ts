@@ -1,15 +1,15 @@
-/** The shape of an erased row's stub. It can't hold text: only roles, call ids and note types. */
+/** Checks the stub of an erased row, which can only hold roles, call ids and note types. */
 import { isArray, isLeft, isObject, parseJson } from '../json/index.ts'
 import { isRole } from '../message/kit.ts'
 import type { RowKind } from '../store/index.ts'
 import { decodeRow } from './row.ts'
 
 /**
- * Why a text can't stand for an erased row.
+ * The reason why a body is not a valid stub.
  *
  * @param kind the kind of the row
- * @param body the text
- * @returns the reason; undefined if an erasure writes such texts
+ * @param body the body
+ * @returns the reason; undefined if an erasure could have written it
  */
 export const againstStub = (kind: RowKind, body: string): string | undefined =>
   (kind === 'note' ? isNoteStub(body) : isMessageStub(body))

@@ -1,5 +1,6 @@
 /**
- * Blocks in the file: stored once per scope, counted by the rows that reference them, and removed with the last of these.
+ * Blocks in the file. Each is stored once per scope, with a count of the rows that reference it,
+ * and is removed with the last of them.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
@@ -22,7 +23,7 @@ export class Blocks {
     this.#sql = statements(db)
   }
 
-  /** Existing bytes are compared, and damaged ones are replaced. */
+  /** Stores blocks. Existing bytes are compared, and replaced if damaged. */
   put(scope: number, blocks: readonly Block[], keep: boolean): void {
     for (const { id, bytes } of blocks) {
       const key = this.#keyOf(scope, id)
@@ -42,7 +43,7 @@ export class Blocks {
   mention(scope: number, segment: number, position: number, ids: readonly BlockId[]): void {
     for (const id of new Set(ids)) {
       const key = this.#keyOf(scope, id)
-      if (key === undefined) throw new Error(`block ${id} is not there`) // it was looked for before
+      if (key === undefined) throw new Error(`block ${id} is not there`) // checked before
       this.#sql.mention().run(segment, position, key, sumOf(segment, position, key))
       this.#sql.use().run(key)
     }
@@ -61,7 +62,7 @@ export class Blocks {
     return found
   }
 
-  /** Blocks that are there, as their ids say. */
+  /** The blocks that exist and match their ids. */
   soundIn(scope: number, ids: readonly BlockId[], hash: Hash): ReadonlySet<BlockId> {
     return new Set([...this.get(scope, ids)].filter(([id, bytes]) => blockIdOf(bytes, hash) === id).map(([id]) => id))
   }

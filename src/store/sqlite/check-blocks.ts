@@ -1,4 +1,4 @@
-/** Blocks, their bytes, and the rows that reference them. */
+/** Checks blocks, their bytes, and the counts of rows that reference them. */
 import { equalBytes } from '../../proof/kit.ts'
 import { findingsOf, type Facts, type Finding, type Raw } from './check-facts.ts'
 import { unpack } from './packed.ts'
@@ -12,7 +12,7 @@ export function* checkBlocks(facts: Facts): Generator<Finding | undefined> {
   for (const { key: next } of facts.each('select key from block', { key: 'key' })) {
     yield undefined
     const raw = read.get(next as bigint) as Raw | undefined
-    if (raw === undefined) continue // it was removed meanwhile
+    if (raw === undefined) continue // removed meanwhile
     const { key, scope, id, uses, kept, sum, bytes, size, mentions } = raw
     const where = id instanceof Uint8Array ? Buffer.from(id).toString('hex') : String(key)
     const digest = bytes instanceof Uint8Array ? facts.hash(unpack({ bytes, size: size as bigint | null })) : undefined

@@ -1,12 +1,12 @@
 /**
- * The bytes of blocks as the file has them. A compaction compresses with zstd where that saves a quarter or more; what is put
- * meanwhile is not compressed, so an append costs no more. Ids are of the bytes themselves, so what is not unpacked rightly is
- * a damaged block.
+ * The stored bytes of blocks. A compaction compresses a block with zstd if that saves at least a
+ * quarter. An append stores blocks uncompressed, so it costs no more. Ids are digests of the
+ * uncompressed bytes, so a block that does not unpack correctly counts as damaged.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import * as zlib from 'node:zlib'
 
-/** A content in its table: `size` is the number of bytes that were packed; null: they were not. */
+/** The content of a block in its table. `size` is the uncompressed number of bytes; null if it is not compressed. */
 export interface Packed {
   readonly bytes: Uint8Array
   readonly size: number | bigint | null
@@ -15,7 +15,10 @@ export interface Packed {
 /** Smaller blocks are not compressed: they would save little. */
 const least = 1024
 
-/** How many blocks are compressed in one transaction, and how many bytes, or one block: other writers get a turn. */
+/**
+ * The maximum number of blocks and bytes in one transaction, which has at least one block. Other
+ * writers then get a turn.
+ */
 const piece = 100
 const pieceBytes = 4 << 20
 
@@ -30,7 +33,7 @@ export const pack = (bytes: Uint8Array): Packed => {
   return pays ? packed : { bytes, size: null }
 }
 
-/** Of damaged bytes, these themselves: their digest tells. Throws where Node has no zstd. */
+/** Damaged bytes are returned unchanged, and their digest then differs. Throws if this Node has no zstd. */
 export const unpack = ({ bytes, size }: Packed): Uint8Array => {
   if (size === null) return bytes
   if (zstdDecompressSync === undefined)
@@ -44,7 +47,7 @@ export const unpack = ({ bytes, size }: Packed): Uint8Array => {
 }
 
 /**
- * Compress the blocks of a file, a piece in each transaction.
+ * Compress the blocks of a file, in several transactions.
  *
  * @param atOnce runs a transaction
  */
