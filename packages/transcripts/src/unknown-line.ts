@@ -9,7 +9,7 @@ import type { Sink } from './line-format.ts'
 /**
  * Count the line, and return a function that writes its note.
  *
- * Throws Unexpected if the line may hold a message
+ * Throws  Unexpected if the line may hold a message
  */
 export const unknownLine = (entry: JsonObject, line: number, sink: Sink): (() => number) => {
   if (holdsMessage(entry))
