@@ -67,7 +67,7 @@ export const chatStreams = (given: Store): ChatStreams => {
     publish: async (chatId, source, { ttl = 15_000 } = {}) => {
       amount('ttl', ttl, { unit: 'milliseconds', least: 1, most: longestTimer })
       const id = streamLogOf(chatId)
-      await store.remove(id)() // an earlier one; there may be none
+      await store.remove(id)() // the earlier stream, if any
       const name = crypto.randomUUID()
       const { head } = await openStreamLog(store, chatId, { [mark]: { ttl, name } })
       const { number } = await store.lease(id, { holder: 'stream', ttl })

@@ -49,7 +49,7 @@ const maxSignatures = 100
  */
 export const parseNote = (note: string): Either<EvidenceFault, SignedNote> => {
   if (!note.isWellFormed()) return bad('it is not valid UTF-8')
-  // oxlint-disable-next-line no-control-regex -- that is what is looked for
+  // oxlint-disable-next-line no-control-regex -- matches them on purpose
   if (/[\u0000-\u0009\u000b-\u001f]/.test(note)) return bad('it contains a control character')
   const split = note.lastIndexOf('\n\n')
   if (split < 0) return bad('no empty line separates its text from its signatures')
@@ -96,7 +96,7 @@ export const signatureLines = (signatures: readonly NoteSignature[]): string =>
  * @throws TypeError if the text can't be that of a note; the error of a signer
  */
 export const signNote = async (text: string, signers: readonly NoteSigner[]): Promise<string> => {
-  // oxlint-disable-next-line no-control-regex -- that is what is looked for
+  // oxlint-disable-next-line no-control-regex -- matches them on purpose
   if (!text.endsWith('\n') || !text.isWellFormed() || /[\u0000-\u0009\u000b-\u001f]/.test(text))
     throw new TypeError('the text of a note ends with a newline, is well-formed, and has no control character')
   if (signers.length === 0) throw new TypeError('a note is signed by at least one key')

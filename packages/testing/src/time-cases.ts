@@ -170,7 +170,7 @@ export const timeCases: StoreCases = {
     }
     same((await valueOrThrow(store.info('a'))).head, headFor(given, store.hash))
     await valueOrThrow(verifyLog(store, 'a'))
-    // Rows planned for another head are appended normally.
+    // Rows planned for another head are appended without the plan.
     const wrong = planAppend(emptyRange, headOf(emptyRange, store.hash), [entry('x')], store)
     if (wrong._tag === 'Left') return holds(false, 'it can be planned')
     const { head } = await add(store, 'a', wrong.right.rows)

@@ -1,7 +1,7 @@
 /**
  * The export of a record: JSON lines, one a row, in the order of the log.
  *
- *     {"indelible":"export","version":1,"id":"…","metadata":{…}}         of an erasable session also "erasable":true
+ *     {"indelible":"export","version":1,"id":"…","metadata":{…}}         for an erasable session also "erasable":true
  *     {"message":{…},"page":"conversation","at":1700000000000}
  *     {"note":{…},"at":1700000000001}
  *     {"head":{"size":2,"root":"…"}}

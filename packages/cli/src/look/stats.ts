@@ -178,7 +178,7 @@ const tableOf = (spent: readonly Spent[], by: readonly Field[]): readonly Row[] 
 const keyed = (by: readonly Field[], keys: readonly string[]): { readonly [field: string]: string | null } =>
   Object.fromEntries(by.map((field, index) => [field, keys[index] || null]))
 
-/** The fewest columns of a truncated name: it gives up no more of them to figures. */
+/** The minimum width of a truncated name, in columns. */
 const fewest = 14
 
 const printed = (

@@ -2,19 +2,19 @@
  * The protocol between the server of a view and its page: the addresses, and the JSON that each accepts
  * and returns. Both sides are compiled against this file. All times are milliseconds since 1970.
  *
- *     POST api/enter                takes `token`, of the address that the command prints; gives {@link Entered}; the only call without a key
- *     GET  api/store                gives {@link ViewedStore}
- *     GET  api/sessions             gives {@link SessionList}; with `after`, the page behind it
- *     POST api/overviews            takes the ids of sessions; gives {@link Overview}[], in the order of the ids
- *     GET  api/session?id=…         gives {@link ViewedSession}
- *     GET  api/rows?id=…&from=&to=  gives {@link ViewedRow}[]
- *     GET  api/nodes?id=…&from=&to= gives the tree nodes of rows: 64 hexadecimal digits each
- *     POST api/blocks               takes the ids of blocks; gives their bytes, framed as `framedBlocks` says
- *     GET  api/evidence?id=…        gives {@link ViewedEvidence}
- *     GET  api/search?words=…       gives {@link FoundMessages}; with `after`, the page behind it
- *     POST api/html                 takes {@link HtmlSelection}; gives a file of {@link ExportedView} with the page around it
+ *     POST api/enter                accepts `token`, from the printed address; returns {@link Entered}; the only call without a key
+ *     GET  api/store                returns {@link ViewedStore}
+ *     GET  api/sessions             returns {@link SessionList}; with `after`, the page after it
+ *     POST api/overviews            accepts the ids of sessions; returns {@link Overview}[], in the order of the ids
+ *     GET  api/session?id=…         returns {@link ViewedSession}
+ *     GET  api/rows?id=…&from=&to=  returns {@link ViewedRow}[]
+ *     GET  api/nodes?id=…&from=&to= returns the tree nodes of rows: 64 hexadecimal digits each
+ *     POST api/blocks               accepts the ids of blocks; returns their bytes, framed by `framedBlocks`
+ *     GET  api/evidence?id=…        returns {@link ViewedEvidence}
+ *     GET  api/search?words=…       returns {@link FoundMessages}; with `after`, the page after it
+ *     POST api/html                 accepts {@link HtmlSelection}; returns a file of {@link ExportedView} with the page around it
  *     GET  api/follow?id=…&from=    server-sent events: `row` with a {@link ViewedRow}, `end`, `removed`, `fault` with a
- *                                   sentence; with `root`, the root of the first `from` rows, `replaced` once it is not
+ *                                   sentence; with `root`, the root of the first `from` rows, `replaced` once that changes
  *
  * Each call has the header `authorization: Bearer KEY`. A failed call returns {@link Failure} and a
  * status of 400 or more.
